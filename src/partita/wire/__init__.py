@@ -1,0 +1,1 @@
+"""DynamoDB's words: requests, replies, values, limits, errors. No behaviour."""

@@ -1,0 +1,47 @@
+"""DynamoDB's published limits, each once, with its source.
+
+Sources: [Q] Developer Guide, "Quotas in Amazon DynamoDB"; [A] API reference of the operation;
+[E] Developer Guide, "Expressions"; [C] Developer Guide, "DynamoDB item sizes and formats".
+"""
+
+KB = 1024
+MB = 1024 * KB
+
+ITEM_BYTES = 400 * KB  # [Q] maximum item size, names and values
+PARTITION_KEY_BYTES = 2048  # [Q] minimum 1, maximum 2048
+SORT_KEY_BYTES = 1024  # [Q] minimum 1, maximum 1024
+NESTING_LEVELS = 32  # [Q] nested attribute depth
+
+PAGE_BYTES = 1 * MB  # [A] Query and Scan: a page holds at most 1 MB before the filter
+BATCH_GET_KEYS = 100  # [A] BatchGetItem
+BATCH_GET_BYTES = 16 * MB  # [A] BatchGetItem: the rest comes back as UnprocessedKeys
+BATCH_WRITE_REQUESTS = 25  # [A] BatchWriteItem
+BATCH_WRITE_BYTES = 16 * MB  # [A] BatchWriteItem
+TRANSACTION_ACTIONS = 100  # [A] TransactWriteItems, TransactGetItems
+TRANSACTION_BYTES = 4 * MB  # [A] TransactWriteItems, TransactGetItems
+TOKEN_SECONDS = 600  # [A] TransactWriteItems: ClientRequestToken is valid for ten minutes
+
+EXPRESSION_BYTES = 4 * KB  # [Q] expression string
+EXPRESSION_OPERATORS = 300  # [Q] operators or functions in an UpdateExpression or condition
+EXPRESSION_IN_OPERANDS = 100  # [E] operands of IN
+SUBSTITUTION_BYTES = 255  # [Q] one placeholder, with its # or :
+SUBSTITUTIONS_BYTES = 2 * MB  # [Q] all placeholder values together
+
+NUMBER_DIGITS = 38  # [Q] precision
+NUMBER_MAX_EXPONENT = 125  # [Q] 9.9999999999999999999999999999999999999E+125
+NUMBER_MIN_EXPONENT = -130  # [Q] 1E-130
+
+GLOBAL_INDEXES = 20  # [Q] default quota per table
+LOCAL_INDEXES = 5  # [Q]
+INCLUDED_ATTRIBUTES = 100  # [Q] user-specified projected attributes over all indexes of a table
+INDEX_KEY_ATTRIBUTES = 4  # [Q] HASH attributes, and RANGE attributes, of one global index
+ITEM_COLLECTION_GB = 10  # [Q] one partition key of a table with local indexes
+TABLES_PER_REGION = 2500  # [Q] default quota
+SCAN_SEGMENTS = 1_000_000  # [A] Scan: TotalSegments
+
+READ_UNIT_BYTES = 4 * KB  # [C]
+WRITE_UNIT_BYTES = 1 * KB  # [C]
+
+STREAM_RETENTION_SECONDS = 24 * 3600  # Developer Guide, "Change data capture for DynamoDB Streams"
+STREAM_RECORDS = 1000  # [A] GetRecords
+HISTORY_DAYS = 35  # Developer Guide, "Point-in-time backups"
