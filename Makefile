@@ -1,0 +1,61 @@
+# Everything here runs from .venv, which is made from the locked requirements: nothing has to be prepared.
+
+PYTHON ?= python3
+ARGS ?=
+RUN = .venv/bin/partita engine --memory --port 8000
+
+INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
+COMPILE = .venv/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11
+UPGRADE ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-all check format bench conformance lock clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+run: .venv/runtime.stamp ## start the engine on port 8000
+	$(RUN)
+
+test: .venv/dev.stamp ## run every test that this machine can; ARGS="-k name" narrows it
+	.venv/bin/python -m pytest $(ARGS)
+
+test-all: .venv/dev.stamp ## run every test, and fail when one is skipped
+	.venv/bin/python -m pytest --no-skip $(ARGS)
+
+check: .venv/dev.stamp ## lint, formatting and types
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+
+format: .venv/dev.stamp ## write the formatting that check asks for
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+bench: .venv/dev.stamp ## measure beside the peers; fails when a target is missed
+	.venv/bin/python -m bench $(ARGS)
+
+conformance: .venv/dev.stamp ## run somebody's conformance suite against the engine: SUITE=path
+	.venv/bin/python -m tests.conformance "$(SUITE)" $(ARGS)
+
+lock: .venv/dev.stamp ## pin the dependencies anew; UPGRADE=--upgrade takes newer versions
+	$(COMPILE) $(UPGRADE) requirements/build.in -o requirements/build.txt
+	$(COMPILE) $(UPGRADE) pyproject.toml -c requirements/build.txt -o requirements/runtime.txt
+	$(COMPILE) $(UPGRADE) pyproject.toml --all-extras --group dev \
+		-c requirements/build.txt -c requirements/runtime.txt -o requirements/dev.txt
+	cd tests/peers && npm install --package-lock-only --ignore-scripts $(if $(UPGRADE),&& npm update --package-lock-only)
+
+clean: ## remove everything that was made
+	rm -rf .venv .peers .bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.venv/pyvenv.cfg:
+	$(PYTHON) -m venv .venv
+
+.venv/runtime.stamp: requirements/build.txt requirements/runtime.txt pyproject.toml | .venv/pyvenv.cfg
+	$(INSTALL) --require-hashes -r requirements/build.txt -r requirements/runtime.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.txt .venv/runtime.stamp
+	$(INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
