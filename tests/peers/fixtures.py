@@ -1,0 +1,61 @@
+"""Fixtures that give a test the endpoint of a peer, or skip it with the reason why there is none."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.peers.engines import PEERS
+from tests.peers.javascript import run_javascript
+from tests.peers.npm import Unavailable, modules, program
+
+RunJavaScript = Callable[[str, str], Any]
+
+
+def _endpoint(name: str) -> Iterator[str]:
+    try:
+        with PEERS[name].started() as running:
+            yield running.endpoint
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local() -> Iterator[str]:
+    """DynamoDB Local, shared by the session: give tables names of your own."""
+    yield from _endpoint("dynamodb-local")
+
+
+@pytest.fixture(scope="session")
+def dynoxide() -> Iterator[str]:
+    """dynoxide, shared by the session."""
+    yield from _endpoint("dynoxide")
+
+
+@pytest.fixture(scope="session")
+def dynalite() -> Iterator[str]:
+    """dynalite, shared by the session."""
+    yield from _endpoint("dynalite")
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[str]:
+    """moto's server, shared by the session."""
+    yield from _endpoint("moto")
+
+
+@pytest.fixture(scope="session", params=sorted(PEERS))
+def peer(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each peer in turn."""
+    yield from _endpoint(request.param)
+
+
+@pytest.fixture(scope="session")
+def javascript() -> RunJavaScript:
+    """`javascript(endpoint, body)`: the AWS SDK for JavaScript v3, see `run_javascript`."""
+    try:
+        program("node")
+        modules()
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    return run_javascript

@@ -1,0 +1,101 @@
+"""A server in a process of its own: started on a free port, waited for, ended by its id."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.peers.http import call
+
+Answers = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers at `endpoint`; `seconds` is how long it took to."""
+
+    endpoint: str
+    pid: int
+    seconds: float
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def lists_tables(endpoint: str) -> bool:
+    """Whether DynamoDB's own protocol is spoken at `endpoint`."""
+    return call(endpoint, "ListTables", {}, timeout=5.0).status == 200
+
+
+@contextlib.contextmanager
+def started(
+    command: Callable[[int], Sequence[str | Path]],
+    *,
+    answers: Answers = lists_tables,
+    environment: dict[str, str] | None = None,
+    within: float = 60.0,
+) -> Iterator[Running]:
+    """The server that `command(port)` starts, from the moment that it answers; it ends with the block.
+
+    A server that dies, or is silent for `within` seconds, is a `RuntimeError` with what it printed.
+    """
+    port = free_port()
+    with tempfile.TemporaryFile() as output:
+        begun = time.monotonic()
+        process = subprocess.Popen(
+            [str(part) for part in command(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=os.environ | (environment or {}),
+        )
+        try:
+            endpoint = f"http://127.0.0.1:{port}"
+            if not _answered(process, port, lambda: answers(endpoint), begun + within):
+                output.seek(0)
+                said = output.read().decode(errors="replace")[-4000:]
+                raise RuntimeError(f"{process.args!r} did not answer (exit code {process.poll()}); it printed:\n{said}")
+            yield Running(endpoint, process.pid, time.monotonic() - begun)
+        finally:
+            _end(process)
+
+
+def _answered(process: subprocess.Popen[bytes], port: int, answers: Callable[[], bool], deadline: float) -> bool:
+    while time.monotonic() < deadline:
+        if _listening(port):
+            with contextlib.suppress(OSError):
+                if answers():
+                    return True
+        if _ended(process, within=0.01):
+            return False
+    return False
+
+
+def _listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _ended(process: subprocess.Popen[bytes], *, within: float) -> bool:
+    try:
+        process.wait(within)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    if not _ended(process, within=10):
+        process.kill()
+        process.wait(10)

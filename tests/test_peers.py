@@ -1,0 +1,65 @@
+"""The peers themselves: what other tests compare with really starts, answers and ends."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.peers import PEERS, Unavailable, call, started
+from tests.peers.fixtures import RunJavaScript
+from tests.peers.javascript import JavaScriptError
+
+TABLE = {
+    "TableName": "peers",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+def test_peer_keeps_an_item(peer: str) -> None:
+    assert call(peer, "CreateTable", TABLE).status == 200
+    item = {"pk": {"S": "a"}, "n": {"N": "1"}}
+    assert call(peer, "PutItem", {"TableName": "peers", "Item": item}).status == 200
+    assert call(peer, "GetItem", {"TableName": "peers", "Key": {"pk": {"S": "a"}}}).body == {"Item": item}
+
+
+@pytest.mark.parametrize("name", sorted(PEERS))
+def test_peer_tells_its_version(name: str) -> None:
+    try:
+        assert PEERS[name].version()
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+
+
+def test_peer_ends_with_its_block() -> None:
+    with PEERS["moto"].started() as running:
+        assert running.pid > 0
+    with pytest.raises(OSError, match="refused"):
+        call(running.endpoint, "ListTables", {})
+
+
+def test_server_that_dies_is_reported_with_what_it_printed() -> None:
+    command = [sys.executable, "-c", "raise SystemExit('no such thing')"]
+    with pytest.raises(RuntimeError, match="no such thing"), started(lambda _: command, within=10):
+        pass
+
+
+def test_javascript_returns_what_the_sdk_answers(javascript: RunJavaScript, dynalite: str) -> None:
+    tables = "return (await client.send(new dynamodb.ListTablesCommand({}))).TableNames"
+    assert isinstance(javascript(dynalite, tables), list)
+
+
+def test_javascript_error_carries_its_name(javascript: RunJavaScript, dynalite: str) -> None:
+    missing = 'await documentClient.send(new documents.GetCommand({ TableName: "absent", Key: { pk: "a" } }))'
+    with pytest.raises(JavaScriptError, match="ResourceNotFoundException"):
+        javascript(dynalite, missing)
+
+
+def test_no_skip_makes_a_skipped_test_a_failed_one(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text().replace(', "tests.peers.fixtures"', ""))
+    pytester.makepyfile("import pytest\n\ndef test_absent() -> None:\n    pytest.skip('no java')\n")
+    pytester.runpytest_inprocess("-p", "no:partita").assert_outcomes(skipped=1)
+    strict = pytester.runpytest_inprocess("-p", "no:partita", "--no-skip")
+    strict.assert_outcomes(failed=1)
+    strict.stdout.fnmatch_lines(["*skipped, and --no-skip was given: Skipped: no java*"])
