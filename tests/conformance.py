@@ -12,26 +12,28 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.peers.npm import Unavailable, program
 from tests.peers.process import started
+from tests.peers.runtimes import Unavailable, npm, npx
 
 PARTITA = Path(sys.executable).with_name("partita")
 
 
 def counts(report: dict[str, Any], suite: Path) -> dict[str, Counter[str]]:
-    """How many tests passed, failed and were skipped, by the first two folders of their file."""
+    """How many tests passed, failed and were skipped, by the first and by the second folder of their file."""
     found: dict[str, Counter[str]] = {}
     for file in report["testResults"]:
-        folder = "/".join(Path(file["name"]).relative_to(suite).parts[1:3])
-        found.setdefault(folder, Counter()).update(test["status"] for test in file["assertionResults"])
+        parts = Path(file["name"]).relative_to(suite).parts
+        for depth in (2, 3):
+            folder = "/".join(parts[1:depth])
+            found.setdefault(folder, Counter()).update(test["status"] for test in file["assertionResults"])
     return dict(sorted(found.items()))
 
 
 def run(suite: Path, arguments: list[str]) -> int:
     """The suite's exit code; its own output goes through, the counts come last."""
-    npm, npx = program("npm"), program("npx")
     if not (suite / "node_modules").is_dir():
-        subprocess.run([npm, "ci"], cwd=suite, check=True)
+        # Without its lock file: registries do not keep every version that a suite was once locked to.
+        subprocess.run([*npm(), "install", "--no-package-lock"], cwd=suite, check=True)
     with (
         tempfile.TemporaryDirectory() as folder,
         started(lambda port: [PARTITA, "engine", "--memory", "--port", str(port)]) as engine,
@@ -44,7 +46,9 @@ def run(suite: Path, arguments: list[str]) -> int:
             "AWS_ACCESS_KEY_ID": "partita",
             "AWS_SECRET_ACCESS_KEY": "partita",
         }
-        code = subprocess.run([npx, "vitest", "run", *reporters, *arguments], cwd=suite, env=environment, check=False)
+        code = subprocess.run(
+            [*npx(), "vitest", "run", *reporters, *arguments], cwd=suite, env=environment, check=False
+        )
         if outcome.exists():
             for name, count in counts(json.loads(outcome.read_text()), suite).items():
                 print(f"{name:40} {count['passed']:4} passed {count['failed']:4} failed {count['skipped']:4} skipped")

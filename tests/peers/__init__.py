@@ -3,7 +3,7 @@
 from tests.peers.engines import PEERS, Peer
 from tests.peers.http import Reply, call
 from tests.peers.javascript import run_javascript
-from tests.peers.npm import Unavailable
 from tests.peers.process import Running, free_port, started
+from tests.peers.runtimes import Unavailable
 
 __all__ = ["PEERS", "Peer", "Reply", "Running", "Unavailable", "call", "free_port", "run_javascript", "started"]

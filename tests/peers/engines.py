@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.peers.npm import Unavailable, package, package_version, program
+from tests.peers.npm import package, package_version
 from tests.peers.process import Running, started
+from tests.peers.runtimes import Unavailable, java, node
 
 Command = Sequence[str | Path]
 
@@ -40,12 +41,12 @@ def _dynamodb_local(port: int) -> Command:
     jar = _dynamodb_local_jar()
     library = f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}"
     # Shared: one set of tables whatever region or key a client names. Telemetry would reach for the network.
-    return [program("java"), library, "-jar", jar, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
+    return [*java(), library, "-jar", jar, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
 
 
 @functools.cache
 def _dynamodb_local_version() -> str:
-    command = [program("java"), "-jar", str(_dynamodb_local_jar()), "-version"]
+    command = [*java(), "-jar", str(_dynamodb_local_jar()), "-version"]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 
@@ -55,7 +56,7 @@ def _dynoxide(port: int) -> Command:
 
 def _dynalite(port: int) -> Command:
     instant = [f"--{verb}TableMs=0" for verb in ("create", "delete", "update")]
-    return [program("node"), package("dynalite") / "cli.js", "--host=127.0.0.1", f"--port={port}", *instant]
+    return [*node(), package("dynalite") / "cli.js", "--host=127.0.0.1", f"--port={port}", *instant]
 
 
 def _moto(port: int) -> Command:

@@ -7,7 +7,8 @@ import pytest
 
 from tests.peers.engines import PEERS
 from tests.peers.javascript import run_javascript
-from tests.peers.npm import Unavailable, modules, program
+from tests.peers.npm import modules
+from tests.peers.runtimes import Unavailable, node
 
 RunJavaScript = Callable[[str, str], Any]
 
@@ -54,7 +55,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[str]:
 def javascript() -> RunJavaScript:
     """`javascript(endpoint, body)`: the AWS SDK for JavaScript v3, see `run_javascript`."""
     try:
-        program("node")
+        node()
         modules()
     except Unavailable as missing:
         pytest.skip(str(missing))

@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.peers.npm import modules, program
+from tests.peers.npm import modules
+from tests.peers.runtimes import node
 
 PREAMBLE = """
 const dynamodb = require("@aws-sdk/client-dynamodb");
@@ -45,13 +46,12 @@ def run_javascript(endpoint: str, body: str, *, timeout: float = 60.0) -> Any:
     It is the inside of an async function and sees `client`, `streamsClient` and `documentClient`, already pointed at
     the endpoint, and the packages `dynamodb`, `streams` and `documents`.
     """
-    node = program("node")
     environment = os.environ | {"NODE_PATH": str(modules()), "NODE_NO_WARNINGS": "1", "ENDPOINT": endpoint}
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "script.cjs"
         script.write_text(PREAMBLE + body + ENDING)
         done = subprocess.run(
-            [node, script], env=environment, capture_output=True, text=True, timeout=timeout, check=False
+            [*node(), script], env=environment, capture_output=True, text=True, timeout=timeout, check=False
         )
     if done.returncode != 0 or not done.stdout:
         raise RuntimeError(f"node ended with {done.returncode}: {done.stderr[-4000:]}")

@@ -7,30 +7,17 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.peers.runtimes import Unavailable, npm
+
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent.parent / ".peers"
 LOCKED = ("package.json", "package-lock.json", ".npmrc")
 
 
-class Unavailable(Exception):
-    """A peer that this machine cannot have, and why."""
-
-    def __init__(self, what: str, why: str) -> None:
-        super().__init__(f"{what}: {why}")
-
-
-def program(name: str) -> str:
-    """The path of an installed program."""
-    found = shutil.which(name)
-    if found is None:
-        raise Unavailable(name, "not installed on this machine")
-    return found
-
-
 @functools.cache
 def modules() -> Path:
     """The `node_modules` folder; the first caller installs it, the others wait for that."""
-    npm = program("npm")
+    command = [*npm(), "ci", "--no-progress", "--ignore-scripts"]
     FOLDER.mkdir(exist_ok=True)
     locked = b"".join((HERE / name).read_bytes() for name in LOCKED)
     stamp = FOLDER / "installed"
@@ -40,13 +27,12 @@ def modules() -> Path:
             stamp.unlink(missing_ok=True)
             for name in LOCKED:
                 shutil.copy(HERE / name, FOLDER / name)
-            _install(npm)
+            _install(command)
             stamp.write_bytes(locked)
     return FOLDER / "node_modules"
 
 
-def _install(npm: str) -> None:
-    command = [npm, "ci", "--no-progress"]
+def _install(command: list[str]) -> None:
     try:
         done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False)
     except subprocess.TimeoutExpired as late:
