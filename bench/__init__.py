@@ -1,0 +1,1 @@
+"""What Partita reaches, measured beside its peers in one run."""
