@@ -1,0 +1,36 @@
+"""`make bench`: every part, a page and a picture in bench/results, and exit code 1 when a target is missed."""
+
+import argparse
+
+from bench import http, inprocess, million, start
+from bench.plot import draw
+from bench.report import RESULTS, Section, verdict, write
+
+
+def main() -> int:
+    """Measures what was asked for and writes it down."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--name", default="latest", help="of the files in bench/results")
+    parser.add_argument("--quick", action="store_true", help="a look, not a measurement: fewer and shorter rounds")
+    options = parser.parse_args()
+
+    sections: list[Section] = []
+
+    def done(section: Section) -> None:
+        print(section, flush=True)
+        sections.append(section)
+
+    done(start.measure(options.quick))
+    rates = http.measure(options.quick)
+    done(http.section(rates))
+    done(inprocess.measure(options.quick))
+    done(million.measure(options.quick))
+
+    plot = f"{options.name}.svg"
+    draw(rates, RESULTS / plot)
+    print(f"written: {write(options.name, sections, plot).relative_to(RESULTS.parent.parent)}")
+    return verdict(sections)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

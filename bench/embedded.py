@@ -1,0 +1,44 @@
+"""The engine in this process, with the bench's table in it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench import workload
+from partita import Backend, connect
+from partita.wire import requests
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Backend]:
+    """The file's engine, closed at the end of the block."""
+    backend = connect(os.fspath(path))
+    try:
+        yield backend
+    finally:
+        backend.close()
+
+
+def fill(backend: Backend, items: int) -> None:
+    """Makes the table and puts `items` items into it."""
+    backend.call(msgspec.convert(workload.TABLE, requests.CreateTable))
+    for batch in workload.batches(items):
+        backend.call(msgspec.convert(batch, requests.BatchWriteItem))
+
+
+def typed(operation: str, items: int = workload.ITEMS) -> list[requests.Request[Any]]:
+    """The workload's requests of one operation, as values."""
+    form: type[requests.Request[Any]] = getattr(requests, operation)
+    return [msgspec.convert(body, form) for body in workload.bodies(operation, items)]
+
+
+def anonymous_megabytes() -> float:
+    """The memory that this process holds itself, without mapped files."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("this kernel does not tell RssAnon")

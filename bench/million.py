@@ -1,0 +1,130 @@
+"""A million items: does reading one take longer, and does memory grow with the data?
+
+Each file is read by a process of its own, so that what the loading left behind is not counted.
+"""
+
+import json
+import random
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench import workload
+from bench.embedded import anonymous_megabytes, fill, opened
+from bench.engines import scratch
+from bench.report import Section, Target, alone, table
+from partita.wire.requests import GetItem, Scan
+
+FEW, MANY = 10_000, 1_000_000
+SLOWER = 1.5
+MEGABYTES = 200.0
+GROWTH = 10.0  # megabytes that a Scan of everything may add to a Scan of one page
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a process saw of one file."""
+
+    items: int
+    file_megabytes: float
+    get_microseconds: float
+    scanned: int
+    scan_seconds: float
+    first_page_megabytes: float
+    most_megabytes: float
+
+
+def read(path: Path, items: int) -> Reading:
+    """Gets all over the table, then scans it whole."""
+    encode = msgspec.json.Encoder().encode
+    chance = random.Random(items)
+    keys = [workload.key(chance.randrange(items)) for _ in range(20_000)]
+    with opened(path) as backend:
+        times = []
+        for key in keys:
+            request = GetItem(table_name=workload.TABLE_NAME, key=key)
+            begun = time.perf_counter()
+            encode(backend.call(request))
+            times.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        scanned, memory = 0, []
+        start: dict[str, Any] | None = None
+        while True:
+            page = backend.call(Scan(table_name=workload.TABLE_NAME, exclusive_start_key=start))
+            scanned += page.count or 0
+            memory.append(anonymous_megabytes())
+            if page.last_evaluated_key is None:
+                break
+            start = msgspec.json.decode(encode(page.last_evaluated_key))
+        seconds = time.perf_counter() - begun
+    size = path.stat().st_size / 1e6
+    microseconds = statistics.median(times[len(times) // 2 :]) * 1e6
+    return Reading(items, size, microseconds, scanned, seconds, memory[0], max(memory))
+
+
+def loaded(folder: Path, items: int) -> tuple[float, Reading]:
+    """Seconds that loading took, and what another process then read."""
+    path = folder / f"{items}.db"
+    begun = time.perf_counter()
+    with opened(path) as backend:
+        fill(backend, items)
+    seconds = time.perf_counter() - begun
+    command = [sys.executable, "-m", "bench.million", str(path), str(items)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    if told.returncode != 0:
+        raise RuntimeError(f"reading {items} items failed:\n{told.stderr}")
+    return seconds, Reading(**json.loads(told.stdout))
+
+
+def measure(quick: bool) -> Section:
+    """Ten thousand items and a million, side by side."""
+    with scratch() as folder:
+        outcomes = [loaded(folder, items) for items in (FEW, 100_000 if quick else MANY)]
+    rows = [
+        [
+            f"{reading.items:,}",
+            f"{reading.file_megabytes:,.0f}",
+            f"{seconds:,.1f}",
+            f"{reading.get_microseconds:.1f}",
+            f"{reading.scan_seconds:.1f}",
+            f"{reading.first_page_megabytes:.0f}",
+            f"{reading.most_megabytes:.0f}",
+        ]
+        for seconds, reading in outcomes
+    ]
+    header = ["items", "file, MB", "load, s", "GetItem, us", "Scan, s", "memory after a page, MB", "most memory, MB"]
+    few, many = (reading for _, reading in outcomes)
+    if (few.scanned, many.scanned) != (few.items, many.items):
+        raise RuntimeError(f"Scan found {few.scanned} and {many.scanned} items")
+    targets = [
+        Target(
+            "GetItem, against ten thousand items",
+            many.get_microseconds / few.get_microseconds,
+            SLOWER,
+            "times",
+            below=True,
+        ),
+        Target("anonymous memory", many.most_megabytes, MEGABYTES, "MB", below=True),
+        Target(
+            "memory that a whole Scan adds to one page",
+            many.most_megabytes - many.first_page_megabytes,
+            GROWTH,
+            "MB",
+            below=True,
+        ),
+    ]
+    text = "Anonymous memory of a process that reads random items and then scans the table.\n\n" + table(header, rows)
+    return Section("A million items", text, targets)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        print(json.dumps(asdict(read(Path(sys.argv[1]), int(sys.argv[2])))))
+    else:
+        alone(measure)
