@@ -1,0 +1,137 @@
+"""Rooms look down only: what each may import of the others, held against every import there is, lazy ones too."""
+
+import ast
+import graphlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "partita"
+PUBLIC = "partita"
+
+WAIST = {"errors", "wire"}
+MEANING = WAIST | {"design", "plan"}
+EVERYTHING = MEANING | {"store", "review", "storage", "engine", "remote", "server", "connect", "rest", "studio", "boto"}
+
+MAY_SEE: dict[str, set[str]] = {
+    "errors": set(),
+    "wire": {"errors"},
+    # who answers, who listens
+    "storage": {"errors"},
+    "engine": WAIST | {"storage"},
+    "remote": WAIST,
+    "server": WAIST,
+    # what the team means
+    "design": WAIST,
+    "plan": WAIST | {"design"},
+    "store": MEANING,
+    "review": MEANING,
+    # faces
+    "rest": MEANING | {"store"},
+    "studio": MEANING | {"store", "review"},
+    "boto": WAIST | {"connect"},
+    "pytest_plugin": WAIST | {"connect", "boto"},
+    # the two that see both sides of the waist, and the package's own door
+    "connect": EVERYTHING - {"connect", "rest", "studio", "review", "boto", "server"},
+    "cli": EVERYTHING,
+    "__init__": EVERYTHING,
+    "__main__": {"cli"},
+    # the systems are written as anybody's would be
+    "systems": {PUBLIC},
+}
+
+
+class Import(NamedTuple):
+    """`room` imports `target`: another room, or the public package."""
+
+    room: str
+    target: str
+    where: str
+
+
+def rooms() -> set[str]:
+    """The rooms that exist: folders and files right under the package."""
+    return {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or any(path.rglob("*.py"))}
+
+
+def imported_modules(tree: ast.AST, package: list[str]) -> Iterator[tuple[str, int]]:
+    """The absolute name of everything imported; `from a import b` is a.b, whether b is a module or a name in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            for alias in node.names:
+                yield ".".join([*base, *filter(None, [node.module]), alias.name]), node.lineno
+
+
+def imports_of(source: str, path: Path, known: set[str]) -> Iterator[Import]:
+    """The imports of Partita's own modules in one file of it."""
+    parts = path.with_suffix("").parts
+    for name, line in imported_modules(ast.parse(source), [PUBLIC, *parts[:-1]]):
+        first, *rest = name.split(".")
+        if first == PUBLIC:
+            target = rest[0] if rest and rest[0] in known else PUBLIC
+            yield Import(parts[0], target, f"{path}:{line}")
+
+
+def violations(imports: Iterator[Import]) -> list[str]:
+    """What looks up, or sideways."""
+    return [
+        f"{where}: {room} may not import {target}"
+        for room, target, where in imports
+        if room != target and target not in MAY_SEE[room]
+    ]
+
+
+def test_every_room_has_its_place() -> None:
+    """A new room fails here until somebody decides what it may see."""
+    assert rooms() <= MAY_SEE.keys()
+
+
+@pytest.mark.parametrize("room", sorted(rooms() & MAY_SEE.keys()))
+def test_room_looks_down_only(room: str) -> None:
+    files = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).with_suffix("").parts[0] == room]
+    known = rooms()
+    assert files
+    for file in files:
+        assert violations(imports_of(file.read_text(), file.relative_to(PACKAGE), known)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("engine/read.py", "from partita.design import Entity"),
+        ("engine/read.py", "import partita.server.asgi"),
+        ("engine/read.py", "from partita import connect"),
+        ("engine/operations/put.py", "from ...plan import requests"),
+        ("storage/sqlite.py", "from partita.wire import limits"),
+        ("wire/values.py", "def late():\n    from partita.engine import order"),
+        ("design/entity.py", "from partita import plan"),
+        ("systems/shop/design.py", "from partita.store import Store"),
+    ],
+)
+def test_import_that_looks_up_is_found(path: str, line: str) -> None:
+    assert violations(imports_of(line, Path(path), set(MAY_SEE)))
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("engine/read.py", "from partita.storage import contract"),
+        ("engine/operations/put.py", "from ..read import row"),
+        ("plan/read.py", "import msgspec, partita.wire.requests"),
+        ("systems/shop/design.py", "from partita import Entity, Table"),
+    ],
+)
+def test_import_that_looks_down_is_allowed(path: str, line: str) -> None:
+    assert violations(imports_of(line, Path(path), set(MAY_SEE))) == []
+
+
+def test_table_of_rooms_has_no_circle() -> None:
+    """Following it from any room never leads back."""
+    lower_first = list(graphlib.TopologicalSorter(MAY_SEE).static_order())
+    assert lower_first.index("wire") < lower_first.index("engine") < lower_first.index("connect")
