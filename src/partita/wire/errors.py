@@ -32,6 +32,13 @@ class ValidationException(DynamoDBError):
     namespace = _CORAL_VALIDATE
 
 
+class RequestValidationException(ValidationException):
+    """A fault that PutItem and UpdateItem, since 2026, report behind `1 validation error detected: `."""
+
+    def enveloped(self) -> ValidationException:
+        return ValidationException(f"1 validation error detected: {self.message}")
+
+
 class SerializationException(DynamoDBError):
     code = "SerializationException"
     namespace = _CORAL_SERVICE

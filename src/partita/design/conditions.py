@@ -1,0 +1,166 @@
+"""Conditions in Python: `F.status == Status.OPEN`, `(F.count < F.limit) & F.note.exists()`.
+
+A condition is a small tree that nobody changes. It names attributes as Python does until `plan` writes it down for
+DynamoDB; an entity that lacks a named attribute is an error when the design is loaded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+class Condition:
+    """Something that holds for an item or does not; combine with `&`, `|` and `~`."""
+
+    def __and__(self, other: "Condition") -> "Condition":
+        return All((self, other))
+
+    def __or__(self, other: "Condition") -> "Condition":
+        return AnyOf((self, other))
+
+    def __invert__(self) -> "Condition":
+        return Not(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a condition has no truth of its own; combine conditions with & and |, not with 'and' and 'or'")
+
+    @property
+    def fields(self) -> Iterator[str]:
+        """The attributes that it reads."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """An attribute, or a place inside one: `F.settings.theme`."""
+
+    path: tuple[str, ...]
+
+    def __getattr__(self, name: str) -> "Field":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Field((*self.path, name))
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        return Comparison("=", self, other)
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        return Comparison("<>", self, other)
+
+    def __lt__(self, other: Any) -> Condition:
+        return Comparison("<", self, other)
+
+    def __le__(self, other: Any) -> Condition:
+        return Comparison("<=", self, other)
+
+    def __gt__(self, other: Any) -> Condition:
+        return Comparison(">", self, other)
+
+    def __ge__(self, other: Any) -> Condition:
+        return Comparison(">=", self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def is_in(self, *values: Any) -> Condition:
+        return OneOf(self, values)
+
+    def between(self, low: Any, high: Any) -> Condition:
+        return All((Comparison(">=", self, low), Comparison("<=", self, high)))
+
+    def starts_with(self, text: str) -> Condition:
+        return Holds("begins_with", self, text)
+
+    def contains(self, value: Any) -> Condition:
+        return Holds("contains", self, value)
+
+    def exists(self) -> Condition:
+        return Exists(self)
+
+    def is_absent(self) -> Condition:
+        return Not(Exists(self))
+
+
+class Fields:
+    """`F.status` is the attribute `status` of the entity that the condition is used on."""
+
+    def __getattr__(self, name: str) -> Field:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Field((name,))
+
+
+F = Fields()
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Condition):
+    operator: str
+    field: Field
+    value: Any
+
+    @property
+    def fields(self) -> Iterator[str]:
+        yield self.field.path[0]
+        if isinstance(self.value, Field):
+            yield self.value.path[0]
+
+
+@dataclass(frozen=True, eq=False)
+class OneOf(Condition):
+    field: Field
+    values: tuple[Any, ...]
+
+    @property
+    def fields(self) -> Iterator[str]:
+        yield self.field.path[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Holds(Condition):
+    """`begins_with` or `contains`."""
+
+    function: str
+    field: Field
+    value: Any
+
+    @property
+    def fields(self) -> Iterator[str]:
+        yield self.field.path[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Exists(Condition):
+    field: Field
+
+    @property
+    def fields(self) -> Iterator[str]:
+        yield self.field.path[0]
+
+
+@dataclass(frozen=True, eq=False)
+class All(Condition):
+    terms: tuple[Condition, ...]
+
+    @property
+    def fields(self) -> Iterator[str]:
+        for term in self.terms:
+            yield from term.fields
+
+
+@dataclass(frozen=True, eq=False)
+class AnyOf(Condition):
+    terms: tuple[Condition, ...]
+
+    @property
+    def fields(self) -> Iterator[str]:
+        for term in self.terms:
+            yield from term.fields
+
+
+@dataclass(frozen=True, eq=False)
+class Not(Condition):
+    term: Condition
+
+    @property
+    def fields(self) -> Iterator[str]:
+        return self.term.fields

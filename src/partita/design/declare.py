@@ -1,0 +1,216 @@
+"""From a class body to a `Model`: every fault is found here, and named with the entity and the attribute."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args, get_origin, get_type_hints, Annotated
+
+import msgspec
+
+from partita.design.codecs import Compressed, Member, codec_of, stripped
+from partita.design.conditions import Condition
+from partita.design.errors import DesignError
+from partita.design.keys import Keys, KeyTemplates
+from partita.design.markers import (
+    CountOf, CreatedAt, Expires, InKey, Limit, Name, Owns, Quiet, SumOf, Unique, UpdatedAt, Version, Zipped,
+)
+from partita.design.models import Attribute, KeyAttribute, KeySet, Model, ViewModel, model_of, part_types
+from partita.design.names import naming as naming_of
+from partita.design.tables import Table
+from partita.design.templates import template
+
+_KEPT_QUIETLY = (CountOf, SumOf, CreatedAt, UpdatedAt, Version)
+
+
+def model(
+    cls: Any,
+    body: Mapping[str, Any],
+    table: Table,
+    key: KeyTemplates = None,
+    was: Iterable[tuple[str, ...]] = (),
+    naming: str | None = None,
+) -> Model:
+    """The model of an entity class."""
+    name = cls.__name__
+    attributes = _attributes(cls, naming or table.naming)
+    own = _table_keys(name, table, attributes, key)
+    indexes = _index_keys(name, table, attributes, own, [each for each in body.values() if isinstance(each, Keys)])
+    built = Model(
+        cls=cls,
+        table=table,
+        attributes=attributes,
+        key=own,
+        was=tuple(_table_keys(name, table, attributes, each) for each in was),
+        indexes=indexes,
+        uniques=tuple(_uniques(name, body, attributes)),
+        limits=tuple(each for each in body.values() if isinstance(each, Limit)),
+        owns=tuple(each for each in body.values() if isinstance(each, Owns)),
+        expires=next((each for each in body.values() if isinstance(each, Expires)), None),
+    )
+    _check(built)
+    return built
+
+
+def view(cls: Any, of: type[Any]) -> ViewModel:
+    """The model of a view: each of its attributes is the entity's, with the same type."""
+    whole = model_of(of)
+    hints = get_type_hints(cls, include_extras=True)
+    chosen = {}
+    for info in msgspec.structs.fields(cls):
+        attribute = whole.attributes.get(info.name)
+        if attribute is None or stripped(hints[info.name])[0] != attribute.type:
+            raise DesignError(f"{cls.__name__}.{info.name}", f"{whole.name} has no such attribute of this type",
+                              f"the attributes are {', '.join(whole.attributes)}")  # fmt: skip
+        chosen[info.name] = attribute
+    return ViewModel(cls, whole, chosen)
+
+
+def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
+    hints = get_type_hints(cls, include_extras=True)
+    name_on_disk = naming_of(cls.__name__, naming)
+    attributes = {}
+    for info in msgspec.structs.fields(cls):
+        where = f"{cls.__name__}.{info.name}"
+        hint = hints[info.name]
+        markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        kind, optional = stripped(hint)
+        codec = Compressed(kind) if _has(markers, Zipped) else codec_of(hint, where, name_on_disk)[0]
+        given = next((marker.name for marker in markers if isinstance(marker, Name)), None)
+        member = Member(info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory)
+        quiet = _has(markers, Quiet) or _has(markers, *_KEPT_QUIETLY)
+        attributes[info.name] = Attribute(member, kind, markers, _has(markers, InKey), quiet)
+    return attributes
+
+
+def _has(markers: Iterable[Any], *kinds: type) -> bool:
+    return any(isinstance(marker, kinds) for marker in markers)
+
+
+def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], key: KeyTemplates) -> KeySet:
+    templates = (key,) if isinstance(key, str) else key or (None,) * len(table.key_names)
+    if len(templates) != len(table.key_names):
+        raise DesignError(name, f"table {table.name!r} has the key {', '.join(table.key_names)}, "
+                          f"{len(templates)} templates given", "write one template for each")  # fmt: skip
+    made = [
+        _key_attribute(f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0)
+        for at, (disk_name, source) in enumerate(zip(table.key_names, templates, strict=True))
+    ]
+    return KeySet(name, None, tuple(made[:1]), tuple(made[1:]))
+
+
+def _index_keys(
+    name: str, table: Table, attributes: Mapping[str, Attribute], own: KeySet, declared: list[Keys]
+) -> dict[str, tuple[KeySet, ...]]:
+    """The keys in every index that the entity enters: declared ones, and those that its attributes fill anyway."""
+    found: dict[str, tuple[KeySet, ...]] = {}
+    for keys in declared:
+        index = table.index(name, keys.index)
+        where = f"{name}.{index.name}"
+        keys.key_set = KeySet(
+            name,
+            index.name,
+            _filled(where, index.pk, keys.pk, attributes, own, sorts=False),
+            _filled(where, index.sk, keys.sk, attributes, own, sorts=True),
+            keys.when,
+        )
+        found[index.name] = (*found.get(index.name, ()), keys.key_set)
+    on_disk = {each.name for each in attributes.values() if not each.in_key} | set(table.key_names)
+    for index in table.indexes:
+        if index.name not in found and on_disk.issuperset(index.pk + index.sk):
+            hashed = _filled(name, index.pk, None, attributes, own, sorts=False)
+            found[index.name] = (KeySet(name, index.name, hashed, _filled(name, index.sk, None, attributes, own, sorts=True)),)
+    return found
+
+
+def _filled(
+    where: str, names: tuple[str, ...], given: KeyTemplates, attributes: Mapping[str, Attribute], own: KeySet, *, sorts: bool
+) -> tuple[KeyAttribute, ...]:
+    templates = (given,) if isinstance(given, str) else given or (None,) * len(names)
+    if len(templates) != len(names):
+        raise DesignError(where, f"{len(templates)} templates for the attributes {', '.join(names)}")
+    return tuple(
+        _key_attribute(f"{where}.{name}", name, source, attributes, own, sorts=sorts)
+        for name, source in zip(names, templates, strict=True)
+    )
+
+
+def _key_attribute(
+    where: str, name: str, source: str | None, attributes: Mapping[str, Attribute], own: KeySet | None, *, sorts: bool
+) -> KeyAttribute:
+    if source is not None:
+        if any(each.name == name and not each.in_key for each in attributes.values()):
+            raise DesignError(where, f"an attribute is stored under the name {name!r} already",
+                              "leave the template out to use the attribute itself, or rename it with Name")  # fmt: skip
+        return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts))
+    for key in own.attributes if own else ():
+        if key.name == name:
+            return key
+    for attribute in attributes.values():
+        if attribute.name == name and not attribute.in_key:
+            if attribute.codec.tag not in ("S", "N", "B"):
+                raise DesignError(where, f"{attribute.field!r} is stored as {attribute.codec.tag}, which is no key type",
+                                  "use text, a number or bytes")  # fmt: skip
+            return KeyAttribute(name, None, attribute.field, attribute.codec.tag)
+    raise DesignError(where, f"nothing fills {name!r}", "write a template for it, or an attribute of that name")
+
+
+def _uniques(name: str, body: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterable[Unique]:
+    for attribute in attributes.values():
+        for marker in attribute.markers:
+            if isinstance(marker, Unique):
+                yield Unique(attribute.field, fold=marker.fold, held=marker.held, when=marker.when)
+    for label, marker in body.items():
+        if isinstance(marker, Unique):
+            if not marker.fields:
+                raise DesignError(f"{name}.{label}", "Unique names no attributes", 'write Unique("country", "number")')
+            marker.name = label
+            yield marker
+
+
+def _check(model: Model) -> None:
+    """What only the whole declaration shows."""
+    for keys in (model.key, *model.was, *(each for several in model.indexes.values() for each in several)):
+        _check_fields(keys.where, model, keys.when)
+    for unique in model.uniques:
+        for field in unique.fields:
+            _known(f"{model.name}.{unique.name}", model, field)
+        _check_fields(model.name, model, unique.when)
+    for limit in model.limits:
+        _check_fields(model.name, model, limit.condition)
+    for field in model.key.fields:
+        if model.attributes[field].optional:
+            raise DesignError(f"{model.name}.{field}", "a part of the table's key may not be None")
+    _check_in_key(model)
+    if model.expires is not None:
+        _known(model.name, model, model.expires.at)
+        _check_fields(model.name, model, model.expires.when)
+        if model.table.ttl is None:
+            raise DesignError(model.name, f"Expires needs the TTL attribute of table {model.table.name!r}",
+                              'write Table(..., ttl="TTL")')  # fmt: skip
+    names = [attribute.name for attribute in model.attributes.values() if not attribute.in_key]
+    doubled = next((each for each in names if names.count(each) > 1), None)
+    if doubled is not None:
+        raise DesignError(model.name, f"two attributes are stored as {doubled!r}", "rename one with Name")
+
+
+def _check_in_key(model: Model) -> None:
+    held = {
+        segment.field
+        for key in model.key.attributes
+        if key.template is not None
+        for segment in key.template.parts
+        if segment.form is not None and segment.form.lossless
+    }
+    for attribute in model.attributes.values():
+        if attribute.in_key and attribute.field not in held:
+            raise DesignError(f"{model.name}.{attribute.field}", "InKey, but no key template holds it in full",
+                              "remove InKey, or name it in the key")  # fmt: skip
+
+
+def _check_fields(where: str, model: Model, condition: Condition | None) -> None:
+    for field in condition.fields if condition is not None else ():
+        _known(where, model, field)
+
+
+def _known(where: str, model: Model, field: str) -> None:
+    if field not in model.attributes:
+        raise DesignError(where, f"{model.name} has no attribute {field!r}",
+                          f"the attributes are {', '.join(model.attributes)}")  # fmt: skip

@@ -1,0 +1,30 @@
+"""How an entity fills an index: `by_email = Keys("EmailIndex")`, `to_ship = Keys("GSI1", "STATUS#{status}", ...)`."""
+
+from typing import TypeVar
+
+from partita.design.conditions import Condition
+from partita.design.models import KeySet
+from partita.design.reads import BoundKeys
+
+E = TypeVar("E")
+KeyTemplates = str | tuple[str | None, ...] | None
+
+
+class Keys:
+    """A missing template means the entity's own attribute (or the table's key) of the index's attribute name.
+
+    With several `Keys` on one index, the first whose `when` holds fills it.
+    """
+
+    key_set: KeySet  # set once, when the entity's class is created
+
+    def __init__(
+        self, index: str, pk: KeyTemplates = None, sk: KeyTemplates = None, *, when: Condition | None = None
+    ) -> None:
+        self.index = index
+        self.pk = pk
+        self.sk = sk
+        self.when = when
+
+    def __get__(self, instance: object, owner: type[E]) -> BoundKeys[E]:
+        return BoundKeys(owner, self.key_set)

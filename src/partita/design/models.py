@@ -1,0 +1,166 @@
+"""What a class body declared, gathered once and never changed: attributes, keys, invariants."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from partita.design.codecs import Codec, Member
+from partita.design.conditions import Condition
+from partita.design.errors import DesignError
+from partita.design.markers import CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
+from partita.design.templates import Ordered, PartType, Template
+
+if TYPE_CHECKING:
+    from partita.design.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute: how it is called and written, and the markers of its annotation."""
+
+    member: Member
+    type: Any
+    markers: tuple[Any, ...]
+    in_key: bool  # stored in the key alone
+    quiet: bool
+
+    @property
+    def field(self) -> str:
+        return self.member.field
+
+    @property
+    def name(self) -> str:
+        return self.member.name
+
+    @property
+    def codec(self) -> Codec:
+        return self.member.codec
+
+    @property
+    def optional(self) -> bool:
+        return self.member.optional
+
+    def marker(self, kind: type) -> Any:
+        return next((marker for marker in self.markers if isinstance(marker, kind)), None)
+
+
+@dataclass(frozen=True, eq=False)
+class KeyAttribute:
+    """A key attribute on disk: written from a template, or a plain attribute of the entity."""
+
+    name: str
+    template: Template | None
+    field: str | None = None
+    type: str = "S"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        if self.template is not None:
+            return self.template.fields
+        assert self.field is not None
+        return (self.field,)
+
+
+@dataclass(frozen=True, eq=False)
+class KeySet:
+    """The key of an entity in its table (`index` is None) or in one index; `when` makes it sparse."""
+
+    owner: str
+    index: str | None
+    hash: tuple[KeyAttribute, ...]
+    range: tuple[KeyAttribute, ...]
+    when: Condition | None = None
+
+    @property
+    def attributes(self) -> tuple[KeyAttribute, ...]:
+        return self.hash + self.range
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(field for attribute in self.attributes for field in attribute.fields))
+
+    @property
+    def where(self) -> str:
+        return self.owner if self.index is None else f"{self.owner}.{self.index}"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An entity as it was declared."""
+
+    cls: type[Any]
+    table: "Table"
+    attributes: Mapping[str, Attribute]
+    key: KeySet
+    was: tuple[KeySet, ...]
+    indexes: Mapping[str, tuple[KeySet, ...]]  # several where conditions choose between them
+    uniques: tuple[Unique, ...]
+    limits: tuple[Limit, ...]
+    owns: tuple[Owns, ...]
+    expires: Expires | None
+
+    @property
+    def name(self) -> str:
+        return self.cls.__name__
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """What is stored under its own name."""
+        return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)
+
+    def marked(self, *kinds: type) -> Iterator[tuple[Attribute, Any]]:
+        for attribute in self.attributes.values():
+            for marker in attribute.markers:
+                if isinstance(marker, kinds):
+                    yield attribute, marker
+
+    def one_marked(self, kind: type) -> Attribute | None:
+        return next((attribute for attribute, _ in self.marked(kind)), None)
+
+    @property
+    def transitions(self) -> Iterator[tuple[Attribute, Transitions]]:
+        return self.marked(Transitions)
+
+    @property
+    def references(self) -> Iterator[tuple[Attribute, References]]:
+        return self.marked(References)
+
+    @property
+    def counters(self) -> Iterator[tuple[Attribute, CountOf | SumOf]]:
+        return self.marked(CountOf, SumOf)
+
+    def part_types(self) -> dict[str, PartType]:
+        return part_types(self.attributes)
+
+
+@dataclass(frozen=True, eq=False)
+class ViewModel:
+    """Some attributes of an entity, as a type of their own: what a narrow index holds."""
+
+    cls: type[msgspec.Struct]
+    of: Model
+    attributes: Mapping[str, Attribute]
+
+    @property
+    def name(self) -> str:
+        return self.cls.__name__
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)
+
+
+def part_types(attributes: Mapping[str, Attribute]) -> dict[str, PartType]:
+    """What templates may name."""
+    return {field: PartType(each.type, each.marker(Ordered)) for field, each in attributes.items()}
+
+
+def model_of(entity: type[Any]) -> Model:
+    """The declaration behind an entity class."""
+    model = getattr(entity, "__model__", None)
+    if not isinstance(model, Model):
+        name = getattr(entity, "__name__", str(entity))
+        raise DesignError(name, "is no entity", f"declare it as class {name}(Entity, table=..., key=...)")
+    return model

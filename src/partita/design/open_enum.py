@@ -1,0 +1,26 @@
+"""Enums that a document ends with "etc.": an unknown value, written by other code, never breaks a read."""
+
+import enum
+from typing import Self
+
+
+class OpenEnum(str, enum.Enum):
+    """Text with known members; any other text is a member without a name of its own.
+
+    >>> class Tier(OpenEnum):
+    ...     FREE = "FREE"
+    >>> Tier("GOLD").value, Tier("GOLD") == Tier("GOLD"), Tier("FREE") is Tier.FREE
+    ('GOLD', True, True)
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        unknown = str.__new__(cls, value)
+        unknown._name_ = value
+        unknown._value_ = value
+        return unknown
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,248 @@
+"""Reads as values: what to look up, in which key, in which order, before any request exists.
+
+A read may hold `Argument`s in place of values: that is how a pattern is declared once and proven without data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, overload
+
+from partita.design.conditions import Condition
+from partita.design.errors import DesignError
+from partita.design.models import KeySet, Model, ViewModel, model_of
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+G = TypeVar("G")
+E = TypeVar("E")
+V = TypeVar("V")
+E_co = TypeVar("E_co", covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """A pattern's parameter before it has a value. It can be handed on, and nothing else."""
+
+    name: str
+    at: int
+    type: Any
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise DesignError(self.name, f"a pattern's body cannot look into its argument (.{attribute})",
+                          "hand it on whole and compute before the call")  # fmt: skip
+
+    def _refuse(self, *_: Any) -> Any:
+        raise DesignError(self.name, "a pattern's body runs once, without values",
+                          "hand the argument on whole and compute before the call")  # fmt: skip
+
+    __str__ = __format__ = __bool__ = __add__ = __radd__ = __sub__ = __lt__ = __gt__ = __iter__ = _refuse
+    __le__ = __ge__ = __len__ = __int__ = __getitem__ = _refuse
+
+
+@dataclass(frozen=True, eq=False)
+class Each:
+    """A declared fan-out: one Query for each of the values, at most `at_most`, merged in key order."""
+
+    values: Any
+    at_most: int
+
+
+def each(values: Sequence[Any], at_most: int) -> Any:
+    """`Card.by_day.query(each(days, 7))`: one Query a value, merged in the order of the sort key."""
+    return Each(values, at_most)
+
+
+class _Shards:
+    """Stands for every shard of a `{...:shard(n)}` part: the query becomes n, merged in key order."""
+
+
+SHARDS: Any = _Shards()
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A range of the first sort part that was not given: both ends are inside."""
+
+    low: Any = None
+    high: Any = None
+    prefix: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One entity and the key under which it is read."""
+
+    model: Model
+    keys: KeySet
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """All that a get or query says; `plan` compiles it once."""
+
+    sources: tuple[Source, ...]
+    given: tuple[Any, ...]
+    single: bool = False
+    bounds: Bounds | None = None
+    forward: bool = True
+    promise: str | None = None
+    page_size: int | None = None
+    where: Condition | None = None
+    view: ViewModel | None = None
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.label or " and ".join(source.model.name for source in self.sources)
+
+
+class _Call(Generic[E_co]):
+    """A read and the arguments of this call."""
+
+    __slots__ = ("arguments", "read")
+
+    def __init__(self, read: Read, arguments: tuple[Any, ...] = ()) -> None:
+        self.read = read
+        self.arguments = arguments
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.read.name}{self.arguments})"
+
+
+class Get(_Call[E_co]):
+    """One item by its whole key."""
+
+    __slots__ = ()
+
+
+class Query(_Call[E_co]):
+    """One range of one partition, page by page."""
+
+    __slots__ = ()
+
+    def _with(self, **changes: Any) -> Any:
+        return type(self)(replace(self.read, **changes), self.arguments)
+
+    def between(self, low: Any, high: Any) -> "Query[E_co]":
+        """Only where the next sort part lies between the two, both included."""
+        same: Query[E_co] = self._with(bounds=Bounds(low=low, high=high))
+        return same
+
+    def since(self, low: Any) -> "Query[E_co]":
+        same: Query[E_co] = self._with(bounds=Bounds(low=low))
+        return same
+
+    def until(self, high: Any) -> "Query[E_co]":
+        same: Query[E_co] = self._with(bounds=Bounds(high=high))
+        return same
+
+    def starts_with(self, text: Any) -> "Query[E_co]":
+        """Only where the next sort part, a text, begins so."""
+        same: Query[E_co] = self._with(bounds=Bounds(prefix=text))
+        return same
+
+    def newest_first(self) -> "Query[E_co]":
+        """Promises the order of the next sort part, which must be a time."""
+        same: Query[E_co] = self._with(promise="newest")
+        return same
+
+    def oldest_first(self) -> "Query[E_co]":
+        same: Query[E_co] = self._with(promise="oldest")
+        return same
+
+    def smallest_first(self, field: str) -> "Query[E_co]":
+        """Promises the value order of a sort part: numbers, times, ranked enums, text."""
+        same: Query[E_co] = self._with(promise=f"smallest {field}")
+        return same
+
+    def largest_first(self, field: str) -> "Query[E_co]":
+        same: Query[E_co] = self._with(promise=f"largest {field}")
+        return same
+
+    def backwards(self) -> "Query[E_co]":
+        """From the end of the range, without a promise about values."""
+        same: Query[E_co] = self._with(forward=not self.read.forward)
+        return same
+
+    def page(self, size: int) -> "Query[E_co]":
+        """At most `size` items a page."""
+        same: Query[E_co] = self._with(page_size=size)
+        return same
+
+    def where(self, condition: Condition) -> "Query[E_co]":
+        """A declared filter: items that fail it are read, and billed, and not returned."""
+        same: Query[E_co] = self._with(where=condition)
+        return same
+
+    def as_(self, view: type[V]) -> "Query[V]":
+        """Some attributes only: what a narrow index holds."""
+        model = getattr(view, "__view__", None)
+        if not isinstance(model, ViewModel):
+            raise DesignError(view.__name__, "is no view", f"declare it as class {view.__name__}(View, of=...)")
+        narrowed: Query[V] = self._with(view=model)
+        return narrowed
+
+
+class BoundKeys(Generic[E]):
+    """An entity's keys in one index: `Order.to_ship.query(status)`."""
+
+    def __init__(self, entity: type[E], key_set: KeySet) -> None:
+        self.entity = entity
+        self.key_set = key_set
+
+    def query(self, *parts: Any) -> Query[E]:
+        """One Query of this index: the partition's parts, then any leading parts of the sort key."""
+        return query(self, *parts)
+
+
+Readable = type[E] | BoundKeys[E]
+
+
+def _source(readable: Readable[Any]) -> Source:
+    if isinstance(readable, BoundKeys):
+        return Source(model_of(readable.entity), readable.key_set)
+    model = model_of(readable)
+    return Source(model, model.key)
+
+
+def get(entity: type[E], *parts: Any) -> Get[E]:
+    """One GetItem: every part of the entity's key, in the order in which the templates name them."""
+    source = _source(entity)
+    if len(parts) != len(source.keys.fields):
+        raise DesignError(entity.__name__, f"its key has the parts {', '.join(source.keys.fields)}, {len(parts)} given",
+                          f"write get({entity.__name__}, {', '.join(source.keys.fields)})")  # fmt: skip
+    return Get(Read((source,), parts, single=True))
+
+
+def query(readable: Readable[E], *parts: Any) -> Query[E]:
+    """One Query: the partition's parts, then any leading parts of the sort key."""
+    return Query(Read((_source(readable),), parts))
+
+
+class Collection(Generic[E]):
+    """Several entities of one partition, read by one Query and each typed as what it is."""
+
+    def __init__(self, *readables: Readable[Any]) -> None:
+        self._sources = tuple(_source(each) for each in readables)
+
+    def __call__(self, *parts: Any) -> Query[E]:
+        return Query(Read(self._sources, parts))
+
+
+@overload
+def together(a: Readable[A], b: Readable[B], /) -> Collection[A | B]: ...
+@overload
+def together(a: Readable[A], b: Readable[B], c: Readable[C], /) -> Collection[A | B | C]: ...
+@overload
+def together(a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], /) -> Collection[A | B | C | D]: ...
+@overload
+def together(
+    a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], e: Readable[G], /
+) -> Collection[A | B | C | D | G]: ...
+def together(*readables: Readable[Any]) -> Collection[Any]:
+    """`together(Customer, Order)(customer_id)`: what one partition holds of these entities, in one Query."""
+    return Collection(*readables)

@@ -1,0 +1,82 @@
+"""Tables and their indexes, as the document lists them."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from partita.design.errors import DesignError
+from partita.design.names import naming
+from partita.wire import limits
+
+if TYPE_CHECKING:
+    from partita.design.models import Model
+
+Names = str | tuple[str, ...]
+
+
+def _several(names: Names | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+class Index:
+    """A secondary index: key attributes (several for DynamoDB's multi-attribute keys) and what it projects.
+
+    `project` is "ALL", "KEYS_ONLY" or the names on disk of the attributes that it holds beside its keys.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pk: Names,
+        sk: Names | None = None,
+        *,
+        project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL",
+        local: bool = False,
+    ) -> None:
+        self.name = name
+        self.pk = _several(pk)
+        self.sk = _several(sk)
+        self.project = project
+        self.local = local
+        if not all(0 <= len(names) <= limits.INDEX_KEY_ATTRIBUTES for names in (self.pk, self.sk)):
+            raise DesignError(f"Index {name}", "an index has at most four partition and four sort attributes")
+        if not name.replace("-", "_").replace(".", "_").replace("_", "a").isalnum() or not 3 <= len(name) <= 255:
+            raise DesignError(f"Index {name}", "DynamoDB refuses the name", "use 3 to 255 of a-z, A-Z, 0-9, _ - .")
+
+
+@dataclass(eq=False)
+class Table:
+    """A table; entities enter it by naming it, so it knows them all once the design is loaded.
+
+    `naming` is how attributes are named on disk, `ttl` the attribute that DynamoDB's TTL reads, `type_attribute` one
+    that holds the entity's name where the document has such an attribute.
+    """
+
+    name: str
+    pk: str
+    sk: str | None = None
+    indexes: tuple[Index, ...] = ()
+    naming: str = "snake"
+    ttl: str | None = None
+    type_attribute: str | None = None
+    stream: Literal["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"] | None = None
+    recovery_days: int | None = None
+    models: "list[Model]" = field(default_factory=list, repr=False)
+    patterns: "list[Any]" = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        self.indexes = tuple(self.indexes)
+        naming(f"Table {self.name}", self.naming)
+        names = [index.name for index in self.indexes]
+        if len(set(names)) < len(names):
+            raise DesignError(f"Table {self.name}", "two indexes have the same name")
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        return (self.pk,) if self.sk is None else (self.pk, self.sk)
+
+    def index(self, where: str, name: str) -> Index:
+        for index in self.indexes:
+            if index.name == name:
+                return index
+        raise DesignError(where, f"table {self.name!r} has no index {name!r}",
+                          f"its indexes are {', '.join(index.name for index in self.indexes) or 'none'}")  # fmt: skip

@@ -1,0 +1,85 @@
+"""Fills a new index, or the order of expiry, of a table that has items already: in batches, over restarts.
+
+A record's `backfilled_to` is the last table key that is in. One batch, one transaction: the next rows go in and the
+mark moves with them. Writes to items behind the mark keep the index right; writes ahead of it leave the index alone,
+since the batch that comes will take the item as it then is (`write.index_writes`).
+"""
+
+from msgspec.structs import replace
+
+from partita.engine.context import Context
+from partita.engine.expiry import expiry_key
+from partita.engine.schema import Index, Table, TableRecord
+from partita.engine.write import Image, index_writes
+from partita.storage.contract import Row, Transaction, Write
+
+START = ""  # the mark of an index that holds nothing yet
+BATCH = 500
+
+
+def unfinished(table: Table) -> bool:
+    record = table.record
+    return record.ttl_filled_to is not None or any(each.backfilled_to is not None for each in record.indexes)
+
+
+def fill(context: Context, txn: Transaction, name: str) -> bool:
+    """Does one batch for one table; true when more is left."""
+    table = context.catalog.tables.get(name)
+    if table is None or not unfinished(table):
+        return False
+    marks = [each.backfilled_to for each in table.record.indexes if each.backfilled_to is not None]
+    if table.record.ttl_filled_to is not None:
+        marks.append(table.record.ttl_filled_to)
+    mark = min(marks)
+    rows = _rows_after(txn, table, bytes.fromhex(mark))
+    writes: list[Write] = []
+    for key, row in rows:
+        writes.extend(_writes(table, mark, key, row))
+    txn.apply(writes)
+    reached = rows[-1][0].hex() if len(rows) == BATCH else None
+    record = _moved(table.record, mark, reached)
+    context.catalog.save(txn, record, table.record)
+    context.catalog.refresh(txn)
+    return unfinished(context.catalog.tables[name])
+
+
+def _rows_after(txn: Transaction, table: Table, after: bytes) -> list[tuple[bytes, Row]]:
+    rows: list[tuple[bytes, Row]] = []
+    for key, weight, value in txn.range(table.space, after + b"\0" if after else b"", None):
+        rows.append((key, Row(weight, value)))
+        if len(rows) == BATCH:
+            break
+    return rows
+
+
+def _writes(table: Table, mark: str, key: bytes, row: Row) -> list[Write]:
+    image, record = Image(row), table.record
+    found = [
+        write
+        for index in table.indexes.values()
+        if index.record.backfilled_to == mark
+        for write, _ in index_writes(_whole(table, index), key, None, image)
+    ]
+    if record.ttl_filled_to == mark and record.ttl_attribute and record.ttl_space:
+        expiry = expiry_key(image.item, record.ttl_attribute, key)
+        if expiry is not None:
+            found.append(Write(record.ttl_space, expiry, None, Row(0, b"")))
+    return found
+
+
+def _whole(table: Table, index: Index) -> Index:
+    """The index as if it were complete, so that rows ahead of the mark are written."""
+    types = {each.attribute_name or "": each.attribute_type or "" for each in table.record.attributes}
+    return Index(replace(index.record, backfilled_to=None), table.keys, types)
+
+
+def _moved(record: TableRecord, mark: str, reached: str | None) -> TableRecord:
+    """The record with every mark that stood at `mark` moved on, or taken away when the end is reached."""
+    indexes = [
+        replace(each, backfilled_to=reached, status="ACTIVE" if reached is None else each.status)
+        if each.backfilled_to == mark
+        else each
+        for each in record.indexes
+    ]
+    ttl = reached if record.ttl_filled_to == mark else record.ttl_filled_to
+    return replace(record, indexes=indexes, ttl_filled_to=ttl)

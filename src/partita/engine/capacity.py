@@ -1,0 +1,72 @@
+"""Capacity units as DynamoDB bills them, and the ConsumedCapacity of a reply."""
+
+from dataclasses import dataclass, field
+
+from partita.engine.schema import Table
+from partita.wire.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from partita.wire.shapes import Capacity, ConsumedCapacity
+
+
+def read_units(size: int, consistent: bool | None) -> float:
+    """One unit for each 4 KB begun, half of it when eventually consistent; reading nothing costs as the smallest."""
+    units = max(1, -(-size // READ_UNIT_BYTES))
+    return float(units) if consistent else units * 0.5
+
+
+def write_units(before: int, after: int) -> float:
+    """One unit for each KB begun of the larger of the two."""
+    return float(max(1, -(-max(before, after) // WRITE_UNIT_BYTES)))
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one request used of one table and its indexes."""
+
+    table: Table
+    units: float = 0.0
+    indexes: dict[str, float] = field(default_factory=dict)
+
+    def add_index(self, name: str, units: float) -> None:
+        self.indexes[name] = self.indexes.get(name, 0.0) + units
+
+    def add(self, other: "Usage") -> None:
+        self.units += other.units
+        for name, units in other.indexes.items():
+            self.add_index(name, units)
+
+
+def consumed(usage: Usage, asked: str | None, kind: str | None = None) -> ConsumedCapacity | None:
+    """The reply's member; `kind` is "read" or "write" where the operation (a transaction) reports it."""
+    if asked is None or asked == "NONE":
+        return None
+    total = usage.units + sum(usage.indexes.values())
+    reply = ConsumedCapacity(table_name=usage.table.name, capacity_units=total)
+    _note(reply, total, kind)
+    if asked == "INDEXES":
+        reply.table = _capacity(usage.units, kind)
+        reply.local_secondary_indexes = _of_indexes(usage, False, kind)
+        reply.global_secondary_indexes = _of_indexes(usage, True, kind)
+    return reply
+
+
+def _of_indexes(usage: Usage, is_global: bool, kind: str | None) -> dict[str, Capacity] | None:
+    known = usage.table.indexes
+    found = {
+        name: _capacity(units, kind)
+        for name, units in usage.indexes.items()
+        if name in known and known[name].is_global is is_global
+    }
+    return found or None
+
+
+def _capacity(units: float, kind: str | None) -> Capacity:
+    reply = Capacity(capacity_units=units)
+    _note(reply, units, kind)
+    return reply
+
+
+def _note(reply: Capacity | ConsumedCapacity, units: float, kind: str | None) -> None:
+    if kind == "read":
+        reply.read_capacity_units = units
+    elif kind == "write":
+        reply.write_capacity_units = units

@@ -1,0 +1,155 @@
+"""Which tables there are: records in storage, and ready-made `Table`s cached in the process.
+
+Several processes may share a file, so the cache can be old. That is safe for reads because a space's name is never
+used twice and what a space holds never changes its form: a read through an old record either reads the right rows or
+meets `SpaceMissing`, and then the catalogue is loaded anew and the read tried again (`Engine.call`). A write
+transaction compares the catalogue's version first, which no other process can move while it lasts.
+"""
+
+import threading
+import time
+import uuid
+
+import msgspec
+
+from partita.engine.schema import Table, TableRecord
+from partita.errors import SpaceMissing
+from partita.storage.contract import Reader, Row, Storage, Transaction, Write
+from partita.wire.errors import ResourceNotFoundException, ValidationException
+
+SPACE = "catalogue"
+TOKENS = "tokens"
+_STATE = b"\0state"  # sorts before, and is never equal to, a table's name
+
+_encode = msgspec.json.encode
+_decode_record = msgspec.json.Decoder(TableRecord).decode
+
+
+class _State(msgspec.Struct, frozen=True):
+    version: int = 0
+    spaces: int = 0
+
+
+_decode_state = msgspec.json.Decoder(_State).decode
+
+
+class Catalog:
+    """The tables of one storage."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._lock = threading.Lock()
+        self.version = -1
+        self.tables: dict[str, Table] = {}
+        with storage.transaction() as txn:
+            if not _exists(txn):
+                txn.create_space(SPACE)
+                txn.create_space(TOKENS)
+                txn.apply([Write(SPACE, _STATE, None, Row(0, _encode(_State())))])
+            self.refresh(txn)
+
+    def refresh(self, reader: Reader | None = None) -> None:
+        """Loads what changed since it was last looked at."""
+        if reader is None:
+            with self._storage.snapshot() as snapshot:
+                self.refresh(snapshot)
+            return
+        with self._lock:
+            version = _state(reader).version
+            if version == self.version:
+                return
+            tables: dict[str, Table] = {}
+            for key, _, value in reader.range(SPACE, b"\1", None):
+                name = key.decode()
+                record = _decode_record(value)
+                known = self.tables.get(name)
+                tables[name] = known if known is not None and known.record == record else Table(record)
+            self.tables, self.version = tables, version
+
+    def table(self, name: str) -> Table:
+        """The table by name or ARN, for a read: one that is not known is looked for again in storage."""
+        try:
+            return self.tables[name]
+        except KeyError:
+            pass
+        try:
+            return self.known(name)
+        except ResourceNotFoundException:
+            self.refresh()
+        return self.known(name)
+
+    def known(self, name: str) -> Table:
+        """The table by name or ARN, for a write, whose transaction has just brought the catalogue up to date."""
+        try:
+            return self.tables[table_of_arn(name) if name.startswith("arn:") else name]
+        except KeyError:
+            raise ResourceNotFoundException("Requested resource not found") from None
+
+    def forget(self) -> None:
+        """Makes the next look load everything: what was cached may come from a transaction that failed."""
+        self.version = -1
+
+    def save(self, txn: Transaction, record: TableRecord | None, before: TableRecord | None) -> None:
+        """Writes a table's record (None: deletes it) and creates and drops the spaces that differ."""
+        wanted = spaces_of(record) if record else set()
+        existing = spaces_of(before) if before else set()
+        for space in sorted(existing - wanted):
+            txn.drop_space(space)
+        for space in sorted(wanted - existing):
+            txn.create_space(space)
+        name = (record or before).name  # type: ignore[union-attr]
+        old = txn.get(SPACE, name.encode())
+        new = Row(0, _encode(record)) if record else None
+        state = _state(txn)
+        txn.apply(
+            [
+                Write(SPACE, name.encode(), old, new),
+                Write(
+                    SPACE,
+                    _STATE,
+                    Row(0, b""),
+                    Row(0, _encode(_State(state.version + 1, state.spaces))),
+                ),
+            ]
+        )
+
+    def new_spaces(self, txn: Transaction, count: int) -> list[str]:
+        """Names that no space has, had, or will have."""
+        state = _state(txn)
+        after = Row(0, _encode(_State(state.version, state.spaces + count)))
+        txn.apply([Write(SPACE, _STATE, Row(0, b""), after)])
+        return [f"s{number}" for number in range(state.spaces + 1, state.spaces + count + 1)]
+
+
+def spaces_of(record: TableRecord) -> set[str]:
+    spaces = {record.space, record.changes, *(index.space for index in record.indexes)}
+    return spaces | {record.ttl_space} if record.ttl_space else spaces
+
+
+def _exists(reader: Reader) -> bool:
+    try:
+        return reader.get(SPACE, _STATE) is not None
+    except SpaceMissing:
+        return False
+
+
+def _state(reader: Reader) -> _State:
+    row = reader.get(SPACE, _STATE)
+    return _decode_state(row.value) if row else _State()
+
+
+def table_of_arn(arn: str) -> str:
+    """`arn:aws:dynamodb:eu-west-1:123456789012:table/notes` names the table `notes`."""
+    parts = arn.split(":", 5)
+    if len(parts) != 6 or not parts[5].startswith("table/"):
+        raise ValidationException(f"Invalid table ARN: {arn}")
+    return parts[5].split("/")[1]
+
+
+def new_table_id() -> str:
+    return str(uuid.uuid4())
+
+
+def now() -> float:
+    """Seconds since 1970; the default clock of an engine."""
+    return time.time()

@@ -1,0 +1,32 @@
+"""What operations are given: the storage, the tables in it, the time, and the names of the pretended region."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from partita.engine.catalog import Catalog
+from partita.engine.schema import Table
+from partita.storage.contract import Storage, Transaction
+
+Job: TypeAlias = Callable[[Transaction], Any]
+"""A prepared write: run inside a transaction, it applies its writes last, all at once, and returns the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    storage: Storage
+    catalog: Catalog
+    clock: Callable[[], float]
+    region: str = "us-east-1"
+    account: str = "000000000000"
+
+    def table(self, name: str | None) -> Table:
+        """For reads."""
+        return self.catalog.table(name or "")
+
+    def known_table(self, name: str | None) -> Table:
+        """For writes, inside their transaction."""
+        return self.catalog.known(name or "")
+
+    def table_arn(self, name: str) -> str:
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"

@@ -1,0 +1,238 @@
+"""A condition's tree and a scope to a predicate over items: `predicate(tree, scope)(item)`.
+
+What can be known before any item is seen (wrong operand types, an inverted BETWEEN) is refused while the predicate is
+made, as DynamoDB does.
+"""
+
+from base64 import b64decode
+from collections.abc import Callable
+from typing import TypeAlias
+
+from partita.engine.expressions.documents import compare, ordered, value_at
+from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, Either, In, Not, Operand, Path, Value
+from partita.engine.expressions.scope import Scope, path_text
+from partita.engine.expressions.tokens import ExpressionError
+from partita.engine.values import binary_size, text_size
+from partita.wire.limits import EXPRESSION_IN_OPERANDS
+from partita.wire.values import SETS, TYPES, AttributeValue, Item, type_of
+
+Predicate: TypeAlias = Callable[[Item], bool]
+Getter: TypeAlias = Callable[[Item], AttributeValue | None]
+
+_ARGUMENTS = {
+    "attribute_exists": 1,
+    "attribute_not_exists": 1,
+    "attribute_type": 2,
+    "begins_with": 2,
+    "contains": 2,
+    "size": 1,
+}
+_TYPE_ORDER = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+
+
+def predicate(tree: Condition, scope: Scope) -> Predicate:
+    """The condition as a function of an item."""
+    match tree:
+        case Both(conditions):
+            every = [predicate(each, scope) for each in conditions]
+            return lambda item: all(test(item) for test in every)
+        case Either(conditions):
+            some = [predicate(each, scope) for each in conditions]
+            return lambda item: any(test(item) for test in some)
+        case Not(condition):
+            test = predicate(condition, scope)
+            return lambda item: not test(item)
+        case Compare(operator, left, right):
+            return _comparison(operator, left, right, scope)
+        case Between(operand, low, high):
+            return _between(operand, low, high, scope)
+        case In(operand, choices):
+            return _membership(operand, choices, scope)
+        case Call():
+            return _function(tree, scope)
+
+
+def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> Predicate:
+    get_left, get_right = _getter(left, scope), _getter(right, scope)
+    _check_distinct(operator, (left, right), scope)
+    if operator not in ("=", "<>"):
+        for operand in (left, right):
+            kind = _static_type(operand, scope)
+            if kind is not None and kind not in ("S", "N", "B"):
+                raise ExpressionError(
+                    "Incorrect operand type for operator or function; "
+                    f"operator: {operator}, operand type: {kind}"
+                )
+    return lambda item: compare(operator, get_left(item), get_right(item))
+
+
+def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Predicate:
+    get, get_low, get_high = (_getter(each, scope) for each in (operand, low, high))
+    if isinstance(low, Value) and isinstance(high, Value):
+        check_between(scope.value(low.name), scope.value(high.name))
+    return lambda item: (
+        compare(">=", value := get(item), get_low(item)) and compare("<=", value, get_high(item))
+    )
+
+
+def check_between(low: AttributeValue, high: AttributeValue) -> None:
+    """Refuses bounds of two types, of a type without an order, or the wrong way round."""
+    bounds = (
+        f"lower bound operand: AttributeValue: {{{_shown(low)}}}, "
+        f"upper bound operand: AttributeValue: {{{_shown(high)}}}"
+    )
+    if type_of(low) != type_of(high):
+        raise ExpressionError(f"The BETWEEN operator requires same data type for lower and upper bounds; {bounds}")
+    if ordered(low) is None:
+        raise ExpressionError(
+            f"Incorrect operand type for operator or function; operator: BETWEEN, operand type: {type_of(low)}"
+        )
+    if ordered(low) > ordered(high):
+        raise ExpressionError(
+            f"The BETWEEN operator requires upper bound to be greater than or equal to lower bound; {bounds}"
+        )
+
+
+def _membership(operand: Operand, choices: tuple[Operand, ...], scope: Scope) -> Predicate:
+    get = _getter(operand, scope)
+    getters = [_getter(choice, scope) for choice in choices]
+    if len(choices) > EXPRESSION_IN_OPERANDS:
+        raise ExpressionError(
+            "Too many operands for operator or function; "
+            f"operator: IN, number of operands: {len(choices)}, limit: {EXPRESSION_IN_OPERANDS}"
+        )
+    return lambda item: (value := get(item)) is not None and any(value == choice(item) for choice in getters)
+
+
+def _function(call: Call, scope: Scope) -> Predicate:
+    getters = [_getter(argument, scope) for argument in call.arguments]
+    _check_call(call, scope)
+    first = getters[0]
+    if call.function == "attribute_exists":
+        return lambda item: first(item) is not None
+    if call.function == "attribute_not_exists":
+        return lambda item: first(item) is None
+    second = getters[1]
+    if call.function == "attribute_type":
+        return lambda item: _has_type(first(item), second(item))
+    if call.function == "begins_with":
+        return lambda item: begins_with(first(item), second(item))
+    return lambda item: contains(first(item), second(item))
+
+
+def _getter(operand: Operand, scope: Scope) -> Getter:
+    match operand:
+        case Value(name):
+            constant = scope.value(name)
+            return lambda item: constant
+        case Path():
+            path = scope.path(operand)
+            return lambda item: value_at(item, path)
+        case Call("size", arguments):
+            measured = [_getter(argument, scope) for argument in arguments]
+            _check_call(operand, scope)
+            return lambda item: size(measured[0](item))
+        case Call(function, _):
+            raise ExpressionError(
+                f"The function is not allowed to be used this way in an expression; function: {function}"
+            )
+        case _:
+            raise ExpressionError("Syntax error; arithmetic is not allowed in a condition")
+
+
+def _check_call(call: Call, scope: Scope) -> None:
+    name, arguments = call.function, call.arguments
+    if len(arguments) != _ARGUMENTS[name]:
+        raise ExpressionError(
+            "Incorrect number of operands for operator or function; "
+            f"operator or function: {name}, number of operands: {len(arguments)}"
+        )
+    _check_distinct(name, arguments, scope)
+    if name in ("attribute_exists", "attribute_not_exists") and not isinstance(arguments[0], Path):
+        raise ExpressionError(f"Operator or function requires a document path; operator or function: {name}")
+    kinds = [_static_type(argument, scope) for argument in arguments]
+    if name == "begins_with":
+        _refuse_types(name, [kind for kind in kinds if kind not in (None, "S", "B")])
+    elif name == "size":
+        _refuse_types(name, [kind for kind in kinds if kind in ("N", "BOOL", "NULL")])
+    elif name == "attribute_type":
+        _check_type_name(arguments[1], kinds[1], scope)
+
+
+def _refuse_types(name: str, wrong: list[str | None]) -> None:
+    if wrong:
+        raise ExpressionError(
+            "Incorrect operand type for operator or function; "
+            f"operator or function: {name}, operand type: {wrong[0]}"
+        )
+
+
+def _check_type_name(argument: Operand, kind: str | None, scope: Scope) -> None:
+    if kind != "S" or not isinstance(argument, Value):
+        _refuse_types("attribute_type", [kind or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"])
+        return
+    named = scope.value(argument.name)["S"]
+    if named not in TYPES:
+        raise ExpressionError(f"Invalid attribute type name found; type: {named}, valid types: {_TYPE_ORDER}")
+
+
+def _check_distinct(name: str, operands: tuple[Operand, ...], scope: Scope) -> None:
+    if len(operands) == 2 and isinstance(operands[0], Path) and isinstance(operands[1], Path):
+        first = scope.path(operands[0])
+        if first == scope.path(operands[1]):
+            raise ExpressionError(
+                "The first operand must be distinct from the remaining operands for this operator or function; "
+                f"operator: {name}, first operand: {path_text(first)}"
+            )
+
+
+def _static_type(operand: Operand, scope: Scope) -> str | None:
+    if isinstance(operand, Value):
+        return type_of(scope.value(operand.name))
+    return "N" if isinstance(operand, Call) and operand.function == "size" else None
+
+
+def _shown(value: AttributeValue) -> str:
+    kind = type_of(value)
+    content = value[kind]
+    return f"{kind}:[{', '.join(content)}]" if kind in SETS else f"{kind}:{content}"
+
+
+def size(value: AttributeValue | None) -> AttributeValue | None:
+    """What `size` gives: bytes of text and binary, members of a collection; nothing for other types."""
+    if value is None:
+        return None
+    kind = type_of(value)
+    if kind == "S":
+        return {"N": str(text_size(value["S"]))}
+    if kind == "B":
+        return {"N": str(binary_size(value["B"]))}
+    if kind in ("L", "M", *SETS):
+        return {"N": str(len(value[kind]))}
+    return None
+
+
+def begins_with(value: AttributeValue | None, prefix: AttributeValue | None) -> bool:
+    if value is None or prefix is None:
+        return False
+    if "S" in value and "S" in prefix:
+        return bool(value["S"].startswith(prefix["S"]))
+    return "B" in value and "B" in prefix and b64decode(value["B"]).startswith(b64decode(prefix["B"]))
+
+
+def contains(value: AttributeValue | None, wanted: AttributeValue | None) -> bool:
+    """A substring, a member of a set, or an element of a list."""
+    if value is None or wanted is None:
+        return False
+    kind, wanted_kind = type_of(value), type_of(wanted)
+    if kind == "L":
+        return wanted in value["L"]
+    if SETS.get(kind) == wanted_kind:
+        return wanted[wanted_kind] in value[kind]
+    if kind == wanted_kind == "S":
+        return wanted["S"] in value["S"]
+    return kind == wanted_kind == "B" and b64decode(wanted["B"]) in b64decode(value["B"])
+
+
+def _has_type(value: AttributeValue | None, named: AttributeValue | None) -> bool:
+    return value is not None and named is not None and type_of(value) == named["S"]

@@ -1,0 +1,55 @@
+"""Reading and comparing inside items: a path's value, equality, order."""
+
+from base64 import b64decode
+from decimal import Decimal
+from typing import Any
+
+from partita.engine.expressions.scope import ResolvedPath
+from partita.wire.values import AttributeValue, Item, type_of
+
+
+def value_at(item: Item, path: ResolvedPath) -> AttributeValue | None:
+    """The value that a path leads to, or None."""
+    value = item.get(path[0])  # type: ignore[call-overload]
+    for part in path[1:]:
+        if value is None:
+            return None
+        if isinstance(part, int):
+            members = value.get("L")
+            value = members[part] if members is not None and part < len(members) else None
+        else:
+            members = value.get("M")
+            value = members.get(part) if members is not None else None
+    return value
+
+
+def ordered(value: AttributeValue) -> Any:
+    """A Python value that sorts as DynamoDB sorts the type; None for types without an order."""
+    kind = type_of(value)
+    if kind == "S":
+        return value["S"].encode()
+    if kind == "N":
+        return Decimal(value["N"])
+    if kind == "B":
+        return b64decode(value["B"])
+    return None
+
+
+def compare(operator: str, left: AttributeValue | None, right: AttributeValue | None) -> bool:
+    """DynamoDB's comparison: different types are never equal and have no order; absent is only ever unequal."""
+    if operator == "=":
+        return left is not None and left == right
+    if operator == "<>":
+        return left != right
+    if left is None or right is None or type_of(left) != type_of(right):
+        return False
+    low, high = ordered(left), ordered(right)
+    if low is None:
+        return False
+    if operator == "<":
+        return bool(low < high)
+    if operator == "<=":
+        return bool(low <= high)
+    if operator == ">":
+        return bool(low > high)
+    return bool(low >= high)

@@ -1,0 +1,200 @@
+"""Key conditions: a tree to one condition for each key attribute, and those to a contiguous range of keys."""
+
+from typing import NamedTuple
+
+from partita.engine import order
+from partita.engine.expressions.condition import check_between
+from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, Either, In, Not, Operand, Path, Value
+from partita.engine.expressions.scope import Scope
+from partita.engine.expressions.tokens import ExpressionError
+from partita.engine.schema import Keys
+from partita.wire.errors import INVALID, ValidationException
+from partita.wire.values import AttributeValue, type_of
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class KeyCondition(NamedTuple):
+    """`operator` is a comparison, BETWEEN or begins_with; there are two values for BETWEEN, else one."""
+
+    operator: str
+    values: list[AttributeValue]
+
+
+class KeyRange(NamedTuple):
+    """Positions low <= key < high, all of which begin with the partition's hash."""
+
+    low: bytes
+    high: bytes | None
+    partition: bytes
+
+
+def key_conditions(tree: Condition, scope: Scope) -> dict[str, KeyCondition]:
+    """The conditions by attribute; raises DynamoDB's error for whatever is not a condition on one key."""
+    found: dict[str, KeyCondition] = {}
+    for condition in _flat(tree):
+        name, key_condition = _single(condition, scope)
+        if name in found:
+            raise ValidationException("KeyConditionExpressions must only contain one condition per key")
+        found[name] = key_condition
+    return found
+
+
+def _flat(tree: Condition) -> list[Condition]:
+    if isinstance(tree, Both):
+        return [each for condition in tree.conditions for each in _flat(condition)]
+    return [tree]
+
+
+def _single(condition: Condition, scope: Scope) -> tuple[str, KeyCondition]:
+    match condition:
+        case Either():
+            raise _operator_error("OR")
+        case Not():
+            raise _operator_error("NOT")
+        case In():
+            raise _operator_error("IN")
+        case Compare("<>", _, _):
+            raise _operator_error("<>")
+        case Compare(operator, left, right):
+            if isinstance(left, Value) and isinstance(right, Path):
+                left, right, operator = right, left, _MIRRORED[operator]
+            name = _attribute(left, right, scope)
+            return name, KeyCondition(operator, [_value(right, scope)])
+        case Between(operand, low, high):
+            name = _first(operand, "BETWEEN", scope)
+            values = [_value(low, scope), _value(high, scope)]
+            check_between(*values)
+            return name, KeyCondition("BETWEEN", values)
+        case Call("begins_with", arguments):
+            return _begins_with(arguments, scope)
+        case Call("size", _):
+            raise ValidationException("KeyConditionExpressions cannot contain nested operations")
+        case Call(function, _):
+            raise _operator_error(function)
+    raise _operator_error("AND")
+
+
+def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> tuple[str, KeyCondition]:
+    if len(arguments) != 2:
+        raise ExpressionError(
+            "Incorrect number of operands for operator or function; "
+            f"operator or function: begins_with, number of operands: {len(arguments)}"
+        )
+    name = _first(arguments[0], "begins_with", scope)
+    value = _value(arguments[1], scope)
+    if type_of(value) not in ("S", "B"):
+        raise ExpressionError(
+            "Incorrect operand type for operator or function; "
+            f"operator or function: begins_with, operand type: {type_of(value)}"
+        )
+    return name, KeyCondition("begins_with", [value])
+
+
+def _operator_error(operator: str) -> ValidationException:
+    return ValidationException(f"Invalid operator used in KeyConditionExpression: {operator}")
+
+
+def _attribute(left: Operand, right: Operand, scope: Scope) -> str:
+    if isinstance(left, Path) and isinstance(right, Path):
+        raise ValidationException(
+            "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
+        )
+    if isinstance(left, Call) or isinstance(right, Call):
+        raise ValidationException("KeyConditionExpressions cannot contain nested operations")
+    if not isinstance(left, Path):
+        raise ValidationException("Invalid condition in KeyConditionExpression: No key attribute specified")
+    return _top_level(left, scope)
+
+
+def _first(operand: Operand, operator: str, scope: Scope) -> str:
+    if not isinstance(operand, Path):
+        raise ValidationException(
+            f"Invalid condition in KeyConditionExpression: {operator} operator must have the key attribute "
+            "as its first operand"
+        )
+    return _top_level(operand, scope)
+
+
+def _top_level(path: Path, scope: Scope) -> str:
+    resolved = scope.path(path)
+    if len(resolved) > 1:
+        raise ValidationException("KeyConditionExpressions cannot have conditions on nested attributes")
+    return str(resolved[0])
+
+
+def _value(operand: Operand, scope: Scope) -> AttributeValue:
+    if isinstance(operand, Value):
+        return scope.value(operand.name)
+    if isinstance(operand, Path):
+        raise ValidationException(
+            "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
+        )
+    raise ValidationException("KeyConditionExpressions cannot contain nested operations")
+
+
+def key_range(keys: Keys, conditions: dict[str, KeyCondition]) -> KeyRange:
+    """The one range that the conditions describe: `=` on the partition, at most one range, on the last sort key."""
+    _check_conditions(keys, conditions)
+    partition = order.partition_hash([conditions[key.name].values[0] for key in keys.partition])
+    prefix = partition
+    for key in keys.sort:
+        condition = conditions.get(key.name)
+        if condition is None:
+            break
+        if condition.operator != "=":
+            low, high = _bounds(prefix, condition)
+            return KeyRange(low, high, partition)
+        prefix += order.sort_bytes(condition.values[0])
+    return KeyRange(prefix, order.after_prefix(prefix), partition)
+
+
+def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
+    for key in keys.partition:
+        if key.name not in conditions:
+            raise _missed(key.name)
+    given = [key.name in conditions for key in keys.sort]
+    if len(conditions) > len(keys.partition) + sum(given):
+        if not keys.sort or all(given):
+            raise ValidationException("Query key condition not supported")
+        raise _missed(keys.sort[given.index(False)].name)
+    if False in given and True in given[given.index(False) :]:
+        raise _missed(keys.sort[given.index(False)].name)
+    for key in keys.all:
+        condition = conditions.get(key.name)
+        if condition and any(key.type not in value for value in condition.values):
+            raise ValidationException(f"{INVALID}Condition parameter type does not match schema type")
+    for key in keys.partition:
+        if conditions[key.name].operator != "=":
+            raise ValidationException("Query key condition not supported")
+    present = [key for key in keys.sort if key.name in conditions]
+    for key, later in zip(present, present[1:], strict=False):
+        if conditions[key.name].operator != "=":
+            raise ValidationException(
+                f"{INVALID}Sort key attribute {key.name} must have an equality condition "
+                f"because there is a condition on {later.name}"
+            )
+
+
+def _missed(name: str) -> ValidationException:
+    return ValidationException(f"Query condition missed key schema element: {name}")
+
+
+def _bounds(prefix: bytes, condition: KeyCondition) -> tuple[bytes, bytes | None]:
+    first = condition.values[0]
+    end = order.after_prefix(prefix)
+    if condition.operator == "begins_with":
+        start = prefix + order.escaped(order.scalar_bytes(first))
+        return start, order.after_prefix(start)
+    at = prefix + order.sort_bytes(first)
+    match condition.operator:
+        case "<":
+            return prefix, at
+        case "<=":
+            return prefix, order.after_prefix(at)
+        case ">":
+            return order.after_prefix(at) or end or at, end
+        case ">=":
+            return at, end
+        case _:
+            return at, order.after_prefix(prefix + order.sort_bytes(condition.values[1]))

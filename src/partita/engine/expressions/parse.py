@@ -1,0 +1,329 @@
+"""Expression text to a tree, by recursive descent; trees are cached, since programs send few distinct expressions.
+
+Faults of form are reported in DynamoDB's order: syntax, redundant parentheses, unknown function, misplaced function,
+reserved word. What depends on the placeholders (`scope`) comes after them.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TypeVar
+
+from partita.engine.expressions.nodes import (
+    Action,
+    Arithmetic,
+    Between,
+    Both,
+    Call,
+    Compare,
+    Condition,
+    Either,
+    In,
+    Not,
+    Operand,
+    Path,
+    Projection,
+    Update,
+    Value,
+)
+from partita.engine.expressions.tokens import ExpressionError, Tokens
+from partita.wire.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
+from partita.wire.reserved import RESERVED_WORDS
+
+CONDITION_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size")
+UPDATE_FUNCTIONS = ("if_not_exists", "list_append")
+COMPARATORS = ("=", "<>", "<", "<=", ">", ">=")
+SECTIONS = ("SET", "REMOVE", "ADD", "DELETE")
+_KEYWORDS = ("AND", "OR", "NOT", "BETWEEN", "IN")
+_FAULTS = ("parentheses", "unknown function", "misplaced function", "reserved word", "section")
+
+_DEEPEST = 64
+
+Tree = TypeVar("Tree")
+
+
+class _Parser:
+    def __init__(self, source: str, functions: tuple[str, ...]) -> None:
+        self.tokens = Tokens(source)
+        self._functions = functions
+        self._faults: dict[str, str] = {}
+        self._operators = 0
+        self._depth = 0
+
+    def run(self, rule: Callable[["_Parser"], Tree]) -> Tree:
+        tree = rule(self)
+        if self.tokens.peek().text != "<EOF>":
+            raise self.tokens.unexpected()
+        for kind in _FAULTS:
+            if kind in self._faults:
+                raise ExpressionError(self._faults[kind])
+        return tree
+
+    def fault(self, kind: str, message: str) -> None:
+        self._faults.setdefault(kind, message)
+
+    def count_operator(self) -> None:
+        """Bounds the work, and the depth, that one expression can ask for."""
+        self._operators += 1
+        if self._operators > EXPRESSION_OPERATORS:
+            raise ExpressionError(
+                f"The expression contains too many operators; operator limit: {EXPRESSION_OPERATORS}"
+            )
+
+    @contextmanager
+    def parentheses(self) -> Iterator[None]:
+        """What stands between a parenthesis and its end; the depth is bounded, or the parser would run out of stack."""
+        self.tokens.expect("(")
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ExpressionError(f"The expression is nested too deeply; nesting limit: {_DEEPEST}")
+        yield
+        self._depth -= 1
+        self.tokens.expect(")")
+
+    # Conditions
+
+    def condition(self) -> Condition:
+        terms = [self.conjunction()]
+        while self.tokens.accept("OR"):
+            self.count_operator()
+            terms.append(self.conjunction())
+        return terms[0] if len(terms) == 1 else Either(tuple(terms))
+
+    def conjunction(self) -> Condition:
+        terms = [self.negation()]
+        while self.tokens.accept("AND"):
+            self.count_operator()
+            terms.append(self.negation())
+        return terms[0] if len(terms) == 1 else Both(tuple(terms))
+
+    def negation(self) -> Condition:
+        if self.tokens.peek().text.upper() == "NOT":
+            self.tokens.take()
+            self.count_operator()
+            return Not(self.negation())
+        return self.comparison()
+
+    def comparison(self) -> Condition:
+        if self.tokens.peek().text == "(" and not self._operand_in_parentheses():
+            return self._condition_in_parentheses()
+        left = self.operand()
+        token = self.tokens.peek().text.upper()
+        if token in COMPARATORS:
+            self.tokens.take()
+            return self._placed(Compare(token, left, self.operand()), left)
+        if token == "BETWEEN":
+            self.tokens.take()
+            low = self.operand()
+            self.tokens.expect("AND")
+            return self._placed(Between(left, low, self.operand()), left)
+        if token == "IN":
+            self.tokens.take()
+            return self._placed(In(left, self._arguments()), left)
+        if isinstance(left, Call):
+            if left.function == "size":
+                self._misplaced(left)
+            return left
+        raise self.tokens.unexpected()
+
+    def _placed(self, condition: Condition, *operands: Operand) -> Condition:
+        self.count_operator()
+        everything = list(operands)
+        match condition:
+            case Compare(_, _, right):
+                everything.append(right)
+            case Between(_, low, high):
+                everything += [low, high]
+            case In(_, choices):
+                everything += choices
+        for operand in everything:
+            if isinstance(operand, Call) and operand.function != "size":
+                self._misplaced(operand)
+        return condition
+
+    def _misplaced(self, call: Call) -> None:
+        self.fault(
+            "misplaced function",
+            f"The function is not allowed to be used this way in an expression; function: {call.function}",
+        )
+
+    def _operand_in_parentheses(self) -> bool:
+        """Whether the parenthesis ahead closes over an operand, as in `(a) = :v`."""
+        depth, ahead = 0, 0
+        while True:
+            text = self.tokens.peek(ahead).text
+            if text == "<EOF>":
+                return False
+            depth += (text == "(") - (text == ")")
+            ahead += 1
+            if depth == 0:
+                return self.tokens.peek(ahead).text.upper() in (*COMPARATORS, "BETWEEN", "IN", ".", "[")
+
+    def _condition_in_parentheses(self) -> Condition:
+        with self.parentheses():
+            if self.tokens.peek().text == "(" and self._closes_twice():
+                self.fault("parentheses", "The expression has redundant parentheses;")
+            return self.condition()
+
+    def _closes_twice(self) -> bool:
+        """Whether the parenthesis ahead is closed right before the one that holds it."""
+        depth, ahead = 0, 0
+        while (text := self.tokens.peek(ahead).text) != "<EOF>":
+            depth += (text == "(") - (text == ")")
+            ahead += 1
+            if depth == 0:
+                return self.tokens.peek(ahead).text == ")"
+        return False
+
+    # Operands
+
+    def operand(self) -> Operand:
+        token = self.tokens.peek()
+        if token.text == "(":
+            return self._operand_or_path_in_parentheses()
+        if token.is_value():
+            self.tokens.take()
+            return Value(token.text)
+        if token.is_name() and self.tokens.peek(1).text == "(" and not token.text.startswith("#"):
+            return self._call()
+        return self.path()
+
+    def _operand_or_path_in_parentheses(self) -> Operand:
+        with self.parentheses():
+            if self.tokens.peek().text == "(":
+                self.fault("parentheses", "The expression has redundant parentheses;")
+            inner = self.operand()
+        return self._steps(inner) if isinstance(inner, Path) else inner
+
+    def _call(self) -> Call:
+        name = self.tokens.take().text
+        self.count_operator()
+        if name not in self._functions:
+            self.fault("unknown function", f"Invalid function name; function: {name}")
+        call = Call(name, self._arguments())
+        for argument in call.arguments:
+            if isinstance(argument, Call) and argument.function not in ("size", *UPDATE_FUNCTIONS):
+                self._misplaced(argument)
+        return call
+
+    def _arguments(self) -> tuple[Operand, ...]:
+        with self.parentheses():
+            arguments = [self.operand()]
+            while self.tokens.accept(","):
+                arguments.append(self.operand())
+        return tuple(arguments)
+
+    def path(self) -> Path:
+        return self._steps(Path((self._name(),)))
+
+    def _steps(self, path: Path) -> Path:
+        parts = list(path.parts)
+        while self.tokens.peek().text in (".", "["):
+            if self.tokens.take().text == ".":
+                parts.append(self._name())
+                continue
+            index = self.tokens.peek()
+            if not index.text.isdigit():
+                raise self.tokens.unexpected()
+            parts.append(int(self.tokens.take().text))
+            self.tokens.expect("]")
+        return Path(tuple(parts))
+
+    def _name(self) -> str:
+        token = self.tokens.peek()
+        if not token.is_name() or token.text.upper() in _KEYWORDS:
+            raise self.tokens.unexpected()
+        if token.text.upper() in RESERVED_WORDS:
+            self.fault("reserved word", f"Attribute name is a reserved keyword; reserved keyword: {token.text}")
+        return self.tokens.take().text
+
+    # Updates and projections
+
+    def update(self) -> Update:
+        actions: list[Action] = []
+        seen: set[str] = set()
+        while True:
+            section = self.tokens.peek().text.upper()
+            if section not in SECTIONS:
+                raise self.tokens.unexpected()
+            self.tokens.take()
+            if section in seen:
+                self.fault("section", f'The "{section}" section can only be used once in an update expression;')
+            seen.add(section)
+            actions.append(self._action(section))
+            while self.tokens.accept(","):
+                actions.append(self._action(section))
+            if self.tokens.peek().text == "<EOF>":
+                return Update(tuple(actions))
+
+    def _action(self, section: str) -> Action:
+        self.count_operator()
+        path = self.path()
+        if section == "REMOVE":
+            return Action(section, path, None)
+        if section == "SET":
+            self.tokens.expect("=")
+            return Action(section, path, self._set_value())
+        if not self.tokens.peek().is_value():
+            raise self.tokens.unexpected()
+        return Action(section, path, Value(self.tokens.take().text))
+
+    def _set_value(self) -> Operand:
+        if self.tokens.peek().text == "(" and self._sum_in_parentheses():
+            with self.parentheses():
+                return self._sum()
+        return self._sum()
+
+    def _sum_in_parentheses(self) -> bool:
+        depth, ahead, arithmetic = 0, 0, False
+        while (text := self.tokens.peek(ahead).text) != "<EOF>":
+            depth += (text == "(") - (text == ")")
+            arithmetic = arithmetic or (depth == 1 and text in ("+", "-"))
+            ahead += 1
+            if depth == 0:
+                return arithmetic
+        return False
+
+    def _sum(self) -> Operand:
+        left = self.operand()
+        if self.tokens.peek().text in ("+", "-"):
+            return Arithmetic(self.tokens.take().text, left, self.operand())
+        return left
+
+    def projection(self) -> Projection:
+        paths = [self.path()]
+        while self.tokens.accept(","):
+            paths.append(self.path())
+        return Projection(tuple(paths))
+
+
+def _check_text(source: str) -> None:
+    if not source:
+        raise ExpressionError("The expression can not be empty;")
+    if len(source.encode()) > EXPRESSION_BYTES:
+        raise ExpressionError(
+            f"Expression size has exceeded the maximum allowed size; expression size: {len(source.encode())}"
+        )
+
+
+@lru_cache(maxsize=4096)
+def parse_condition(source: str) -> Condition:
+    """A condition, filter or key condition.
+
+    >>> parse_condition("a = :x").operator
+    '='
+    """
+    _check_text(source)
+    return _Parser(source, CONDITION_FUNCTIONS).run(_Parser.condition)
+
+
+@lru_cache(maxsize=4096)
+def parse_update(source: str) -> Update:
+    _check_text(source)
+    return _Parser(source, UPDATE_FUNCTIONS).run(_Parser.update)
+
+
+@lru_cache(maxsize=4096)
+def parse_projection(source: str) -> Projection:
+    _check_text(source)
+    return _Parser(source, ()).run(_Parser.projection)

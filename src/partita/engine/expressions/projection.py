@@ -1,0 +1,73 @@
+"""A projection's tree and a scope to a function that keeps only some parts of an item."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from partita.engine.expressions.documents import value_at
+from partita.engine.expressions.nodes import Projection
+from partita.engine.expressions.scope import ResolvedPath, Scope, path_text
+from partita.engine.expressions.tokens import ExpressionError
+from partita.wire.values import AttributeValue, Item
+
+
+def resolved_paths(tree: Projection, scope: Scope) -> list[ResolvedPath]:
+    """The paths with names put in; no two may overlap."""
+    paths = [scope.path(path) for path in tree.paths]
+    check_apart(paths)
+    return paths
+
+
+def check_apart(paths: Sequence[ResolvedPath]) -> None:
+    """Refuses two paths of which one holds the other, or that disagree on what a part is."""
+    for at, later in enumerate(paths):
+        for earlier in paths[:at]:
+            relation = _relation(earlier, later)
+            if relation:
+                raise ExpressionError(
+                    f"Two document paths {relation} with each other; must remove or rewrite one of these paths; "
+                    f"path one: {path_text(earlier)}, path two: {path_text(later)}"
+                )
+
+
+def _relation(one: ResolvedPath, two: ResolvedPath) -> str | None:
+    for left, right in zip(one, two, strict=False):
+        if type(left) is not type(right):
+            return "conflict"
+        if left != right:
+            return None
+    return "overlap"
+
+
+def projected(item: Item, paths: Iterable[ResolvedPath]) -> Item:
+    """The parts of an item that the paths lead to; list elements move together.
+
+    >>> projected({"a": {"M": {"b": {"N": "1"}, "c": {"N": "2"}}}}, [("a", "c")])
+    {'a': {'M': {'c': {'N': '2'}}}}
+    """
+    found: dict[str, Any] = {}
+    for path in paths:
+        value = value_at(item, path)
+        if value is not None:
+            _plant(found, path, value)
+    return {name: _grown(branch) for name, branch in found.items()}
+
+
+class _Branch(dict[str | int, Any]):
+    """Parts below one path; told apart from the values at its ends by its class."""
+
+
+def _plant(found: dict[Any, Any], path: ResolvedPath, value: AttributeValue) -> None:
+    for part in path[:-1]:
+        found = found.setdefault(part, _Branch())
+    found[path[-1]] = value
+
+
+def _grown(branch: Any) -> AttributeValue:
+    if not isinstance(branch, _Branch):
+        return branch  # type: ignore[no-any-return]
+    if isinstance(next(iter(branch)), int):
+        return {"L": [_grown(branch[index]) for index in sorted(branch)]}  # type: ignore[type-var]
+    return {"M": {str(name): _grown(each) for name, each in branch.items()}}
+
+
+Project = Callable[[Item], Item]

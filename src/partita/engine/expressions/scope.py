@@ -1,0 +1,116 @@
+"""The placeholders of one request: gives names and values to trees, and knows which of them nobody used."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from partita.engine.expressions.nodes import Path
+from partita.engine.expressions.tokens import ExpressionError
+from partita.engine.values import checked_value
+from partita.wire.errors import RequestValidationException, SerializationException, ValidationException
+from partita.wire.values import AttributeValue, Item
+
+_NAME = re.compile(r"#[0-9a-zA-Z_]+\Z").match
+_VALUE = re.compile(r":[0-9a-zA-Z_]+\Z").match
+
+ResolvedPath = tuple[str | int, ...]
+
+
+class Scope:
+    """`ExpressionAttributeNames` and `ExpressionAttributeValues`, checked and in canonical form."""
+
+    __slots__ = ("_names", "_unused_names", "_unused_values", "_values")
+
+    def __init__(self, names: dict[str, str] | None = None, values: Item | None = None) -> None:
+        self._names = _checked_names(names)
+        self._values = _checked_values(values)
+        self._unused_names = dict.fromkeys(self._names)
+        self._unused_values = dict.fromkeys(self._values)
+
+    def path(self, path: Path) -> ResolvedPath:
+        return tuple(
+            self.name(part) if isinstance(part, str) and part.startswith("#") else part for part in path.parts
+        )
+
+    def name(self, placeholder: str) -> str:
+        try:
+            name = self._names[placeholder]
+        except KeyError:
+            raise ExpressionError(
+                "An expression attribute name used in the document path is not defined; "
+                f"attribute name: {placeholder}"
+            ) from None
+        self._unused_names.pop(placeholder, None)
+        return name
+
+    def value(self, placeholder: str) -> AttributeValue:
+        try:
+            value = self._values[placeholder]
+        except KeyError:
+            raise ExpressionError(
+                "An expression attribute value used in expression is not defined; "
+                f"attribute value: {placeholder}"
+            ) from None
+        self._unused_values.pop(placeholder, None)
+        return value
+
+    def check_all_used(self) -> None:
+        """DynamoDB refuses placeholders that no expression mentions."""
+        for kind, unused in (("Names", self._unused_names), ("Values", self._unused_values)):
+            if unused:
+                raise ValidationException(
+                    f"Value provided in ExpressionAttribute{kind} unused in expressions: "
+                    f"keys: {{{', '.join(unused)}}}"
+                )
+
+
+def run_expression(parameter: str, work: Callable[[], Any]) -> Any:
+    """Does `work` and names the request's parameter in what goes wrong."""
+    try:
+        return work()
+    except ExpressionError as error:
+        raise RequestValidationException(f"Invalid {parameter}: {error}") from None
+
+
+def path_text(path: Iterable[str | int]) -> str:
+    """A path as DynamoDB's messages show it: `[a, [0], b]`."""
+    return "[" + ", ".join(f"[{part}]" if isinstance(part, int) else part for part in path) + "]"
+
+
+def _checked_names(names: dict[str, str] | None) -> dict[str, str]:
+    if names is None:
+        return {}
+    if not names:
+        raise ValidationException("ExpressionAttributeNames must not be empty")
+    for placeholder in names:
+        if not _NAME(placeholder):
+            raise ValidationException(
+                f'ExpressionAttributeNames contains invalid key: Syntax error; key: "{placeholder}"'
+            )
+    return names
+
+
+def _checked_values(values: Item | None) -> Item:
+    if values is None:
+        return {}
+    if not values:
+        raise ValidationException("ExpressionAttributeValues must not be empty")
+    for placeholder in values:
+        if not _VALUE(placeholder):
+            raise ValidationException(
+                f'ExpressionAttributeValues contains invalid key: Syntax error; key: "{placeholder}"'
+            )
+    return {placeholder: _checked(placeholder, value) for placeholder, value in values.items()}
+
+
+def _checked(placeholder: str, value: AttributeValue) -> AttributeValue:
+    try:
+        return checked_value(value)[0]
+    except SerializationException:
+        raise
+    except ValidationException as error:
+        if error.message.startswith("Nesting Levels"):
+            raise
+        raise type(error)(
+            f"ExpressionAttributeValues contains invalid value: {error.message} for key {placeholder}"
+        ) from None

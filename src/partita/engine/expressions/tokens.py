@@ -1,0 +1,75 @@
+"""Splits an expression into tokens and says where it stops making sense, in DynamoDB's words."""
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|[0-9]+|<>|<=|>=|[^ \t\r\n])")
+
+
+class ExpressionError(Exception):
+    """What is wrong with an expression, without the name of the parameter that it came in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def is_name(self) -> bool:
+        return self.text[0].isascii() and (self.text[0].isalpha() or (self.text[0] == "#" and len(self.text) > 1))
+
+    def is_value(self) -> bool:
+        return self.text[0] == ":" and len(self.text) > 1
+
+
+END = Token("<EOF>", -1)
+
+
+class Tokens:
+    """A cursor over the tokens of one expression."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._all = _split(source)
+        self._at = 0
+
+    def peek(self, ahead: int = 0) -> Token:
+        at = self._at + ahead
+        return self._all[at] if at < len(self._all) else END
+
+    def take(self) -> Token:
+        token = self.peek()
+        if token is END:
+            raise self.unexpected()
+        self._at += 1
+        return token
+
+    def accept(self, text: str) -> bool:
+        """Takes the next token when it is this symbol or keyword (in any case)."""
+        if self.peek().text.upper() == text:
+            self._at += 1
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        if not self.accept(text):
+            raise self.unexpected()
+
+    def unexpected(self) -> ExpressionError:
+        """The syntax error at the next token; `near` shows it with its neighbours."""
+        token, before, after = self.peek(), self._all[self._at - 1] if self._at else None, self.peek(1)
+        if token is END:
+            near = self.source[before.start :].strip() if before else ""
+            return ExpressionError(f'Syntax error; token: "{END.text}", near: "{near}"')
+        start = token.start if before is None else before.start
+        end = token.end if after is END else after.end
+        return ExpressionError(f'Syntax error; token: "{token.text}", near: "{self.source[start:end]}"')
+
+
+def _split(source: str) -> list[Token]:
+    """Any other character is a token of its own: the parser says that it does not belong there."""
+    return [Token(match[1], match.start(1)) for match in _TOKEN.finditer(source)]

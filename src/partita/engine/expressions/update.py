@@ -1,0 +1,217 @@
+"""An update's tree and a scope to a function from the item before to the item after.
+
+Every operand is read from the item as it was; then REMOVE, SET, ADD and DELETE act on a copy. Elements that SET puts
+beyond the end of a list are appended, in the order of their indexes.
+"""
+
+from collections.abc import Callable
+from decimal import Context, Decimal
+from typing import Any
+
+from partita.engine.expressions.documents import value_at
+from partita.engine.expressions.nodes import Action, Arithmetic, Call, Operand, Path, Update, Value
+from partita.engine.expressions.projection import check_apart
+from partita.engine.expressions.scope import ResolvedPath, Scope
+from partita.engine.expressions.tokens import ExpressionError
+from partita.engine.numbers import checked_number, plain_text
+from partita.engine.values import checked_value
+from partita.wire.errors import ValidationException
+from partita.wire.values import SETS, AttributeValue, Item, type_of
+
+_WRONG_TYPE = "An operand in the update expression has an incorrect data type"
+_NO_PATH = "The document path provided in the update expression is invalid for update"
+_NO_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
+_TYPE_NAMES = {"S": "STRING", "N": "NUMBER", "B": "BINARY", "NULL": "NULL", "BOOL": "BOOLEAN", "L": "LIST", "M": "MAP"}
+_ARGUMENTS = {"if_not_exists": 2, "list_append": 2}
+
+# The difference of two DynamoDB numbers can have 2 * 126 + 38 digits before it is found to be too precise.
+_EXACT = Context(prec=400, Emin=-999999, Emax=999999)
+
+Operation = Callable[[Item], AttributeValue]
+
+
+class Changes:
+    """An update that fits one request: `paths` are what it touches, `apply` makes the new item."""
+
+    __slots__ = ("_steps", "paths")
+
+    def __init__(self, tree: Update, scope: Scope, *, lists_add: bool = False) -> None:
+        """`lists_add`: ADD appends to a list, as it does in the parameters from before expressions."""
+        self.paths = [scope.path(action.path) for action in tree.actions]
+        operands = [_operation(action, scope) for action in tree.actions]
+        check_apart(self.paths)
+        for action in tree.actions:
+            if not lists_add:
+                _check_operator(action, scope)
+        self._steps = [
+            (action.section, path, operand)
+            for action, path, operand in zip(tree.actions, self.paths, operands, strict=True)
+        ]
+
+    def apply(self, before: Item) -> Item:
+        values = [operand(before) if operand else None for _, _, operand in self._steps]
+        after = dict(before)
+        appended: list[tuple[list[Any], int, AttributeValue]] = []
+        removed: list[tuple[list[Any], int]] = []
+        for (section, path, _), value in zip(self._steps, values, strict=True):
+            parent, last = _opened(after, path)
+            if section == "REMOVE":
+                _remove(parent, last, removed)
+            elif value is not None:
+                _ACT[section](parent, last, value, appended)
+        for members, index in sorted(removed, key=lambda each: -each[1]):
+            del members[index]
+        for members, _, value in sorted(appended, key=lambda each: each[1]):
+            members.append(value)
+        return after
+
+
+def _operation(action: Action, scope: Scope) -> Operation | None:
+    return None if action.operand is None else _getter(action.operand, scope)
+
+
+def _getter(operand: Operand, scope: Scope) -> Operation:
+    match operand:
+        case Value(name):
+            constant = scope.value(name)
+            return lambda item: constant
+        case Path():
+            path = scope.path(operand)
+            return lambda item: _present(value_at(item, path))
+        case Arithmetic(operator, left, right):
+            first, second = _getter(left, scope), _getter(right, scope)
+            _check_static(operator, (left, right), "N", scope)
+            return lambda item: _sum(operator, first(item), second(item))
+        case Call(function, arguments):
+            return _call(function, arguments, scope)
+
+
+def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operation:
+    getters = [_getter(argument, scope) for argument in arguments]
+    if len(arguments) != _ARGUMENTS[function]:
+        raise ExpressionError(
+            "Incorrect number of operands for operator or function; "
+            f"operator or function: {function}, number of operands: {len(arguments)}"
+        )
+    first, second = getters
+    if function == "list_append":
+        _check_static(function, arguments, "L", scope)
+        return lambda item: _joined(first(item), second(item))
+    target = arguments[0]
+    if not isinstance(target, Path):
+        raise ExpressionError(f"Operator or function requires a document path; operator or function: {function}")
+    path = scope.path(target)
+    return lambda item: value if (value := value_at(item, path)) is not None else second(item)
+
+
+def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: Scope) -> None:
+    for operand in operands:
+        if isinstance(operand, Value) and (kind := type_of(scope.value(operand.name))) != wanted:
+            raise ExpressionError(
+                "Incorrect operand type for operator or function; "
+                f"operator or function: {name}, operand type: {kind}"
+            )
+
+
+def _check_operator(action: Action, scope: Scope) -> None:
+    """ADD takes a number or a set, DELETE a set."""
+    if action.section in ("ADD", "DELETE") and isinstance(action.operand, Value):
+        kind = type_of(scope.value(action.operand.name))
+        if kind in _TYPE_NAMES and not (action.section == "ADD" and kind == "N"):
+            raise ExpressionError(
+                "Incorrect operand type for operator or function; "
+                f"operator: {action.section}, operand type: {_TYPE_NAMES[kind]}"
+            )
+
+
+def _present(value: AttributeValue | None) -> AttributeValue:
+    if value is None:
+        raise ValidationException(_NO_ATTRIBUTE)
+    return value
+
+
+def _sum(operator: str, left: AttributeValue, right: AttributeValue) -> AttributeValue:
+    if "N" not in left or "N" not in right:
+        raise ValidationException(_WRONG_TYPE)
+    first, second = Decimal(left["N"]), Decimal(right["N"])
+    total = _EXACT.add(first, second) if operator == "+" else _EXACT.subtract(first, second)
+    return {"N": plain_text(checked_number(total))}
+
+
+def _joined(first: AttributeValue, second: AttributeValue) -> AttributeValue:
+    if "L" not in first or "L" not in second:
+        raise ValidationException(_WRONG_TYPE)
+    return {"L": first["L"] + second["L"]}
+
+
+def _opened(item: Item, path: ResolvedPath) -> tuple[Any, str | int]:
+    """The container that the path's last part is in, copied on the way so that the old item stays as it was."""
+    parent: Any = item
+    for part, following in zip(path, path[1:], strict=False):
+        try:
+            value = parent[part]
+            kind = "L" if isinstance(following, int) else "M"
+            members = value[kind].copy()
+        except (KeyError, IndexError):
+            raise ValidationException(_NO_PATH) from None
+        parent[part] = {kind: members}
+        parent = members
+    return parent, path[-1]
+
+
+def _remove(parent: Any, last: str | int, removed: list[tuple[list[Any], int]]) -> None:
+    if isinstance(last, str):
+        parent.pop(last, None)
+    elif last < len(parent):
+        removed.append((parent, last))
+
+
+Appended = list[tuple[list[Any], int, AttributeValue]]
+
+
+def _set(parent: Any, last: str | int, value: AttributeValue, appended: Appended) -> None:
+    if isinstance(last, int) and last >= len(parent):
+        appended.append((parent, last, value))
+    else:
+        parent[last] = value
+
+
+def _existing(parent: Any, last: str | int) -> AttributeValue | None:
+    if isinstance(last, int):
+        return parent[last] if last < len(parent) else None
+    return parent.get(last)  # type: ignore[no-any-return]
+
+
+def _add(parent: Any, last: str | int, value: AttributeValue, appended: Appended) -> None:
+    existing, kind = _existing(parent, last), type_of(value)
+    if existing is not None and type_of(existing) != kind:
+        raise ValidationException(_WRONG_TYPE)
+    if existing is None:
+        _set(parent, last, value, appended)
+    elif kind == "N":
+        parent[last] = _sum("+", existing, value)
+    elif kind == "L":
+        parent[last] = _joined(existing, value)
+    else:
+        members = existing[kind]
+        parent[last] = checked_value({kind: members + [each for each in value[kind] if each not in members]})[0]
+
+
+def _delete(parent: Any, last: str | int, value: AttributeValue, appended: Appended) -> None:
+    existing, kind = _existing(parent, last), type_of(value)
+    if existing is None:
+        return
+    if type_of(existing) != kind or kind not in SETS:
+        raise ValidationException(_WRONG_TYPE)
+    left = [each for each in existing[kind] if each not in value[kind]]
+    if left:
+        parent[last] = {kind: left}
+    else:
+        del parent[last]
+
+
+_ACT: dict[str, Callable[[Any, str | int, AttributeValue, Appended], None]] = {
+    "SET": _set,
+    "ADD": _add,
+    "DELETE": _delete,
+}

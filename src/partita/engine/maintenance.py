@@ -1,0 +1,144 @@
+"""What happens by itself: expired items go, old change records and tokens are trimmed, new indexes are filled.
+
+Everything goes through the writer like any other write, in batches small enough that nobody waits for them. A thread
+calls `step` while there is something to look after; tests call it by hand.
+"""
+
+import threading
+
+import msgspec
+
+from partita.engine.backfill import fill, unfinished
+from partita.engine.catalog import TOKENS
+from partita.engine.context import Context
+from partita.engine.expiry import due_range
+from partita.engine.schema import Table, TableRecord
+from partita.engine.write import image_at, writes_of
+from partita.engine.writer import Writer
+from partita.errors import PartitaError
+from partita.storage.contract import Row, Transaction, Write
+from partita.wire.limits import STREAM_RETENTION_SECONDS, TOKEN_SECONDS
+
+BATCH = 200
+SECONDS_BETWEEN = 1.0
+_decode = msgspec.json.decode
+
+
+class Maintenance:
+    """The housekeeping of one engine."""
+
+    def __init__(self, context: Context, writer: Writer) -> None:
+        self._context = context
+        self._writer = writer
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def step(self) -> bool:
+        """One batch of each kind of work; true when there is more to do at once."""
+        self._context.catalog.refresh()
+        more = False
+        for table in list(self._context.catalog.tables.values()):
+            if unfinished(table):
+                more |= self._writer.run(lambda txn, name=table.name: fill(self._context, txn, name))
+            if table.record.ttl_space is not None:
+                more |= self._writer.run(lambda txn, name=table.name: expire(self._context, txn, name))
+            if table.record.streams or table.record.recovery_days is not None:
+                more |= self._writer.run(lambda txn, name=table.name: trim(self._context, txn, name))
+        more |= self._writer.run(lambda txn: forget_tokens(self._context, txn))
+        return bool(more)
+
+    def needed(self) -> bool:
+        """Whether any table has something to look after."""
+        return any(_needs(table.record) for table in self._context.catalog.tables.values())
+
+    def start(self) -> None:
+        """Begins to work in the background; more than once does nothing more."""
+        with self._lock:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._work, name="partita-maintenance", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                more = self.step()
+            except PartitaError:  # a busy or full disk: the next round tries again
+                more = False
+            self._stop.wait(0.0 if more else SECONDS_BETWEEN)
+
+
+def _needs(record: TableRecord) -> bool:
+    return bool(record.ttl_space or record.streams or record.recovery_days) or any(
+        each.backfilled_to is not None for each in record.indexes
+    )
+
+
+def expire(context: Context, txn: Transaction, name: str) -> bool:
+    """Deletes a batch of items that are past their time, as the service would: with index rows and change record."""
+    table = context.catalog.tables.get(name)
+    if table is None or table.record.ttl_space is None:
+        return False
+    now = context.clock()
+    low, high = due_range(now)
+    due: list[bytes] = []
+    for key, _, _ in txn.range(table.record.ttl_space, low, high):
+        due.append(key[8:])
+        if len(due) == BATCH:
+            break
+    for position in due:
+        before = image_at(txn, table, position)
+        if before is not None:
+            writes, _ = writes_of(txn, table, position, before, None, now, expired=True)
+            txn.apply(writes)
+    return len(due) == BATCH
+
+
+def trim(context: Context, txn: Transaction, name: str) -> bool:
+    """Drops change records that neither stream nor history needs any more."""
+    table = context.catalog.tables.get(name)
+    if table is None:
+        return False
+    keep = STREAM_RETENTION_SECONDS
+    if table.record.recovery_days is not None:
+        keep = max(keep, table.record.recovery_days * 86400)
+    limit = max(0, int((context.clock() - keep) * 1_000_000)).to_bytes(8, "big")
+    old = _batch(txn, table.record.changes, limit)
+    txn.apply(Write(table.record.changes, key, row, None) for key, row in old)
+    _drop_closed_streams(context, txn, table)
+    return len(old) == BATCH
+
+
+def _drop_closed_streams(context: Context, txn: Transaction, table: Table) -> None:
+    horizon = context.clock() - STREAM_RETENTION_SECONDS
+    left = [each for each in table.record.streams if each.closed_at is None or each.closed_at > horizon]
+    if len(left) < len(table.record.streams):
+        record = msgspec.structs.replace(table.record, streams=left)
+        context.catalog.save(txn, record, table.record)
+        context.catalog.refresh(txn)
+
+
+def forget_tokens(context: Context, txn: Transaction) -> bool:
+    """Drops idempotency tokens that are older than their ten minutes."""
+    now = context.clock()
+    old = [
+        Write(TOKENS, key, row, None)
+        for key, row in _batch(txn, TOKENS, None)
+        if now - _decode(row.value)["at"] > TOKEN_SECONDS
+    ]
+    txn.apply(old)
+    return len(old) == BATCH
+
+
+def _batch(txn: Transaction, space: str, high: bytes | None) -> list[tuple[bytes, Row]]:
+    found: list[tuple[bytes, Row]] = []
+    for key, weight, value in txn.range(space, b"", high):
+        found.append((key, Row(weight, value)))
+        if len(found) == BATCH:
+            break
+    return found

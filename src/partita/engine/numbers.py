@@ -1,0 +1,92 @@
+"""DynamoDB's numbers: exact decimals of 38 digits, in one canonical text form."""
+
+import re
+from decimal import Decimal
+
+from partita.wire.errors import ValidationException
+from partita.wire.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
+
+_PLAIN = re.compile(r"(?:0|-?[1-9][0-9]{0,37})\Z").match
+_NUMERAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z").match
+
+
+def canonical_number(text: str) -> str:
+    """The one way DynamoDB writes this number.
+
+    >>> canonical_number("007.50"), canonical_number("-1.5E2"), canonical_number("-0")
+    ('7.5', '-150', '0')
+    """
+    if _PLAIN(text):
+        return text
+    return plain_text(parsed_number(text))
+
+
+def parsed_number(text: str) -> Decimal:
+    """The number, checked against DynamoDB's range and precision."""
+    if not text:
+        raise ValidationException("The parameter cannot be converted to a numeric value")
+    if not _NUMERAL(text):
+        raise ValidationException(f"The parameter cannot be converted to a numeric value: {text}")
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(exponent) > 8:  # beyond what Decimal's own exponent can hold; the sign tells which way
+        exponent = "-9999999" if exponent.startswith("-") else "9999999"
+    return checked_number(Decimal(f"{mantissa}e{exponent or 0}"))
+
+
+def checked_number(number: Decimal) -> Decimal:
+    """The number itself, where DynamoDB can store it."""
+    if not number:
+        return Decimal(0)
+    if number.adjusted() > NUMBER_MAX_EXPONENT:
+        raise ValidationException(
+            "Number overflow. Attempting to store a number with magnitude larger than supported range"
+        )
+    if number.adjusted() < NUMBER_MIN_EXPONENT:
+        raise ValidationException(
+            "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+        )
+    if len(significant_digits(number)[1]) > NUMBER_DIGITS:
+        raise ValidationException("Attempting to store more than 38 significant digits in a Number")
+    return number
+
+
+def significant_digits(number: Decimal) -> tuple[bool, str, int]:
+    """(is negative, digits without zeros at either end, exponent): the value is 0.DIGITS times ten to the exponent.
+
+    >>> significant_digits(Decimal("-120.5"))
+    (True, '1205', 3)
+    """
+    sign, digits, _ = number.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    return bool(sign), text.rstrip("0"), number.adjusted() + 1
+
+
+def plain_text(number: Decimal) -> str:
+    """Digits without an exponent, as DynamoDB returns them."""
+    if not number:
+        return "0"
+    negative, digits, exponent = significant_digits(number)
+    if exponent <= 0:
+        text = "0." + "0" * -exponent + digits
+    elif exponent >= len(digits):
+        text = digits + "0" * (exponent - len(digits))
+    else:
+        text = digits[:exponent] + "." + digits[exponent:]
+    return "-" + text if negative else text
+
+
+def number_size(text: str) -> int:
+    """Billed bytes of a canonical number: one, and one for each two significant digits on either side of the point.
+
+    >>> number_size("0"), number_size("123"), number_size("-12.5"), number_size("1000")
+    (1, 3, 4, 2)
+    """
+    if text == "0":
+        return 1
+    negative = text.startswith("-")
+    whole, _, fraction = text.lstrip("-").partition(".")
+    if not fraction:
+        whole = whole.rstrip("0")
+    if whole == "0":
+        whole, fraction = "", fraction.lstrip("0")
+    return 1 + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2 + negative

@@ -1,0 +1,49 @@
+"""One file an operation. A read answers at once; a write is prepared first and run inside a transaction."""
+
+from collections.abc import Callable
+from typing import Any
+
+from partita.engine.context import Context, Job
+from partita.engine.operations.batch_get_item import batch_get_item
+from partita.engine.operations.batch_write_item import batch_write_item
+from partita.engine.operations.continuous_backups import describe_continuous_backups, update_continuous_backups
+from partita.engine.operations.create_table import create_table
+from partita.engine.operations.delete_item import delete_item
+from partita.engine.operations.delete_table import delete_table
+from partita.engine.operations.describe_table import describe_table
+from partita.engine.operations.get_item import get_item
+from partita.engine.operations.list_tables import list_tables
+from partita.engine.operations.put_item import put_item
+from partita.engine.operations.query import query
+from partita.engine.operations.scan import scan
+from partita.engine.operations.time_to_live import describe_time_to_live, update_time_to_live
+from partita.engine.operations.transact_get_items import transact_get_items
+from partita.engine.operations.transact_write_items import transact_write_items
+from partita.engine.operations.update_item import update_item
+from partita.engine.operations.update_table import update_table
+from partita.wire import requests as q
+
+READS: dict[type, Callable[[Context, Any], Any]] = {
+    q.BatchGetItem: batch_get_item,
+    q.DescribeContinuousBackups: describe_continuous_backups,
+    q.DescribeTable: describe_table,
+    q.DescribeTimeToLive: describe_time_to_live,
+    q.GetItem: get_item,
+    q.ListTables: list_tables,
+    q.Query: query,
+    q.Scan: scan,
+    q.TransactGetItems: transact_get_items,
+}
+
+WRITES: dict[type, Callable[[Context, Any], Job]] = {
+    q.BatchWriteItem: batch_write_item,
+    q.CreateTable: create_table,
+    q.DeleteItem: delete_item,
+    q.DeleteTable: delete_table,
+    q.PutItem: put_item,
+    q.TransactWriteItems: transact_write_items,
+    q.UpdateContinuousBackups: update_continuous_backups,
+    q.UpdateItem: update_item,
+    q.UpdateTable: update_table,
+    q.UpdateTimeToLive: update_time_to_live,
+}

@@ -1,0 +1,109 @@
+"""BatchGetItem: up to a hundred items of several tables; what would make the reply too large is left unprocessed."""
+
+import msgspec
+from msgspec import Raw
+
+from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.context import Context
+from partita.engine.expressions.projection import projected
+from partita.engine.expressions.scope import ResolvedPath
+from partita.engine.members import check_members
+from partita.engine.parameters import check_combination, projection_of, scope_of
+from partita.engine.write import decode_item
+from partita.storage.contract import Reader
+from partita.wire.errors import ValidationException
+from partita.wire.limits import BATCH_GET_BYTES, BATCH_GET_KEYS
+from partita.wire.requests import BatchGetItem, KeysAndAttributes
+from partita.wire.responses import BatchGetItemOutput
+from partita.wire.shapes import ConsumedCapacity
+
+_encode = msgspec.json.encode
+DUPLICATES = "Provided list of item keys contains duplicates"
+
+
+def batch_get_item(context: Context, request: BatchGetItem) -> BatchGetItemOutput:
+    check_members(request)
+    wanted = request.request_items or {}
+    if not wanted:
+        raise ValidationException("The requestItems parameter is required for BatchGetItem")
+    paths = {name: _checked(name, each) for name, each in wanted.items()}
+    if sum(len(each.keys or []) for each in wanted.values()) > BATCH_GET_KEYS:
+        raise ValidationException("Too many items requested for the BatchGetItem call")
+    positions = {name: _positions(context, name, each) for name, each in wanted.items()}
+    with context.storage.snapshot() as reader:
+        return _Batch(context, reader, request).read(paths, positions)
+
+
+class _Batch:
+    """The reading of one batch, up to the size that a reply may have."""
+
+    def __init__(self, context: Context, reader: Reader, request: BatchGetItem) -> None:
+        self._context = context
+        self._reader = reader
+        self._request = request
+        self._size = 0
+        self._left: dict[str, KeysAndAttributes] = {}
+
+    def read(
+        self, paths: dict[str, list[ResolvedPath] | None], positions: dict[str, list[bytes]]
+    ) -> BatchGetItemOutput:
+        reply = BatchGetItemOutput(responses={})
+        used: list[ConsumedCapacity] = []
+        for name, each in (self._request.request_items or {}).items():
+            usage = Usage(self._context.table(name))
+            found = self._read_table(name, each, paths[name], positions[name], usage)
+            reply.responses[usage.table.name] = found  # type: ignore[index]
+            if (capacity := consumed(usage, self._request.return_consumed_capacity)) is not None:
+                used.append(capacity)
+        reply.unprocessed_keys = Raw(_encode(self._left))
+        reply.consumed_capacity = used or None
+        return reply
+
+    def _read_table(
+        self,
+        name: str,
+        each: KeysAndAttributes,
+        paths: list[ResolvedPath] | None,
+        positions: list[bytes],
+        usage: Usage,
+    ) -> list[Raw]:
+        found: list[Raw] = []
+        for at, position in enumerate(positions):
+            row = self._reader.get(usage.table.space, position)
+            if row and self._size + row.weight > BATCH_GET_BYTES:
+                self._left[name] = msgspec.structs.replace(each, keys=(each.keys or [])[at:])
+                break
+            usage.units += read_units(row.weight if row else 0, each.consistent_read)
+            if row is None:
+                continue
+            self._size += row.weight
+            found.append(Raw(row.value if paths is None else _encode(projected(decode_item(row.value), paths))))
+        return found
+
+
+def _checked(name: str, each: KeysAndAttributes) -> list[ResolvedPath] | None:
+    if each.keys is None:
+        raise ValidationException(
+            f"1 validation error detected: Value null at 'requestItems.{name}.member.keys' "
+            "failed to satisfy constraint: Member must not be null"
+        )
+    if len(each.keys) > BATCH_GET_KEYS or not each.keys:
+        bound = f"less than or equal to {BATCH_GET_KEYS}" if each.keys else "greater than or equal to 1"
+        raise ValidationException(
+            f"1 validation error detected: Value at 'RequestItems.{name}.member.Keys' "
+            f"failed to satisfy constraint: Member must have length {bound}"
+        )
+    check_combination(each, ["projection_expression"], ["attributes_to_get"])
+    scope = scope_of(each)
+    paths = projection_of(each, scope)
+    if scope:
+        scope.check_all_used()
+    return paths
+
+
+def _positions(context: Context, name: str, each: KeysAndAttributes) -> list[bytes]:
+    table = context.table(name)
+    positions = [table.primary_key(key)[1] for key in each.keys or []]
+    if len(set(positions)) != len(positions):
+        raise ValidationException(DUPLICATES)
+    return positions

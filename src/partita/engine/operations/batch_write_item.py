@@ -1,0 +1,86 @@
+"""BatchWriteItem: up to 25 puts and deletes of several tables, each on its own, here all in one transaction."""
+
+from msgspec import Raw
+
+from partita.engine.capacity import Usage, consumed
+from partita.engine.context import Context, Job
+from partita.engine.members import check_members
+from partita.engine.operations.batch_get_item import DUPLICATES
+from partita.engine.operations.item_writes import Deleting, Intent, Putting, collection_metrics, decide
+from partita.engine.schema import Table
+from partita.storage.contract import Transaction, Write
+from partita.wire.errors import ValidationException
+from partita.wire.limits import BATCH_WRITE_REQUESTS
+from partita.wire.requests import BatchWriteItem, WriteRequest
+from partita.wire.responses import BatchWriteItemOutput, ItemCollectionMetrics
+
+
+def batch_write_item(context: Context, request: BatchWriteItem) -> Job:
+    check_members(request)
+    asked = request.request_items or {}
+    if not asked:
+        raise ValidationException("The requestItems parameter is required for BatchWriteItem")
+    _check_number(asked)
+    intents = {name: [_intent(each) for each in requests] for name, requests in asked.items()}
+    if sum(map(len, intents.values())) > BATCH_WRITE_REQUESTS:
+        raise ValidationException("Too many items requested for the BatchWriteItem call")
+
+    def job(txn: Transaction) -> BatchWriteItemOutput:
+        return _run(context, txn, request, intents)
+
+    return job
+
+
+def _run(
+    context: Context, txn: Transaction, request: BatchWriteItem, intents: dict[str, list[Intent]]
+) -> BatchWriteItemOutput:
+    writes: list[Write] = []
+    used: dict[str, Usage] = {}
+    metrics: dict[str, list[ItemCollectionMetrics]] = {}
+    for name, each in intents.items():
+        table = context.known_table(name)
+        usage = used.setdefault(table.name, Usage(table))
+        for number, (position, intent) in enumerate(_placed(table, each)):
+            outcome = decide(context, txn, table, position, intent, None, False, offset=number)
+            writes.extend(outcome.writes)
+            usage.add(outcome.usage)
+            if (metric := collection_metrics(txn, request, outcome, position)) is not None:
+                metrics.setdefault(table.name, []).append(metric)
+    txn.apply(writes)
+    capacities = [consumed(usage, request.return_consumed_capacity) for usage in used.values()]
+    return BatchWriteItemOutput(
+        unprocessed_items=Raw(b"{}"),
+        consumed_capacity=[each for each in capacities if each is not None] or None,
+        item_collection_metrics=metrics or None,
+    )
+
+
+def _placed(table: Table, intents: list[Intent]) -> list[tuple[bytes, Intent]]:
+    positions = [intent.place(table) for intent in intents]
+    if len(set(positions)) != len(positions):
+        raise ValidationException(DUPLICATES)
+    return list(zip(positions, intents, strict=True))
+
+
+def _check_number(asked: dict[str, list[WriteRequest]]) -> None:
+    for name, requests in asked.items():
+        if not 1 <= len(requests) <= BATCH_WRITE_REQUESTS:
+            raise ValidationException(
+                f"1 validation error detected: Value '{{{name}=[{len(requests)} write requests]}}' at 'requestItems' "
+                "failed to satisfy constraint: Map value must satisfy constraint: "
+                f"[Member must have length less than or equal to {BATCH_WRITE_REQUESTS}, "
+                "Member must have length greater than or equal to 1]"
+            )
+
+
+def _intent(request: WriteRequest) -> Intent:
+    put, delete = request.put_request, request.delete_request
+    if (put is None) == (delete is None):
+        raise ValidationException(
+            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+        )
+    if put is not None:
+        putting = Putting.of(put.item or {})
+        putting.check_size()
+        return putting
+    return Deleting((delete.key if delete else None) or {})

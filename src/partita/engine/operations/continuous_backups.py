@@ -1,0 +1,56 @@
+"""UpdateContinuousBackups and DescribeContinuousBackups: whether a table's history is kept, and for how long."""
+
+from msgspec.structs import replace
+
+from partita.engine.context import Context, Job
+from partita.engine.members import check_members
+from partita.engine.schema import TableRecord
+from partita.storage.contract import Transaction
+from partita.wire.limits import HISTORY_DAYS
+from partita.wire.requests import DescribeContinuousBackups, UpdateContinuousBackups
+from partita.wire.responses import DescribeContinuousBackupsOutput, UpdateContinuousBackupsOutput
+from partita.wire.shapes import (
+    ContinuousBackupsDescription,
+    PointInTimeRecoveryDescription,
+    PointInTimeRecoverySpecification,
+)
+
+
+def describe_continuous_backups(
+    context: Context, request: DescribeContinuousBackups
+) -> DescribeContinuousBackupsOutput:
+    check_members(request)
+    record = context.table(request.table_name).record
+    return DescribeContinuousBackupsOutput(continuous_backups_description=_described(context, record))
+
+
+def update_continuous_backups(context: Context, request: UpdateContinuousBackups) -> Job:
+    check_members(request)
+    wanted = request.point_in_time_recovery_specification or PointInTimeRecoverySpecification()
+
+    def job(txn: Transaction) -> UpdateContinuousBackupsOutput:
+        before = context.known_table(request.table_name).record
+        if wanted.point_in_time_recovery_enabled:
+            days = wanted.recovery_period_in_days or before.recovery_days or HISTORY_DAYS
+            after = replace(before, recovery_days=days, recovery_since=before.recovery_since or context.clock())
+        else:
+            after = replace(before, recovery_days=None, recovery_since=None)
+        context.catalog.save(txn, after, before)
+        return UpdateContinuousBackupsOutput(continuous_backups_description=_described(context, after))
+
+    return job
+
+
+def _described(context: Context, record: TableRecord) -> ContinuousBackupsDescription:
+    recovery = PointInTimeRecoveryDescription(point_in_time_recovery_status="DISABLED")
+    if record.recovery_days is not None and record.recovery_since is not None:
+        now = context.clock()
+        recovery = PointInTimeRecoveryDescription(
+            point_in_time_recovery_status="ENABLED",
+            recovery_period_in_days=record.recovery_days,
+            earliest_restorable_date_time=max(record.recovery_since, now - record.recovery_days * 86400),
+            latest_restorable_date_time=now,
+        )
+    return ContinuousBackupsDescription(
+        continuous_backups_status="ENABLED", point_in_time_recovery_description=recovery
+    )

@@ -1,0 +1,21 @@
+"""DeleteItem: takes one item away; an item that is not there is no error."""
+
+from partita.engine.context import Context, Job
+from partita.engine.members import check_members
+from partita.engine.operations.item_writes import Deleting, write_job
+from partita.engine.parameters import check_combination, condition_of, scope_of
+from partita.wire.errors import ValidationException
+from partita.wire.requests import DeleteItem
+from partita.wire.responses import DeleteItemOutput
+
+
+def delete_item(context: Context, request: DeleteItem) -> Job:
+    check_members(request)
+    check_combination(request, ["condition_expression"], ["expected"])
+    if request.return_values not in (None, "NONE", "ALL_OLD"):
+        raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
+    scope = scope_of(request)
+    condition = condition_of(request, scope)
+    if scope:
+        scope.check_all_used()
+    return write_job(context, request, Deleting(request.key or {}), condition, DeleteItemOutput())

@@ -1,0 +1,123 @@
+"""DescribeTable: everything there is to say about a table."""
+
+from datetime import UTC, datetime
+
+from partita.engine.context import Context
+from partita.engine.members import check_members
+from partita.engine.schema import Index, Table, TableRecord
+from partita.storage.contract import Reader
+from partita.wire.errors import ResourceNotFoundException
+from partita.wire.requests import DescribeTable
+from partita.wire.responses import DescribeTableOutput
+from partita.wire.shapes import (
+    BillingModeSummary,
+    IndexDescription,
+    ProvisionedThroughput,
+    SSEDescription,
+    StreamSpecification,
+    TableClassSummary,
+    TableDescription,
+    ThroughputDescription,
+    WarmThroughputDescription,
+)
+
+_ON_DEMAND_READS, _ON_DEMAND_WRITES = 12000, 4000  # what a new on-demand table serves at once
+
+
+def describe_table(context: Context, request: DescribeTable) -> DescribeTableOutput:
+    check_members(request)
+    table = named_table(context, request.table_name)
+    return DescribeTableOutput(table=description(context, context.storage, table))
+
+
+def named_table(context: Context, name: str | None) -> Table:
+    """The table as it is in storage now; the error of the table operations names what was not found."""
+    context.catalog.refresh()
+    try:
+        return context.table(name)
+    except ResourceNotFoundException:
+        raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found") from None
+
+
+def description(context: Context, reader: Reader, table: Table, status: str = "ACTIVE") -> TableDescription:
+    record = table.record
+    totals = reader.totals(table.space)
+    local = [_index(context, reader, record, each) for each in table.indexes.values() if not each.is_global]
+    shared = [_index(context, reader, record, each) for each in table.indexes.values() if each.is_global]
+    latest = record.streams[-1] if record.streams else None
+    on_demand = record.billing_mode == "PAY_PER_REQUEST"
+    return TableDescription(
+        attribute_definitions=record.attributes,
+        table_name=record.name,
+        key_schema=record.key_schema,
+        table_status=status,
+        creation_date_time=record.created,
+        provisioned_throughput=_throughput(record, record.throughput),
+        table_size_bytes=totals.weight,
+        item_count=totals.rows,
+        table_arn=context.table_arn(record.name),
+        table_id=record.id,
+        billing_mode_summary=BillingModeSummary(
+            billing_mode=record.billing_mode, last_update_to_pay_per_request_date_time=record.billing_changed
+        )
+        if on_demand or record.billing_changed
+        else None,
+        local_secondary_indexes=local or None,
+        global_secondary_indexes=shared or None,
+        stream_specification=StreamSpecification(stream_enabled=True, stream_view_type=table.stream.view_type)
+        if table.stream
+        else None,
+        latest_stream_label=latest.label if latest else None,
+        latest_stream_arn=stream_arn(context, record.name, latest.label) if latest else None,
+        sse_description=SSEDescription(status="ENABLED", sse_type=record.sse_type) if record.sse_type else None,
+        table_class_summary=TableClassSummary(table_class=record.table_class) if record.table_class else None,
+        deletion_protection_enabled=record.deletion_protection,
+        on_demand_throughput=record.on_demand,
+        warm_throughput=_warm(record.throughput if not on_demand else None),
+    )
+
+
+def stream_arn(context: Context, table: str, label: str) -> str:
+    return f"{context.table_arn(table)}/stream/{label}"
+
+
+def stream_label(now: float) -> str:
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+
+
+def _throughput(record: TableRecord, units: ProvisionedThroughput | None) -> ThroughputDescription:
+    return ThroughputDescription(
+        last_increase_date_time=record.throughput_raised,
+        last_decrease_date_time=record.throughput_lowered,
+        number_of_decreases_today=0,
+        read_capacity_units=units.read_capacity_units if units else 0,
+        write_capacity_units=units.write_capacity_units if units else 0,
+    )
+
+
+def _warm(units: ProvisionedThroughput | None) -> WarmThroughputDescription:
+    return WarmThroughputDescription(
+        read_units_per_second=(units.read_capacity_units if units else None) or _ON_DEMAND_READS,
+        write_units_per_second=(units.write_capacity_units if units else None) or _ON_DEMAND_WRITES,
+        status="ACTIVE",
+    )
+
+
+def _index(context: Context, reader: Reader, record: TableRecord, index: Index) -> IndexDescription:
+    totals = reader.totals(index.space)
+    described = IndexDescription(
+        index_name=index.name,
+        key_schema=index.record.key_schema,
+        projection=index.record.projection,
+        index_size_bytes=totals.weight,
+        item_count=totals.rows,
+        index_arn=f"{context.table_arn(record.name)}/index/{index.name}",
+    )
+    if index.is_global:
+        on_demand = record.billing_mode == "PAY_PER_REQUEST"
+        described.index_status = index.record.status
+        described.backfilling = True if index.record.backfilled_to is not None else None
+        described.provisioned_throughput = _throughput(record, index.record.throughput)
+        described.on_demand_throughput = index.record.on_demand
+        described.warm_throughput = _warm(index.record.throughput if not on_demand else None)
+    return described

@@ -1,0 +1,197 @@
+"""What PutItem, UpdateItem, DeleteItem and their forms in a transaction have in common."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from partita.engine import legacy
+from partita.engine.capacity import Usage, consumed
+from partita.engine.context import Context
+from partita.engine.expressions.condition import Predicate
+from partita.engine.expressions.parse import parse_update
+from partita.engine.expressions.projection import projected
+from partita.engine.expressions.scope import Scope, run_expression
+from partita.engine.expressions.update import Changes
+from partita.engine.schema import Table
+from partita.engine.values import checked_item
+from partita.engine.write import Image, image_at, writes_of
+from partita.storage.contract import Reader, Transaction, Write
+from partita.wire.errors import INVALID, ConditionalCheckFailedException, ValidationException
+from partita.wire.limits import ITEM_BYTES
+from partita.wire.responses import ItemCollectionMetrics, WriteOutput
+from partita.wire.values import Item, type_of
+
+_encode = msgspec.json.encode
+_NO_PLACEHOLDERS = Scope()
+
+
+class Intent(Protocol):
+    """What a request means to do with one item, once its table is known."""
+
+    def place(self, table: Table) -> bytes:
+        """Checks the request against the table's keys; where the item lies."""
+        ...
+
+    def after(self, table: Table, before: Image | None) -> Image | None:
+        """The item as it shall be; None: gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Putting:
+    item: Item
+    size: int
+
+    @classmethod
+    def of(cls, item: Item) -> "Putting":
+        canonical, size = checked_item(item)
+        return cls(canonical, size)
+
+    def check_size(self) -> None:
+        if self.size > ITEM_BYTES:
+            raise ValidationException("Item size has exceeded the maximum allowed size")
+
+    def place(self, table: Table) -> bytes:
+        table.check_item(self.item)
+        return table.keys.position(self.item)
+
+    def after(self, table: Table, before: Image | None) -> Image | None:
+        return Image.of(self.item, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Deleting:
+    key: Item
+
+    def place(self, table: Table) -> bytes:
+        return table.primary_key(self.key)[1]
+
+    def after(self, table: Table, before: Image | None) -> Image | None:
+        return None
+
+
+@dataclass(slots=True)
+class Updating:
+    key: Item
+    changes: Changes | None
+
+    def place(self, table: Table) -> bytes:
+        self.key, position = table.primary_key(self.key)
+        if self.changes:
+            for name in table.keys.names:
+                if any(path[0] == name for path in self.changes.paths):
+                    raise ValidationException(
+                        f"{INVALID}Cannot update attribute {name}. This attribute is part of the key"
+                    )
+            table.scalar_paths(iter(self.changes.paths))
+        return position
+
+    def after(self, table: Table, before: Image | None) -> Image | None:
+        item = before.item if before else self.key
+        if self.changes:
+            item = self.changes.apply(item)
+        item, size = checked_item(item)
+        if size > ITEM_BYTES:
+            raise ValidationException("Item size to update has exceeded the maximum allowed size")
+        self._check_index_types(table, item)
+        table.check_index_keys(item)
+        return Image.of(item, size)
+
+    def _check_index_types(self, table: Table, item: Item) -> None:
+        for _, (name, kind) in table.index_keys:
+            if name in item and kind not in item[name] and self.changes and (name,) in self.changes.paths:
+                raise ValidationException(
+                    f"{INVALID}Type mismatch for Index Key {name} Expected: {kind} "
+                    f"Actual: {type_of(item[name])} IndexName: {_index_with(table, name)}"
+                )
+
+
+def _index_with(table: Table, name: str) -> str:
+    return next(index.name for index, key in table.index_keys if key.name == name)
+
+
+def update_changes(request: Any, scope: Scope | None) -> Changes | None:
+    """The changes of an update, in either form."""
+    if request.update_expression is not None:
+        changes: Changes = run_expression(
+            "UpdateExpression", lambda: Changes(parse_update(request.update_expression), scope or _NO_PLACEHOLDERS)
+        )
+        return changes
+    updates = getattr(request, "attribute_updates", None)
+    return legacy.attribute_updates(updates) if updates else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One item's change, decided and not yet applied."""
+
+    table: Table
+    before: Image | None
+    after: Image | None
+    writes: list[Write]
+    usage: Usage
+
+
+def decide(
+    context: Context,
+    reader: Reader,
+    table: Table,
+    position: bytes,
+    intent: Intent,
+    condition: Predicate | None,
+    return_old: bool,
+    offset: int = 0,
+) -> Outcome:
+    """Reads the item, holds the condition against it and works out every write that follows."""
+    before = image_at(reader, table, position)
+    if condition is not None and not condition(before.item if before else {}):
+        raise ConditionalCheckFailedException(before.item if before and return_old else None)
+    after = intent.after(table, before)
+    writes, usage = writes_of(reader, table, position, before, after, context.clock(), offset=offset)
+    return Outcome(table, before, after, writes, usage)
+
+
+def write_job(
+    context: Context, request: Any, intent: Intent, condition: Predicate | None, reply: WriteOutput
+) -> Callable[[Transaction], WriteOutput]:
+    """The transaction of one PutItem, UpdateItem or DeleteItem."""
+    return_old = request.return_values_on_condition_check_failure == "ALL_OLD"
+
+    def job(txn: Transaction) -> WriteOutput:
+        table = context.known_table(request.table_name)
+        position = intent.place(table)
+        outcome = decide(context, txn, table, position, intent, condition, return_old)
+        txn.apply(outcome.writes)
+        reply.attributes = _returned(request, intent, outcome)
+        reply.consumed_capacity = consumed(outcome.usage, request.return_consumed_capacity)
+        reply.item_collection_metrics = collection_metrics(txn, request, outcome, position)
+        return reply
+
+    return job
+
+
+def _returned(request: Any, intent: Intent, outcome: Outcome) -> Raw | None:
+    asked = request.return_values
+    if asked is None or asked == "NONE":
+        return None
+    image = outcome.after if asked.endswith("NEW") else outcome.before
+    if image is None:
+        return None
+    if asked.startswith("ALL"):
+        return Raw(image.row.value)
+    paths = intent.changes.paths if isinstance(intent, Updating) and intent.changes else []
+    touched = projected(image.item, paths)
+    return Raw(_encode(touched)) if touched else None
+
+
+def collection_metrics(reader: Reader, request: Any, outcome: Outcome, position: bytes) -> ItemCollectionMetrics | None:
+    """The estimated size of the item's collection, for tables with a local index."""
+    table = outcome.table
+    image = outcome.after or outcome.before
+    if request.return_item_collection_metrics != "SIZE" or not table.has_local_indexes or image is None:
+        return None
+    name = table.keys.partition[0].name
+    return ItemCollectionMetrics(item_collection_key={name: image.item[name]}, size_estimate_range_gb=[0.0, 1.0])

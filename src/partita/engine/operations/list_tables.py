@@ -1,0 +1,19 @@
+"""ListTables: the names, a hundred at a time."""
+
+from bisect import bisect_right
+
+from partita.engine.context import Context
+from partita.engine.members import check_members
+from partita.wire.requests import ListTables
+from partita.wire.responses import ListTablesOutput
+
+
+def list_tables(context: Context, request: ListTables) -> ListTablesOutput:
+    check_members(request)
+    context.catalog.refresh()
+    names = sorted(context.catalog.tables)
+    if request.exclusive_start_table_name is not None:
+        names = names[bisect_right(names, request.exclusive_start_table_name) :]
+    limit = request.limit or 100
+    last = names[limit - 1] if len(names) > limit else None
+    return ListTablesOutput(table_names=names[:limit], last_evaluated_table_name=last)

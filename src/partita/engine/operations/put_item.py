@@ -1,0 +1,26 @@
+"""PutItem: a whole item, new or in place of the one with its key."""
+
+from partita.engine.context import Context, Job
+from partita.engine.members import check_members
+from partita.engine.operations.item_writes import Putting, write_job
+from partita.engine.parameters import check_combination, condition_of, scope_of
+from partita.wire.errors import RequestValidationException
+from partita.wire.requests import PutItem
+from partita.wire.responses import PutItemOutput
+
+
+def put_item(context: Context, request: PutItem) -> Job:
+    check_members(request)
+    try:
+        intent = Putting.of(request.item or {})
+        check_combination(request, ["condition_expression"], ["expected"])
+        scope = scope_of(request)
+        condition = condition_of(request, scope)
+        if request.return_values not in (None, "NONE", "ALL_OLD"):
+            raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
+    except RequestValidationException as error:
+        raise error.enveloped() from None
+    intent.check_size()
+    if scope:
+        scope.check_all_used()
+    return write_job(context, request, intent, condition, PutItemOutput())

@@ -1,0 +1,91 @@
+"""Query: a page of one partition, in the order of the sort key."""
+
+from partita.engine import legacy
+from partita.engine.capacity import consumed
+from partita.engine.context import Context
+from partita.engine.expressions.keys import KeyCondition, KeyRange, key_conditions, key_range
+from partita.engine.expressions.parse import parse_condition
+from partita.engine.expressions.scope import Scope, run_expression
+from partita.engine.members import check_members
+from partita.engine.operations.selection import (
+    check_filter,
+    filter_of,
+    index_of,
+    selection_of,
+    start_position,
+    with_last_key,
+)
+from partita.engine.parameters import check_combination, projection_of, scope_of
+from partita.engine.read import read_page
+from partita.engine.schema import Table
+from partita.wire.errors import ValidationException
+from partita.wire.requests import Query
+from partita.wire.responses import QueryOutput
+
+_NO_PLACEHOLDERS = Scope()
+
+
+def query(context: Context, request: Query) -> QueryOutput:
+    check_members(request)
+    if request.limit is not None and request.limit < 1:
+        raise ValidationException(
+            "1 validation error detected: Value at 'Limit' failed to satisfy constraint: "
+            "Member must have value greater than or equal to 1"
+        )
+    old = ["attributes_to_get", "query_filter", "conditional_operator", "key_conditions"]
+    if request.key_condition_expression is None and request.key_conditions is not None:
+        old.remove("key_conditions")
+    check_combination(request, ["projection_expression", "filter_expression", "key_condition_expression"], old)
+    scope = scope_of(request)
+    conditions = _conditions(request, scope)
+    filtered = filter_of(request, "query_filter", scope)
+    paths = projection_of(request, scope)
+    if scope:
+        scope.check_all_used()
+
+    table = context.table(request.table_name)
+    index = index_of(table, request.index_name, request.consistent_read)
+    keys = index.keys if index else table.keys
+    wanted = key_range(keys, conditions)
+    check_filter(table, keys, filtered, "QueryFilter" if request.query_filter else "Filter Expression")
+    selection = selection_of(request, table, index, filtered, paths)
+    low, high = _started(request, table, wanted)
+    rows = context.storage.range(
+        index.space if index else table.space, low, high, reverse=request.scan_index_forward is False
+    )
+    page = read_page(context.storage, rows, selection)
+    reply = QueryOutput(count=page.count, scanned_count=page.scanned)
+    used = consumed(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
+    return with_last_key(reply, page, selection, used)
+
+
+def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
+    if request.key_condition_expression is not None:
+        source = request.key_condition_expression
+        found: dict[str, KeyCondition] = run_expression(
+            "KeyConditionExpression", lambda: key_conditions(parse_condition(source), scope or _NO_PLACEHOLDERS)
+        )
+    elif request.key_conditions is not None:
+        found = legacy.key_conditions(request.key_conditions)
+    else:
+        raise ValidationException(
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
+        )
+    if not found:
+        raise ValidationException("Conditions can be of length 1 or 2 only")
+    return found
+
+
+def _started(request: Query, table: Table, wanted: KeyRange) -> tuple[bytes, bytes | None]:
+    """The part of the range that is left behind ExclusiveStartKey."""
+    if request.exclusive_start_key is None:
+        return wanted.low, wanted.high
+    index = table.indexes.get(request.index_name or "")
+    start = start_position(table, index, request.exclusive_start_key)
+    if not start.startswith(wanted.partition):
+        raise ValidationException(
+            "The provided starting key is outside query boundaries based on provided conditions"
+        )
+    if start < wanted.low or (wanted.high is not None and start >= wanted.high):
+        raise ValidationException("The provided starting key does not match the range key predicate")
+    return (wanted.low, start) if request.scan_index_forward is False else (start + b"\0", wanted.high)

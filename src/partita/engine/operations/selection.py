@@ -1,0 +1,173 @@
+"""What Query and Scan have in common: the index, the filter, what is selected, where a page starts and ends."""
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from partita.engine import legacy
+from partita.engine.expressions.condition import Predicate, predicate
+from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, Either, In, Not, Operand, Path
+from partita.engine.expressions.parse import parse_condition
+from partita.engine.expressions.scope import ResolvedPath, Scope, run_expression
+from partita.engine.read import Page, Selection
+from partita.engine.schema import Index, Keys, Table
+from partita.engine.values import checked_item
+from partita.wire.errors import INVALID, ValidationException
+from partita.wire.responses import PageOutput
+from partita.wire.shapes import ConsumedCapacity
+from partita.wire.values import Item
+
+_encode = msgspec.json.encode
+_NO_PLACEHOLDERS = Scope()
+_BAD_START = "The provided starting key is invalid"
+
+Output = TypeVar("Output", bound=PageOutput)
+
+
+class Filter:
+    """A filter and the paths that it reads."""
+
+    def __init__(self, keep: Predicate, paths: list[ResolvedPath]) -> None:
+        self.keep = keep
+        self.paths = paths
+
+
+def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> Filter | None:
+    """The filter of a Query or Scan, in either form."""
+    if request.filter_expression is not None:
+        source = request.filter_expression
+
+        def bound() -> Filter:
+            tree, names = parse_condition(source), scope or _NO_PLACEHOLDERS
+            return Filter(predicate(tree, names), [names.path(path) for path in _paths(tree)])
+
+        found: Filter = run_expression("FilterExpression", bound)
+        return found
+    conditions = getattr(request, legacy_field)
+    if conditions:
+        keep = legacy.filter_predicate(conditions, request.conditional_operator)
+        return Filter(keep, [(name,) for name in conditions])
+    return None
+
+
+def _paths(tree: Condition | Operand) -> list[Path]:
+    match tree:
+        case Path():
+            return [tree]
+        case Both(parts) | Either(parts) | Call(_, parts):
+            return [path for part in parts for path in _paths(part)]
+        case Not(inner):
+            return _paths(inner)
+        case Compare(_, left, right):
+            return _paths(left) + _paths(right)
+        case Between(operand, low, high):
+            return _paths(operand) + _paths(low) + _paths(high)
+        case In(operand, choices):
+            return [path for part in (operand, *choices) for path in _paths(part)]
+    return []
+
+
+def check_filter(table: Table, keys: Keys, found: Filter | None, parameter: str) -> None:
+    """A Query's filter may not look at the keys that the Query is about."""
+    if found is None:
+        return
+    for path in found.paths:
+        if path[0] in keys.names:
+            raise ValidationException(
+                f"{parameter} can only contain non-primary key attributes: Primary key attribute: {path[0]}"
+            )
+    table.scalar_paths(iter(found.paths))
+
+
+def index_of(table: Table, name: str | None, consistent: bool | None) -> Index | None:
+    """The index that a request names."""
+    if name is None:
+        return None
+    index = table.indexes.get(name)
+    if index is None or index.record.status == "DELETING":
+        raise ValidationException(f"The table does not have the specified index: {name}")
+    if index.record.backfilled_to is not None:
+        raise ValidationException(f"Cannot read from backfilling global secondary index: {name}")
+    if index.is_global and consistent:
+        raise ValidationException("Consistent reads are not supported on global secondary indexes")
+    return index
+
+
+def selection_of(
+    request: Any, table: Table, index: Index | None, found: Filter | None, paths: list[ResolvedPath] | None
+) -> Selection:
+    """What of each row is returned, after checking that the index has it."""
+    select = request.select
+    if select == "SPECIFIC_ATTRIBUTES" and paths is None:
+        raise ValidationException(
+            f"{INVALID}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+        )
+    if paths is not None and select not in (None, "SPECIFIC_ATTRIBUTES"):
+        what = "ProjectionExpression" if request.projection_expression is not None else "AttributesToGet"
+        if select == "COUNT":
+            raise ValidationException(f"{INVALID}Cannot specify the {what} when choosing to get only the Count")
+        raise ValidationException(f"{INVALID}Cannot specify the {what} when choosing to get {select}")
+    if select == "ALL_PROJECTED_ATTRIBUTES" and index is None:
+        raise ValidationException(
+            f"{INVALID}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
+    if paths is not None:
+        table.scalar_paths(iter(paths))
+    return Selection(
+        table=table,
+        index=index,
+        keep=found.keep if found else None,
+        paths=paths,
+        counts_only=select == "COUNT",
+        fetches=_fetches(index, select, found, paths),
+        limit=request.limit,
+    )
+
+
+def _fetches(
+    index: Index | None, select: str | None, found: Filter | None, paths: list[ResolvedPath] | None
+) -> bool:
+    """Whether the rows of an index must be looked up in the table; a global index cannot do that."""
+    if index is None or index.holds_all:
+        return False
+    if select == "ALL_ATTRIBUTES":
+        if index.is_global:
+            raise ValidationException(
+                f"{INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index {index.name} "
+                "because its projection type is not ALL"
+            )
+        return True
+    missing = sorted({str(path[0]) for path in paths or [] if not index.holds(str(path[0]))})
+    if missing and index.is_global:
+        raise ValidationException(
+            f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
+        )
+    return bool(missing)
+
+
+def start_position(table: Table, index: Index | None, start: Item) -> bytes:
+    """Where ExclusiveStartKey lies; the row itself need not exist."""
+    names = index.start_names if index else table.keys.names
+    if len(start) != len(names) or any(name not in start for name in names):
+        raise ValidationException(_BAD_START)
+    try:
+        canonical, _ = checked_item(start)
+        _, primary = table.primary_key({name: canonical[name] for name in table.keys.names})
+        if index is None:
+            return primary
+        for key in index.keys.all:
+            if key.type not in canonical[key.name]:
+                raise ValidationException("The provided key element does not match the schema")
+        return index.position(canonical, primary) or b""
+    except ValidationException as error:
+        raise ValidationException(f"{_BAD_START}: {error.message}") from None
+
+
+def with_last_key(reply: Output, page: Page, selection: Selection, used: ConsumedCapacity | None) -> Output:
+    if not selection.counts_only:
+        reply.items = page.items
+    if page.last is not None:
+        reply.last_evaluated_key = Raw(_encode(page.last))
+    reply.consumed_capacity = used
+    return reply

@@ -1,0 +1,59 @@
+"""UpdateTimeToLive and DescribeTimeToLive: which attribute says when an item expires."""
+
+from msgspec.structs import replace
+
+from partita.engine.backfill import START, fill
+from partita.engine.context import Context, Job
+from partita.engine.members import check_members
+from partita.engine.schema import TableRecord
+from partita.storage.contract import Transaction
+from partita.wire.errors import ValidationException
+from partita.wire.requests import DescribeTimeToLive, UpdateTimeToLive
+from partita.wire.responses import DescribeTimeToLiveOutput, UpdateTimeToLiveOutput
+from partita.wire.shapes import TimeToLiveDescription, TimeToLiveSpecification
+
+
+def describe_time_to_live(context: Context, request: DescribeTimeToLive) -> DescribeTimeToLiveOutput:
+    check_members(request)
+    record = context.table(request.table_name).record
+    status = "DISABLED"
+    if record.ttl_attribute is not None:
+        status = "ENABLED" if record.ttl_filled_to is None else "ENABLING"
+    return DescribeTimeToLiveOutput(
+        time_to_live_description=TimeToLiveDescription(
+            time_to_live_status=status, attribute_name=record.ttl_attribute
+        )
+    )
+
+
+def update_time_to_live(context: Context, request: UpdateTimeToLive) -> Job:
+    check_members(request)
+    wanted = request.time_to_live_specification or TimeToLiveSpecification()
+
+    def job(txn: Transaction) -> UpdateTimeToLiveOutput:
+        before = context.known_table(request.table_name).record
+        _check_change(before, wanted)
+        if wanted.enabled:
+            (space,) = context.catalog.new_spaces(txn, 1)
+            after = replace(before, ttl_attribute=wanted.attribute_name, ttl_space=space, ttl_filled_to=START)
+        else:
+            after = replace(before, ttl_attribute=None, ttl_space=None, ttl_filled_to=None)
+        context.catalog.save(txn, after, before)
+        context.catalog.refresh(txn)
+        fill(context, txn, after.name)
+        return UpdateTimeToLiveOutput(time_to_live_specification=wanted)
+
+    return job
+
+
+def _check_change(record: TableRecord, wanted: TimeToLiveSpecification) -> None:
+    if wanted.enabled:
+        if record.ttl_attribute is not None:
+            raise ValidationException("TimeToLive is already enabled")
+        return
+    if record.ttl_attribute is None:
+        raise ValidationException("TimeToLive is already disabled")
+    if record.ttl_attribute != wanted.attribute_name:
+        raise ValidationException(
+            f"TimeToLive is active on a different AttributeName: current AttributeName is {record.ttl_attribute}"
+        )

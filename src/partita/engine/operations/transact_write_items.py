@@ -1,0 +1,240 @@
+"""TransactWriteItems: up to a hundred writes and checks of several tables, all or none, once for each token."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.catalog import TOKENS
+from partita.engine.context import Context, Job
+from partita.engine.expressions.condition import Predicate
+from partita.engine.members import check_members
+from partita.engine.operations.item_writes import (
+    Deleting,
+    Intent,
+    Outcome,
+    Putting,
+    Updating,
+    collection_metrics,
+    decide,
+    update_changes,
+)
+from partita.engine.operations.transact_get_items import ONCE
+from partita.engine.parameters import check_combination, condition_of, scope_of
+from partita.engine.schema import Table
+from partita.engine.write import Image, image_at
+from partita.storage.contract import Row, Transaction, Write
+from partita.wire.errors import (
+    ConditionalCheckFailedException,
+    IdempotentParameterMismatchException,
+    TransactionCanceledException,
+    ValidationException,
+)
+from partita.wire.limits import TOKEN_SECONDS, TRANSACTION_BYTES
+from partita.wire.requests import TransactWriteItem, TransactWriteItems
+from partita.wire.responses import ItemCollectionMetrics, TransactWriteItemsOutput
+
+_encode = msgspec.json.encode
+
+
+class _Token(msgspec.Struct, frozen=True):
+    """What a token stands for: the request it came with, when, and what a repetition is charged for."""
+
+    digest: str
+    at: float
+    sizes: list[tuple[str, int]]
+
+
+_decode_token = msgspec.json.Decoder(_Token).decode
+
+
+@dataclass(frozen=True, slots=True)
+class _Checking:
+    """A ConditionCheck: the item stays as it is."""
+
+    key: dict[str, Any]
+
+    def place(self, table: Table) -> bytes:
+        return table.primary_key(self.key)[1]
+
+    def after(self, table: Table, before: Image | None) -> Image | None:
+        return before
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    table_name: str
+    intent: Intent
+    condition: Predicate | None
+    return_old: bool
+
+    @property
+    def is_check(self) -> bool:
+        return isinstance(self.intent, _Checking)
+
+
+def transact_write_items(context: Context, request: TransactWriteItems) -> Job:
+    check_members(request)
+    actions = [_action(each) for each in request.transact_items or []]
+    puts = [action.intent for action in actions if isinstance(action.intent, Putting)]
+    for put in puts:
+        put.check_size()
+    if sum(put.size for put in puts) > TRANSACTION_BYTES:
+        raise ValidationException(
+            "Collection size of items exceeded, which can also be caused by the aggregate size of the items "
+            "in the transaction exceeding the 4MB limit"
+        )
+
+    def job(txn: Transaction) -> TransactWriteItemsOutput:
+        if request.client_request_token is None:
+            return _run(context, txn, request, actions, [])
+        digest = _digest(request)
+        repeated = _repeated(context, txn, request, digest)
+        return repeated or _run(context, txn, request, actions, [digest])
+
+    return job
+
+
+def _action(item: TransactWriteItem) -> _Action:
+    given = [each for each in (item.condition_check, item.put, item.delete, item.update) if each is not None]
+    if len(given) != 1:
+        raise ValidationException(
+            "TransactItems can only contain one of Check, Put, Update or Delete"
+            if given
+            else "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
+        )
+    request: Any = given[0]
+    expressions = ["update_expression", "condition_expression"] if item.update else ["condition_expression"]
+    check_combination(request, expressions, [])
+    scope = scope_of(request)
+    intent: Intent
+    if item.put is not None:
+        intent = Putting.of(item.put.item or {})
+    elif item.update is not None:
+        intent = Updating(item.update.key or {}, update_changes(item.update, scope))
+    elif item.delete is not None:
+        intent = Deleting(item.delete.key or {})
+    else:
+        intent = _Checking(request.key or {})
+    condition = condition_of(request, scope)
+    if scope:
+        scope.check_all_used()
+    return_old = request.return_values_on_condition_check_failure == "ALL_OLD"
+    return _Action(request.table_name, intent, condition, return_old)
+
+
+def _run(
+    context: Context, txn: Transaction, request: TransactWriteItems, actions: list[_Action], digest: list[str]
+) -> TransactWriteItemsOutput:
+    tables = [context.known_table(action.table_name) for action in actions]
+    outcomes = _outcomes(context, txn, actions, tables)
+    writes = [write for outcome in outcomes for write in outcome.writes]
+    if digest:
+        writes.append(_token_write(context, txn, request, digest[0], outcomes))
+    txn.apply(writes)
+    used: dict[str, Usage] = {}
+    metrics: dict[str, list[ItemCollectionMetrics]] = {}
+    for outcome in outcomes:
+        usage = used.setdefault(outcome.table.name, Usage(outcome.table))
+        usage.add(outcome.usage)
+        usage.units += outcome.usage.units  # twice for the table; index writes stay single
+        if (metric := collection_metrics(txn, request, outcome, b"")) is not None:
+            metrics.setdefault(outcome.table.name, []).append(metric)
+    return _output(request, used, "write", metrics)
+
+
+def _outcomes(
+    context: Context, txn: Transaction, actions: list[_Action], tables: list[Table]
+) -> list[Outcome]:
+    """What each action does; the first pass over all of them says for each whether it can."""
+    outcomes: list[Outcome] = []
+    reasons: list[dict[str, Any]] = []
+    positions: set[tuple[str, bytes]] = set()
+    for action, table in zip(actions, tables, strict=True):
+        try:
+            position = action.intent.place(table)
+            if (table.name, position) in positions:
+                raise _TwiceOnOneItem(ONCE)
+            positions.add((table.name, position))
+            outcomes.append(_outcome(context, txn, action, table, position, len(outcomes)))
+            reasons.append({"Code": "None"})
+        except _TwiceOnOneItem:
+            raise
+        except ConditionalCheckFailedException as error:
+            reason: dict[str, Any] = {"Code": "ConditionalCheckFailed", "Message": error.message}
+            if error.item is not None:
+                reason["Item"] = error.item
+            reasons.append(reason)
+        except ValidationException as error:
+            if "cannot contain an empty" in error.message:
+                raise
+            reasons.append({"Code": "ValidationError", "Message": error.message})
+    if len(outcomes) < len(actions):
+        raise TransactionCanceledException(reasons)
+    return outcomes
+
+
+class _TwiceOnOneItem(ValidationException):
+    """A fault of the request, not of one action."""
+
+
+def _outcome(
+    context: Context, txn: Transaction, action: _Action, table: Table, position: bytes, offset: int
+) -> Outcome:
+    outcome = decide(context, txn, table, position, action.intent, action.condition, action.return_old, offset)
+    if not action.is_check:
+        return outcome
+    before = image_at(txn, table, position)
+    return Outcome(table, before, before, [], Usage(table, outcome.usage.units))
+
+
+def _digest(request: TransactWriteItems) -> str:
+    """The request without what may differ between repetitions."""
+    same = msgspec.structs.replace(request, client_request_token=None, return_consumed_capacity=None)
+    return blake2b(_encode(same), digest_size=16).hexdigest()
+
+
+def _repeated(
+    context: Context, txn: Transaction, request: TransactWriteItems, digest: str
+) -> TransactWriteItemsOutput | None:
+    """The answer to a token that was seen within ten minutes; it is charged as a transactional read."""
+    row = txn.get(TOKENS, (request.client_request_token or "").encode())
+    if row is None:
+        return None
+    token = _decode_token(row.value)
+    if context.clock() - token.at > TOKEN_SECONDS:
+        return None
+    if token.digest != digest:
+        raise IdempotentParameterMismatchException()
+    used: dict[str, Usage] = {}
+    for name, size in token.sizes:
+        table = context.known_table(name)
+        used.setdefault(name, Usage(table)).units += 2 * read_units(size, True)
+    return _output(request, used, "read", {})
+
+
+def _token_write(
+    context: Context, txn: Transaction, request: TransactWriteItems, digest: str, outcomes: list[Outcome]
+) -> Write:
+    sizes = [
+        (each.table.name, max(each.before.size if each.before else 0, each.after.size if each.after else 0))
+        for each in outcomes
+    ]
+    key = (request.client_request_token or "").encode()
+    token = _Token(digest, context.clock(), sizes)
+    return Write(TOKENS, key, txn.get(TOKENS, key), Row(0, _encode(token)))
+
+
+def _output(
+    request: TransactWriteItems,
+    used: dict[str, Usage],
+    kind: str,
+    metrics: dict[str, list[ItemCollectionMetrics]],
+) -> TransactWriteItemsOutput:
+    capacities = [consumed(usage, request.return_consumed_capacity, kind) for usage in used.values()]
+    return TransactWriteItemsOutput(
+        consumed_capacity=[each for each in capacities if each is not None] or None,
+        item_collection_metrics=metrics or None,
+    )

@@ -1,0 +1,266 @@
+"""UpdateTable: throughput, billing, stream, protection, class, and global indexes made or removed."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from partita.engine import changes
+from partita.engine.backfill import START, fill
+from partita.engine.context import Context, Job
+from partita.engine.members import check_members
+from partita.engine.operations.create_table import (
+    check_global,
+    check_included,
+    check_stream,
+    check_throughput,
+    index_record,
+)
+from partita.engine.operations.describe_table import description, stream_label
+from partita.engine.schema import IndexRecord, StreamRecord, Table, TableRecord
+from partita.storage.contract import Transaction
+from partita.wire.errors import (
+    INVALID,
+    LimitExceededException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+from partita.wire.limits import GLOBAL_INDEXES
+from partita.wire.requests import UpdateTable
+from partita.wire.responses import UpdateTableOutput
+from partita.wire.shapes import IndexUpdate, ProvisionedThroughput, SecondaryIndex
+
+
+def update_table(context: Context, request: UpdateTable) -> Job:
+    check_members(request)
+    _check_form(request)
+
+    def job(txn: Transaction) -> UpdateTableOutput:
+        before = _existing(context, request.table_name).record
+        record = before
+        for change in (_protected, _classed, _billed, _streamed, _indexed):
+            record = change(context, txn, request, record)
+        context.catalog.save(txn, record, before)
+        context.catalog.refresh(txn)
+        fill(context, txn, record.name)
+        table = context.catalog.tables[record.name]
+        return UpdateTableOutput(table_description=description(context, txn, Table(record), _status(before, record, table)))
+
+    return job
+
+
+def _existing(context: Context, name: str | None) -> Table:
+    try:
+        return context.known_table(name)
+    except ResourceNotFoundException:
+        raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found") from None
+
+
+def _status(before: TableRecord, after: TableRecord, table: Table) -> str:
+    return "ACTIVE" if before == after else "UPDATING"
+
+
+def _check_form(request: UpdateTable) -> None:
+    asked = (
+        request.provisioned_throughput,
+        request.billing_mode,
+        request.stream_specification,
+        request.global_secondary_index_updates or None,
+        request.sse_specification,
+        request.table_class,
+        request.deletion_protection_enabled,
+        request.on_demand_throughput,
+        request.warm_throughput,
+    )
+    if all(each is None for each in asked):
+        raise ValidationException(
+            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates "
+            "or SSESpecification or ReplicaUpdates is required"
+        )
+    if request.billing_mode == "PROVISIONED" and request.provisioned_throughput is None:
+        raise ValidationException(
+            f"{INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+        )
+    if request.billing_mode == "PAY_PER_REQUEST" and request.provisioned_throughput is not None:
+        raise ValidationException(
+            f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+            "when BillingMode is PAY_PER_REQUEST"
+        )
+    if request.provisioned_throughput is not None:
+        check_throughput(request.provisioned_throughput)
+    if request.stream_specification is not None:
+        check_stream(request.stream_specification.stream_enabled, request.stream_specification.stream_view_type)
+    _check_index_updates(request.global_secondary_index_updates or [])
+
+
+def _check_index_updates(updates: list[IndexUpdate]) -> None:
+    names: list[str | None] = []
+    for update in updates:
+        given = [each for each in (update.update, update.create, update.delete) if each is not None]
+        if not given:
+            raise ValidationException(
+                f"{INVALID}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete must not be null"
+            )
+        if len(given) > 1:
+            raise ValidationException(
+                f"{INVALID}Only one of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete may be given"
+            )
+        if given[0].index_name in names:
+            raise ValidationException(
+                f"{INVALID}Only one global secondary index update per index is allowed simultaneously. "
+                f"Index: {given[0].index_name}"
+            )
+        names.append(given[0].index_name)
+    if sum(update.create is not None or update.delete is not None for update in updates) > 1:
+        raise LimitExceededException(
+            "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+        )
+
+
+def _protected(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+    if request.deletion_protection_enabled is None:
+        return record
+    return replace(record, deletion_protection=request.deletion_protection_enabled)
+
+
+def _classed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+    if request.table_class is not None:
+        record = replace(record, table_class=request.table_class)
+    if request.sse_specification is not None:
+        sse = request.sse_specification
+        record = replace(record, sse_type=(sse.sse_type or "KMS") if sse.enabled else None)
+    if request.on_demand_throughput is not None:
+        record = replace(record, on_demand=request.on_demand_throughput)
+    return record
+
+
+def _billed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+    now = context.clock()
+    if request.billing_mode == "PAY_PER_REQUEST" and record.billing_mode != "PAY_PER_REQUEST":
+        indexes = [replace(index, throughput=None) for index in record.indexes]
+        return replace(
+            record, billing_mode="PAY_PER_REQUEST", billing_changed=now, throughput=None, indexes=indexes
+        )
+    wanted = request.provisioned_throughput
+    if wanted is None:
+        return record
+    if record.billing_mode == "PAY_PER_REQUEST" and request.billing_mode != "PROVISIONED":
+        raise ValidationException(
+            f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+            "when BillingMode is PAY_PER_REQUEST"
+        )
+    current = record.throughput
+    if current == wanted and record.billing_mode == "PROVISIONED":
+        raise ValidationException(
+            "The provisioned throughput for the table will not change. The requested value equals the current value. "
+            f"Current ReadCapacityUnits provisioned for the table: {wanted.read_capacity_units}. "
+            f"Requested ReadCapacityUnits: {wanted.read_capacity_units}. "
+            f"Current WriteCapacityUnits provisioned for the table: {wanted.write_capacity_units}. "
+            f"Requested WriteCapacityUnits: {wanted.write_capacity_units}. "
+            "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+        )
+    raised = current is None or _exceeds(wanted, current)
+    lowered = current is not None and _exceeds(current, wanted)
+    return replace(
+        record,
+        billing_mode="PROVISIONED",
+        throughput=wanted,
+        throughput_raised=now if raised else record.throughput_raised,
+        throughput_lowered=now if lowered else record.throughput_lowered,
+    )
+
+
+def _exceeds(one: ProvisionedThroughput, other: ProvisionedThroughput) -> bool:
+    return (one.read_capacity_units or 0) > (other.read_capacity_units or 0) or (
+        one.write_capacity_units or 0
+    ) > (other.write_capacity_units or 0)
+
+
+def _streamed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+    wanted = request.stream_specification
+    if wanted is None:
+        return record
+    table = Table(record)
+    last = changes.last_number(txn, table)
+    if wanted.stream_enabled:
+        if table.stream is not None:
+            raise ValidationException(f"Table already has an enabled stream: TableName: {record.name}")
+        opened = StreamRecord(
+            label=stream_label(context.clock()), view_type=wanted.stream_view_type or "", first=last + 1
+        )
+        return replace(record, streams=[*record.streams, opened])
+    if table.stream is None:
+        raise ValidationException(f"Table doesn't have an enabled stream: TableName: {record.name}")
+    closed = replace(table.stream, closed=last, closed_at=context.clock())
+    return replace(record, streams=[*record.streams[:-1], closed])
+
+
+def _indexed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+    for update in request.global_secondary_index_updates or []:
+        if update.create is not None:
+            record = _with_index(context, txn, request, record, update.create)
+        elif update.delete is not None:
+            record = _without_index(record, update.delete.index_name or "")
+        elif update.update is not None:
+            wanted = update.update.provisioned_throughput
+            record = _replaced(record, update.update.index_name or "", lambda index: replace(index, throughput=wanted))
+    return record
+
+
+def _with_index(
+    context: Context, txn: Transaction, request: UpdateTable, record: TableRecord, index: SecondaryIndex
+) -> TableRecord:
+    if any(each.name == index.index_name for each in record.indexes):
+        raise ValidationException(f"Attempting to create an index which already exists")
+    if sum(each.is_global for each in record.indexes) >= GLOBAL_INDEXES:
+        raise LimitExceededException(
+            f"Subscriber limit exceeded: GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES}"
+        )
+    known = {each.attribute_name: each for each in record.attributes}
+    for definition in request.attribute_definitions or []:
+        existing = known.setdefault(definition.attribute_name, definition)
+        if existing != definition:
+            raise ValidationException(
+                f"{INVALID}Attribute {definition.attribute_name} is already defined with another type"
+            )
+    on_demand = record.billing_mode == "PAY_PER_REQUEST"
+    check_global([index], [name or "" for name in known], on_demand, [])
+    included = [SecondaryIndex(projection=each.projection) for each in record.indexes]
+    check_included([*included, index])
+    (space,) = context.catalog.new_spaces(txn, 1)
+    made = replace(index_record(index, True, space), status="CREATING", backfilled_to=START)
+    used = {each.attribute_name for each in record.key_schema}
+    used |= {each.attribute_name for one in [*record.indexes, made] for each in one.key_schema}
+    return replace(
+        record,
+        attributes=[definition for name, definition in known.items() if name in used],
+        indexes=[*record.indexes, made],
+    )
+
+
+def _without_index(record: TableRecord, name: str) -> TableRecord:
+    gone = _index(record, name)
+    if gone.status == "CREATING":
+        raise ResourceInUseException(f"Attempt to change a resource which is still in use: Index is being created: {name}")
+    left = [each for each in record.indexes if each.name != name]
+    used = {each.attribute_name for each in record.key_schema}
+    used |= {each.attribute_name for one in left for each in one.key_schema}
+    return replace(
+        record, indexes=left, attributes=[each for each in record.attributes if each.attribute_name in used]
+    )
+
+
+def _replaced(
+    record: TableRecord, name: str, change: Callable[[IndexRecord], IndexRecord]
+) -> TableRecord:
+    _index(record, name)
+    return replace(record, indexes=[change(each) if each.name == name else each for each in record.indexes])
+
+
+def _index(record: TableRecord, name: str) -> IndexRecord:
+    for each in record.indexes:
+        if each.name == name and each.is_global:
+            return each
+    raise ResourceNotFoundException(f"Requested resource not found: Index: {name} not found")

@@ -1,0 +1,99 @@
+"""The one read path: a page of rows from a range of keys, filtered, projected, measured."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import Raw
+
+from partita.engine.capacity import Usage, read_units
+from partita.engine.expressions.condition import Predicate
+from partita.engine.expressions.projection import projected
+from partita.engine.expressions.scope import ResolvedPath
+from partita.engine.schema import Index, Table
+from partita.engine.write import decode_item
+from partita.storage.contract import Reader
+from partita.wire.limits import PAGE_BYTES
+from partita.wire.values import Item
+
+_encode = msgspec.json.encode
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of each row a page keeps: `keep` filters, `paths` project, `counts_only` returns no items."""
+
+    table: Table
+    index: Index | None
+    keep: Predicate | None
+    paths: list[ResolvedPath] | None
+    counts_only: bool
+    fetches: bool  # the attributes come from the table, since the local index does not hold them
+    limit: int | None
+
+
+@dataclass(slots=True)
+class Page:
+    """What was read; `last` is the last row's key when the page ended before the range did."""
+
+    items: list[Raw] = field(default_factory=list)
+    count: int = 0
+    scanned: int = 0
+    size: int = 0
+    fetched_size: int = 0
+    last: Item | None = None
+
+    def usage(self, selection: Selection, consistent: bool | None) -> Usage:
+        usage = Usage(selection.table)
+        units = read_units(self.size, consistent)
+        if selection.index is None:
+            usage.units = units
+            return usage
+        usage.add_index(selection.index.name, units)
+        if selection.fetches and self.fetched_size:
+            usage.units = read_units(self.fetched_size, consistent)
+        return usage
+
+
+Rows = Iterator[tuple[bytes, int, bytes]]
+
+
+def read_page(reader: Reader, rows: Rows, selection: Selection) -> Page:
+    """Reads until the range, the limit or a megabyte is reached, whichever comes first."""
+    page = Page()
+    plain = selection.keep is None and selection.paths is None and not selection.fetches
+    value = b""
+    for _, size, value in rows:
+        page.scanned += 1
+        page.size += size
+        if plain:
+            page.count += 1
+            if not selection.counts_only:
+                page.items.append(Raw(value))
+        else:
+            _take(reader, page, value, selection)
+        if page.scanned == selection.limit or page.size >= PAGE_BYTES:
+            page.last = _start_key(decode_item(value), selection)
+            break
+    return page
+
+
+def _take(reader: Reader, page: Page, value: bytes, selection: Selection) -> None:
+    item: Item = decode_item(value)
+    if selection.fetches:
+        row = reader.get(selection.table.space, selection.table.keys.position(item))
+        if row is None:
+            return
+        page.fetched_size += row.weight
+        value, item = row.value, decode_item(row.value)
+    if selection.keep is not None and not selection.keep(item):
+        return
+    page.count += 1
+    if selection.counts_only:
+        return
+    page.items.append(Raw(value if selection.paths is None else _encode(projected(item, selection.paths))))
+
+
+def _start_key(item: Item, selection: Selection) -> Item:
+    names = selection.index.start_names if selection.index else selection.table.keys.names
+    return {name: item[name] for name in names}

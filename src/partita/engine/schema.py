@@ -1,0 +1,245 @@
+"""Tables as the engine works with them: a record that is stored, and the keys and indexes made from it."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from partita.engine import order
+from partita.engine.values import checked_value
+from partita.wire.errors import INVALID, ValidationException
+from partita.wire.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from partita.wire.shapes import (
+    AttributeDefinition,
+    KeySchemaElement,
+    OnDemandThroughput,
+    Projection,
+    ProvisionedThroughput,
+)
+from partita.wire.values import AttributeValue, Item, type_of
+
+MISMATCH = "The provided key element does not match the schema"
+
+
+class IndexRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """A secondary index as it is stored in the catalogue."""
+
+    name: str
+    is_global: bool
+    key_schema: list[KeySchemaElement]
+    projection: Projection
+    space: str
+    status: str = "ACTIVE"
+    backfilled_to: str | None = None  # hex of the last table key that is in the index; None: complete
+    throughput: ProvisionedThroughput | None = None
+    on_demand: OnDemandThroughput | None = None
+
+
+class StreamRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """One life of a table's stream: the change log from `first` on, up to `closed` when it was turned off."""
+
+    label: str
+    view_type: str
+    first: int
+    closed: int | None = None
+    closed_at: float | None = None
+
+
+class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """A table as it is stored in the catalogue."""
+
+    name: str
+    id: str
+    created: float
+    attributes: list[AttributeDefinition]
+    key_schema: list[KeySchemaElement]
+    indexes: list[IndexRecord]
+    space: str
+    changes: str  # the space of the change log
+    billing_mode: str = "PROVISIONED"
+    billing_changed: float | None = None
+    throughput: ProvisionedThroughput | None = None
+    throughput_raised: float | None = None
+    throughput_lowered: float | None = None
+    on_demand: OnDemandThroughput | None = None
+    table_class: str | None = None
+    deletion_protection: bool = False
+    tags: dict[str, str] = {}
+    sse_type: str | None = None
+    streams: list[StreamRecord] = []
+    ttl_attribute: str | None = None
+    ttl_space: str | None = None
+    ttl_filled_to: str | None = None  # as IndexRecord.backfilled_to
+    recovery_days: int | None = None  # point-in-time recovery; None: off
+    recovery_since: float | None = None
+
+
+class KeyAttribute(NamedTuple):
+    name: str
+    type: str
+
+
+class Keys:
+    """The key attributes of a table or index, in order: partition attributes, then sort attributes."""
+
+    def __init__(self, schema: list[KeySchemaElement], types: dict[str, str]) -> None:
+        self.all = [KeyAttribute(each.attribute_name or "", types[each.attribute_name or ""]) for each in schema]
+        self.partition = [key for key, each in zip(self.all, schema, strict=True) if each.key_type == "HASH"]
+        self.sort = self.all[len(self.partition) :]
+        self.names = [key.name for key in self.all]
+
+    def position(self, item: Item) -> bytes:
+        """Where an item with checked, canonical key values lies."""
+        head = order.partition_hash([item[key.name] for key in self.partition])
+        for key in self.sort:
+            head += order.sort_bytes(item[key.name])
+        return head
+
+    def of(self, item: Item) -> Item:
+        """The key attributes of an item, alone."""
+        return {name: item[name] for name in self.names}
+
+
+class Index:
+    """A secondary index: where its rows lie and what they hold."""
+
+    def __init__(self, record: IndexRecord, table_keys: Keys, types: dict[str, str]) -> None:
+        self.record = record
+        self.name = record.name
+        self.is_global = record.is_global
+        self.space = record.space
+        self.keys = Keys(record.key_schema, types)
+        self._table_keys = table_keys
+        self.holds_all = record.projection.projection_type == "ALL"
+        self.start_names = list(dict.fromkeys([*table_keys.names, *self.keys.names]))
+        self._projected = frozenset([*self.start_names, *(record.projection.non_key_attributes or [])])
+
+    def holds(self, attribute: str) -> bool:
+        return self.holds_all or attribute in self._projected
+
+    def projected(self, item: Item) -> Item:
+        if self.holds_all:
+            return item
+        return {name: value for name, value in item.items() if name in self._projected}
+
+    def position(self, item: Item, primary: bytes) -> bytes | None:
+        """Where the item lies in the index; None when it lacks one of the index's keys."""
+        for key in self.keys.all:
+            if key.name not in item:
+                return None
+        return self.keys.position(item) + order.row_hash(primary)
+
+
+class Table:
+    """A table ready for use; made once for each version of its record."""
+
+    def __init__(self, record: TableRecord) -> None:
+        self.record = record
+        self.name = record.name
+        self.space = record.space
+        types = {each.attribute_name or "": each.attribute_type or "" for each in record.attributes}
+        self.keys = Keys(record.key_schema, types)
+        self.indexes = {each.name: Index(each, self.keys, types) for each in record.indexes}
+        self.has_local_indexes = any(not each.is_global for each in record.indexes)
+        self.stream = next((each for each in record.streams if each.closed is None), None)
+        self.is_logged = self.stream is not None or record.recovery_days is not None
+        self._partition = self.keys.partition[0]
+        self._sort = self.keys.sort[0] if self.keys.sort else None
+
+    @cached_property
+    def index_keys(self) -> list[tuple[Index, KeyAttribute]]:
+        return [(index, key) for index in self.indexes.values() for key in index.keys.all]
+
+    def primary_key(self, key: Item) -> tuple[Item, bytes]:
+        """A `Key` parameter, checked and canonical, and where its item lies."""
+        if len(key) != len(self.keys.all):
+            raise ValidationException(MISMATCH)
+        canonical = {name: self._key_value(key, name, kind) for name, kind in self.keys.all}
+        return canonical, self.keys.position(canonical)
+
+    def _key_value(self, key: Item, name: str, kind: str) -> AttributeValue:
+        value = key.get(name)
+        if value is None or kind not in value:
+            for each in key.values():
+                checked_value(each)
+            raise ValidationException(MISMATCH)
+        canonical, _ = checked_value(value)
+        check_key_value(name, canonical, self._partition.name == name)
+        return canonical
+
+    def check_item(self, item: Item) -> None:
+        """A whole item that is about to be stored: its keys must be there, and index keys of their declared type."""
+        for name, kind in self.keys.all:
+            value = item.get(name)
+            if value is None:
+                raise ValidationException(f"{INVALID}Missing the key {name} in the item")
+            if kind not in value:
+                raise ValidationException(
+                    f"{INVALID}Type mismatch for key {name} expected: {kind} actual: {type_of(value)}"
+                )
+            check_key_value(name, value, self._partition.name == name)
+        self.check_index_keys(item)
+
+    def check_index_keys(self, item: Item) -> None:
+        for index, (name, kind) in self.index_keys:
+            value = item.get(name)
+            if value is None or name in self.keys.names:
+                continue
+            if kind not in value:
+                raise ValidationException(
+                    f"{INVALID}Type mismatch for Index Key {name} Expected: {kind} "
+                    f"Actual: {type_of(value)} IndexName: {index.name}"
+                )
+            if kind != "N" and not value[kind]:
+                what = "string" if kind == "S" else "binary"
+                raise ValidationException(
+                    "One or more parameter values are not valid. A value specified for a secondary index key is not "
+                    f"supported. The AttributeValue for a key attribute cannot contain an empty {what} value. "
+                    f"IndexName: {index.name}, IndexKey: {name}"
+                )
+            check_key_size(value, name in [key.name for key in index.keys.partition])
+
+    def scalar_paths(self, paths: Iterator[tuple[str | int, ...]]) -> None:
+        """Refuses paths that look inside a key attribute."""
+        for path in paths:
+            if len(path) < 2:
+                continue
+            if path[0] in self.keys.names:
+                raise _not_scalar("Key", path[0])
+            if any(key.name == path[0] for _, key in self.index_keys):
+                raise _not_scalar("IndexKey", path[0])
+
+
+def _not_scalar(kind: str, name: str | int) -> ValidationException:
+    return ValidationException(
+        "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+        f"{kind}: {name}"
+    )
+
+
+def check_key_value(name: str, value: AttributeValue, is_partition: bool) -> None:
+    """A key value must not be empty, nor too long."""
+    kind = type_of(value)
+    if kind != "N" and not value[kind]:
+        what = "string" if kind == "S" else "binary"
+        raise ValidationException(
+            "One or more parameter values are not valid. The AttributeValue for a key attribute "
+            f"cannot contain an empty {what} value. Key: {name}"
+        )
+    check_key_size(value, is_partition)
+
+
+def check_key_size(value: AttributeValue, is_partition: bool) -> None:
+    kind = type_of(value)
+    if kind == "N" or len(value[kind]) * 4 <= SORT_KEY_BYTES:  # four bytes at most for a character
+        return
+    size = len(order.scalar_bytes(value))
+    if is_partition and size > PARTITION_KEY_BYTES:
+        raise ValidationException(
+            f"{INVALID}Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES} bytes"
+        )
+    if not is_partition and size > SORT_KEY_BYTES:
+        raise ValidationException(
+            f"{INVALID}Aggregated size of all range keys has exceeded the size limit of {SORT_KEY_BYTES} bytes"
+        )

@@ -1,0 +1,200 @@
+"""Checks attribute values as DynamoDB does, brings them into canonical form and measures them, in one walk.
+
+Canonical means: numbers in DynamoDB's own form, sets sorted. Two equal values are then equal as Python objects, and an
+item has one set of bytes. Nothing given is changed; what is already canonical is returned as it is.
+"""
+
+import binascii
+from base64 import b64decode
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from partita.engine.numbers import canonical_number, number_size
+from partita.wire.errors import INVALID, RequestValidationException, SerializationException, ValidationException
+from partita.wire.limits import NESTING_LEVELS
+from partita.wire.values import AttributeValue, Item
+
+Checked = tuple[AttributeValue, int]
+
+_EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+_SEVERAL = (
+    "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+)
+_TOO_DEEP = (
+    "Nesting Levels have exceeded supported limits: "
+    "Attributes in the item have nested levels beyond supported limit"
+)
+
+
+def checked_item(item: Item) -> tuple[Item, int]:
+    """The item in canonical form and its size in bytes, names included."""
+    size = 0
+    changed: Item = {}
+    for name, value in item.items():
+        canonical, value_size = checked_value(value)
+        size += text_size(name) + value_size
+        if canonical is not value:
+            changed[name] = canonical
+    return ({**item, **changed} if changed else item), size
+
+
+def checked_value(value: AttributeValue, depth: int = 0) -> Checked:
+    """The value in canonical form and its size; raises DynamoDB's error where it is not a value."""
+    if len(value) != 1:
+        raise _not_one_type(value)
+    ((kind, content),) = value.items()
+    if kind == "S" and type(content) is str:
+        return value, text_size(content)
+    try:
+        check = _CHECKS[kind]
+    except KeyError:
+        raise ValidationException(_EMPTY) from None
+    canonical, size = check(content, depth)
+    return (value if canonical is content else {kind: canonical}), size
+
+
+def text_size(text: str) -> int:
+    """UTF-8 bytes."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def binary_size(base64_text: str) -> int:
+    """Bytes that checked base64 text stands for."""
+    return len(base64_text) // 4 * 3 - base64_text.endswith("=") - base64_text.endswith("==")
+
+
+def item_size(item: Item) -> int:
+    """Size in bytes of an item that is already canonical."""
+    return sum(text_size(name) + checked_value(value)[1] for name, value in item.items())
+
+
+def _not_one_type(value: AttributeValue) -> ValidationException:
+    """Each part is looked at first: DynamoDB complains of its content before its number."""
+    for kind, content in value.items():
+        checked_value({kind: content})
+    return ValidationException(_SEVERAL if value else _EMPTY)
+
+
+def _expect(content: Any, expected: type, name: str) -> None:
+    if type(content) is not expected:
+        raise SerializationException(f"{type(content).__name__} cannot be converted to {name}")
+
+
+def _text(content: Any, depth: int) -> tuple[Any, int]:
+    _expect(content, str, "String")
+    return content, text_size(content)
+
+
+def _number(content: Any, depth: int) -> tuple[Any, int]:
+    _expect(content, str, "String")
+    canonical = canonical_number(content)
+    return canonical, number_size(canonical)
+
+
+def _binary(content: Any, depth: int) -> tuple[Any, int]:
+    _expect(content, str, "Blob")
+    check_base64(content)
+    return content, binary_size(content)
+
+
+def check_base64(text: str) -> None:
+    """Raises the error of DynamoDB's reader unless `text` is padded, canonical base64."""
+    if len(text) % 4:
+        raise SerializationException(
+            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"
+        )
+    try:
+        binascii.a2b_base64(text, strict_mode=True)
+    except (binascii.Error, ValueError):
+        raise SerializationException("Invalid Base64 character in the input") from None
+
+
+def _boolean(content: Any, depth: int) -> tuple[Any, int]:
+    _expect(content, bool, "Boolean")
+    return content, 1
+
+
+def _null(content: Any, depth: int) -> tuple[Any, int]:
+    _expect(content, bool, "Boolean")
+    if not content:
+        raise RequestValidationException(INVALID + "Null attribute value types must have the value of true")
+    return content, 1
+
+
+def _string_set(content: Any, depth: int) -> tuple[Any, int]:
+    _expect_members(content)
+    if not content:
+        raise RequestValidationException(INVALID + "An string set  may not be empty")
+    if len(set(content)) != len(content):
+        raise RequestValidationException(f"{INVALID}Input collection [{', '.join(content)}] contains duplicates.")
+    return _sorted(content, str.encode), sum(map(text_size, content))
+
+
+def _number_set(content: Any, depth: int) -> tuple[Any, int]:
+    _expect_members(content)
+    if not content:
+        raise RequestValidationException(INVALID + "An number set  may not be empty")
+    canonical = [canonical_number(text) for text in content]
+    if len(set(canonical)) != len(canonical):
+        raise RequestValidationException("Input collection contains duplicates")
+    ordered = sorted(canonical, key=Decimal)
+    return (content if ordered == content else ordered), sum(map(number_size, canonical))
+
+
+def _binary_set(content: Any, depth: int) -> tuple[Any, int]:
+    _expect_members(content)
+    if not content:
+        raise RequestValidationException(INVALID + "Binary sets should not be empty")
+    for text in content:
+        check_base64(text)
+    if len(set(content)) != len(content):
+        raise RequestValidationException(
+            f"{INVALID}Input collection [{', '.join(content)}]of type BS contains duplicates."
+        )
+    return _sorted(content, b64decode), sum(map(binary_size, content))
+
+
+def _expect_members(content: Any) -> None:
+    _expect(content, list, "List")
+    for member in content:
+        _expect(member, str, "String")
+
+
+def _sorted(content: list[str], key: Callable[[str], bytes]) -> list[str]:
+    ordered = sorted(content, key=key)
+    return content if ordered == content else ordered
+
+
+def _list(content: Any, depth: int) -> tuple[Any, int]:
+    _expect(content, list, "List")
+    if depth >= NESTING_LEVELS - 1:
+        raise ValidationException(_TOO_DEEP)
+    members = [checked_value(member, depth + 1) for member in content]
+    same = all(canonical is member for (canonical, _), member in zip(members, content, strict=True))
+    size = 3 + sum(1 + member_size for _, member_size in members)
+    return (content if same else [canonical for canonical, _ in members]), size
+
+
+def _map(content: Any, depth: int) -> tuple[Any, int]:
+    _expect(content, dict, "Map")
+    if depth >= NESTING_LEVELS - 1:
+        raise ValidationException(_TOO_DEEP)
+    members = {name: checked_value(member, depth + 1) for name, member in content.items()}
+    same = all(canonical is content[name] for name, (canonical, _) in members.items())
+    size = 3 + sum(1 + text_size(name) + member_size for name, (_, member_size) in members.items())
+    return (content if same else {name: canonical for name, (canonical, _) in members.items()}), size
+
+
+_CHECKS: dict[str, Callable[[Any, int], tuple[Any, int]]] = {
+    "S": _text,
+    "N": _number,
+    "B": _binary,
+    "BOOL": _boolean,
+    "NULL": _null,
+    "SS": _string_set,
+    "NS": _number_set,
+    "BS": _binary_set,
+    "L": _list,
+    "M": _map,
+}

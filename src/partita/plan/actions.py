@@ -1,0 +1,252 @@
+"""Writes before they are requests: what happens to one item, under which clauses, and who is to blame if one fails.
+
+A single action becomes PutItem, UpdateItem or DeleteItem; several become one TransactWriteItems. Each clause of a
+condition carries the error that explains it: when DynamoDB refuses, the clauses are tried against the item that it
+returns, and the first that fails is raised.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal
+
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
+from partita.plan.expressions import Expression, holds
+from partita.plan.errors import StoreError
+from partita.wire import requests as wire
+from partita.wire.values import AttributeValue, Item
+
+Kind = Literal["put", "update", "delete", "check"]
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A condition on one stored item, and the error that its failure is.
+
+    `bounds` names the counter that it limits: it allows for one growth, so two of them cannot be merged.
+    """
+
+    condition: Condition
+    blame: Callable[[], StoreError]
+    bounds: str | None = None
+
+
+@dataclass(frozen=True)
+class Assign:
+    value: AttributeValue
+
+
+@dataclass(frozen=True)
+class Increment:
+    """`absent` is what the attribute counts as where an older item lacks it."""
+
+    by: str
+    absent: str = "0"
+
+
+@dataclass(frozen=True)
+class Append:
+    values: AttributeValue
+
+
+@dataclass(frozen=True)
+class Include:
+    values: AttributeValue
+
+
+@dataclass(frozen=True)
+class Exclude:
+    values: AttributeValue
+
+
+@dataclass(frozen=True)
+class Remove:
+    pass
+
+
+Step = Assign | Increment | Append | Include | Exclude | Remove
+
+
+@dataclass(frozen=True)
+class Action:
+    """What happens to the item under `key`."""
+
+    kind: Kind
+    table: str
+    key: Item
+    entity: str
+    item: Item | None = None
+    steps: dict[str, Step] = field(default_factory=dict)
+    clauses: tuple[Clause, ...] = ()
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return (self.table, *(next(iter(value.values())) for value in self.key.values()))
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether doing it twice leaves what doing it once leaves."""
+        return not any(isinstance(step, Increment | Append) for step in self.steps.values())
+
+
+def present(name: str) -> Condition:
+    return Exists(Field((name,)))
+
+
+def absent(name: str) -> Condition:
+    return Not(Exists(Field((name,))))
+
+
+def equals(name: str, value: AttributeValue | None) -> Condition:
+    return absent(name) if value is None else Comparison("=", Field((name,)), value)
+
+
+def alive(ttl: str, now: AttributeValue) -> Condition:
+    """An item past its TTL counts as gone, though DynamoDB may take days to delete it."""
+    return AnyOf((absent(ttl), Comparison(">", Field((ttl,)), now)))
+
+
+def culprit(action: Action, item: Item | None) -> StoreError | None:
+    """The error of the first clause that the item fails."""
+    for clause in action.clauses:
+        if not holds(clause.condition, item or {}):
+            return clause.blame()
+    return None
+
+
+def merged(actions: Iterable[Action]) -> list[Action]:
+    """One action for each item, as a transaction demands."""
+    found: dict[tuple[Any, ...], Action] = {}
+    for action in actions:
+        earlier = found.get(action.identity)
+        found[action.identity] = action if earlier is None else _both(earlier, action)
+    return list(found.values())
+
+
+def _both(one: Action, other: Action) -> Action:
+    if one.kind == "check" or other.kind == "check":
+        kept, check = (other, one) if one.kind == "check" else (one, other)
+        if kept.kind == "put":  # the transaction itself makes what the check asks for
+            return kept
+        return _with(kept, clauses=(*kept.clauses, *check.clauses))
+    if one.kind == other.kind == "update":
+        bounded = {clause.bounds for clause in one.clauses if clause.bounds}
+        if bounded & {clause.bounds for clause in other.clauses}:
+            raise StoreError(f"{one.entity}: one transaction adds two children under a limit; add them one by one")
+        steps = dict(one.steps)
+        for name, step in other.steps.items():
+            steps[name] = _sum(steps.get(name), step)
+        return _with(one, steps=steps, clauses=(*one.clauses, *other.clauses))
+    if {one.kind, other.kind} == {"put", "update"}:
+        put, update = (one, other) if one.kind == "put" else (other, one)
+        assert put.item is not None
+        return _with(put, item=_stepped(put.item, update.steps))
+    if {one.kind, other.kind} == {"delete", "update"}:
+        gone, update = (one, other) if one.kind == "delete" else (other, one)
+        return _with(gone, clauses=(*gone.clauses, *update.clauses))
+    raise StoreError(f"{one.entity}: the transaction writes the same item twice ({one.kind} and {other.kind})")
+
+
+def _with(action: Action, **changes: Any) -> Action:
+    return Action(**{name: changes.get(name, getattr(action, name)) for name in Action.__dataclass_fields__})
+
+
+def _sum(one: Step | None, other: Step) -> Step:
+    if isinstance(one, Increment) and isinstance(other, Increment):
+        return Increment(_added(one.by, other.by), one.absent)
+    if one is not None:
+        raise StoreError("a transaction changes the same attribute twice")
+    return other
+
+
+def _stepped(item: Item, steps: dict[str, Step]) -> Item:
+    changed = dict(item)
+    for name, step in steps.items():
+        if isinstance(step, Increment):
+            changed[name] = {"N": _added(item.get(name, {"N": step.absent})["N"], step.by)}
+        elif isinstance(step, Assign):
+            changed[name] = step.value
+    return changed
+
+
+def _added(one: str, other: str) -> str:
+    return str(Decimal(one) + Decimal(other))
+
+
+def single(action: Action) -> wire.Request[Any]:
+    """The request of one action alone."""
+    if action.kind == "check":
+        return transaction([action], token=None)
+    expression = Expression()
+    update = _update_text(expression, action.steps) if action.kind == "update" else None
+    condition = _condition_text(expression, action)
+    common: dict[str, Any] = {
+        "table_name": action.table,
+        "condition_expression": condition,
+        "expression_attribute_names": expression.names or None,
+        "expression_attribute_values": expression.values or None,
+        "return_values_on_condition_check_failure": "ALL_OLD" if condition else None,
+        "return_consumed_capacity": "TOTAL",
+    }
+    if action.kind == "put":
+        return wire.PutItem(item=action.item, **common)
+    if action.kind == "delete":
+        return wire.DeleteItem(key=action.key, return_values="ALL_OLD", **common)
+    return wire.UpdateItem(key=action.key, update_expression=update, return_values="ALL_NEW", **common)
+
+
+def transaction(actions: list[Action], token: str | None) -> wire.TransactWriteItems:
+    """All of the actions or none of them; the token makes a second sending harmless."""
+    return wire.TransactWriteItems(
+        transact_items=[_transact_item(action) for action in actions],
+        client_request_token=token,
+        return_consumed_capacity="TOTAL",
+    )
+
+
+def _transact_item(action: Action) -> wire.TransactWriteItem:
+    expression = Expression()
+    update = _update_text(expression, action.steps) if action.kind == "update" else None
+    condition = _condition_text(expression, action)
+    common: dict[str, Any] = {
+        "table_name": action.table,
+        "condition_expression": condition,
+        "expression_attribute_names": expression.names or None,
+        "expression_attribute_values": expression.values or None,
+        "return_values_on_condition_check_failure": "ALL_OLD" if condition else None,
+    }
+    if action.kind == "put":
+        return wire.TransactWriteItem(put=wire.Put(item=action.item, **common))
+    if action.kind == "delete":
+        return wire.TransactWriteItem(delete=wire.Delete(key=action.key, **common))
+    if action.kind == "check":
+        return wire.TransactWriteItem(condition_check=wire.ConditionCheck(key=action.key, **common))
+    return wire.TransactWriteItem(update=wire.Update(key=action.key, update_expression=update, **common))
+
+
+def _condition_text(expression: Expression, action: Action) -> str | None:
+    if not action.clauses:
+        return None
+    conditions = tuple(clause.condition for clause in action.clauses)
+    return expression.condition(conditions[0] if len(conditions) == 1 else All(conditions))
+
+
+def _update_text(expression: Expression, steps: dict[str, Step]) -> str:
+    sections: dict[str, list[str]] = {"SET": [], "ADD": [], "DELETE": [], "REMOVE": []}
+    for name, step in steps.items():
+        here = expression.name(name)
+        if isinstance(step, Assign):
+            sections["SET"].append(f"{here} = {expression.value(step.value)}")
+        elif isinstance(step, Increment):
+            start, by = expression.value({"N": step.absent}), expression.value({"N": step.by})
+            sections["SET"].append(f"{here} = if_not_exists({here}, {start}) + {by}")
+        elif isinstance(step, Append):
+            start, more = expression.value({"L": []}), expression.value(step.values)
+            sections["SET"].append(f"{here} = list_append(if_not_exists({here}, {start}), {more})")
+        elif isinstance(step, Include):
+            sections["ADD"].append(f"{here} {expression.value(step.values)}")
+        elif isinstance(step, Exclude):
+            sections["DELETE"].append(f"{here} {expression.value(step.values)}")
+        else:
+            sections["REMOVE"].append(here)
+    return " ".join(f"{word} {', '.join(written)}" for word, written in sections.items() if written)

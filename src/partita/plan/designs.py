@@ -1,0 +1,117 @@
+"""A loaded design: tables, entities and patterns that were proven together, with their cross-references resolved."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from partita.design.errors import DesignError
+from partita.design.markers import CountOf, Owns, SumOf
+from partita.design.models import Attribute, Model, model_of
+from partita.design.patterns import Pattern
+from partita.design.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Counter:
+    """A parent's attribute that counts or sums children; `parts` maps the parent's key to the child's attributes."""
+
+    parent: Model
+    attribute: Attribute
+    marker: CountOf | SumOf
+    parts: dict[str, str]
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """What of the child decides its share."""
+        condition = self.marker.when.fields if self.marker.when is not None else ()
+        amount = (self.marker.amount,) if isinstance(self.marker, SumOf) else ()
+        return frozenset((*self.parts.values(), *condition, *amount))
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """An entity that must exist when this one is written."""
+
+    target: Model
+    parts: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Ownership:
+    """Children that go with their parent; `parts` maps their leading key parts to the parent's attributes."""
+
+    child: Model
+    parts: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What `prove` returns."""
+
+    name: str
+    tables: tuple[Table, ...]
+    counters: dict[Model, tuple[Counter, ...]] = field(default_factory=dict)
+    references: dict[Model, tuple[Reference, ...]] = field(default_factory=dict)
+    ownerships: dict[Model, tuple[Ownership, ...]] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        return tuple(model for table in self.tables for model in table.models)
+
+    @property
+    def patterns(self) -> dict[str, Pattern[Any, Any]]:
+        return {pattern.name: pattern for table in self.tables for pattern in table.patterns}
+
+
+def resolved(name: str, tables: tuple[Table, ...]) -> Design:
+    """The design with every `lambda: Other` looked up."""
+    design = Design(name, tables)
+    for parent in design.models:
+        for attribute, marker in parent.counters:
+            child = _known(design, parent, marker.child())
+            parts = _mapped(f"{parent.name}.{attribute.field}", parent, child, dict(marker.via))
+            counter = Counter(parent, attribute, marker, parts)
+            design.counters[child] = (*design.counters.get(child, ()), counter)
+    for model in design.models:
+        design.references[model] = tuple(_references(design, model))
+        design.ownerships[model] = tuple(_owned(design, model, owns) for owns in model.owns)
+    return design
+
+
+def _references(design: Design, model: Model) -> Iterator[Reference]:
+    for attribute, marker in model.references:
+        target = _known(design, model, marker.entity())
+        via = dict(marker.via)
+        if not via and len(target.key.fields) == 1:
+            via = {target.key.fields[0]: attribute.field}
+        yield Reference(target, _mapped(f"{model.name}.{attribute.field}", target, model, via))
+
+
+def _owned(design: Design, parent: Model, owns: Owns) -> Ownership:
+    """The child's partition has to follow from the parent's attributes."""
+    child = _known(design, parent, owns.child())
+    parts = {}
+    for attribute in child.key.hash:
+        for part in attribute.fields:
+            parts[part] = owns.via.get(part, part)
+            if parts[part] not in parent.attributes:
+                raise DesignError(parent.name, f"owns {child.name}, whose key needs {part!r}",
+                                  f"write Owns(..., via={{{part!r}: <attribute of {parent.name}>}})")  # fmt: skip
+    return Ownership(child, parts)
+
+
+def _mapped(where: str, parent: Model, child: Model, via: dict[str, str]) -> dict[str, str]:
+    parts = {part: via.get(part, part) for part in parent.key.fields}
+    for part, source in parts.items():
+        if source not in child.attributes:
+            raise DesignError(where, f"{child.name} has no attribute {source!r} to find its {parent.name} by",
+                              f"write via={{{part!r}: <attribute of {child.name}>}}")  # fmt: skip
+    return parts
+
+
+def _known(design: Design, model: Model, entity: type[Any]) -> Model:
+    other = model_of(entity)
+    if other not in design.models:
+        raise DesignError(model.name, f"refers to {other.name}, whose table {other.table.name!r} is not loaded",
+                          "load its table with the design")  # fmt: skip
+    return other

@@ -1,0 +1,195 @@
+"""What an entity's existence means for other items: guards that it holds, counters that it moves, parents it needs.
+
+An invariant is kept by comparing the effects before and after a write: what is new is taken or checked, what is gone
+is released, what moved is moved. Creating has nothing before, deleting nothing after.
+"""
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from partita.design.conditions import Comparison, Condition, Field
+from partita.design.errors import DesignError, ValueRefused
+from partita.design.markers import Limit, SumOf, Unique
+from partita.design.models import Model
+from partita.design.moments import time_text
+from partita.design.parts import SEPARATOR, Text
+from partita.plan.actions import Action, Assign, Clause, Increment, absent, equals, present
+from partita.plan.designs import Counter, Design
+from partita.plan.errors import LimitReached, NotUnique, ReferenceMissing
+from partita.plan.expressions import holds, on_disk
+from partita.plan.items import Values, key_of, key_text
+from partita.wire.values import AttributeValue, Item
+
+GUARD = "UNIQUE"
+OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
+
+Identity = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Guard:
+    model: Model
+    unique: Unique
+    key: Item
+    text: str
+    owner: Item
+
+
+@dataclass
+class Effects:
+    """`counts` is by parent item and attribute; `needs` are parents that must exist."""
+
+    exists: bool = True
+    guards: dict[Identity, Guard] = field(default_factory=dict)
+    counts: dict[tuple[Identity, str], tuple[Counter, Item, Decimal]] = field(default_factory=dict)
+    needs: dict[Identity, tuple[Model, Item]] = field(default_factory=dict)
+
+
+def effects(design: Design, model: Model, values: Values | None, item: Item) -> Effects:
+    """The effects of an entity with these values, whose stored attributes are `item`."""
+    found = Effects(exists=values is not None)
+    if values is None:
+        return found
+    for unique in model.uniques:
+        guard = guard_of(model, unique, values, item)
+        if guard is not None:
+            found.guards[_identity(model.table.name, guard.key)] = guard
+    for counter in design.counters.get(model, ()):
+        marker = counter.marker
+        if marker.when is None or holds(on_disk(model, marker.when), item):
+            parent = _parent_key(counter.parent, counter.parts, values)
+            amount = Decimal(values[marker.amount] or 0) if isinstance(marker, SumOf) else Decimal(1)
+            if parent is not None:
+                where = (_identity(counter.parent.table.name, parent), counter.attribute.name)
+                found.counts[where] = (counter, parent, amount)
+    for reference in design.references.get(model, ()):
+        target = _parent_key(reference.target, reference.parts, values)
+        if target is not None:
+            found.needs[_identity(reference.target.table.name, target)] = (reference.target, target)
+    return found
+
+
+def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard | None:
+    """The guard of a unique value, or None where the entity has no such value."""
+    held = [values[name] for name in unique.fields]
+    if any(value is None for value in held) or (unique.when and not holds(on_disk(model, unique.when), item)):
+        return None
+    try:
+        text = SEPARATOR.join(Text(fold=unique.fold).write(_text(value)) for value in held)
+    except ValueError as refusal:
+        raise ValueRefused(f"{model.name}.{unique.name}", str(refusal)) from None
+    names = model.table.key_names
+    key: Item = {names[0]: {"S": SEPARATOR.join((GUARD, model.name, unique.name, text))}}
+    if len(names) > 1:
+        key[names[1]] = {"S": GUARD}
+    return Guard(model, unique, key, ", ".join(_text(value) for value in held), key_of(model, values))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, enum.Enum):
+        return str(value.value)
+    return time_text(value) if isinstance(value, datetime) else str(value)
+
+
+def _parent_key(parent: Model, parts: dict[str, str], values: Values) -> Item | None:
+    found = {part: values[source] for part, source in parts.items()}
+    return None if any(value is None for value in found.values()) else key_of(parent, found)
+
+
+def _identity(table: str, key: Item) -> Identity:
+    return (table, *(str(next(iter(value.values()))) for value in key.values()))
+
+
+def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identity]) -> Iterator[Action]:
+    """What has to happen to other items; parents in `orphaned` are gone, and nothing is taken from them."""
+    yield from _guard_actions(before, after)
+    counted = set()
+    for where in before.counts.keys() | after.counts.keys():
+        change = _count_action(model, before.counts.get(where), after.counts.get(where), where[0] in orphaned)
+        if change is not None:
+            counted.add(where[0])
+            yield change
+    for identity, (target, key) in after.needs.items():
+        if identity not in before.needs and identity not in counted:
+            yield Action("check", target.table.name, key, target.name, clauses=(_must_exist(model, target, key),))
+
+
+def _guard_actions(before: Effects, after: Effects) -> Iterator[Action]:
+    for identity, guard in after.guards.items():
+        owner: AttributeValue = {"M": guard.owner}
+        item = {**guard.key, OWNER: owner}
+        earlier = before.guards.get(identity)
+        if earlier is None:
+            taken = Clause(absent(next(iter(guard.key))), _taken(guard))
+            yield Action("put", guard.model.table.name, guard.key, guard.model.name, item=item, clauses=(taken,))
+        elif earlier.owner != guard.owner:
+            mine = Clause(equals(OWNER, {"M": earlier.owner}), _taken(guard))
+            steps: dict[str, Any] = {OWNER: Assign(owner)}
+            yield Action("update", guard.model.table.name, guard.key, guard.model.name, steps=steps, clauses=(mine,))
+    for identity, guard in before.guards.items():
+        if identity not in after.guards and (after.exists or not guard.unique.held):
+            yield Action("delete", guard.model.table.name, guard.key, guard.model.name)
+
+
+def _taken(guard: Guard) -> Any:
+    return lambda: NotUnique(guard.model.name, guard.unique.name, guard.text)
+
+
+def _count_action(
+    model: Model,
+    before: tuple[Counter, Item, Decimal] | None,
+    after: tuple[Counter, Item, Decimal] | None,
+    gone: bool,
+) -> Action | None:
+    change = (after[2] if after else Decimal(0)) - (before[2] if before else Decimal(0))
+    found = after or before
+    assert found is not None
+    counter, key, _ = found
+    if change == 0 or (gone and after is None):
+        return None
+    parent = counter.parent
+    name = counter.attribute.name
+    clauses = [_must_exist(model, parent, key)]
+    if change > 0:
+        clauses += [_limit(parent, key, limit, counter, change) for limit in parent.limits if _bounds(limit, counter)]
+    return Action("update", parent.table.name, key, parent.name, steps={name: Increment(str(change))},
+                  clauses=tuple(clauses))  # fmt: skip
+
+
+def _must_exist(model: Model, target: Model, key: Item) -> Clause:
+    return Clause(present(next(iter(key))), lambda: ReferenceMissing(model.name, target.name, key_text(key)))
+
+
+def _bounds(limit: Limit, counter: Counter) -> bool:
+    condition = limit.condition
+    return isinstance(condition, Comparison) and condition.field.path == (counter.attribute.field,)
+
+
+def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Decimal) -> Clause:
+    """The bound before the growth: `count + 1 <= limit` is `count < limit`, the only arithmetic DynamoDB needs."""
+    condition = limit.condition
+    assert isinstance(condition, Comparison)
+    if condition.operator != "<=":
+        raise DesignError(parent.name, "a limit on a counter must be written <=", "write Limit(F.count <= ...)")
+    if isinstance(condition.value, Field):
+        if change != 1:
+            raise ValueRefused(parent.name, f"{change} at once against a limit that is an attribute; write them one by one")
+        before: Condition = Comparison("<", condition.field, condition.value)
+    else:
+        before = Comparison("<=", condition.field, condition.value - int(change))
+    stored = on_disk(parent, before)
+    name = counter.attribute.name
+    if not isinstance(condition.value, Field):
+        stored = stored | absent(name)
+    return Clause(stored, lambda: LimitReached(parent.name, key_text(key), limit_text(condition)), bounds=name)
+
+
+def limit_text(condition: Comparison) -> str:
+    bound = ".".join(condition.value.path) if isinstance(condition.value, Field) else str(condition.value)
+    return f"{'.'.join(condition.field.path)} {condition.operator} {bound}"
+
+

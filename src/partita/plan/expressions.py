@@ -1,0 +1,191 @@
+"""Conditions and updates in DynamoDB's expression language; every name and value travels as a placeholder.
+
+`on_disk` turns a condition on Python attributes into one on stored attributes. The same tree can then be written as an
+expression for a request, or tried here against an item, which is how a failed condition finds its culprit.
+"""
+
+import base64
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from partita.design.codecs import Codec, StructOf, any_value
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf
+from partita.design.errors import DesignError, ValueRefused
+from partita.design.models import Model
+from partita.wire.values import AttributeValue, Item
+
+
+def on_disk(model: Model, condition: Condition) -> Condition:
+    """The condition with names on disk and values in DynamoDB JSON."""
+    if isinstance(condition, All):
+        return All(tuple(on_disk(model, term) for term in condition.terms))
+    if isinstance(condition, AnyOf):
+        return AnyOf(tuple(on_disk(model, term) for term in condition.terms))
+    if isinstance(condition, Not):
+        return Not(on_disk(model, condition.term))
+    if isinstance(condition, Exists):
+        return Exists(_stored_field(model, condition.field)[0])
+    if isinstance(condition, Comparison):
+        field, codec = _stored_field(model, condition.field)
+        if isinstance(condition.value, Field):
+            return Comparison(condition.operator, field, _stored_field(model, condition.value)[0])
+        return Comparison(condition.operator, field, _value(model, condition.field, codec, condition.value))
+    if isinstance(condition, OneOf):
+        field, codec = _stored_field(model, condition.field)
+        return OneOf(field, tuple(_value(model, condition.field, codec, each) for each in condition.values))
+    assert isinstance(condition, Holds)
+    field, codec = _stored_field(model, condition.field)
+    whole = codec is not None and codec.tag == "S"
+    value = _value(model, condition.field, codec, condition.value) if whole else any_value(condition.value)
+    return Holds(condition.function, field, value)
+
+
+def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
+    attribute = model.attributes.get(field.path[0])
+    if attribute is None or attribute.in_key:
+        stored = ", ".join(each.field for each in model.attributes.values() if not each.in_key)
+        raise DesignError(model.name, f"a condition names {field.path[0]!r}, which is not stored",
+                          f"the stored attributes are {stored}")  # fmt: skip
+    names = [attribute.name]
+    codec: Codec | None = attribute.codec
+    for step in field.path[1:]:
+        member = next((m for m in codec.members if m.field == step), None) if isinstance(codec, StructOf) else None
+        names.append(member.name if member else step)
+        codec = member.codec if member else None
+    return Field(tuple(names)), codec
+
+
+def _value(model: Model, field: Field, codec: Codec | None, value: Any) -> AttributeValue:
+    try:
+        encoded = any_value(value) if codec is None else codec.encode(value)
+    except (ValueError, TypeError, AttributeError) as refusal:
+        raise ValueRefused(f"{model.name}.{'.'.join(field.path)}", str(refusal)) from None
+    return encoded or {"NULL": True}
+
+
+class Expression:
+    """The placeholders of one request."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: dict[str, AttributeValue] = {}
+        self._placeholders: dict[str, str] = {}
+
+    def name(self, *path: str) -> str:
+        return ".".join(self._name(step) for step in path)
+
+    def _name(self, name: str) -> str:
+        if name not in self._placeholders:
+            self._placeholders[name] = f"#n{len(self._placeholders)}"
+            self.names[self._placeholders[name]] = name
+        return self._placeholders[name]
+
+    def value(self, value: AttributeValue) -> str:
+        placeholder = f":v{len(self.values)}"
+        self.values[placeholder] = value
+        return placeholder
+
+    def condition(self, condition: Condition) -> str:
+        """The text of a condition on stored attributes."""
+        if isinstance(condition, All):
+            return " AND ".join(self._term(term) for term in condition.terms)
+        if isinstance(condition, AnyOf):
+            return " OR ".join(self._term(term) for term in condition.terms)
+        if isinstance(condition, Not):
+            if isinstance(condition.term, Exists):
+                return f"attribute_not_exists({self.name(*condition.term.field.path)})"
+            return f"NOT ({self.condition(condition.term)})"
+        if isinstance(condition, Exists):
+            return f"attribute_exists({self.name(*condition.field.path)})"
+        if isinstance(condition, Comparison):
+            return f"{self.name(*condition.field.path)} {condition.operator} {self._operand(condition.value)}"
+        if isinstance(condition, OneOf):
+            listed = ", ".join(self.value(each) for each in condition.values)
+            return f"{self.name(*condition.field.path)} IN ({listed})"
+        assert isinstance(condition, Holds)
+        return f"{condition.function}({self.name(*condition.field.path)}, {self.value(condition.value)})"
+
+    def _term(self, condition: Condition) -> str:
+        text = self.condition(condition)
+        return f"({text})" if isinstance(condition, All | AnyOf) else text
+
+    def _operand(self, value: Any) -> str:
+        return self.name(*value.path) if isinstance(value, Field) else self.value(value)
+
+
+def holds(condition: Condition, item: Mapping[str, AttributeValue]) -> bool:
+    """Whether a condition on stored attributes is true of an item."""
+    if isinstance(condition, All):
+        return all(holds(term, item) for term in condition.terms)
+    if isinstance(condition, AnyOf):
+        return any(holds(term, item) for term in condition.terms)
+    if isinstance(condition, Not):
+        return not holds(condition.term, item)
+    if isinstance(condition, Exists):
+        return _at(item, condition.field.path) is not None
+    if isinstance(condition, Comparison):
+        other = _at(item, condition.value.path) if isinstance(condition.value, Field) else condition.value
+        return _compare(condition.operator, _at(item, condition.field.path), other)
+    if isinstance(condition, OneOf):
+        held = _at(item, condition.field.path)
+        return any(_compare("=", held, each) for each in condition.values)
+    assert isinstance(condition, Holds)
+    return _function(condition.function, _at(item, condition.field.path), condition.value)
+
+
+def _at(item: Mapping[str, AttributeValue], path: tuple[str, ...]) -> AttributeValue | None:
+    value = item.get(path[0])
+    for step in path[1:]:
+        value = value["M"].get(step) if value is not None and "M" in value else None
+    return value
+
+
+def _compare(operator: str, left: AttributeValue | None, right: AttributeValue | None) -> bool:
+    if left is None or right is None:
+        return operator == "<>" and left is not right
+    one, other = comparable(left), comparable(right)
+    if operator in ("=", "<>"):
+        return (one == other) == (operator == "=")
+    if one[0] != other[0] or one[0] not in ("S", "N", "B"):
+        return False
+    if operator in ("<", "<="):
+        return bool(one[1] < other[1] or (operator == "<=" and one == other))
+    return bool(one[1] > other[1] or (operator == ">=" and one == other))
+
+
+def comparable(value: AttributeValue) -> tuple[str, Any]:
+    """A value that compares as DynamoDB compares it: numbers by value, text by its bytes, sets without order."""
+    ((tag, held),) = value.items()
+    if tag == "N":
+        return tag, Decimal(held)
+    if tag == "S":
+        return tag, held.encode()
+    if tag == "B":
+        return tag, base64.b64decode(held)
+    if tag in ("SS", "NS", "BS"):
+        return tag, {comparable({tag[0]: each}) for each in held}
+    if tag == "L":
+        return tag, [comparable(each) for each in held]
+    if tag == "M":
+        return tag, {name: comparable(each) for name, each in held.items()}
+    return tag, held
+
+
+def _function(function: str, held: AttributeValue | None, value: AttributeValue) -> bool:
+    if held is None:
+        return False
+    (wanted,) = value.values()
+    if function == "begins_with":
+        return "S" in held and str(held["S"]).startswith(wanted)
+    ((tag, inside),) = held.items()
+    if tag in ("SS", "NS", "BS"):
+        return tag[0] in value and comparable({tag[0]: wanted}) in {comparable({tag[0]: each}) for each in inside}
+    if tag == "L":
+        return any(comparable(each) == comparable(value) for each in inside)
+    return tag == "S" and "S" in value and wanted in inside
+
+
+def same(one: Item, other: Item) -> bool:
+    """Whether two items are equal as DynamoDB sees them."""
+    return comparable({"M": one}) == comparable({"M": other})

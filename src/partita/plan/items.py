@@ -1,0 +1,165 @@
+"""An entity as an item: its attributes, its key, and everything that is derived from them.
+
+Derived attributes are index keys and the TTL. Each group of them says which attributes it is made from, so that a
+change knows what it has to recompute and what it has to know for that.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from partita.design.codecs import encoded
+from partita.design.errors import ValueRefused
+from partita.design.models import KeyAttribute, KeySet, Model
+from partita.plan.expressions import holds, on_disk
+from partita.wire import limits
+from partita.wire.values import AttributeValue, Item
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Derived:
+    """Attributes that follow from others: `names` on disk, made from `fields`."""
+
+    names: tuple[str, ...]
+    fields: frozenset[str]
+    alternatives: tuple[KeySet, ...]  # empty for the TTL
+
+
+def values_of(model: Model, entity: Any) -> dict[str, Any]:
+    return {field: getattr(entity, field) for field in model.attributes}
+
+
+def validated(model: Model, entity: Any) -> Any:
+    """The entity as its types say it is, or an error that names the attribute."""
+    try:
+        return _validator(model).decode(msgspec.json.encode(entity))
+    except (msgspec.ValidationError, msgspec.EncodeError, TypeError, ValueError) as refusal:
+        what, _, path = str(refusal).partition(" - at `$")
+        raise ValueRefused(f"{model.name}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
+
+
+@cache
+def _validator(model: Model) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(model.cls)
+
+
+def item_of(model: Model, values: Values) -> Item:
+    """The whole item: attributes, key, index keys, TTL, type."""
+    item = stored(model, values)
+    item.update(key_of(model, values))
+    if model.table.type_attribute and model.table.type_attribute not in item:
+        item[model.table.type_attribute] = {"S": model.name}
+    for group in derivations(model):
+        for name, value in derive(model, group, values, item).items():
+            if value is not None:
+                item[name] = value
+    return item
+
+
+class _Held:
+    """A mapping with its values as attributes, as codecs look at objects."""
+
+    def __init__(self, values: Values) -> None:
+        self.__dict__.update(values)
+
+
+def stored(model: Model, values: Values) -> Item:
+    """The attributes that are stored under their own names."""
+    try:
+        return encoded(tuple(m for m in model.members if m.field in values), _Held(values))
+    except (ValueError, TypeError, AttributeError) as refusal:
+        raise ValueRefused(model.name, str(refusal)) from None
+
+
+def key_of(model: Model, values: Values) -> Item:
+    """The key in the table."""
+    key = {}
+    for at, attribute in enumerate(model.key.attributes):
+        value = key_value(model, attribute, values)
+        if value is None:
+            raise ValueRefused(f"{model.name}.{attribute.name}", "a part of the key is missing")
+        most = limits.SORT_KEY_BYTES if at else limits.PARTITION_KEY_BYTES
+        if "S" in value and len(value["S"].encode()) > most:
+            raise ValueRefused(f"{model.name}.{attribute.name}", f"the key is longer than {most} bytes")
+        key[attribute.name] = value
+    return key
+
+
+def key_value(model: Model, attribute: KeyAttribute, values: Values) -> AttributeValue | None:
+    if attribute.template is not None:
+        text = attribute.template.format(model.name, values)
+        return None if text is None else {"S": text}
+    assert attribute.field is not None
+    held = values[attribute.field]
+    if held is None:
+        return None
+    if held == "":
+        raise ValueRefused(f"{model.name}.{attribute.field}", "empty text cannot be part of a key")
+    return stored(model, {attribute.field: held}).get(attribute.name)
+
+
+def key_text(key: Item) -> str:
+    """A key as people read it in an error."""
+    return " ".join(str(next(iter(value.values()))) for value in key.values())
+
+
+@cache
+def derivations(model: Model) -> tuple[Derived, ...]:
+    return tuple(_derivations(model))
+
+
+def _derivations(model: Model) -> Iterator[Derived]:
+    for alternatives in model.indexes.values():
+        written = [each for keys in alternatives for each in _written(model, keys)]
+        fields = {field for each in written for field in each.fields}
+        fields |= {field for keys in alternatives if keys.when is not None for field in keys.when.fields}
+        if written:
+            yield Derived(tuple(dict.fromkeys(each.name for each in written)), frozenset(fields), alternatives)
+    if model.expires is not None and model.table.ttl is not None:
+        condition = model.expires.when.fields if model.expires.when is not None else ()
+        yield Derived((model.table.ttl,), frozenset({model.expires.at, *condition}), ())
+
+
+def _written(model: Model, keys: KeySet) -> list[KeyAttribute]:
+    """The key attributes that are made from templates, other than the table's own key."""
+    return [each for each in keys.attributes if each.template is not None and each.name not in model.table.key_names]
+
+
+def derive(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
+    """The group's attributes; None where one is absent. `item` holds the stored attributes for conditions."""
+    if not group.alternatives:
+        return {group.names[0]: _expiry(model, values, item)}
+    absent: dict[str, AttributeValue | None] = dict.fromkeys(group.names)
+    for keys in group.alternatives:
+        if keys.when is not None and not holds(_when(model, keys), item):
+            continue
+        made = {each.name: key_value(model, each, values) for each in _written(model, keys)}
+        if all(value is not None for value in made.values()):
+            return absent | made
+    return absent
+
+
+@cache
+def _when(model: Model, keys: KeySet) -> Any:
+    assert keys.when is not None
+    return on_disk(model, keys.when)
+
+
+def _expiry(model: Model, values: Values, item: Item) -> AttributeValue | None:
+    assert model.expires is not None
+    at = values[model.expires.at]
+    if at is None or (model.expires.when is not None and not holds(on_disk(model, model.expires.when), item)):
+        return None
+    assert isinstance(at, datetime)
+    return {"N": str(int((at + model.expires.after).timestamp()))}
+
+
+def expiry_second(now: datetime) -> AttributeValue:
+    """What a TTL is compared with: an item has expired once the second of its TTL is reached."""
+    return {"N": str(int(now.timestamp()))}

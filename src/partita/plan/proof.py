@@ -1,0 +1,214 @@
+"""The proof of a design: each pattern is one GetItem or one Query a page (or its declared number), of one contiguous
+range, in which nothing but its own entities can lie, in the order that it promises, with every attribute it returns.
+
+What cannot be proven is an error that names the pattern, the reason and the way out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import combinations
+
+from partita.design.errors import DesignError, ProofError
+from partita.design.models import Attribute, KeySet, Model, ViewModel
+from partita.design.parts import Form, descends
+from partita.design.reads import Read
+from partita.design.slots import Slot, slots_of
+from partita.design.tables import Index, Table
+from partita.plan.designs import Design, resolved
+from partita.plan.effects import GUARD, OWNER
+from partita.plan.overlap import falls_inside, keys_meet
+from partita.plan.ranges import KeyRange, fan_out, key_range
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Why a pattern is what it says, in sentences; `forward` is the direction that keeps its promise."""
+
+    range: KeyRange
+    requests: int
+    forward: bool
+    sentences: tuple[str, ...]
+
+
+def prove(name: str, *tables: Table) -> Design:
+    """Load a design: its last line, or the first thing that a store does with it."""
+    design = resolved(name, tables)
+    for table in tables:
+        _prove_table(table)
+    for pattern in design.patterns.values():
+        prove_read(pattern.read)
+    doubled = [each.name for table in tables for each in table.patterns]
+    for each in doubled:
+        if doubled.count(each) > 1:
+            raise DesignError(each, "two patterns have this name", "rename one of them")
+    return design
+
+
+def prove_read(read: Read) -> Proof:
+    """The proof of one read."""
+    for _ in slots_of(read.name, read):
+        pass
+    _same_key(read)
+    found = key_range(read)
+    repeated = fan_out(found)
+    count = repeated[1] if repeated else 1
+    forward, order = _order(read, found)
+    index = _index(read)
+    sentences = [
+        "one GetItem" if read.single else f"{count} {'Query' if count == 1 else 'Queries, merged by sort key,'} a page",
+        "one contiguous range" if not read.single else "one whole key",
+        *_no_foreigner(read, found),
+        order,
+        *_projected(read, index),
+    ]
+    if read.where is not None:
+        sentences.append("a declared filter: what it drops is read and billed")
+    return Proof(found, count, forward, tuple(sentence for sentence in sentences if sentence))
+
+
+def _index(read: Read) -> Index | None:
+    keys = read.sources[0].keys
+    return read.sources[0].model.table.index(read.name, keys.index) if keys.index else None
+
+
+def _same_key(read: Read) -> None:
+    first = read.sources[0]
+    for other in read.sources[1:]:
+        if other.model.table is not first.model.table or other.keys.index != first.keys.index:
+            raise ProofError(read.name, f"{first.keys.where} and {other.keys.where} are not in one table and index",
+                             "read entities together only where one Query finds them")  # fmt: skip
+        for a, b in zip(first.keys.hash, other.keys.hash, strict=True):
+            mine = [(s.constant, s.form) for s in a.template.segments] if a.template else a.type
+            theirs = [(s.constant, s.form) for s in b.template.segments] if b.template else b.type
+            if mine != theirs:
+                raise ProofError(read.name, f"{first.model.name} and {other.model.name} are in different partitions",
+                                 f"give them the same {a.name}")  # fmt: skip
+
+
+def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
+    """No other entity's keys can lie in the range."""
+    expected = {(source.model, source.keys) for source in read.sources}
+    table = read.sources[0].model.table
+    index = read.sources[0].keys.index
+    others = 0
+    for model in table.models:
+        for keys in (model.key,) if index is None else model.indexes.get(index, ()):
+            if (model, keys) in expected:
+                continue
+            others += 1
+            if falls_inside(found, model, keys):
+                raise ProofError(read.name, f"{model.name} ({_templates(keys)}) can lie in the range of "
+                                 f"{read.sources[0].keys.where} ({_templates(read.sources[0].keys)})",
+                                 f"return {model.name} too with together(...), or give it another constant in its key")  # fmt: skip
+    where = f"index {index}" if index else f"table {table.name}"
+    yield f"none of the other {others} key forms in {where} can fall inside" if others else f"nothing else is in {where}"
+
+
+def _templates(keys: KeySet) -> str:
+    return ", ".join(each.template.source if each.template else f"<{each.name}>" for each in keys.attributes)
+
+
+def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
+    """The direction of the read, and the sentence about its order."""
+    if read.single or read.promise is None:
+        return read.forward, ""
+    direction, _, field = read.promise.partition(" ")
+    free = found.free[0] if found.free else None
+    if free is None or len(read.sources) > 1:
+        raise ProofError(read.name, "it promises an order, but no sort part is left to order by",
+                         "give fewer parts, or drop the promise")  # fmt: skip
+    attribute = read.sources[0].model.attributes[free.field]
+    if direction in ("newest", "oldest"):
+        if attribute.type not in (datetime, date):
+            raise ProofError(read.name, f"it promises {direction} first, but the key sorts by {free.field!r}",
+                             "put the time first in the sort key")  # fmt: skip
+    elif field != free.field:
+        raise ProofError(read.name, f"it promises the order of {field!r}, but the key sorts by {free.field!r} first",
+                         f"put {{{field}}} before {{{free.field}}} in the sort key")  # fmt: skip
+    if not _sorts(free, attribute):
+        raise ProofError(read.name, f"{free.field!r} is not written in value order",
+                         f"rank it: {{{free.field}:ranked}}")  # fmt: skip
+    ascending = direction in ("oldest", "smallest")
+    falling = free.form is not None and descends(free.form)
+    return ascending != falling, f"{direction} first by {free.field}: the order of the key"
+
+
+def _sorts(slot: Slot, attribute: Attribute) -> bool:
+    form: Form | None = slot.form
+    if form is None:
+        return attribute.codec.tag == "N" or attribute.type in (str, datetime, date)
+    return form.ordered
+
+
+def _projected(read: Read, index: Index | None) -> Iterator[str]:
+    """The index holds all that is returned."""
+    if read.view is not None and any(source.model is not read.view.of for source in read.sources):
+        raise ProofError(read.name, f"{read.view.name} is a view of {read.view.of.name}", "return a view of what is read")
+    if index is None or index.project == "ALL":
+        return
+    table = read.sources[0].model.table
+    projected = () if index.project == "KEYS_ONLY" else index.project
+    held = {*table.key_names, *index.pk, *index.sk, *projected}
+    for source in read.sources:
+        returned: Model | ViewModel = read.view or source.model
+        needed = [member.name for member in returned.members]
+        if source.model.expires is not None and table.ttl is not None:
+            needed.append(table.ttl)
+        missing = [name for name in needed if name not in held]
+        if missing:
+            raise ProofError(read.name, f"index {index.name!r} does not project {', '.join(missing)}",
+                             f"project them, or return a View of {source.model.name} without them")  # fmt: skip
+    yield f"{index.name} projects all that is returned"
+
+
+def _prove_table(table: Table) -> None:
+    for one, other in combinations(table.models, 2):
+        if keys_meet(one, one.key, other, other.key):
+            raise DesignError(f"{one.name} and {other.name}", "two items of theirs can have the same key "
+                              f"({_templates(one.key)} and {_templates(other.key)})",
+                              "give one of them another constant")  # fmt: skip
+    for model in table.models:
+        _prove_guards(table, model)
+    _key_types(table)
+
+
+def _prove_guards(table: Table, model: Model) -> None:
+    if not model.uniques:
+        return
+    if OWNER in {name for index in table.indexes for name in index.pk + index.sk}:
+        raise DesignError(table.name, f"an index uses {OWNER!r}, which guards carry", "rename that index attribute")
+    for other in table.models:
+        first = other.key.hash[0]
+        if first.type != "S":
+            raise DesignError(model.name, "Unique needs a table whose keys are text", "use a key template")
+        opening = first.template.segments[0] if first.template else None
+        if opening is not None and opening.form is None and opening.constant == GUARD:
+            raise DesignError(other.name, f"its key begins with {GUARD}#, as guards do", "use another constant")
+
+
+def key_types(table: Table) -> dict[str, str]:
+    """The type of every key attribute of a table and its indexes."""
+    types: dict[str, str] = {}
+    for model in table.models:
+        for keys in (model.key, *(each for several in model.indexes.values() for each in several)):
+            for attribute in keys.attributes:
+                types.setdefault(attribute.name, attribute.type)
+    return types
+
+
+def _key_types(table: Table) -> None:
+    types = key_types(table)
+    for model in table.models:
+        for attribute in model.attributes.values():
+            wanted = types.get(attribute.name)
+            if wanted is not None and not attribute.in_key and attribute.codec.tag != wanted:
+                raise DesignError(f"{model.name}.{attribute.field}", f"{attribute.name!r} is a key of type {wanted} in an "
+                                  f"index, and stored as {attribute.codec.tag} here", "rename one of them")  # fmt: skip
+    for index in table.indexes:
+        for name in index.pk + index.sk:
+            if name not in types:
+                raise DesignError(f"Index {index.name}", f"no entity of table {table.name!r} fills {name!r}",
+                                  "declare Keys for it on an entity, or remove the index")  # fmt: skip
+
+

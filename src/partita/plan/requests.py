@@ -1,0 +1,173 @@
+"""Proven reads as wire requests: what depends on the design is computed once, what depends on the call each time."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
+from partita.design.errors import ValueRefused
+from partita.design.models import KeyAttribute, Model
+from partita.design.reads import SHARDS, Argument, Each, Read
+from partita.design.slots import slots_of
+from partita.plan import ranges
+from partita.plan.expressions import Expression, on_disk
+from partita.plan.items import stored
+from partita.plan.proof import Proof, prove_read
+from partita.wire import requests as wire
+from partita.wire.values import AttributeValue, Item
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A proven read, ready to be called."""
+
+    read: Read
+    proof: Proof
+    model: Model
+    table: str
+    index: str | None
+    sort_names: tuple[str, ...]  # in which attributes the result is ordered
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The attributes of a start key: the table's key and the index's."""
+        index = self.read.sources[0].keys.attributes
+        return tuple(dict.fromkeys((*self.model.table.key_names, *(each.name for each in index))))
+
+
+_plans: "WeakKeyDictionary[Read, Plan]" = WeakKeyDictionary()
+
+
+def plan_of(read: Read) -> Plan:
+    """The plan of a read; it is proven when it is first seen, so nothing unproven is ever sent."""
+    plan = _plans.get(read)
+    if plan is None:
+        source = read.sources[0]
+        sort_names = tuple(attribute.name for attribute in source.keys.range)
+        plan = Plan(read, prove_read(read), source.model, source.model.table.name, source.keys.index, sort_names)
+        _plans[read] = plan
+    return plan
+
+
+def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
+    """The key of a get."""
+    return {
+        condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
+        for condition in _conditions(plan, arguments, None)
+    }
+
+
+def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
+    return wire.GetItem(
+        table_name=plan.table,
+        key=get_key(plan, arguments),
+        consistent_read=True if consistent else None,
+        return_consumed_capacity="TOTAL",
+    )
+
+
+def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """The key's parts by attribute, as a get was given them."""
+    slots = slots_of(plan.read.name, plan.read)
+    return {slot.field: _bound(value, arguments, None) for slot, value in slots}
+
+
+def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
+    """What each of the read's requests stands for: one of the values of a fan-out, or nothing."""
+    repeated = ranges.fan_out(plan.proof.range)
+    if repeated is None:
+        return [None]
+    over, most = repeated
+    if over is SHARDS:
+        return list(range(most))
+    values = list(_bound(over.values, arguments, None))
+    if len(values) > most:
+        raise ValueRefused(plan.read.name, f"{len(values)} values, but the pattern declares at most {most}")
+    return values
+
+
+def query(
+    plan: Plan,
+    arguments: tuple[Any, ...],
+    *,
+    repeat: Any = None,
+    limit: int | None = None,
+    start: Item | None = None,
+    consistent: bool = False,
+) -> wire.Query:
+    """One page of one range."""
+    expression = Expression()
+    conditions = [_text(plan, expression, each) for each in _conditions(plan, arguments, repeat)]
+    read = plan.read
+    filtered = on_disk(plan.model, _filled(read.where, arguments)) if read.where is not None else None
+    return wire.Query(
+        table_name=plan.table,
+        index_name=plan.index,
+        key_condition_expression=" AND ".join(conditions),
+        filter_expression=expression.condition(filtered) if filtered is not None else None,
+        expression_attribute_names=expression.names,
+        expression_attribute_values=expression.values,
+        scan_index_forward=None if plan.proof.forward else False,
+        limit=limit,
+        exclusive_start_key=start,
+        consistent_read=True if consistent and plan.index is None else None,
+        return_consumed_capacity="TOTAL",
+    )
+
+
+def start_key(plan: Plan, item: Item) -> Item:
+    """The start key that continues after this item."""
+    return {name: item[name] for name in plan.key_names}
+
+
+def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[ranges.Condition]:
+    try:
+        return list(ranges.conditions(plan.proof.range, lambda value: _bound(value, arguments, repeat)))
+    except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
+        raise ValueRefused(plan.read.name, str(refusal)) from None
+
+
+def _bound(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:
+    if isinstance(value, Argument):
+        return arguments[value.at]
+    return repeat if isinstance(value, Each) or value is SHARDS else value
+
+
+def _text(plan: Plan, expression: Expression, condition: ranges.Condition) -> str:
+    name = expression.name(condition.attribute.name)
+    values = [
+        expression.value(_attribute_value(plan.model, condition.attribute, value)) for value in condition.values
+    ]
+    if condition.operator == "between":
+        return f"{name} BETWEEN {values[0]} AND {values[1]}"
+    if condition.operator == "begins_with":
+        return f"begins_with({name}, {values[0]})"
+    return f"{name} {condition.operator} {values[0]}"
+
+
+def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> AttributeValue:
+    if attribute.template is not None:
+        return {"S": value}
+    assert attribute.field is not None
+    found = stored(model, {attribute.field: value}).get(attribute.name)
+    if found is None or value == "":
+        raise ValueRefused(f"{model.name}.{attribute.field}", "empty text cannot be part of a key")
+    return found
+
+
+def _filled(condition: Condition, arguments: tuple[Any, ...]) -> Condition:
+    """The filter with the call's arguments in place."""
+    if isinstance(condition, All):
+        return All(tuple(_filled(term, arguments) for term in condition.terms))
+    if isinstance(condition, AnyOf):
+        return AnyOf(tuple(_filled(term, arguments) for term in condition.terms))
+    if isinstance(condition, Not):
+        return Not(_filled(condition.term, arguments))
+    if isinstance(condition, Comparison):
+        return Comparison(condition.operator, condition.field, _bound(condition.value, arguments, None))
+    if isinstance(condition, OneOf):
+        return OneOf(condition.field, tuple(_bound(value, arguments, None) for value in condition.values))
+    if isinstance(condition, Holds):
+        return Holds(condition.function, condition.field, _bound(condition.value, arguments, None))
+    return condition

@@ -1,0 +1,127 @@
+"""The tables of a design as CreateTable, and what differs between a design and a table that exists."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from partita.design.tables import Index, Table
+from partita.plan.proof import key_types
+from partita.wire import requests as wire
+from partita.wire.shapes import (
+    AttributeDefinition,
+    IndexDescription,
+    IndexUpdate,
+    KeySchemaElement,
+    PointInTimeRecoverySpecification,
+    Projection,
+    SecondaryIndex,
+    StreamSpecification,
+    TableDescription,
+    TimeToLiveSpecification,
+)
+
+
+def create_table(table: Table) -> wire.CreateTable:
+    """The table, on demand, with its indexes and stream."""
+    local = [_index(index) for index in table.indexes if index.local]
+    global_ = [_index(index) for index in table.indexes if not index.local]
+    return wire.CreateTable(
+        table_name=table.name,
+        attribute_definitions=_definitions(table, table.indexes, table.key_names),
+        key_schema=_schema(table.key_names[:1], table.key_names[1:]),
+        local_secondary_indexes=local or None,
+        global_secondary_indexes=global_ or None,
+        billing_mode="PAY_PER_REQUEST",
+        stream_specification=_stream(table),
+    )
+
+
+def settings(table: Table) -> Iterator[wire.Request[Any]]:
+    """What can only be asked for once the table exists."""
+    if table.ttl is not None:
+        specification = TimeToLiveSpecification(enabled=True, attribute_name=table.ttl)
+        yield wire.UpdateTimeToLive(table_name=table.name, time_to_live_specification=specification)
+    if table.recovery_days is not None:
+        recovery = PointInTimeRecoverySpecification(
+            point_in_time_recovery_enabled=True, recovery_period_in_days=table.recovery_days
+        )
+        yield wire.UpdateContinuousBackups(table_name=table.name, point_in_time_recovery_specification=recovery)
+
+
+def _definitions(table: Table, indexes: tuple[Index, ...], names: tuple[str, ...]) -> list[AttributeDefinition]:
+    types = key_types(table)
+    used = dict.fromkeys((*names, *(name for index in indexes for name in index.pk + index.sk)))
+    return [AttributeDefinition(attribute_name=name, attribute_type=types.get(name, "S")) for name in used]
+
+
+def _schema(hashed: tuple[str, ...], ranged: tuple[str, ...]) -> list[KeySchemaElement]:
+    return [
+        *(KeySchemaElement(attribute_name=name, key_type="HASH") for name in hashed),
+        *(KeySchemaElement(attribute_name=name, key_type="RANGE") for name in ranged),
+    ]
+
+
+def _index(index: Index) -> SecondaryIndex:
+    if isinstance(index.project, str):
+        projection = Projection(projection_type=index.project)
+    else:
+        projection = Projection(projection_type="INCLUDE", non_key_attributes=list(index.project))
+    return SecondaryIndex(index_name=index.name, key_schema=_schema(index.pk, index.sk), projection=projection)
+
+
+def _stream(table: Table) -> StreamSpecification | None:
+    if table.stream is None:
+        return None
+    return StreamSpecification(stream_enabled=True, stream_view_type=table.stream)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A sentence about what differs, and the request that mends it where DynamoDB allows one."""
+
+    sentence: str
+    request: wire.Request[Any] | None = None
+
+
+def differences(table: Table, found: TableDescription) -> Iterator[Difference]:
+    """What the design says and the table does not, in the order in which to mend it."""
+    if [(e.attribute_name, e.key_type) for e in found.key_schema or ()] != [
+        (e.attribute_name, e.key_type) for e in _schema(table.key_names[:1], table.key_names[1:])
+    ]:
+        yield Difference(f"table {table.name}: its key is another; only a new table can have the design's")
+    present = {each.index_name: each for each in found.global_secondary_indexes or ()}
+    for index in table.indexes:
+        held = present.pop(index.name, None)
+        if index.local:
+            continue
+        if held is None:
+            yield Difference(f"index {index.name} is missing", _add_index(table, index))
+        elif not _same_index(index, held):
+            yield Difference(f"index {index.name} has another key or projection; give the new one another name")
+    for name in present:
+        yield Difference(f"index {name} is not in the design")
+    wanted = _stream(table)
+    if wanted is not None and (found.stream_specification or StreamSpecification()).stream_view_type != table.stream:
+        request = wire.UpdateTable(table_name=table.name, stream_specification=wanted)
+        yield Difference(f"table {table.name}: the stream {table.stream} is not on", request)
+
+
+def _add_index(table: Table, index: Index) -> wire.UpdateTable:
+    return wire.UpdateTable(
+        table_name=table.name,
+        attribute_definitions=_definitions(table, (index,), ()),
+        global_secondary_index_updates=[IndexUpdate(create=_index(index))],
+    )
+
+
+def _same_index(index: Index, held: IndexDescription) -> bool:
+    wanted = _index(index)
+    keys = [(e.attribute_name, e.key_type) for e in wanted.key_schema or ()]
+    mine, theirs = wanted.projection, held.projection
+    assert mine is not None
+    return (
+        [(e.attribute_name, e.key_type) for e in held.key_schema or ()] == keys
+        and theirs is not None
+        and mine.projection_type == theirs.projection_type
+        and sorted(mine.non_key_attributes or ()) == sorted(theirs.non_key_attributes or ())
+    )

@@ -1,0 +1,1 @@
+"""Ordered bytes in transactions: the contract, in memory, and in a file."""

@@ -1,0 +1,125 @@
+"""Storage in plain Python: for each space a dict of rows and a sorted list of its keys.
+
+Made to be read and to be empty fast, for tests and demonstrations. An insertion moves the keys behind it, which is
+unnoticeable to about a hundred thousand rows a space; beyond that, open a file.
+"""
+
+import threading
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from partita.errors import SpaceMissing
+from partita.storage.contract import Row, Totals, Write
+
+_CHUNK = 256
+
+
+class _Space:
+    def __init__(self) -> None:
+        self.rows: dict[bytes, Row] = {}
+        self.keys: list[bytes] = []
+        self.weight = 0
+
+    def set(self, key: bytes, row: Row | None) -> Row | None:
+        """Puts or removes one row and returns what was there."""
+        before = self.rows.get(key)
+        if before is not None:
+            self.weight -= before.weight
+        if row is not None:
+            if before is None:
+                insort(self.keys, key)
+            self.rows[key] = row
+            self.weight += row.weight
+        elif before is not None:
+            del self.rows[key]
+            del self.keys[bisect_left(self.keys, key)]
+        return before
+
+
+class MemoryStorage:
+    """Everything is gone when the process ends."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, _Space] = {}
+        self._lock = threading.RLock()
+
+    def _space(self, space: str) -> _Space:
+        try:
+            return self._spaces[space]
+        except KeyError:
+            raise SpaceMissing(space) from None
+
+    def get(self, space: str, key: bytes) -> Row | None:
+        return self._space(space).rows.get(key)
+
+    def range(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, int, bytes]]:
+        while True:
+            chunk = self._chunk(space, low, high, reverse)
+            for key, row in chunk:
+                yield key, row.weight, row.value
+            if len(chunk) < _CHUNK:
+                return
+            low, high = (low, key) if reverse else (key + b"\0", high)
+
+    def _chunk(self, space: str, low: bytes, high: bytes | None, reverse: bool) -> list[tuple[bytes, Row]]:
+        """The next rows of a range: enough for most readers, few enough that a long range is never copied whole."""
+        with self._lock:
+            found = self._space(space)
+            start = bisect_left(found.keys, low)
+            stop = len(found.keys) if high is None else bisect_left(found.keys, high)
+            keys = found.keys[max(start, stop - _CHUNK) : stop][::-1] if reverse else found.keys[start : min(stop, start + _CHUNK)]
+            return [(key, found.rows[key]) for key in keys]
+
+    def totals(self, space: str) -> Totals:
+        found = self._space(space)
+        return Totals(len(found.rows), found.weight)
+
+    @contextmanager
+    def snapshot(self) -> Iterator["MemoryStorage"]:
+        with self._lock:
+            yield self
+
+    @contextmanager
+    def transaction(self) -> Iterator["_MemoryTransaction"]:
+        with self._lock:
+            transaction = _MemoryTransaction(self)
+            try:
+                yield transaction
+            except BaseException:
+                transaction.undo()
+                raise
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _MemoryTransaction:
+    """Writes in place and remembers how to take it back."""
+
+    def __init__(self, storage: MemoryStorage) -> None:
+        self._spaces = storage._spaces
+        self._changed: list[tuple[_Space, bytes, Row | None]] = []
+        self._existed = dict(storage._spaces)
+        self.get = storage.get
+        self.range = storage.range
+        self.totals = storage.totals
+
+    def apply(self, writes: Iterable[Write]) -> None:
+        for space, key, _, after in writes:
+            found = self._spaces[space]
+            self._changed.append((found, key, found.set(key, after)))
+
+    def create_space(self, space: str) -> None:
+        self._spaces[space] = _Space()
+
+    def drop_space(self, space: str) -> None:
+        del self._spaces[space]
+
+    def undo(self) -> None:
+        for space, key, before in reversed(self._changed):
+            space.set(key, before)
+        self._spaces.clear()
+        self._spaces.update(self._existed)

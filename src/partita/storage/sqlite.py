@@ -1,0 +1,252 @@
+"""Storage in one SQLite file that any SQLite tool can open, several processes may share, and power loss cannot break.
+
+Each space is a table `(k, w, v)`: key, weight, value, clustered by key. A value that would overflow a page lives in
+the table `large`, and `v` is its number there: clustered tables are slow once rows overflow.
+
+    journal      WAL: readers never wait for a writer, and a writer never for readers
+    synchronous  FULL survives power loss; NORMAL survives the end of the process, and may lose the last commits
+                 (never tear them) when the power goes
+    cache, mmap  a small page cache and the file mapped into memory (docs/decisions/0003)
+
+Each thread that reads has its own connection; all writes go through one more, which a lock guards.
+"""
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import apsw
+
+from partita.errors import ConfigurationError, SpaceMissing, StorageBusy, StorageError
+from partita.storage.contract import Row, Totals, Write
+
+Durability = Literal["power", "process"]
+
+APPLICATION_ID = 0x50415254  # "PART"
+FORMAT = 1
+BUSY_SECONDS = 30.0
+LARGE = 1900  # bytes of key and value; about what an 8 KB page keeps without an overflow page
+
+_SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
+
+
+class _Connection:
+    """One SQLite connection with the reads of the contract."""
+
+    def __init__(self, path: str, durability: Durability) -> None:
+        self.apsw = apsw.Connection(path, statementcachesize=500)
+        self.apsw.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        self.path = path
+        self._get_sql: dict[str, str] = {}
+        self.execute = self.apsw.cursor().execute
+        for pragma in (
+            "page_size = 8192",
+            "journal_mode = WAL",
+            f"synchronous = {_SYNCHRONOUS[durability]}",
+            "cache_size = -8000",
+            f"mmap_size = {1 << 40}",
+            "temp_store = MEMORY",
+        ):
+            self.apsw.execute(f"PRAGMA {pragma}").fetchall()
+
+    def get(self, space: str, key: bytes) -> Row | None:
+        sql = self._get_sql.get(space)
+        if sql is None:
+            sql = self._get_sql[space] = f'SELECT w, v FROM "{space}" WHERE k = ?'
+        try:
+            found: Any = self.execute(sql, (key,)).get
+        except apsw.SQLError as error:
+            raise _explained(error, space) from None
+        if found is None:
+            return None
+        if type(found[1]) is int:
+            return self._get_large(space, key)
+        return Row._make(found)
+
+    def _get_large(self, space: str, key: bytes) -> Row | None:
+        """One statement, so that both tables are read at one moment."""
+        sql = f'SELECT s.w, l.v FROM "{space}" s JOIN large l ON l.id = s.v WHERE s.k = ?'
+        found = self.apsw.execute(sql, (key,)).fetchall()
+        return Row(*found[0]) if found else self.get(space, key)
+
+    def range(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, int, bytes]]:
+        direction = "DESC" if reverse else "ASC"
+        bounds, keys = ("k >= ?", (low,)) if high is None else ("k >= ? AND k < ?", (low, high))
+        try:
+            cursor = self.apsw.execute(f'SELECT k, w, v FROM "{space}" WHERE {bounds} ORDER BY k {direction}', keys)
+        except apsw.SQLError as error:
+            raise _explained(error, space) from None
+        try:
+            for key, weight, value in cursor:
+                if type(value) is int:
+                    value = self.apsw.execute("SELECT v FROM large WHERE id = ?", (value,)).fetchall()[0][0]
+                yield key, weight, value
+        finally:
+            cursor.close()
+
+    def totals(self, space: str) -> Totals:
+        found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
+        if not found:
+            raise SpaceMissing(space)
+        return Totals(*found[0])
+
+
+class SqliteStorage:
+    """A database file; `durability` is "power" (the default) or "process"."""
+
+    def __init__(self, path: str, durability: Durability = "power") -> None:
+        self.path = os.fspath(path)
+        self._durability = durability
+        self._local = threading.local()
+        self._open: list[_Connection] = []
+        self._lock = threading.Lock()
+        self._writer = self._connect()
+        _prepare(self._writer)
+
+    def _connect(self) -> _Connection:
+        try:
+            connection = _Connection(self.path, self._durability)
+        except apsw.NotADBError:
+            raise ConfigurationError(f"{self.path}: not a database file of Partita's (nor of SQLite's)") from None
+        except apsw.CantOpenError:
+            raise ConfigurationError(f"{self.path}: cannot be opened; does its folder exist and may it be written?") from None
+        except apsw.ReadOnlyError:
+            raise ConfigurationError(f"{self.path}: cannot be written") from None
+        self._open.append(connection)
+        return connection
+
+    def _reader(self) -> _Connection:
+        try:
+            return self._local.connection  # type: ignore[no-any-return]
+        except AttributeError:
+            self._local.connection = connection = self._connect()
+            return connection
+
+    def get(self, space: str, key: bytes) -> Row | None:
+        try:
+            connection: _Connection = self._local.connection
+        except AttributeError:
+            connection = self._reader()
+        return connection.get(space, key)
+
+    def range(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, int, bytes]]:
+        return self._reader().range(space, low, high, reverse=reverse)
+
+    def totals(self, space: str) -> Totals:
+        return self._reader().totals(space)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[_Connection]:
+        reader = self._reader()
+        reader.apsw.execute("BEGIN")
+        try:
+            yield reader
+        finally:
+            reader.apsw.execute("COMMIT")
+
+    @contextmanager
+    def transaction(self) -> Iterator["_SqliteTransaction"]:
+        with self._lock:
+            execute = self._writer.apsw.execute
+            try:
+                execute("BEGIN IMMEDIATE")
+                transaction = _SqliteTransaction(self._writer)
+                yield transaction
+                transaction.write_totals()
+                execute("COMMIT")
+            except BaseException as error:
+                if self._writer.apsw.in_transaction:
+                    execute("ROLLBACK")
+                if isinstance(error, apsw.BusyError):
+                    raise StorageBusy(self.path, BUSY_SECONDS) from None
+                if isinstance(error, apsw.Error):
+                    raise StorageError(f"{self.path}: {error}") from error
+                raise
+
+    def close(self) -> None:
+        """Closes every connection; the write-ahead log is folded into the file."""
+        with self._lock:
+            for connection in self._open:
+                connection.apsw.close(True)
+            self._open.clear()
+
+
+class _SqliteTransaction:
+    """The one open write transaction of a storage."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._execute = connection.apsw.execute
+        self._moved: dict[str, list[int]] = {}
+        self.get = connection.get
+        self.range = connection.range
+        self.totals = connection.totals
+
+    def apply(self, writes: Iterable[Write]) -> None:
+        for space, key, before, after in writes:
+            moved = self._moved.setdefault(space, [0, 0])
+            if before is not None:
+                moved[0] -= 1
+                moved[1] -= before.weight
+                if _is_large(key, before):
+                    self._execute(f'DELETE FROM large WHERE id = (SELECT v FROM "{space}" WHERE k = ?)', (key,))
+            if after is None:
+                self._execute(f'DELETE FROM "{space}" WHERE k = ?', (key,))
+                continue
+            moved[0] += 1
+            moved[1] += after.weight
+            self._put(space, key, after)
+
+    def _put(self, space: str, key: bytes, row: Row) -> None:
+        value: Any = row.value
+        if _is_large(key, row):
+            value = self._execute("INSERT INTO large (v) VALUES (?) RETURNING id", (value,)).fetchall()[0][0]
+        self._execute(
+            f'INSERT INTO "{space}" (k, w, v) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v',
+            (key, row.weight, value),
+        )
+
+    def create_space(self, space: str) -> None:
+        self._execute(f'CREATE TABLE "{space}" (k BLOB PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL) WITHOUT ROWID')
+        self._execute("INSERT INTO spaces (name, n, w) VALUES (?, 0, 0)", (space,))
+
+    def drop_space(self, space: str) -> None:
+        self._execute(f"DELETE FROM large WHERE id IN (SELECT v FROM \"{space}\" WHERE typeof(v) = 'integer')")
+        self._execute(f'DROP TABLE "{space}"')
+        self._execute("DELETE FROM spaces WHERE name = ?", (space,))
+        self._moved.pop(space, None)
+
+    def write_totals(self) -> None:
+        for space, (rows, weight) in self._moved.items():
+            if rows or weight:
+                self._execute("UPDATE spaces SET n = n + ?, w = w + ? WHERE name = ?", (rows, weight, space))
+
+
+def _is_large(key: bytes, row: Row) -> bool:
+    return len(key) + len(row.value) > LARGE
+
+
+def _explained(error: apsw.SQLError, space: str) -> Exception:
+    return SpaceMissing(space) if "no such table" in str(error) else StorageError(str(error))
+
+
+def _prepare(connection: _Connection) -> None:
+    """Makes an empty file ours; refuses a file that is somebody else's or from a later version."""
+    with connection.apsw:
+        ours = connection.apsw.pragma("application_id")
+        version = connection.apsw.pragma("user_version")
+        if ours == APPLICATION_ID and version == FORMAT:
+            return
+        if ours == APPLICATION_ID:
+            raise ConfigurationError(f"{connection.path}: written by another version of Partita (format {version})")
+        if connection.apsw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
+            raise ConfigurationError(f"{connection.path}: an SQLite file, but not one of Partita's")
+        connection.apsw.execute("CREATE TABLE spaces (name TEXT PRIMARY KEY, n INTEGER, w INTEGER) WITHOUT ROWID")
+        connection.apsw.execute("CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)")
+        connection.apsw.pragma("application_id", APPLICATION_ID)
+        connection.apsw.pragma("user_version", FORMAT)
