@@ -1,10 +1,9 @@
 """The engine: answers typed requests with DynamoDB's behaviour, from a storage, in the process.
 
     engine.call(request)          any thread: reads at once, writes when committed
-    engine.submit(request, done)  an event loop: reads at once, writes by the engine's own thread, many a commit
+    AsyncEngine(engine).call(...) an event loop: reads at once, writes by a thread of their own (`asynchronous`)
 """
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,13 +11,15 @@ from partita.engine.catalog import Catalog, now
 from partita.engine.context import Context, Job
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READS, WRITES
-from partita.engine.writer import Ticket, Writer
+from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageError
 from partita.storage.contract import Storage
 from partita.wire.errors import InternalServerError, ThrottlingException, ValidationException
-from partita.wire.requests import Request
+from partita.wire.requests import BatchWriteItem, DeleteItem, PutItem, Request, TransactWriteItems, UpdateItem
 
 Reply = TypeVar("Reply")
+
+_ITEM_WRITES = (BatchWriteItem, DeleteItem, PutItem, TransactWriteItems, UpdateItem)
 
 
 class Engine:
@@ -38,7 +39,6 @@ class Engine:
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
         self._maintains = maintain
-        self._committer: _Committer | None = None
         self._start_maintenance()
 
     def call(self, request: Request[Reply]) -> Reply:
@@ -47,31 +47,31 @@ class Engine:
             read = READS.get(type(request))
             if read is not None:
                 return self._read(read, request)
-            return self._written(request, self._writer.run(self._prepared(request)))
+            reply: Reply = self._writer.run(self.prepared(request))
+            self.written(request)
+            return reply
         except UnicodeEncodeError:
             raise _not_text() from None
         except StorageError as error:
-            raise _storage_failure(error) from error
+            raise storage_failure(error) from error
 
-    def submit(self, request: Request[Any], done: Callable[[list[Ticket]], None]) -> Ticket:
-        """Queues a write for the engine's own thread, which calls `done` with the tickets of one commit."""
+    def prepared(self, request: Request[Any]) -> Job:
+        """A write, checked as far as it can be before its transaction."""
         try:
-            ticket = Ticket(self._prepared(request))
+            return WRITES[type(request)](self._context, request)
         except UnicodeEncodeError:
             raise _not_text() from None
-        if self._committer is None:
-            self._committer = _Committer(self._writer, done)
-        self._committer.add(ticket)
-        return ticket
+
+    @property
+    def writer(self) -> Writer:
+        return self._writer
 
     def is_read(self, request: Request[Any]) -> bool:
         return type(request) in READS
 
     def close(self) -> None:
-        """Finishes what is queued and closes the storage."""
+        """Ends the housekeeping and closes the storage."""
         self.maintenance.stop()
-        if self._committer is not None:
-            self._committer.stop()
         self._context.storage.close()
 
     def __enter__(self) -> "Engine":
@@ -88,52 +88,21 @@ class Engine:
             self._context.catalog.refresh()
             return read(self._context, request)
 
-    def _prepared(self, request: Request[Any]) -> Job:
-        return WRITES[type(request)](self._context, request)
-
-    def _written(self, request: Request[Any], reply: Any) -> Any:
-        if type(request).__name__.startswith(("Update", "Create")):
+    def written(self, request: Request[Any]) -> None:
+        """After a write: a table may now have something to look after."""
+        if not isinstance(request, _ITEM_WRITES):
             self._start_maintenance()
-        return reply
 
     def _start_maintenance(self) -> None:
         if self._maintains and self.maintenance.needed():
             self.maintenance.start()
 
 
-class _Committer:
-    """A thread that commits what an event loop has queued."""
-
-    def __init__(self, writer: Writer, done: Callable[[list[Ticket]], None]) -> None:
-        self._writer = writer
-        self._done = done
-        self._wake = threading.Semaphore(0)
-        self._stopping = False
-        self._thread = threading.Thread(target=self._work, name="partita-committer", daemon=True)
-        self._thread.start()
-
-    def add(self, ticket: Ticket) -> None:
-        self._writer.enqueue(ticket)
-        self._wake.release()
-
-    def stop(self) -> None:
-        self._stopping = True
-        self._wake.release()
-        self._thread.join()
-
-    def _work(self) -> None:
-        while not self._stopping:
-            self._wake.acquire()
-            group = self._writer.commit_waiting()
-            if group:
-                self._done(group)
-
-
 def _not_text() -> ValidationException:
     return ValidationException("One or more parameter values were invalid: text with a lone surrogate is not Unicode")
 
 
-def _storage_failure(error: StorageError) -> Exception:
+def storage_failure(error: StorageError) -> Exception:
     if isinstance(error, StorageBusy):
         return ThrottlingException(str(error))
     return InternalServerError(str(error))

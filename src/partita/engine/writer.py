@@ -11,24 +11,21 @@ one. Nobody waits for company: a write that finds the lock free is committed alo
 
 import threading
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from partita.engine.context import Context, Job
 from partita.errors import StorageError
 from partita.wire.errors import DynamoDBError
 
-Done = Callable[["Ticket"], None]
-
-
 class Ticket:
     """A write in the queue, and what became of it."""
 
-    __slots__ = ("done", "error", "finished", "job", "reply")
+    __slots__ = ("error", "finished", "job", "reply", "waiter")
 
-    def __init__(self, job: Job, done: Done | None = None) -> None:
+    def __init__(self, job: Job, waiter: Any = None) -> None:
+        """`waiter` is whatever the queuer wants to find again when the commit is done."""
         self.job = job
-        self.done = done
+        self.waiter = waiter
         self.finished = False
         self.reply: Any = None
         self.error: BaseException | None = None

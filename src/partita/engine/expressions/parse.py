@@ -26,7 +26,7 @@ from partita.engine.expressions.nodes import (
     Update,
     Value,
 )
-from partita.engine.expressions.tokens import ExpressionError, Tokens
+from partita.engine.expressions.tokens import EmptyExpression, ExpressionError, Tokens
 from partita.wire.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
 from partita.wire.reserved import RESERVED_WORDS
 
@@ -299,7 +299,7 @@ class _Parser:
 
 def _check_text(source: str) -> None:
     if not source:
-        raise ExpressionError("The expression can not be empty;")
+        raise EmptyExpression
     if len(source.encode()) > EXPRESSION_BYTES:
         raise ExpressionError(
             f"Expression size has exceeded the maximum allowed size; expression size: {len(source.encode())}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from partita.engine.expressions.nodes import Path
-from partita.engine.expressions.tokens import ExpressionError
+from partita.engine.expressions.tokens import EmptyExpression, ExpressionError
 from partita.engine.values import checked_value
 from partita.wire.errors import RequestValidationException, SerializationException, ValidationException
 from partita.wire.values import AttributeValue, Item
@@ -68,6 +68,8 @@ def run_expression(parameter: str, work: Callable[[], Any]) -> Any:
     """Does `work` and names the request's parameter in what goes wrong."""
     try:
         return work()
+    except EmptyExpression as error:
+        raise ValidationException(f"Invalid {parameter}: {error}") from None
     except ExpressionError as error:
         raise RequestValidationException(f"Invalid {parameter}: {error}") from None
 

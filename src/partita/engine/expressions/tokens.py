@@ -10,6 +10,13 @@ class ExpressionError(Exception):
     """What is wrong with an expression, without the name of the parameter that it came in."""
 
 
+class EmptyExpression(ExpressionError):
+    """An expression without a single character."""
+
+    def __init__(self) -> None:
+        super().__init__("The expression can not be empty;")
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     text: str

@@ -1,0 +1,5 @@
+"""`python -m partita` is the command `partita`."""
+
+from partita.cli import main
+
+main()

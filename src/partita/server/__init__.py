@@ -1,0 +1,1 @@
+"""DynamoDB's HTTP protocol in front of any backend."""

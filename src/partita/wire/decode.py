@@ -1,0 +1,46 @@
+"""Bytes to a request: the fast typed decode first; what it refuses is explained in DynamoDB's words.
+
+DynamoDB's reader is more lenient than a schema: a null member is an absent one, an unknown member is skipped. So a body
+that the fast decoder refuses is read again without types, tidied, and either accepted or answered with the
+SerializationException that the real service gives.
+"""
+
+from typing import Any
+
+import msgspec
+
+from partita.wire.errors import DynamoDBError, SerializationException
+from partita.wire.operations import OPERATIONS
+from partita.wire.requests import Request
+
+_DECODERS = {name: msgspec.json.Decoder(operation.request) for name, operation in OPERATIONS.items()}
+
+
+def decode_request(operation: str, body: bytes) -> Request[Any]:
+    """The request in a body; raises SerializationException where there is none."""
+    try:
+        return _DECODERS[operation].decode(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _explained(operation, body)
+
+
+def _explained(operation: str, body: bytes) -> Request[Any]:
+    from partita.wire.explain import tidied
+
+    try:
+        raw = msgspec.json.decode(body)
+    except RecursionError:
+        raise SerializationException("The request is nested too deeply") from None
+    except (msgspec.MsgspecError, UnicodeError):
+        raise SerializationException("The request body is not JSON in UTF-8") from None
+    request_type = OPERATIONS[operation].request
+    try:
+        request: Request[Any] = msgspec.convert(tidied(raw, request_type), request_type)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise SerializationException(str(error)) from None
+    return request
+
+
+def error_body(error: DynamoDBError) -> bytes:
+    """The bytes of an error reply."""
+    return msgspec.json.encode(error.body())
