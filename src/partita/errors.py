@@ -1,11 +1,11 @@
 """The tree of Partita's errors; what DynamoDB itself would say lives in `wire.errors`.
 
-    PartitaError
-    ├── DynamoDBError          what the DynamoDB contract answers, word for word (wire.errors)
-    ├── StorageError           the database file cannot be read or written
-    │   ├── StorageBusy        another process kept the file locked for too long
-    │   └── SpaceMissing       a table of the file vanished under a reader
-    └── ConfigurationError     a setting, address or argument that cannot work
+PartitaError
+├── DynamoDBError          what the DynamoDB contract answers, word for word (wire.errors)
+├── StorageError           the database file cannot be read or written
+│   ├── StorageBusy        another process kept the file locked for too long
+│   └── SpaceMissing       a table of the file vanished under a reader
+└── ConfigurationError     a setting, address or argument that cannot work
 """
 
 

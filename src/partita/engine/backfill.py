@@ -22,7 +22,7 @@ def unfinished(table: Table) -> bool:
     return record.ttl_filled_to is not None or any(each.backfilled_to is not None for each in record.indexes)
 
 
-def fill(context: Context, txn: Transaction, name: str) -> bool:
+def fill(context: Context, name: str, txn: Transaction) -> bool:
     """Does one batch for one table; true when more is left."""
     table = context.catalog.tables.get(name)
     if table is None or not unfinished(table):

@@ -62,9 +62,7 @@ def last_number(reader: Reader, table: Table) -> int:
 
 def read_changes(reader: Reader, table: Table, after: int, limit: int) -> Iterator[tuple[int, Change]]:
     """Records with a number above `after`, oldest first."""
-    for read, (key, _, value) in enumerate(
-        reader.range(table.record.changes, (after + 1).to_bytes(8, "big"), None), 1
-    ):
+    for read, (key, _, value) in enumerate(reader.range(table.record.changes, (after + 1).to_bytes(8, "big"), None), 1):
         yield int.from_bytes(key, "big"), _decode(value)
         if read >= limit:
             return

@@ -70,9 +70,7 @@ def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> Changes:
 def _update_value(update: AttributeValueUpdate) -> AttributeValue | None:
     if update.value is None:
         if update.action != "DELETE":
-            raise ValidationException(
-                f"{INVALID}Only DELETE action is allowed when no attribute value is specified"
-            )
+            raise ValidationException(f"{INVALID}Only DELETE action is allowed when no attribute value is specified")
         return None
     value, _ = checked_value(update.value)
     kind = type_of(value)
@@ -87,14 +85,9 @@ def _values(condition: Any) -> list[AttributeValue]:
     """The arguments of a comparison, checked for number and type."""
     operator = condition.comparison_operator
     values = [checked_value(value)[0] for value in condition.attribute_value_list or []]
-    if operator == "IN":
-        right_number = bool(values)
-    else:
-        right_number = len(values) == _COUNTS.get(operator, 1)
+    right_number = bool(values) if operator == "IN" else len(values) == _COUNTS.get(operator, 1)
     if not right_number:
-        raise ValidationException(
-            f"{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator"
-        )
+        raise ValidationException(f"{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator")
     kinds = {type_of(value) for value in values}
     if len(kinds) > 1:
         raise ValidationException(f"{INVALID}AttributeValues inside AttributeValueList must be of same type")

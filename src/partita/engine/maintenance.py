@@ -5,6 +5,7 @@ calls `step` while there is something to look after; tests call it by hand.
 """
 
 import threading
+from functools import partial
 
 import msgspec
 
@@ -40,12 +41,12 @@ class Maintenance:
         more = False
         for table in list(self._context.catalog.tables.values()):
             if unfinished(table):
-                more |= self._writer.run(lambda txn, name=table.name: fill(self._context, txn, name))
+                more |= self._writer.run(partial(fill, self._context, table.name))
             if table.record.ttl_space is not None:
-                more |= self._writer.run(lambda txn, name=table.name: expire(self._context, txn, name))
+                more |= self._writer.run(partial(expire, self._context, table.name))
             if table.record.streams or table.record.recovery_days is not None:
-                more |= self._writer.run(lambda txn, name=table.name: trim(self._context, txn, name))
-        more |= self._writer.run(lambda txn: forget_tokens(self._context, txn))
+                more |= self._writer.run(partial(trim, self._context, table.name))
+        more |= self._writer.run(partial(forget_tokens, self._context))
         return bool(more)
 
     def needed(self) -> bool:
@@ -79,7 +80,7 @@ def _needs(record: TableRecord) -> bool:
     )
 
 
-def expire(context: Context, txn: Transaction, name: str) -> bool:
+def expire(context: Context, name: str, txn: Transaction) -> bool:
     """Deletes a batch of items that are past their time, as the service would: with index rows and change record."""
     table = context.catalog.tables.get(name)
     if table is None or table.record.ttl_space is None:
@@ -99,7 +100,7 @@ def expire(context: Context, txn: Transaction, name: str) -> bool:
     return len(due) == BATCH
 
 
-def trim(context: Context, txn: Transaction, name: str) -> bool:
+def trim(context: Context, name: str, txn: Transaction) -> bool:
     """Drops change records that neither stream nor history needs any more."""
     table = context.catalog.tables.get(name)
     if table is None:

@@ -124,10 +124,7 @@ _ON_FAILURE = Member("return_values_on_condition_check_failure", enum=("ALL_OLD"
 _OPERATOR = Member("conditional_operator", enum=("OR", "AND"))
 _SELECT = Member("select", enum=("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"))
 _TO_GET = Member("attributes_to_get", shortest=1, longest=255)
-_COMPARISONS = (
-    ("IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT")
-    + ("NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS")
-)  # fmt: skip
+_COMPARISONS = tuple("IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE CONTAINS".split())
 _COMPARISON = Member("comparison_operator", required=True, enum=_COMPARISONS)
 _EXPECTED = Member("expected", children=(Member("comparison_operator", enum=_COMPARISONS),))
 _KEY = Member("key", required=True)
@@ -231,9 +228,7 @@ MEMBERS: dict[type, tuple[Member, ...]] = {
         _CONSUMED,
         _METRICS,
         Member("client_request_token", shortest=1, longest=36),
-        Member(
-            "transact_items", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE
-        ),
+        Member("transact_items", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE),
     ),
     q.CreateTable: (
         Member("attribute_definitions", required=True, children=_DEFINITION),

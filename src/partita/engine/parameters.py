@@ -51,9 +51,7 @@ _NO_PLACEHOLDERS = Scope()
 
 def bound_condition(parameter: str, source: str, scope: Scope | None) -> Predicate:
     """A condition or filter expression as a predicate."""
-    result: Predicate = run_expression(
-        parameter, lambda: predicate(parse_condition(source), scope or _NO_PLACEHOLDERS)
-    )
+    result: Predicate = run_expression(parameter, lambda: predicate(parse_condition(source), scope or _NO_PLACEHOLDERS))
     return result
 
 

@@ -213,8 +213,7 @@ class Table:
 
 def _not_scalar(kind: str, name: str | int) -> ValidationException:
     return ValidationException(
-        "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
-        f"{kind}: {name}"
+        f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
     )
 
 

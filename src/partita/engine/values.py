@@ -22,8 +22,7 @@ _SEVERAL = (
     "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 )
 _TOO_DEEP = (
-    "Nesting Levels have exceeded supported limits: "
-    "Attributes in the item have nested levels beyond supported limit"
+    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
 
 
@@ -101,9 +100,7 @@ def _binary(content: Any, depth: int) -> tuple[Any, int]:
 def check_base64(text: str) -> None:
     """Raises the error of DynamoDB's reader unless `text` is padded, canonical base64."""
     if len(text) % 4:
-        raise SerializationException(
-            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"
-        )
+        raise SerializationException(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}")
     try:
         binascii.a2b_base64(text, strict_mode=True)
     except (binascii.Error, ValueError):

@@ -17,6 +17,7 @@ from partita.engine.context import Context, Job
 from partita.errors import StorageError
 from partita.wire.errors import DynamoDBError
 
+
 class Ticket:
     """A write in the queue, and what became of it."""
 
@@ -77,7 +78,7 @@ class Writer:
                         ticket.reply, ticket.error = ticket.job(txn), None
                     except DynamoDBError as error:  # decided before anything was applied
                         ticket.error = error
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the ticket
             self._context.catalog.forget()
             if len(group) > 1 and not isinstance(error, StorageError):
                 for ticket in group:  # one of them is at fault; the others must not suffer for it

@@ -86,7 +86,7 @@ class Application:
             return 200, _encode(await self._backend.call(decode_request(operation, body)))
         except DynamoDBError as error:
             return error.status, error_body(error)
-        except Exception:
+        except Exception:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
             _log.exception("an unexpected error while answering %s", target.decode("latin-1"))
             return 500, error_body(InternalServerError("The request processing has failed because of an unknown error"))
 
@@ -127,9 +127,7 @@ def _unzipped(body: bytes) -> bytes:
     return plain
 
 
-async def _send(
-    send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = _JSON
-) -> None:
+async def _send(send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = _JSON) -> None:
     headers = [
         (b"content-type", content_type),
         (b"x-amzn-requestid", secrets.token_hex(26).upper().encode()),

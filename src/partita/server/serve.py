@@ -1,8 +1,8 @@
 """Runs the application on uvicorn: bounded connections, bounded waiting, a graceful stop."""
 
-
 import ipaddress
 from asyncio import TimerHandle
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -82,7 +82,5 @@ def serve(application: Application, host: str, port: int) -> None:
         backlog=1024,
     )
     server = uvicorn.Server(config)
-    try:
+    with suppress(KeyboardInterrupt):
         server.run()
-    except KeyboardInterrupt:
-        pass

@@ -70,7 +70,11 @@ class MemoryStorage:
             found = self._space(space)
             start = bisect_left(found.keys, low)
             stop = len(found.keys) if high is None else bisect_left(found.keys, high)
-            keys = found.keys[max(start, stop - _CHUNK) : stop][::-1] if reverse else found.keys[start : min(stop, start + _CHUNK)]
+            keys = (
+                found.keys[max(start, stop - _CHUNK) : stop][::-1]
+                if reverse
+                else found.keys[start : min(stop, start + _CHUNK)]
+            )
             return [(key, found.rows[key]) for key in keys]
 
     def totals(self, space: str) -> Totals:

@@ -69,7 +69,7 @@ class _Connection:
         """One statement, so that both tables are read at one moment."""
         sql = f'SELECT s.w, l.v FROM "{space}" s JOIN large l ON l.id = s.v WHERE s.k = ?'
         found = self.apsw.execute(sql, (key,)).fetchall()
-        return Row(*found[0]) if found else self.get(space, key)
+        return Row._make(found[0]) if found else self.get(space, key)
 
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
@@ -92,7 +92,7 @@ class _Connection:
         found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
         if not found:
             raise SpaceMissing(space)
-        return Totals(*found[0])
+        return Totals._make(found[0])
 
 
 class SqliteStorage:
@@ -113,7 +113,9 @@ class SqliteStorage:
         except apsw.NotADBError:
             raise ConfigurationError(f"{self.path}: not a database file of Partita's (nor of SQLite's)") from None
         except apsw.CantOpenError:
-            raise ConfigurationError(f"{self.path}: cannot be opened; does its folder exist and may it be written?") from None
+            raise ConfigurationError(
+                f"{self.path}: cannot be opened; does its folder exist and may it be written?"
+            ) from None
         except apsw.ReadOnlyError:
             raise ConfigurationError(f"{self.path}: cannot be written") from None
         self._open.append(connection)
@@ -207,7 +209,8 @@ class _SqliteTransaction:
         if _is_large(key, row):
             value = self._execute("INSERT INTO large (v) VALUES (?) RETURNING id", (value,)).fetchall()[0][0]
         self._execute(
-            f'INSERT INTO "{space}" (k, w, v) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v',
+            f'INSERT INTO "{space}" (k, w, v) VALUES (?, ?, ?) '
+            "ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v",
             (key, row.weight, value),
         )
 

@@ -19,9 +19,10 @@ _DECODERS = {name: msgspec.json.Decoder(operation.request) for name, operation i
 def decode_request(operation: str, body: bytes) -> Request[Any]:
     """The request in a body; raises SerializationException where there is none."""
     try:
-        return _DECODERS[operation].decode(body)
+        request: Request[Any] = _DECODERS[operation].decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _explained(operation, body)
+    return request
 
 
 def _explained(operation: str, body: bytes) -> Request[Any]:

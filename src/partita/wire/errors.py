@@ -131,9 +131,7 @@ class TransactionCanceledException(DynamoDBError):
 
     def __init__(self, reasons: list[dict[str, Any]]) -> None:
         codes = ", ".join(reason["Code"] for reason in reasons)
-        super().__init__(
-            f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
-        )
+        super().__init__(f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]")
         self.reasons = reasons
 
     def body(self) -> dict[str, Any]:

@@ -9,7 +9,19 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from partita.engine.expressions.documents import compare, ordered, value_at
-from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, Either, In, Not, Operand, Path, Value
+from partita.engine.expressions.nodes import (
+    Between,
+    Both,
+    Call,
+    Compare,
+    Condition,
+    Either,
+    In,
+    Not,
+    Operand,
+    Path,
+    Value,
+)
 from partita.engine.expressions.scope import Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.values import binary_size, text_size
@@ -60,8 +72,7 @@ def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> P
             kind = _static_type(operand, scope)
             if kind is not None and kind not in ("S", "N", "B"):
                 raise ExpressionError(
-                    "Incorrect operand type for operator or function; "
-                    f"operator: {operator}, operand type: {kind}"
+                    f"Incorrect operand type for operator or function; operator: {operator}, operand type: {kind}"
                 )
     return lambda item: compare(operator, get_left(item), get_right(item))
 
@@ -70,9 +81,7 @@ def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Pre
     get, get_low, get_high = (_getter(each, scope) for each in (operand, low, high))
     if isinstance(low, Value) and isinstance(high, Value):
         check_between(scope.value(low.name), scope.value(high.name))
-    return lambda item: (
-        compare(">=", value := get(item), get_low(item)) and compare("<=", value, get_high(item))
-    )
+    return lambda item: compare(">=", value := get(item), get_low(item)) and compare("<=", value, get_high(item))
 
 
 def check_between(low: AttributeValue, high: AttributeValue) -> None:
@@ -162,8 +171,7 @@ def _check_call(call: Call, scope: Scope) -> None:
 def _refuse_types(name: str, wrong: list[str | None]) -> None:
     if wrong:
         raise ExpressionError(
-            "Incorrect operand type for operator or function; "
-            f"operator or function: {name}, operand type: {wrong[0]}"
+            f"Incorrect operand type for operator or function; operator or function: {name}, operand type: {wrong[0]}"
         )
 
 

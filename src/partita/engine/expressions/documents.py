@@ -10,7 +10,8 @@ from partita.wire.values import AttributeValue, Item, type_of
 
 def value_at(item: Item, path: ResolvedPath) -> AttributeValue | None:
     """The value that a path leads to, or None."""
-    value = item.get(path[0])  # type: ignore[call-overload]
+    head: Any = path[0]
+    value = item.get(head)
     for part in path[1:]:
         if value is None:
             return None

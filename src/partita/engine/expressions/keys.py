@@ -1,10 +1,23 @@
 """Key conditions: a tree to one condition for each key attribute, and those to a contiguous range of keys."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from partita.engine import order
 from partita.engine.expressions.condition import check_between
-from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, Either, In, Not, Operand, Path, Value
+from partita.engine.expressions.nodes import (
+    Between,
+    Both,
+    Call,
+    Compare,
+    Condition,
+    Either,
+    In,
+    Not,
+    Operand,
+    Path,
+    Value,
+)
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.schema import Keys
@@ -168,7 +181,7 @@ def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
         if conditions[key.name].operator != "=":
             raise ValidationException("Query key condition not supported")
     present = [key for key in keys.sort if key.name in conditions]
-    for key, later in zip(present, present[1:], strict=False):
+    for key, later in pairwise(present):
         if conditions[key.name].operator != "=":
             raise ValidationException(
                 f"{INVALID}Sort key attribute {key.name} must have an equality condition "

@@ -66,9 +66,7 @@ class _Parser:
         """Bounds the work, and the depth, that one expression can ask for."""
         self._operators += 1
         if self._operators > EXPRESSION_OPERATORS:
-            raise ExpressionError(
-                f"The expression contains too many operators; operator limit: {EXPRESSION_OPERATORS}"
-            )
+            raise ExpressionError(f"The expression contains too many operators; operator limit: {EXPRESSION_OPERATORS}")
 
     @contextmanager
     def parentheses(self) -> Iterator[None]:

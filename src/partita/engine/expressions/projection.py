@@ -1,6 +1,6 @@
 """A projection's tree and a scope to a function that keeps only some parts of an item."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partita.engine.expressions.documents import value_at
@@ -66,8 +66,5 @@ def _grown(branch: Any) -> AttributeValue:
     if not isinstance(branch, _Branch):
         return branch  # type: ignore[no-any-return]
     if isinstance(next(iter(branch)), int):
-        return {"L": [_grown(branch[index]) for index in sorted(branch)]}  # type: ignore[type-var]
+        return {"L": [_grown(branch[index]) for index in sorted(branch, key=int)]}
     return {"M": {str(name): _grown(each) for name, each in branch.items()}}
-
-
-Project = Callable[[Item], Item]

@@ -28,17 +28,14 @@ class Scope:
         self._unused_values = dict.fromkeys(self._values)
 
     def path(self, path: Path) -> ResolvedPath:
-        return tuple(
-            self.name(part) if isinstance(part, str) and part.startswith("#") else part for part in path.parts
-        )
+        return tuple(self.name(part) if isinstance(part, str) and part.startswith("#") else part for part in path.parts)
 
     def name(self, placeholder: str) -> str:
         try:
             name = self._names[placeholder]
         except KeyError:
             raise ExpressionError(
-                "An expression attribute name used in the document path is not defined; "
-                f"attribute name: {placeholder}"
+                f"An expression attribute name used in the document path is not defined; attribute name: {placeholder}"
             ) from None
         self._unused_names.pop(placeholder, None)
         return name
@@ -48,8 +45,7 @@ class Scope:
             value = self._values[placeholder]
         except KeyError:
             raise ExpressionError(
-                "An expression attribute value used in expression is not defined; "
-                f"attribute value: {placeholder}"
+                f"An expression attribute value used in expression is not defined; attribute value: {placeholder}"
             ) from None
         self._unused_values.pop(placeholder, None)
         return value
@@ -59,8 +55,7 @@ class Scope:
         for kind, unused in (("Names", self._unused_names), ("Values", self._unused_values)):
             if unused:
                 raise ValidationException(
-                    f"Value provided in ExpressionAttribute{kind} unused in expressions: "
-                    f"keys: {{{', '.join(unused)}}}"
+                    f"Value provided in ExpressionAttribute{kind} unused in expressions: keys: {{{', '.join(unused)}}}"
                 )
 
 

@@ -6,6 +6,7 @@ beyond the end of a list are appended, in the order of their indexes.
 
 from collections.abc import Callable
 from decimal import Context, Decimal
+from itertools import pairwise
 from typing import Any
 
 from partita.engine.expressions.documents import value_at
@@ -108,8 +109,7 @@ def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: 
     for operand in operands:
         if isinstance(operand, Value) and (kind := type_of(scope.value(operand.name))) != wanted:
             raise ExpressionError(
-                "Incorrect operand type for operator or function; "
-                f"operator or function: {name}, operand type: {kind}"
+                f"Incorrect operand type for operator or function; operator or function: {name}, operand type: {kind}"
             )
 
 
@@ -147,7 +147,7 @@ def _joined(first: AttributeValue, second: AttributeValue) -> AttributeValue:
 def _opened(item: Item, path: ResolvedPath) -> tuple[Any, str | int]:
     """The container that the path's last part is in, copied on the way so that the old item stays as it was."""
     parent: Any = item
-    for part, following in zip(path, path[1:], strict=False):
+    for part, following in pairwise(path):
         try:
             value = parent[part]
             kind = "L" if isinstance(following, int) else "M"

@@ -77,7 +77,8 @@ def _intent(request: WriteRequest) -> Intent:
     put, delete = request.put_request, request.delete_request
     if (put is None) == (delete is None):
         raise ValidationException(
-            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+            "Supplied AttributeValue has more than one datatypes set, "
+            "must contain exactly one of the supported datatypes"
         )
     if put is not None:
         putting = Putting.of(put.item or {})

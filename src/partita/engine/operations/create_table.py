@@ -7,7 +7,13 @@ from partita.engine.operations.describe_table import description, stream_label
 from partita.engine.schema import IndexRecord, StreamRecord, Table, TableRecord
 from partita.storage.contract import Transaction
 from partita.wire.errors import INVALID, LimitExceededException, ResourceInUseException, ValidationException
-from partita.wire.limits import GLOBAL_INDEXES, INCLUDED_ATTRIBUTES, INDEX_KEY_ATTRIBUTES, LOCAL_INDEXES, TABLES_PER_REGION
+from partita.wire.limits import (
+    GLOBAL_INDEXES,
+    INCLUDED_ATTRIBUTES,
+    INDEX_KEY_ATTRIBUTES,
+    LOCAL_INDEXES,
+    TABLES_PER_REGION,
+)
 from partita.wire.requests import CreateTable
 from partita.wire.responses import CreateTableOutput
 from partita.wire.shapes import AttributeDefinition, KeySchemaElement, ProvisionedThroughput, SecondaryIndex
@@ -167,9 +173,10 @@ def _check_global_schema(schema: list[KeySchemaElement]) -> None:
     names = [each.attribute_name for each in schema]
     if len(set(names)) != len(names):
         raise ValidationException(f"{INVALID}Duplicate attribute names in the KeySchema of an index")
-    if kinds[0] != "HASH" or kinds != sorted(kinds, key=["HASH", "RANGE"].index):
+    if kinds[0] != "HASH" or kinds != sorted(kinds, key=lambda kind: kind != "HASH"):
         raise ValidationException(
-            f"{INVALID}The KeySchema of a global secondary index must list its HASH attributes before its RANGE attributes"
+            f"{INVALID}The KeySchema of a global secondary index must list its HASH attributes "
+            "before its RANGE attributes"
         )
     for kind in ("HASH", "RANGE"):
         if kinds.count(kind) > INDEX_KEY_ATTRIBUTES:
@@ -225,9 +232,7 @@ def check_global(indexes: list[SecondaryIndex], defined: list[str], on_demand: b
                 "when BillingMode is PAY_PER_REQUEST"
             )
         if not on_demand and index.provisioned_throughput is None:
-            raise ValidationException(
-                f"{INVALID}ProvisionedThroughput must be specified for index: {index.index_name}"
-            )
+            raise ValidationException(f"{INVALID}ProvisionedThroughput must be specified for index: {index.index_name}")
         _check_name(index, names)
     if len(indexes) > GLOBAL_INDEXES:
         raise ValidationException(

@@ -21,8 +21,8 @@ def delete_table(context: Context, request: DeleteTable) -> Job:
             ) from None
         if table.record.deletion_protection:
             raise ValidationException(
-                f"Resource cannot be deleted as it is currently protected against deletion. "
-                f"Disable deletion protection first."
+                "Resource cannot be deleted as it is currently protected against deletion. "
+                "Disable deletion protection first."
             )
         described = description(context, txn, table, "DELETING")
         context.catalog.save(txn, None, table.record)

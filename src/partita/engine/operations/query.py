@@ -83,9 +83,7 @@ def _started(request: Query, table: Table, wanted: KeyRange) -> tuple[bytes, byt
     index = table.indexes.get(request.index_name or "")
     start = start_position(table, index, request.exclusive_start_key)
     if not start.startswith(wanted.partition):
-        raise ValidationException(
-            "The provided starting key is outside query boundaries based on provided conditions"
-        )
+        raise ValidationException("The provided starting key is outside query boundaries based on provided conditions")
     if start < wanted.low or (wanted.high is not None and start >= wanted.high):
         raise ValidationException("The provided starting key does not match the range key predicate")
     return (wanted.low, start) if request.scan_index_forward is False else (start + b"\0", wanted.high)

@@ -72,7 +72,5 @@ def _bounds(request: Scan, table: Table, index: Index | None) -> tuple[bytes, by
         return low, high
     start = start_position(table, index, request.exclusive_start_key)
     if start < low or (high is not None and start >= high):
-        raise ValidationException(
-            "The provided starting key is outside query boundaries based on provided conditions"
-        )
+        raise ValidationException("The provided starting key is outside query boundaries based on provided conditions")
     return start + b"\0", high

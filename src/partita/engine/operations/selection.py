@@ -101,7 +101,8 @@ def selection_of(
     select = request.select
     if select == "SPECIFIC_ATTRIBUTES" and paths is None:
         raise ValidationException(
-            f"{INVALID}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+            f"{INVALID}Must specify the AttributesToGet or ProjectionExpression "
+            "when choosing to get SPECIFIC_ATTRIBUTES"
         )
     if paths is not None and select not in (None, "SPECIFIC_ATTRIBUTES"):
         what = "ProjectionExpression" if request.projection_expression is not None else "AttributesToGet"
@@ -125,9 +126,7 @@ def selection_of(
     )
 
 
-def _fetches(
-    index: Index | None, select: str | None, found: Filter | None, paths: list[ResolvedPath] | None
-) -> bool:
+def _fetches(index: Index | None, select: str | None, found: Filter | None, paths: list[ResolvedPath] | None) -> bool:
     """Whether the rows of an index must be looked up in the table; a global index cannot do that."""
     if index is None or index.holds_all:
         return False

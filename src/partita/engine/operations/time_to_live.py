@@ -20,9 +20,7 @@ def describe_time_to_live(context: Context, request: DescribeTimeToLive) -> Desc
     if record.ttl_attribute is not None:
         status = "ENABLED" if record.ttl_filled_to is None else "ENABLING"
     return DescribeTimeToLiveOutput(
-        time_to_live_description=TimeToLiveDescription(
-            time_to_live_status=status, attribute_name=record.ttl_attribute
-        )
+        time_to_live_description=TimeToLiveDescription(time_to_live_status=status, attribute_name=record.ttl_attribute)
     )
 
 
@@ -40,7 +38,7 @@ def update_time_to_live(context: Context, request: UpdateTimeToLive) -> Job:
             after = replace(before, ttl_attribute=None, ttl_space=None, ttl_filled_to=None)
         context.catalog.save(txn, after, before)
         context.catalog.refresh(txn)
-        fill(context, txn, after.name)
+        fill(context, after.name, txn)
         return UpdateTimeToLiveOutput(time_to_live_specification=wanted)
 
     return job

@@ -145,9 +145,7 @@ def _run(
     return _output(request, used, "write", metrics)
 
 
-def _outcomes(
-    context: Context, txn: Transaction, actions: list[_Action], tables: list[Table]
-) -> list[Outcome]:
+def _outcomes(context: Context, txn: Transaction, actions: list[_Action], tables: list[Table]) -> list[Outcome]:
     """What each action does; the first pass over all of them says for each whether it can."""
     outcomes: list[Outcome] = []
     reasons: list[dict[str, Any]] = []

@@ -1,7 +1,5 @@
 """UpdateTable: throughput, billing, stream, protection, class, and global indexes made or removed."""
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from partita.engine import changes
@@ -28,7 +26,7 @@ from partita.wire.errors import (
 from partita.wire.limits import GLOBAL_INDEXES
 from partita.wire.requests import UpdateTable
 from partita.wire.responses import UpdateTableOutput
-from partita.wire.shapes import IndexUpdate, ProvisionedThroughput, SecondaryIndex
+from partita.wire.shapes import IndexUpdate, ProvisionedThroughput, SecondaryIndex, UpdateIndexAction
 
 
 def update_table(context: Context, request: UpdateTable) -> Job:
@@ -42,9 +40,9 @@ def update_table(context: Context, request: UpdateTable) -> Job:
             record = change(context, txn, request, record)
         context.catalog.save(txn, record, before)
         context.catalog.refresh(txn)
-        fill(context, txn, record.name)
-        table = context.catalog.tables[record.name]
-        return UpdateTableOutput(table_description=description(context, txn, Table(record), _status(before, record, table)))
+        fill(context, record.name, txn)
+        status = "ACTIVE" if record == before else "UPDATING"
+        return UpdateTableOutput(table_description=description(context, txn, Table(record), status))
 
     return job
 
@@ -54,10 +52,6 @@ def _existing(context: Context, name: str | None) -> Table:
         return context.known_table(name)
     except ResourceNotFoundException:
         raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found") from None
-
-
-def _status(before: TableRecord, after: TableRecord, table: Table) -> str:
-    return "ACTIVE" if before == after else "UPDATING"
 
 
 def _check_form(request: UpdateTable) -> None:
@@ -78,9 +72,7 @@ def _check_form(request: UpdateTable) -> None:
             "or SSESpecification or ReplicaUpdates is required"
         )
     if request.billing_mode == "PROVISIONED" and request.provisioned_throughput is None:
-        raise ValidationException(
-            f"{INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
-        )
+        raise ValidationException(f"{INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
     if request.billing_mode == "PAY_PER_REQUEST" and request.provisioned_throughput is not None:
         raise ValidationException(
             f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
@@ -140,9 +132,7 @@ def _billed(context: Context, txn: Transaction, request: UpdateTable, record: Ta
     now = context.clock()
     if request.billing_mode == "PAY_PER_REQUEST" and record.billing_mode != "PAY_PER_REQUEST":
         indexes = [replace(index, throughput=None) for index in record.indexes]
-        return replace(
-            record, billing_mode="PAY_PER_REQUEST", billing_changed=now, throughput=None, indexes=indexes
-        )
+        return replace(record, billing_mode="PAY_PER_REQUEST", billing_changed=now, throughput=None, indexes=indexes)
     wanted = request.provisioned_throughput
     if wanted is None:
         return record
@@ -173,9 +163,9 @@ def _billed(context: Context, txn: Transaction, request: UpdateTable, record: Ta
 
 
 def _exceeds(one: ProvisionedThroughput, other: ProvisionedThroughput) -> bool:
-    return (one.read_capacity_units or 0) > (other.read_capacity_units or 0) or (
-        one.write_capacity_units or 0
-    ) > (other.write_capacity_units or 0)
+    return (one.read_capacity_units or 0) > (other.read_capacity_units or 0) or (one.write_capacity_units or 0) > (
+        other.write_capacity_units or 0
+    )
 
 
 def _streamed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
@@ -204,8 +194,7 @@ def _indexed(context: Context, txn: Transaction, request: UpdateTable, record: T
         elif update.delete is not None:
             record = _without_index(record, update.delete.index_name or "")
         elif update.update is not None:
-            wanted = update.update.provisioned_throughput
-            record = _replaced(record, update.update.index_name or "", lambda index: replace(index, throughput=wanted))
+            record = _with_throughput(record, update.update)
     return record
 
 
@@ -213,7 +202,7 @@ def _with_index(
     context: Context, txn: Transaction, request: UpdateTable, record: TableRecord, index: SecondaryIndex
 ) -> TableRecord:
     if any(each.name == index.index_name for each in record.indexes):
-        raise ValidationException(f"Attempting to create an index which already exists")
+        raise ValidationException("Attempting to create an index which already exists")
     if sum(each.is_global for each in record.indexes) >= GLOBAL_INDEXES:
         raise LimitExceededException(
             f"Subscriber limit exceeded: GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES}"
@@ -243,20 +232,18 @@ def _with_index(
 def _without_index(record: TableRecord, name: str) -> TableRecord:
     gone = _index(record, name)
     if gone.status == "CREATING":
-        raise ResourceInUseException(f"Attempt to change a resource which is still in use: Index is being created: {name}")
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Index is being created: {name}"
+        )
     left = [each for each in record.indexes if each.name != name]
     used = {each.attribute_name for each in record.key_schema}
     used |= {each.attribute_name for one in left for each in one.key_schema}
-    return replace(
-        record, indexes=left, attributes=[each for each in record.attributes if each.attribute_name in used]
-    )
+    return replace(record, indexes=left, attributes=[each for each in record.attributes if each.attribute_name in used])
 
 
-def _replaced(
-    record: TableRecord, name: str, change: Callable[[IndexRecord], IndexRecord]
-) -> TableRecord:
-    _index(record, name)
-    return replace(record, indexes=[change(each) if each.name == name else each for each in record.indexes])
+def _with_throughput(record: TableRecord, update: UpdateIndexAction) -> TableRecord:
+    changed = replace(_index(record, update.index_name or ""), throughput=update.provisioned_throughput)
+    return replace(record, indexes=[changed if each.name == changed.name else each for each in record.indexes])
 
 
 def _index(record: TableRecord, name: str) -> IndexRecord:
