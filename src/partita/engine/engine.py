@@ -46,7 +46,12 @@ class Engine:
         try:
             read = READS.get(type(request))
             if read is not None:
-                return self._read(read, request)
+                try:
+                    return read(self._context, request)  # type: ignore[no-any-return]
+                except SpaceMissing:  # another process dropped it after our last look at the catalogue
+                    self._context.catalog.forget()
+                    self._context.catalog.refresh()
+                    return read(self._context, request)  # type: ignore[no-any-return]
             reply: Reply = self._writer.run(self.prepared(request))
             self.written(request)
             return reply
@@ -79,14 +84,6 @@ class Engine:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    def _read(self, read: Callable[[Context, Any], Reply], request: Request[Reply]) -> Reply:
-        try:
-            return read(self._context, request)
-        except SpaceMissing:  # another process dropped a table or index after our last look at the catalogue
-            self._context.catalog.forget()
-            self._context.catalog.refresh()
-            return read(self._context, request)
 
     def written(self, request: Request[Any]) -> None:
         """After a write: a table may now have something to look after."""

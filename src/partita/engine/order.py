@@ -68,6 +68,11 @@ def partition_hash(values: list[AttributeValue]) -> bytes:
     return blake2b(b"".join(map(sort_bytes, values)), digest_size=HASH_BYTES).digest()
 
 
+def text_hash(text: str) -> bytes:
+    """`partition_hash` of one text value."""
+    return blake2b(text.encode(), digest_size=HASH_BYTES).digest()
+
+
 def row_hash(primary_key: bytes) -> bytes:
     """Sixteen bytes that stand for an item's primary key at the end of its index keys."""
     return blake2b(primary_key, digest_size=HASH_BYTES).digest()

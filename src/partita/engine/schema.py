@@ -19,6 +19,8 @@ from partita.wire.shapes import (
 )
 from partita.wire.values import AttributeValue, Item, type_of
 
+_SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
+
 MISMATCH = "The provided key element does not match the schema"
 
 
@@ -151,6 +153,24 @@ class Table:
     def index_keys(self) -> list[tuple[Index, KeyAttribute]]:
         return [(index, key) for index in self.indexes.values() for key in index.keys.all]
 
+    def position(self, key: Item) -> bytes:
+        """Where the item with this `Key` parameter lies; short text keys, as most are, take a short way."""
+        partition = self._short_text(key, self._partition)
+        if partition is not None:
+            if self._sort is None:
+                if len(key) == 1:
+                    return order.text_hash(partition)
+            elif len(key) == 2 and (sort := self._short_text(key, self._sort)) is not None:
+                return order.text_hash(partition) + order.escaped(sort.encode()) + b"\0\1"
+        return self.primary_key(key)[1]
+
+    def _short_text(self, key: Item, attribute: KeyAttribute) -> str | None:
+        value = key.get(attribute.name)
+        if value is None or len(value) != 1 or attribute.type != "S":
+            return None
+        text = value.get("S")
+        return text if type(text) is str and 0 < len(text) <= _SHORT else None
+
     def primary_key(self, key: Item) -> tuple[Item, bytes]:
         """A `Key` parameter, checked and canonical, and where its item lies."""
         if len(key) != len(self.keys.all):
@@ -231,7 +251,7 @@ def check_key_value(name: str, value: AttributeValue, is_partition: bool) -> Non
 
 def check_key_size(value: AttributeValue, is_partition: bool) -> None:
     kind = type_of(value)
-    if kind == "N" or len(value[kind]) * 4 <= SORT_KEY_BYTES:  # four bytes at most for a character
+    if kind == "N" or len(value[kind]) <= _SHORT:
         return
     size = len(order.scalar_bytes(value))
     if is_partition and size > PARTITION_KEY_BYTES:

@@ -13,8 +13,9 @@ Each thread that reads has its own connection; all writes go through one more, w
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 import apsw
@@ -29,6 +30,7 @@ FORMAT = 1
 BUSY_SECONDS = 30.0
 LARGE = 1900  # bytes of key and value; about what an 8 KB page keeps without an overflow page
 
+_row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
 _SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
 
 
@@ -63,7 +65,7 @@ class _Connection:
             return None
         if type(found[1]) is int:
             return self._get_large(space, key)
-        return Row._make(found)
+        return _row(found)
 
     def _get_large(self, space: str, key: bytes) -> Row | None:
         """One statement, so that both tables are read at one moment."""
@@ -126,14 +128,16 @@ class SqliteStorage:
             return self._local.connection  # type: ignore[no-any-return]
         except AttributeError:
             self._local.connection = connection = self._connect()
+            self._local.get = connection.get
             return connection
 
     def get(self, space: str, key: bytes) -> Row | None:
         try:
-            connection: _Connection = self._local.connection
+            get = self._local.get
         except AttributeError:
-            connection = self._reader()
-        return connection.get(space, key)
+            get = self._reader().get
+        row: Row | None = get(space, key)
+        return row
 
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False

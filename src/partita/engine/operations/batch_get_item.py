@@ -103,7 +103,7 @@ def _checked(name: str, each: KeysAndAttributes) -> list[ResolvedPath] | None:
 
 def _positions(context: Context, name: str, each: KeysAndAttributes) -> list[bytes]:
     table = context.table(name)
-    positions = [table.primary_key(key)[1] for key in each.keys or []]
+    positions = [table.position(key) for key in each.keys or []]
     if len(set(positions)) != len(positions):
         raise ValidationException(DUPLICATES)
     return positions

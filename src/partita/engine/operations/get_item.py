@@ -27,7 +27,7 @@ def get_item(context: Context, request: GetItem) -> GetItemOutput:
     elif request.expression_attribute_names is not None:
         check_combination(request, ["projection_expression"], ["attributes_to_get"])
     table = context.table(request.table_name)
-    _, position = table.primary_key(request.key or {})
+    position = table.position(request.key or {})
     if paths is not None:
         table.scalar_paths(iter(paths))
     row = context.storage.get(table.space, position)

@@ -67,7 +67,7 @@ class Deleting:
     key: Item
 
     def place(self, table: Table) -> bytes:
-        return table.primary_key(self.key)[1]
+        return table.position(self.key)
 
     def after(self, table: Table, before: Image | None) -> Image | None:
         return None

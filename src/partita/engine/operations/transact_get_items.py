@@ -59,7 +59,7 @@ def _positions(gets: list[Get], tables: list[Table]) -> list[bytes]:
     reasons: list[dict[str, Any]] = []
     for get, table in zip(gets, tables, strict=True):
         try:
-            positions.append(table.primary_key(get.key or {})[1])
+            positions.append(table.position(get.key or {}))
             reasons.append({"Code": "None"})
         except ValidationException as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})

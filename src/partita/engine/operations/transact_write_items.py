@@ -57,7 +57,7 @@ class _Checking:
     key: dict[str, Any]
 
     def place(self, table: Table) -> bytes:
-        return table.primary_key(self.key)[1]
+        return table.position(self.key)
 
     def after(self, table: Table, before: Image | None) -> Image | None:
         return before
