@@ -1,29 +1,16 @@
 """The engine in this process, with the bench's table in it."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from bench import workload
-from partita import Backend, connect
+from partita.engine.engine import Engine
 from partita.wire import requests
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Backend]:
-    """The file's engine, closed at the end of the block."""
-    backend = connect(os.fspath(path))
-    try:
-        yield backend
-    finally:
-        backend.close()
-
-
-def fill(backend: Backend, items: int) -> None:
+def fill(backend: Engine, items: int) -> None:
     """Makes the table and puts `items` items into it."""
     backend.call(msgspec.convert(workload.TABLE, requests.CreateTable))
     for batch in workload.batches(items):

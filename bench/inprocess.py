@@ -10,11 +10,12 @@ from typing import Any
 import apsw
 import msgspec
 
-from bench.embedded import fill, opened, typed
+from bench.embedded import fill, typed
 from bench.engines import scratch
 from bench.report import Section, Target, alone, table
 from bench.workload import ITEMS, OPERATIONS
-from partita import Backend
+from partita import connect
+from partita.engine.engine import Engine
 from partita.wire.requests import Request
 
 WANTED = 0.4  # of raw apsw's rate
@@ -24,7 +25,7 @@ RAW = "raw apsw, one row"
 def measure(quick: bool) -> Section:
     """Rounds in turns, medians compared."""
     rounds = 3 if quick else 9
-    with scratch() as folder, opened(folder / "bench.db") as backend:
+    with scratch() as folder, connect(str(folder / "bench.db")) as backend:
         fill(backend, ITEMS)
         runs = {RAW: raw_reads(folder / "bench.db")} | {name: calls(backend, typed(name)) for name in OPERATIONS}
         rates = {name: statistics.median(samples) for name, samples in _turns(runs, rounds).items()}
@@ -46,7 +47,7 @@ def _turns(runs: dict[str, Callable[[], int]], rounds: int) -> dict[str, list[fl
     return rates
 
 
-def calls(backend: Backend, requests: list[Request[Any]]) -> Callable[[], int]:
+def calls(backend: Engine, requests: list[Request[Any]]) -> Callable[[], int]:
     """A run of up to 2,000 requests; the next run goes on where it ended."""
     at = 0
     encode = msgspec.json.Encoder().encode

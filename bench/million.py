@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from bench import workload
-from bench.embedded import anonymous_megabytes, fill, opened
+from bench.embedded import anonymous_megabytes, fill
 from bench.engines import scratch
 from bench.report import Section, Target, alone, table
+from partita import connect
 from partita.wire.requests import GetItem, Scan
 
 FEW, MANY = 10_000, 1_000_000
@@ -45,7 +46,7 @@ def read(path: Path, items: int) -> Reading:
     encode = msgspec.json.Encoder().encode
     chance = random.Random(items)
     keys = [workload.key(chance.randrange(items)) for _ in range(20_000)]
-    with opened(path) as backend:
+    with connect(str(path)) as backend:
         times = []
         for key in keys:
             request = GetItem(table_name=workload.TABLE_NAME, key=key)
@@ -72,7 +73,7 @@ def loaded(folder: Path, items: int) -> tuple[float, Reading]:
     """Seconds that loading took, and what another process then read."""
     path = folder / f"{items}.db"
     begun = time.perf_counter()
-    with opened(path) as backend:
+    with connect(str(path), durability="process") as backend:
         fill(backend, items)
     seconds = time.perf_counter() - begun
     command = [sys.executable, "-m", "bench.million", str(path), str(items)]
