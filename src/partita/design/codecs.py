@@ -220,7 +220,14 @@ def encoded(members: tuple[Member, ...], value: Any) -> dict[str, AttributeValue
     return item
 
 
-def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, Any] | None = None) -> Any:
+class KeyValue(msgspec.Struct):
+    """A key attribute or a TTL beside the members."""
+
+    S: str | None = None
+    N: str | None = None
+
+
+def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, str] | None = None) -> Any:
     """The struct that msgspec reads an object's map into: field `f3` is the fourth member."""
     fields: list[Any] = []
     for at, member in enumerate(members):
@@ -228,7 +235,7 @@ def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, Any] | 
         fields.append((f"f{at}", shape | None, None) if member.may_be_missing else (f"f{at}", shape))
     names = {f"f{at}": member.name for at, member in enumerate(members)}
     for field, disk_name in (extra or {}).items():
-        fields.append((field, _wrapper("S", str) | _wrapper("N", str) | None, None))
+        fields.append((field, KeyValue | None, None))
         names[field] = disk_name
     return msgspec.defstruct(f"{name}OnDisk", fields, rename=names, kw_only=True)
 
@@ -293,8 +300,11 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
         return MapOf(_inside(inner[1], where, naming))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return StructOf(kind, members_of(kind, where, naming))
-    raise DesignError(where, f"{kind} has no form in DynamoDB",
-                      "use text, numbers, bytes, bool, times, enums, sets, lists, dicts by text or structs")  # fmt: skip
+    raise DesignError(
+        where,
+        f"{kind} has no form in DynamoDB",
+        "use text, numbers, bytes, bool, times, enums, sets, lists, dicts by text or structs",
+    )
 
 
 def _inside(annotation: Any, where: str, naming: Namer) -> Codec:
@@ -340,8 +350,9 @@ def nullable(shape: Any) -> Any:
     if not (isinstance(shape, type) and issubclass(shape, msgspec.Struct)):
         return shape
     (info,) = (each for each in msgspec.structs.fields(shape) if each.name != "NULL")
-    return msgspec.defstruct(f"{info.name}OrNull", [(info.name, info.type | msgspec.UnsetType, msgspec.UNSET),
-                                                    ("NULL", bool, False)])  # fmt: skip
+    return msgspec.defstruct(
+        f"{info.name}OrNull", [(info.name, info.type | msgspec.UnsetType, msgspec.UNSET), ("NULL", bool, False)]
+    )
 
 
 def number_text(value: Any) -> str:
@@ -356,7 +367,7 @@ def number_text(value: Any) -> str:
     return str(number)
 
 
-def any_value(value: Any) -> AttributeValue:  # noqa: C901 - one line for each of DynamoDB's types
+def any_value(value: Any) -> AttributeValue:
     """Any plain Python value in DynamoDB JSON."""
     if isinstance(value, enum.Enum):
         return any_value(value.value)

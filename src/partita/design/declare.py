@@ -1,7 +1,7 @@
 """From a class body to a `Model`: every fault is found here, and named with the entity and the attribute."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args, get_origin, get_type_hints, Annotated
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -10,7 +10,19 @@ from partita.design.conditions import Condition
 from partita.design.errors import DesignError
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
-    CountOf, CreatedAt, Expires, InKey, Limit, Name, Owns, Quiet, SumOf, Unique, UpdatedAt, Version, Zipped,
+    CountOf,
+    CreatedAt,
+    Expires,
+    InKey,
+    Limit,
+    Name,
+    Owns,
+    Quiet,
+    SumOf,
+    Unique,
+    UpdatedAt,
+    Version,
+    Zipped,
 )
 from partita.design.models import Attribute, KeyAttribute, KeySet, Model, ViewModel, model_of, part_types
 from partita.design.names import naming as naming_of
@@ -56,9 +68,12 @@ def view(cls: Any, of: type[Any]) -> ViewModel:
     chosen = {}
     for info in msgspec.structs.fields(cls):
         attribute = whole.attributes.get(info.name)
-        if attribute is None or stripped(hints[info.name])[0] != attribute.type:
-            raise DesignError(f"{cls.__name__}.{info.name}", f"{whole.name} has no such attribute of this type",
-                              f"the attributes are {', '.join(whole.attributes)}")  # fmt: skip
+        if attribute is None or stripped(hints[info.name])[0] != attribute.kind:
+            raise DesignError(
+                f"{cls.__name__}.{info.name}",
+                f"{whole.name} has no such attribute of this type",
+                f"the attributes are {', '.join(whole.attributes)}",
+            )
         chosen[info.name] = attribute
     return ViewModel(cls, whole, chosen)
 
@@ -74,7 +89,9 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
         kind, optional = stripped(hint)
         codec = Compressed(kind) if _has(markers, Zipped) else codec_of(hint, where, name_on_disk)[0]
         given = next((marker.name for marker in markers if isinstance(marker, Name)), None)
-        member = Member(info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory)
+        member = Member(
+            info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory
+        )
         quiet = _has(markers, Quiet) or _has(markers, *_KEPT_QUIETLY)
         attributes[info.name] = Attribute(member, kind, markers, _has(markers, InKey), quiet)
     return attributes
@@ -87,8 +104,11 @@ def _has(markers: Iterable[Any], *kinds: type) -> bool:
 def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], key: KeyTemplates) -> KeySet:
     templates = (key,) if isinstance(key, str) else key or (None,) * len(table.key_names)
     if len(templates) != len(table.key_names):
-        raise DesignError(name, f"table {table.name!r} has the key {', '.join(table.key_names)}, "
-                          f"{len(templates)} templates given", "write one template for each")  # fmt: skip
+        raise DesignError(
+            name,
+            f"table {table.name!r} has the key {', '.join(table.key_names)}, {len(templates)} templates given",
+            "write one template for each",
+        )
     made = [
         _key_attribute(f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0)
         for at, (disk_name, source) in enumerate(zip(table.key_names, templates, strict=True))
@@ -116,12 +136,20 @@ def _index_keys(
     for index in table.indexes:
         if index.name not in found and on_disk.issuperset(index.pk + index.sk):
             hashed = _filled(name, index.pk, None, attributes, own, sorts=False)
-            found[index.name] = (KeySet(name, index.name, hashed, _filled(name, index.sk, None, attributes, own, sorts=True)),)
+            found[index.name] = (
+                KeySet(name, index.name, hashed, _filled(name, index.sk, None, attributes, own, sorts=True)),
+            )
     return found
 
 
 def _filled(
-    where: str, names: tuple[str, ...], given: KeyTemplates, attributes: Mapping[str, Attribute], own: KeySet, *, sorts: bool
+    where: str,
+    names: tuple[str, ...],
+    given: KeyTemplates,
+    attributes: Mapping[str, Attribute],
+    own: KeySet,
+    *,
+    sorts: bool,
 ) -> tuple[KeyAttribute, ...]:
     templates = (given,) if isinstance(given, str) else given or (None,) * len(names)
     if len(templates) != len(names):
@@ -137,8 +165,11 @@ def _key_attribute(
 ) -> KeyAttribute:
     if source is not None:
         if any(each.name == name and not each.in_key for each in attributes.values()):
-            raise DesignError(where, f"an attribute is stored under the name {name!r} already",
-                              "leave the template out to use the attribute itself, or rename it with Name")  # fmt: skip
+            raise DesignError(
+                where,
+                f"an attribute is stored under the name {name!r} already",
+                "leave the template out to use the attribute itself, or rename it with Name",
+            )
         return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts))
     for key in own.attributes if own else ():
         if key.name == name:
@@ -146,8 +177,11 @@ def _key_attribute(
     for attribute in attributes.values():
         if attribute.name == name and not attribute.in_key:
             if attribute.codec.tag not in ("S", "N", "B"):
-                raise DesignError(where, f"{attribute.field!r} is stored as {attribute.codec.tag}, which is no key type",
-                                  "use text, a number or bytes")  # fmt: skip
+                raise DesignError(
+                    where,
+                    f"{attribute.field!r} is stored as {attribute.codec.tag}, which is no key type",
+                    "use text, a number or bytes",
+                )
             return KeyAttribute(name, None, attribute.field, attribute.codec.tag)
     raise DesignError(where, f"nothing fills {name!r}", "write a template for it, or an attribute of that name")
 
@@ -183,8 +217,11 @@ def _check(model: Model) -> None:
         _known(model.name, model, model.expires.at)
         _check_fields(model.name, model, model.expires.when)
         if model.table.ttl is None:
-            raise DesignError(model.name, f"Expires needs the TTL attribute of table {model.table.name!r}",
-                              'write Table(..., ttl="TTL")')  # fmt: skip
+            raise DesignError(
+                model.name,
+                f"Expires needs the TTL attribute of table {model.table.name!r}",
+                'write Table(..., ttl="TTL")',
+            )
     names = [attribute.name for attribute in model.attributes.values() if not attribute.in_key]
     doubled = next((each for each in names if names.count(each) > 1), None)
     if doubled is not None:
@@ -201,8 +238,11 @@ def _check_in_key(model: Model) -> None:
     }
     for attribute in model.attributes.values():
         if attribute.in_key and attribute.field not in held:
-            raise DesignError(f"{model.name}.{attribute.field}", "InKey, but no key template holds it in full",
-                              "remove InKey, or name it in the key")  # fmt: skip
+            raise DesignError(
+                f"{model.name}.{attribute.field}",
+                "InKey, but no key template holds it in full",
+                "remove InKey, or name it in the key",
+            )
 
 
 def _check_fields(where: str, model: Model, condition: Condition | None) -> None:
@@ -212,5 +252,6 @@ def _check_fields(where: str, model: Model, condition: Condition | None) -> None
 
 def _known(where: str, model: Model, field: str) -> None:
     if field not in model.attributes:
-        raise DesignError(where, f"{model.name} has no attribute {field!r}",
-                          f"the attributes are {', '.join(model.attributes)}")  # fmt: skip
+        raise DesignError(
+            where, f"{model.name} has no attribute {field!r}", f"the attributes are {', '.join(model.attributes)}"
+        )

@@ -8,7 +8,7 @@
 Underneath is a `msgspec.Struct` whose fields are given by keyword. `Order.to_ship` is the way into the index.
 """
 
-from typing import TYPE_CHECKING, Any, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import msgspec
 
@@ -46,7 +46,7 @@ class Entity(msgspec.Struct, metaclass=EntityMeta):
     """
 
     if TYPE_CHECKING:
-        __model__: Model
+        __model__: ClassVar[Model]
 
         def __init_subclass__(
             cls, *, table: Table, key: KeyTemplates = None, was: list[tuple[str, ...]] = ..., naming: str = ...
@@ -57,6 +57,6 @@ class View(msgspec.Struct, metaclass=EntityMeta):
     """Some attributes of an entity, for an index that does not hold them all: `class Ref(View, of=Check)`."""
 
     if TYPE_CHECKING:
-        __view__: ViewModel
+        __view__: ClassVar[ViewModel]
 
         def __init_subclass__(cls, *, of: type[Entity]) -> None: ...

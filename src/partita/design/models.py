@@ -21,7 +21,7 @@ class Attribute:
     """One attribute: how it is called and written, and the markers of its annotation."""
 
     member: Member
-    type: Any
+    kind: Any  # the type, without None and markers
     markers: tuple[Any, ...]
     in_key: bool  # stored in the key alone
     quiet: bool
@@ -42,8 +42,8 @@ class Attribute:
     def optional(self) -> bool:
         return self.member.optional
 
-    def marker(self, kind: type) -> Any:
-        return next((marker for marker in self.markers if isinstance(marker, kind)), None)
+    def marker(self, wanted: type) -> Any:
+        return next((marker for marker in self.markers if isinstance(marker, wanted)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ class ViewModel:
 
 def part_types(attributes: Mapping[str, Attribute]) -> dict[str, PartType]:
     """What templates may name."""
-    return {field: PartType(each.type, each.marker(Ordered)) for field, each in attributes.items()}
+    return {field: PartType(each.kind, each.marker(Ordered)) for field, each in attributes.items()}
 
 
 def model_of(entity: type[Any]) -> Model:

@@ -19,13 +19,13 @@ from partita.design.reads import Argument, Each, Get, Query, Read
 from partita.design.slots import slots_of
 
 P = ParamSpec("P")
-R = TypeVar("R", bound=Get[Any] | Query[Any], covariant=True)
+R_co = TypeVar("R_co", bound=Get[Any] | Query[Any], covariant=True)
 
 
-class Pattern(Generic[P, R]):
+class Pattern(Generic[P, R_co]):
     """A proven read with parameters; calling it gives a `Get` or `Query` for the store to run."""
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R_co]) -> None:
         self.__doc__ = function.__doc__
         self.name = function.__name__
         self.signature = inspect.signature(function)
@@ -40,16 +40,16 @@ class Pattern(Generic[P, R]):
         table = self.read.sources[0].model.table
         table.patterns.append(self)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if kwargs or len(args) != len(self.arguments):
             bound = self.signature.bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args  # type: ignore[assignment]
-        called: R = self._kind(self.read, args)
+        called: R_co = self._kind(self.read, args)
         return called
 
 
-def pattern(function: Callable[P, R]) -> Pattern[P, R]:
+def pattern(function: Callable[P, R_co]) -> Pattern[P, R_co]:
     """Declare an access pattern; its parameters must have the types of the key parts that they fill."""
     return Pattern(function)
 
@@ -73,9 +73,12 @@ def _check_types(declared: Pattern[Any, Any]) -> None:
         if isinstance(value, Argument):
             used.add(value.name)
             if not _fits(value.type, wanted):
-                raise DesignError(declared.name, f"{value.name!r} is declared {_name(value.type)}, but it fills "
-                                  f"{slot.where}, which is {_name(wanted)}",
-                                  f"write {value.name}: {_name(wanted)}")  # fmt: skip
+                raise DesignError(
+                    declared.name,
+                    f"{value.name!r} is declared {_name(value.type)}, but it fills "
+                    f"{slot.where}, which is {_name(wanted)}",
+                    f"write {value.name}: {_name(wanted)}",
+                )
     for argument in declared.arguments:
         if argument.name not in used:
             raise DesignError(declared.name, f"{argument.name!r} is not used", "remove it, or hand it to the query")

@@ -32,12 +32,18 @@ class Argument:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise DesignError(self.name, f"a pattern's body cannot look into its argument (.{attribute})",
-                          "hand it on whole and compute before the call")  # fmt: skip
+        raise DesignError(
+            self.name,
+            f"a pattern's body cannot look into its argument (.{attribute})",
+            "hand it on whole and compute before the call",
+        )
 
     def _refuse(self, *_: Any) -> Any:
-        raise DesignError(self.name, "a pattern's body runs once, without values",
-                          "hand the argument on whole and compute before the call")  # fmt: skip
+        raise DesignError(
+            self.name,
+            "a pattern's body runs once, without values",
+            "hand the argument on whole and compute before the call",
+        )
 
     __str__ = __format__ = __bool__ = __add__ = __radd__ = __sub__ = __lt__ = __gt__ = __iter__ = _refuse
     __le__ = __ge__ = __len__ = __int__ = __getitem__ = _refuse
@@ -213,8 +219,11 @@ def get(entity: type[E], *parts: Any) -> Get[E]:
     """One GetItem: every part of the entity's key, in the order in which the templates name them."""
     source = _source(entity)
     if len(parts) != len(source.keys.fields):
-        raise DesignError(entity.__name__, f"its key has the parts {', '.join(source.keys.fields)}, {len(parts)} given",
-                          f"write get({entity.__name__}, {', '.join(source.keys.fields)})")  # fmt: skip
+        raise DesignError(
+            entity.__name__,
+            f"its key has the parts {', '.join(source.keys.fields)}, {len(parts)} given",
+            f"write get({entity.__name__}, {', '.join(source.keys.fields)})",
+        )
     return Get(Read((source,), parts, single=True))
 
 

@@ -12,7 +12,7 @@ from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, 
 from partita.design.errors import DesignError
 from partita.design.models import KeyAttribute, KeySet, Model
 from partita.design.parts import Form, Shard
-from partita.design.reads import Read, SHARDS, Source
+from partita.design.reads import SHARDS, Read, Source
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def key_slots(model: Model, keys: KeySet, *, whole: bool) -> tuple[Slot, ...]:
     for role, attributes in (("hash", keys.hash), ("range", keys.range)):
         for attribute in attributes:
             for field, form in _parts(attribute):
-                kind = model.attributes[field].type
+                kind = model.attributes[field].kind
                 if not whole and form is not None and form.asks is not None:
                     kind = form.asks
                 identity = field if whole or form is None or form.lossless else (field, form)
@@ -59,8 +59,11 @@ def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
     source = read.sources[0]
     slots = key_slots(source.model, source.keys, whole=read.single)
     if len(read.given) > len(slots):
-        raise DesignError(where, f"{len(read.given)} values for the {len(slots)} parts of {source.keys.where}",
-                          f"its parts are {', '.join(slot.field for slot in slots)}")  # fmt: skip
+        raise DesignError(
+            where,
+            f"{len(read.given)} values for the {len(slots)} parts of {source.keys.where}",
+            f"its parts are {', '.join(slot.field for slot in slots)}",
+        )
     for slot, value in zip(slots, read.given, strict=False):
         if value is SHARDS and slot.shards is None:
             raise DesignError(where, f"{slot.where} is not sharded", f"write {{{slot.field}:shard(8)}} in the key")
@@ -90,7 +93,10 @@ def _filter_slots(where: str, source: Source, condition: Condition) -> Iterator[
 def _filter_slot(where: str, model: Model, field: Field) -> Slot:
     attribute = model.attributes.get(field.path[0])
     if attribute is None:
-        raise DesignError(where, f"{model.name} has no attribute {field.path[0]!r}",
-                          f"the attributes are {', '.join(model.attributes)}")  # fmt: skip
-    kind = attribute.type if len(field.path) == 1 else Any
+        raise DesignError(
+            where,
+            f"{model.name} has no attribute {field.path[0]!r}",
+            f"the attributes are {', '.join(model.attributes)}",
+        )
+    kind = attribute.kind if len(field.path) == 1 else Any
     return Slot(f"{model.name}.{attribute.field}", attribute.field, kind, None, "filter")

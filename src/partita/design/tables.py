@@ -78,5 +78,8 @@ class Table:
         for index in self.indexes:
             if index.name == name:
                 return index
-        raise DesignError(where, f"table {self.name!r} has no index {name!r}",
-                          f"its indexes are {', '.join(index.name for index in self.indexes) or 'none'}")  # fmt: skip
+        raise DesignError(
+            where,
+            f"table {self.name!r} has no index {name!r}",
+            f"its indexes are {', '.join(index.name for index in self.indexes) or 'none'}",
+        )

@@ -130,8 +130,11 @@ def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: b
     for at, piece in enumerate(pieces):
         found = _SEGMENT.fullmatch(piece)
         if found is None:
-            raise DesignError(where, f"{piece!r} in {source!r} is neither text nor text and one part",
-                              f"write parts between {SEPARATOR!r}: {{one}}{SEPARATOR}{{two}}")  # fmt: skip
+            raise DesignError(
+                where,
+                f"{piece!r} in {source!r} is neither text nor text and one part",
+                f"write parts between {SEPARATOR!r}: {{one}}{SEPARATOR}{{two}}",
+            )
         if "$" in found["constant"]:
             raise DesignError(where, f"{piece!r} holds '$', the escape of values in keys", "use another character")
         field = found["field"]
@@ -139,8 +142,9 @@ def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: b
             segments.append(Segment(found["constant"]))
             continue
         if field not in types:
-            raise DesignError(where, f"{source!r} names {field!r}, which is no attribute",
-                              f"the attributes are {', '.join(types)}")  # fmt: skip
+            raise DesignError(
+                where, f"{source!r} names {field!r}, which is no attribute", f"the attributes are {', '.join(types)}"
+            )
         goes_on = sorts and at < len(pieces) - 1
         segments.append(Segment(found["constant"], field, form_of(where, field, found["spec"], types[field], goes_on)))
     return Template(source, tuple(segments))
@@ -161,8 +165,11 @@ def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: boo
     if isinstance(form, Ranked):
         return Ranked(form.kind, reverse=True)
     if form.width is None:
-        raise DesignError(where, f"{field!r} has no fixed width and cannot descend",
-                          "query newest first, or rank an enum with :ranked")  # fmt: skip
+        raise DesignError(
+            where,
+            f"{field!r} has no fixed width and cannot descend",
+            "query newest first, or rank an enum with :ranked",
+        )
     return Descending(form)
 
 
@@ -183,8 +190,11 @@ def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> Form:
         return _bounded(of.bounds, kind)
     if kind in (str, UUID) or (isinstance(kind, type) and issubclass(kind, str)) or _is_text_literal(kind):
         return Text(full=goes_on)
-    raise DesignError(where, f"{field!r} is {_name(kind)}, which has no text form in a key",
-                      "use text, a number, a time, a date, an enum of text or a bool")  # fmt: skip
+    raise DesignError(
+        where,
+        f"{field!r} is {_name(kind)}, which has no text form in a key",
+        "use text, a number, a time, a date, an enum of text or a bool",
+    )
 
 
 def _named_form(word: str, of: PartType) -> Form | None:
@@ -221,7 +231,11 @@ def _ways_out(field: str, kind: Any) -> str:
 
 
 def _is_text_literal(kind: Any) -> bool:
-    return bool(get_args(kind)) and all(isinstance(value, str) for value in get_args(kind)) and not get_origin(kind) is list
+    return (
+        bool(get_args(kind))
+        and all(isinstance(value, str) for value in get_args(kind))
+        and get_origin(kind) is not list
+    )
 
 
 def _name(kind: Any) -> str:

@@ -6,13 +6,13 @@ returns, and the first that fails is raised.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
-from partita.plan.expressions import Expression, holds
 from partita.plan.errors import StoreError
+from partita.plan.expressions import Expression, holds
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
 
@@ -128,7 +128,7 @@ def _both(one: Action, other: Action) -> Action:
         kept, check = (other, one) if one.kind == "check" else (one, other)
         if kept.kind == "put":  # the transaction itself makes what the check asks for
             return kept
-        return _with(kept, clauses=(*kept.clauses, *check.clauses))
+        return replace(kept, clauses=(*kept.clauses, *check.clauses))
     if one.kind == other.kind == "update":
         bounded = {clause.bounds for clause in one.clauses if clause.bounds}
         if bounded & {clause.bounds for clause in other.clauses}:
@@ -136,19 +136,15 @@ def _both(one: Action, other: Action) -> Action:
         steps = dict(one.steps)
         for name, step in other.steps.items():
             steps[name] = _sum(steps.get(name), step)
-        return _with(one, steps=steps, clauses=(*one.clauses, *other.clauses))
+        return replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
     if {one.kind, other.kind} == {"put", "update"}:
         put, update = (one, other) if one.kind == "put" else (other, one)
         assert put.item is not None
-        return _with(put, item=_stepped(put.item, update.steps))
+        return replace(put, item=_stepped(put.item, update.steps))
     if {one.kind, other.kind} == {"delete", "update"}:
         gone, update = (one, other) if one.kind == "delete" else (other, one)
-        return _with(gone, clauses=(*gone.clauses, *update.clauses))
+        return replace(gone, clauses=(*gone.clauses, *update.clauses))
     raise StoreError(f"{one.entity}: the transaction writes the same item twice ({one.kind} and {other.kind})")
-
-
-def _with(action: Action, **changes: Any) -> Action:
-    return Action(**{name: changes.get(name, getattr(action, name)) for name in Action.__dataclass_fields__})
 
 
 def _sum(one: Step | None, other: Step) -> Step:

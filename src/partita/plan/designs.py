@@ -95,8 +95,11 @@ def _owned(design: Design, parent: Model, owns: Owns) -> Ownership:
         for part in attribute.fields:
             parts[part] = owns.via.get(part, part)
             if parts[part] not in parent.attributes:
-                raise DesignError(parent.name, f"owns {child.name}, whose key needs {part!r}",
-                                  f"write Owns(..., via={{{part!r}: <attribute of {parent.name}>}})")  # fmt: skip
+                raise DesignError(
+                    parent.name,
+                    f"owns {child.name}, whose key needs {part!r}",
+                    f"write Owns(..., via={{{part!r}: <attribute of {parent.name}>}})",
+                )
     return Ownership(child, parts)
 
 
@@ -104,14 +107,20 @@ def _mapped(where: str, parent: Model, child: Model, via: dict[str, str]) -> dic
     parts = {part: via.get(part, part) for part in parent.key.fields}
     for part, source in parts.items():
         if source not in child.attributes:
-            raise DesignError(where, f"{child.name} has no attribute {source!r} to find its {parent.name} by",
-                              f"write via={{{part!r}: <attribute of {child.name}>}}")  # fmt: skip
+            raise DesignError(
+                where,
+                f"{child.name} has no attribute {source!r} to find its {parent.name} by",
+                f"write via={{{part!r}: <attribute of {child.name}>}}",
+            )
     return parts
 
 
 def _known(design: Design, model: Model, entity: type[Any]) -> Model:
     other = model_of(entity)
     if other not in design.models:
-        raise DesignError(model.name, f"refers to {other.name}, whose table {other.table.name!r} is not loaded",
-                          "load its table with the design")  # fmt: skip
+        raise DesignError(
+            model.name,
+            f"refers to {other.name}, whose table {other.table.name!r} is not loaded",
+            "load its table with the design",
+        )
     return other

@@ -19,7 +19,7 @@ from partita.design.moments import time_text
 from partita.design.parts import SEPARATOR, Text
 from partita.plan.actions import Action, Assign, Clause, Increment, absent, equals, present
 from partita.plan.designs import Counter, Design
-from partita.plan.errors import LimitReached, NotUnique, ReferenceMissing
+from partita.plan.errors import LimitReached, NotUnique, Orphaned, ReferenceMissing
 from partita.plan.expressions import holds, on_disk
 from partita.plan.items import Values, key_of, key_text
 from partita.wire.values import AttributeValue, Item
@@ -76,17 +76,25 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
 def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard | None:
     """The guard of a unique value, or None where the entity has no such value."""
     held = [values[name] for name in unique.fields]
-    if any(value is None for value in held) or (unique.when and not holds(on_disk(model, unique.when), item)):
+    if any(value is None for value in held) or (
+        unique.when is not None and not holds(on_disk(model, unique.when), item)
+    ):
         return None
+    shown = ", ".join(_text(value) for value in held)
+    return Guard(model, unique, guard_key(model, unique, values), shown, key_of(model, values))
+
+
+def guard_key(model: Model, unique: Unique, values: Values) -> Item:
+    """The key of the guard of these values."""
     try:
-        text = SEPARATOR.join(Text(fold=unique.fold).write(_text(value)) for value in held)
+        texts = [Text(fold=unique.fold).write(_text(values[name])) for name in unique.fields]
     except ValueError as refusal:
         raise ValueRefused(f"{model.name}.{unique.name}", str(refusal)) from None
     names = model.table.key_names
-    key: Item = {names[0]: {"S": SEPARATOR.join((GUARD, model.name, unique.name, text))}}
+    key: Item = {names[0]: {"S": SEPARATOR.join((GUARD, model.name, unique.name, *texts))}}
     if len(names) > 1:
         key[names[1]] = {"S": GUARD}
-    return Guard(model, unique, key, ", ".join(_text(value) for value in held), key_of(model, values))
+    return key
 
 
 def _text(value: Any) -> str:
@@ -154,10 +162,14 @@ def _count_action(
     parent = counter.parent
     name = counter.attribute.name
     clauses = [_must_exist(model, parent, key)]
+    if after is None:
+        identity = _identity(parent.table.name, key)
+        clauses = [Clause(present(next(iter(key))), lambda: Orphaned(identity))]
     if change > 0:
         clauses += [_limit(parent, key, limit, counter, change) for limit in parent.limits if _bounds(limit, counter)]
-    return Action("update", parent.table.name, key, parent.name, steps={name: Increment(str(change))},
-                  clauses=tuple(clauses))  # fmt: skip
+    return Action(
+        "update", parent.table.name, key, parent.name, steps={name: Increment(str(change))}, clauses=tuple(clauses)
+    )
 
 
 def _must_exist(model: Model, target: Model, key: Item) -> Clause:
@@ -177,7 +189,7 @@ def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Dec
         raise DesignError(parent.name, "a limit on a counter must be written <=", "write Limit(F.count <= ...)")
     if isinstance(condition.value, Field):
         if change != 1:
-            raise ValueRefused(parent.name, f"{change} at once against a limit that is an attribute; write them one by one")
+            raise ValueRefused(parent.name, f"{change} at once against a limit that is an attribute; do it one by one")
         before: Condition = Comparison("<", condition.field, condition.value)
     else:
         before = Comparison("<=", condition.field, condition.value - int(change))
@@ -191,5 +203,3 @@ def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Dec
 def limit_text(condition: Comparison) -> str:
     bound = ".".join(condition.value.path) if isinstance(condition.value, Field) else str(condition.value)
     return f"{'.'.join(condition.field.path)} {condition.operator} {bound}"
-
-

@@ -1,18 +1,18 @@
 """What may go wrong with one read or write, each error naming the entity and the promise that stood in the way.
 
-    StoreError
-    ├── NotFound               no such item (or it has expired)
-    ├── AlreadyExists          create met an item with the same key
-    ├── NotUnique              another item holds the value
-    ├── ReferenceMissing       the entity that is referred to does not exist
-    ├── LimitReached           growth would pass a declared limit
-    ├── TransitionRefused      the value may not follow the present one
-    ├── ConditionFailed        the caller's own condition does not hold
-    ├── VersionConflict        somebody edited the item since it was read
-    ├── Contended              other writers kept winning; nothing was written
-    ├── OutcomeUnknown         the reply was lost and asking again could write twice
-    ├── StoredItemInvalid      an item on disk does not fit its entity
-    └── CursorRefused          a cursor that is not of this query
+StoreError
+├── NotFound               no such item (or it has expired)
+├── AlreadyExists          create met an item with the same key
+├── NotUnique              another item holds the value
+├── ReferenceMissing       the entity that is referred to does not exist
+├── LimitReached           growth would pass a declared limit
+├── TransitionRefused      the value may not follow the present one
+├── ConditionFailed        the caller's own condition does not hold
+├── VersionConflict        somebody edited the item since it was read
+├── Contended              other writers kept winning; nothing was written
+├── OutcomeUnknown         the reply was lost and asking again could write twice
+├── StoredItemInvalid      an item on disk does not fit its entity
+└── CursorRefused          a cursor that is not of this query
 """
 
 from typing import Any
@@ -83,7 +83,9 @@ class Contended(StoreError):
 
 class OutcomeUnknown(StoreError):
     def __init__(self, entity: str) -> None:
-        super().__init__(f"{entity}: the reply was lost, and sending the change again could apply it twice; read it again")
+        super().__init__(
+            f"{entity}: the reply was lost, and sending the change again could apply it twice; read it again"
+        )
 
 
 class StoredItemInvalid(StoreError):
@@ -99,3 +101,11 @@ class CursorRefused(StoreError):
 
 class Raced(StoreError):
     """Never leaves the store: what was read has changed, read again."""
+
+
+class Orphaned(Raced):
+    """Never leaves the store: the parent whose counter would fall is gone, so nothing is taken from it."""
+
+    def __init__(self, identity: tuple[str, ...]) -> None:
+        super().__init__("the parent is gone")
+        self.identity = identity

@@ -45,8 +45,11 @@ def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
     attribute = model.attributes.get(field.path[0])
     if attribute is None or attribute.in_key:
         stored = ", ".join(each.field for each in model.attributes.values() if not each.in_key)
-        raise DesignError(model.name, f"a condition names {field.path[0]!r}, which is not stored",
-                          f"the stored attributes are {stored}")  # fmt: skip
+        raise DesignError(
+            model.name,
+            f"a condition names {field.path[0]!r}, which is not stored",
+            f"the stored attributes are {stored}",
+        )
     names = [attribute.name]
     codec: Codec | None = attribute.codec
     for step in field.path[1:]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from partita.design.codecs import encoded
 from partita.design.errors import ValueRefused
 from partita.design.models import KeyAttribute, KeySet, Model
 from partita.plan.expressions import holds, on_disk
@@ -62,19 +61,20 @@ def item_of(model: Model, values: Values) -> Item:
     return item
 
 
-class _Held:
-    """A mapping with its values as attributes, as codecs look at objects."""
-
-    def __init__(self, values: Values) -> None:
-        self.__dict__.update(values)
-
-
 def stored(model: Model, values: Values) -> Item:
     """The attributes that are stored under their own names."""
-    try:
-        return encoded(tuple(m for m in model.members if m.field in values), _Held(values))
-    except (ValueError, TypeError, AttributeError) as refusal:
-        raise ValueRefused(model.name, str(refusal)) from None
+    item: Item = {}
+    for member in model.members:
+        held = values.get(member.field)
+        if held is None:
+            continue
+        try:
+            written = member.codec.encode(held)
+        except (ValueError, TypeError, AttributeError) as refusal:
+            raise ValueRefused(f"{model.name}.{member.field}", str(refusal)) from None
+        if written is not None:
+            item[member.name] = written
+    return item
 
 
 def key_of(model: Model, values: Values) -> Item:

@@ -22,7 +22,7 @@ class Plain:
 
 def plain_of(model: Model, attribute: KeyAttribute) -> Plain:
     assert attribute.field is not None
-    kind = model.attributes[attribute.field].type
+    kind = model.attributes[attribute.field].kind
     if get_origin(kind) is Literal:
         return Plain(attribute.type, frozenset(get_args(kind)))
     if isinstance(kind, type) and issubclass(kind, enum.Enum) and not issubclass(kind, OpenEnum):

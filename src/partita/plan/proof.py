@@ -76,14 +76,20 @@ def _same_key(read: Read) -> None:
     first = read.sources[0]
     for other in read.sources[1:]:
         if other.model.table is not first.model.table or other.keys.index != first.keys.index:
-            raise ProofError(read.name, f"{first.keys.where} and {other.keys.where} are not in one table and index",
-                             "read entities together only where one Query finds them")  # fmt: skip
+            raise ProofError(
+                read.name,
+                f"{first.keys.where} and {other.keys.where} are not in one table and index",
+                "read entities together only where one Query finds them",
+            )
         for a, b in zip(first.keys.hash, other.keys.hash, strict=True):
             mine = [(s.constant, s.form) for s in a.template.segments] if a.template else a.type
             theirs = [(s.constant, s.form) for s in b.template.segments] if b.template else b.type
             if mine != theirs:
-                raise ProofError(read.name, f"{first.model.name} and {other.model.name} are in different partitions",
-                                 f"give them the same {a.name}")  # fmt: skip
+                raise ProofError(
+                    read.name,
+                    f"{first.model.name} and {other.model.name} are in different partitions",
+                    f"give them the same {a.name}",
+                )
 
 
 def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
@@ -98,11 +104,16 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
                 continue
             others += 1
             if falls_inside(found, model, keys):
-                raise ProofError(read.name, f"{model.name} ({_templates(keys)}) can lie in the range of "
-                                 f"{read.sources[0].keys.where} ({_templates(read.sources[0].keys)})",
-                                 f"return {model.name} too with together(...), or give it another constant in its key")  # fmt: skip
+                raise ProofError(
+                    read.name,
+                    f"{model.name} ({_templates(keys)}) can lie in the range of "
+                    f"{read.sources[0].keys.where} ({_templates(read.sources[0].keys)})",
+                    f"return {model.name} too with together(...), or give it another constant in its key",
+                )
     where = f"index {index}" if index else f"table {table.name}"
-    yield f"none of the other {others} key forms in {where} can fall inside" if others else f"nothing else is in {where}"
+    yield (
+        f"none of the other {others} key forms in {where} can fall inside" if others else f"nothing else is in {where}"
+    )
 
 
 def _templates(keys: KeySet) -> str:
@@ -116,19 +127,29 @@ def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
     direction, _, field = read.promise.partition(" ")
     free = found.free[0] if found.free else None
     if free is None or len(read.sources) > 1:
-        raise ProofError(read.name, "it promises an order, but no sort part is left to order by",
-                         "give fewer parts, or drop the promise")  # fmt: skip
+        raise ProofError(
+            read.name,
+            "it promises an order, but no sort part is left to order by",
+            "give fewer parts, or drop the promise",
+        )
     attribute = read.sources[0].model.attributes[free.field]
     if direction in ("newest", "oldest"):
-        if attribute.type not in (datetime, date):
-            raise ProofError(read.name, f"it promises {direction} first, but the key sorts by {free.field!r}",
-                             "put the time first in the sort key")  # fmt: skip
+        if attribute.kind not in (datetime, date):
+            raise ProofError(
+                read.name,
+                f"it promises {direction} first, but the key sorts by {free.field!r}",
+                "put the time first in the sort key",
+            )
     elif field != free.field:
-        raise ProofError(read.name, f"it promises the order of {field!r}, but the key sorts by {free.field!r} first",
-                         f"put {{{field}}} before {{{free.field}}} in the sort key")  # fmt: skip
+        raise ProofError(
+            read.name,
+            f"it promises the order of {field!r}, but the key sorts by {free.field!r} first",
+            f"put {{{field}}} before {{{free.field}}} in the sort key",
+        )
     if not _sorts(free, attribute):
-        raise ProofError(read.name, f"{free.field!r} is not written in value order",
-                         f"rank it: {{{free.field}:ranked}}")  # fmt: skip
+        raise ProofError(
+            read.name, f"{free.field!r} is not written in value order", f"rank it: {{{free.field}:ranked}}"
+        )
     ascending = direction in ("oldest", "smallest")
     falling = free.form is not None and descends(free.form)
     return ascending != falling, f"{direction} first by {free.field}: the order of the key"
@@ -137,14 +158,16 @@ def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
 def _sorts(slot: Slot, attribute: Attribute) -> bool:
     form: Form | None = slot.form
     if form is None:
-        return attribute.codec.tag == "N" or attribute.type in (str, datetime, date)
+        return attribute.codec.tag == "N" or attribute.kind in (str, datetime, date)
     return form.ordered
 
 
 def _projected(read: Read, index: Index | None) -> Iterator[str]:
     """The index holds all that is returned."""
     if read.view is not None and any(source.model is not read.view.of for source in read.sources):
-        raise ProofError(read.name, f"{read.view.name} is a view of {read.view.of.name}", "return a view of what is read")
+        raise ProofError(
+            read.name, f"{read.view.name} is a view of {read.view.of.name}", "return a view of what is read"
+        )
     if index is None or index.project == "ALL":
         return
     table = read.sources[0].model.table
@@ -157,17 +180,22 @@ def _projected(read: Read, index: Index | None) -> Iterator[str]:
             needed.append(table.ttl)
         missing = [name for name in needed if name not in held]
         if missing:
-            raise ProofError(read.name, f"index {index.name!r} does not project {', '.join(missing)}",
-                             f"project them, or return a View of {source.model.name} without them")  # fmt: skip
+            raise ProofError(
+                read.name,
+                f"index {index.name!r} does not project {', '.join(missing)}",
+                f"project them, or return a View of {source.model.name} without them",
+            )
     yield f"{index.name} projects all that is returned"
 
 
 def _prove_table(table: Table) -> None:
     for one, other in combinations(table.models, 2):
         if keys_meet(one, one.key, other, other.key):
-            raise DesignError(f"{one.name} and {other.name}", "two items of theirs can have the same key "
-                              f"({_templates(one.key)} and {_templates(other.key)})",
-                              "give one of them another constant")  # fmt: skip
+            raise DesignError(
+                f"{one.name} and {other.name}",
+                f"two items of theirs can have the same key ({_templates(one.key)} and {_templates(other.key)})",
+                "give one of them another constant",
+            )
     for model in table.models:
         _prove_guards(table, model)
     _key_types(table)
@@ -203,12 +231,17 @@ def _key_types(table: Table) -> None:
         for attribute in model.attributes.values():
             wanted = types.get(attribute.name)
             if wanted is not None and not attribute.in_key and attribute.codec.tag != wanted:
-                raise DesignError(f"{model.name}.{attribute.field}", f"{attribute.name!r} is a key of type {wanted} in an "
-                                  f"index, and stored as {attribute.codec.tag} here", "rename one of them")  # fmt: skip
+                raise DesignError(
+                    f"{model.name}.{attribute.field}",
+                    f"{attribute.name!r} is a key of type {wanted} in an "
+                    f"index, and stored as {attribute.codec.tag} here",
+                    "rename one of them",
+                )
     for index in table.indexes:
         for name in index.pk + index.sk:
             if name not in types:
-                raise DesignError(f"Index {index.name}", f"no entity of table {table.name!r} fills {name!r}",
-                                  "declare Keys for it on an entity, or remove the index")  # fmt: skip
-
-
+                raise DesignError(
+                    f"Index {index.name}",
+                    f"no entity of table {table.name!r} fills {name!r}",
+                    "declare Keys for it on an entity, or remove the index",
+                )

@@ -78,8 +78,11 @@ def key_range(read: Read) -> KeyRange:
     given = dict(zip([_name(slot, read.single) for slot in slots], read.given, strict=False))
     missing = [slot for slot in slots[len(read.given) :] if slot.role == "hash"]
     if missing:
-        raise ProofError(read.name, f"the partition of {source.keys.where} needs {missing[0].field!r}",
-                         "give every part of the partition key; without it the read would be a Scan")  # fmt: skip
+        raise ProofError(
+            read.name,
+            f"the partition of {source.keys.where} needs {missing[0].field!r}",
+            "give every part of the partition key; without it the read would be a Scan",
+        )
     fixed = [_fixed(attribute, given, read.single) for attribute in source.keys.hash]
     beginning = None
     for at, attribute in enumerate(source.keys.range):
@@ -116,7 +119,8 @@ def _fixed(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> Fixed
     if attribute.template is None:
         return Fixed(attribute, None, given[attribute.field])
     pieces = [
-        Piece(segment, _value(segment, given, whole) if segment.field else None) for segment in attribute.template.segments
+        Piece(segment, _value(segment, given, whole) if segment.field else None)
+        for segment in attribute.template.segments
     ]
     return Fixed(attribute, tuple(pieces))
 
@@ -146,8 +150,11 @@ def _beginning(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, An
             return Beginning(attribute, tuple(pieces), segment.constant, segment, last, read.bounds)
         pieces.append(Piece(segment, _value(segment, given, read.single) if segment.field else None))
     if read.bounds is not None:
-        raise ProofError(read.name, "a range needs a sort part that all of its entities share",
-                         "read one entity, or leave the range out")  # fmt: skip
+        raise ProofError(
+            read.name,
+            "a range needs a sort part that all of its entities share",
+            "read one entity, or leave the range out",
+        )
     return Beginning(attribute, tuple(pieces), "", None, False, None)
 
 
@@ -224,5 +231,3 @@ def fan_out(found: KeyRange) -> tuple[Any, int] | None:
             if piece.value is SHARDS and isinstance(piece.segment.form, Shard):
                 return SHARDS, piece.segment.form.count
     return None
-
-

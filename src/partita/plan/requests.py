@@ -136,9 +136,7 @@ def _bound(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:
 
 def _text(plan: Plan, expression: Expression, condition: ranges.Condition) -> str:
     name = expression.name(condition.attribute.name)
-    values = [
-        expression.value(_attribute_value(plan.model, condition.attribute, value)) for value in condition.values
-    ]
+    values = [expression.value(_attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
     if condition.operator == "between":
         return f"{name} BETWEEN {values[0]} AND {values[1]}"
     if condition.operator == "begins_with":

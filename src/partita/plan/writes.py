@@ -207,9 +207,7 @@ def _with_kept(change: Change) -> dict[str, Edit]:
 
 
 def _kept(model: Model, name: str) -> bool:
-    return any(
-        attribute.field == name for attribute, _ in model.marked(CreatedAt, UpdatedAt, Version, CountOf, SumOf)
-    )
+    return any(attribute.field == name for attribute, _ in model.marked(CreatedAt, UpdatedAt, Version, CountOf, SumOf))
 
 
 def _check_edits(change: Change) -> None:
@@ -316,7 +314,9 @@ def _dependencies(design: Design, model: Model) -> set[str]:
 def _fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[Clause, ...]:
     """What was relied on has not changed."""
     names = sorted(
-        model.attributes[each].name for each in fields if each not in model.key.fields and not model.attributes[each].in_key
+        model.attributes[each].name
+        for each in fields
+        if each not in model.key.fields and not model.attributes[each].in_key
     )
     return tuple(Clause(equals(name, item.get(name)), lambda: Raced("what was read has changed")) for name in names)
 
@@ -336,18 +336,23 @@ def _check_limits(model: Model, before: Values, after: Values, limited: set[str]
         condition = limit.condition
         assert isinstance(condition, Comparison)
         name = condition.field.path[0]
-        if name in limited and after[name] > before[name] and not holds(on_disk(model, condition), stored(model, after)):
+        if (
+            name in limited
+            and after[name] > before[name]
+            and not holds(on_disk(model, condition), stored(model, after))
+        ):
             raise LimitReached(model.name, key_text(key_of(model, before)), effect.limit_text(condition))
 
 
-def _move(
-    design: Design, change: Change, found: Found, before: dict[str, Any], after: dict[str, Any]
-) -> list[Action]:
+def _move(design: Design, change: Change, found: Found, before: dict[str, Any], after: dict[str, Any]) -> list[Action]:
     """The key changes: the old item goes and the new one comes in one transaction, with all it held."""
     model = change.model
     old_key = key_of(model, before)
-    every = [Clause(equals(name, value), lambda: Raced("it changed")) for name, value in found.item.items()
-             if name not in old_key]  # fmt: skip
+    every = [
+        Clause(equals(name, value), lambda: Raced("it changed"))
+        for name, value in found.item.items()
+        if name not in old_key
+    ]
     gone = Action("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change, old_key), *every))
     new_key = key_of(model, after)
     item = _carried(model, found.item, before, after)

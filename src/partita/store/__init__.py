@@ -1,0 +1,42 @@
+"""Runs plans: pages, batches, retries, transactions; items to entities and back; sync and async over the same flows."""
+
+from partita.plan.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    Contended,
+    CursorRefused,
+    LimitReached,
+    NotFound,
+    NotUnique,
+    OutcomeUnknown,
+    ReferenceMissing,
+    StoredItemInvalid,
+    StoreError,
+    TransitionRefused,
+    VersionConflict,
+)
+from partita.store.async_store import AsyncStore
+from partita.store.reading import Page
+from partita.store.sending import Call, Capacity
+from partita.store.store import Store
+
+__all__ = [
+    "AlreadyExists",
+    "AsyncStore",
+    "Call",
+    "Capacity",
+    "ConditionFailed",
+    "Contended",
+    "CursorRefused",
+    "LimitReached",
+    "NotFound",
+    "NotUnique",
+    "OutcomeUnknown",
+    "Page",
+    "ReferenceMissing",
+    "Store",
+    "StoreError",
+    "StoredItemInvalid",
+    "TransitionRefused",
+    "VersionConflict",
+]

@@ -1,0 +1,148 @@
+"""The store, awaited: the same flows behind `await` and `async with`."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+from typing import Any, TypeVar, overload
+
+from partita.design.conditions import Condition
+from partita.design.entities import Entity
+from partita.design.reads import Get, Query
+from partita.design.tables import Table
+from partita.plan.designs import Design
+from partita.plan.explain import explain
+from partita.plan.requests import plan_of
+from partita.plan.schema import Difference
+from partita.store.drafts import Draft
+from partita.store.flows import AsyncBackend, Backend, Flow, run_async
+from partita.store.operations import Operations
+from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
+from partita.store.results import AsyncResults
+from partita.store.sending import Call, Capacity
+from partita.store.store import context_of, loaded, missing
+from partita.store.tables import create_tables, table_differences
+from partita.store.transactions import Transaction
+
+E = TypeVar("E")
+N = TypeVar("N", bound=Entity)
+R = TypeVar("R")
+
+
+class AsyncStore:
+    """`Store` for async code, over an async backend or a sync one that answers at once."""
+
+    def __init__(
+        self,
+        backend: AsyncBackend | Backend,
+        design: Design | Table,
+        *tables: Table,
+        clock: Callable[[], datetime] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] | None = None,
+        retries: int = 8,
+        secret: bytes | None = None,
+        on_call: Sequence[Callable[[Call], None]] = (),
+    ) -> None:
+        self.design = loaded(design, *tables)
+        self.backend = backend
+        self.context = context_of(clock, chance, retries, secret, on_call)
+        self._sleep = sleep
+        self._does = Operations(self.design, self.context)
+
+    async def _run(self, flow: Flow[R]) -> R:
+        return await run_async(flow, self.backend, self._sleep)
+
+    async def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
+        return await self._run(fetch_one(self.context, call, consistent=consistent))
+
+    @overload
+    def __call__(self, call: Get[E], *, consistent: bool = ...) -> Awaitable[E | None]: ...
+    @overload
+    def __call__(self, call: Query[E], *, consistent: bool = ...) -> AsyncResults[E]: ...
+    def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> Awaitable[E | None] | AsyncResults[E]:
+        """Run a pattern: await a get, iterate or page a query."""
+        if isinstance(call, Get):
+            return self.get(call, consistent=consistent)
+
+        async def page(size: int | None, cursor: str | None) -> Page[E]:
+            return await self._run(fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent))
+
+        return AsyncResults(page)
+
+    async def one(self, call: Get[E], *, consistent: bool = False) -> E:
+        found = await self.get(call, consistent=consistent)
+        if found is None:
+            raise missing(call)
+        return found
+
+    async def many(self, calls: Sequence[Get[E]]) -> list[E | None]:
+        return await self._run(fetch_batch(self.context, calls))
+
+    async def create(self, entity: E, *, when: Condition | None = None) -> E:
+        return await self._run(self._does.create(entity, when))
+
+    async def put(self, entity: E) -> E:
+        return await self._run(self._does.put(entity))
+
+    async def replace(self, entity: Any) -> None:
+        await self._run(self._does.replace(entity))
+
+    @asynccontextmanager
+    async def change(
+        self, call: Get[E], *, when: Condition | None = None, version: int | None = None
+    ) -> AsyncIterator[E]:
+        draft: Any = Draft(plan_of(call.read).model)
+        yield draft
+        await self._run(self._does.change(call, draft, when, version))
+
+    async def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
+        return await self._run(self._does.update(call, edit))
+
+    @overload
+    async def delete(self, what: Get[E], *, when: Condition | None = ...) -> E | None: ...
+    @overload
+    async def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
+    async def delete(self, what: Any, *, when: Condition | None = None) -> Any:
+        return await self._run(self._does.delete(what, when))
+
+    async def put_many(self, entities: Sequence[Any]) -> None:
+        await self._run(self._does.put_many(entities))
+
+    async def delete_many(self, calls: Sequence[Get[Any]]) -> None:
+        await self._run(self._does.delete_many(calls))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        transaction = Transaction(self.context, self.design)
+        yield transaction
+        await self._run(transaction.flow())
+
+    async def holder(self, entity: type[E], unique: str, *values: Any) -> E | None:
+        return await self._run(self._does.holder(entity, unique, *values))
+
+    async def release(self, entity: type[Any], unique: str, *values: Any) -> None:
+        await self._run(self._does.release(entity, unique, *values))
+
+    async def create_tables(self) -> list[Difference]:
+        return await self._run(create_tables(self.context, self.design))
+
+    async def differences(self) -> list[Difference]:
+        return await self._run(table_differences(self.context, self.design))
+
+    @property
+    def used(self) -> Capacity:
+        return self.context.meters[0]
+
+    @contextmanager
+    def measure(self) -> Iterator[Capacity]:
+        """Capacity used inside the block, by whatever task."""
+        meter = Capacity()
+        self.context.meters.append(meter)
+        try:
+            yield meter
+        finally:
+            self.context.meters.remove(meter)
+
+    def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
+        return explain(call, item_bytes)

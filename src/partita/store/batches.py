@@ -1,0 +1,62 @@
+"""Batches: many puts or deletes of entities that nothing depends on, with what was left unprocessed sent again."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from partita.design.errors import ValueRefused
+from partita.design.models import Model, model_of
+from partita.plan.designs import Design
+from partita.plan.items import validated
+from partita.plan.writes import blind_deletion, fresh, plain_put, stands_alone
+from partita.store.flows import Flow
+from partita.store.sending import Context, send
+from partita.wire import limits
+from partita.wire import requests as wire
+from partita.wire.values import Item
+
+
+def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[None]:
+    """Put entities that nothing depends on, in batches."""
+    requests = []
+    for entity in entities:
+        model = model_of(type(entity))
+        if not stands_alone(design, model):
+            raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
+        action = plain_put(model, fresh(model, validated(model, entity), context.clock()))
+        requests.append((action.table, wire.WriteRequest(put_request=wire.PutRequest(item=action.item))))
+    yield from batch_write(context, requests)
+
+
+def delete_many(context: Context, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
+    """Delete items that nothing depends on, in batches."""
+    requests = []
+    for model, key in keys:
+        if not blind_deletion(design, model) or design.ownerships.get(model):
+            raise ValueRefused(model.name, "a batch cannot keep its promises; delete it, or use a transaction")
+        requests.append(deletion_of(model, key))
+    yield from batch_write(context, requests)
+
+
+def deletion_of(model: Model, key: Item) -> tuple[str, wire.WriteRequest]:
+    return model.table.name, wire.WriteRequest(delete_request=wire.DeleteRequest(key=key))
+
+
+def batch_write(context: Context, requests: list[tuple[str, wire.WriteRequest]]) -> Flow[None]:
+    """All of the requests, twenty-five at a time, and again what was left unprocessed."""
+    attempt = 0
+    while requests:
+        batch, requests = requests[: limits.BATCH_WRITE_REQUESTS], requests[limits.BATCH_WRITE_REQUESTS :]
+        asked: dict[str, list[wire.WriteRequest]] = {}
+        for table, request in batch:
+            asked.setdefault(table, []).append(request)
+        reply = yield from send(context, wire.BatchWriteItem(request_items=asked, return_consumed_capacity="TOTAL"))
+        if reply.unprocessed_items is None:
+            continue
+        left = msgspec.json.decode(reply.unprocessed_items, type=dict[str, list[wire.WriteRequest]])
+        again = [(table, request) for table, waiting in left.items() for request in waiting]
+        attempt = 0 if len(again) < len(batch) else attempt + 1
+        if again:
+            yield context.pause(min(attempt, context.retries))
+        requests = again + requests

@@ -1,0 +1,54 @@
+"""Cursors: where a query goes on, as text that a client can hold.
+
+A cursor is bound to its query: one that was made for other arguments, another pattern or another direction is refused.
+With a secret it is signed, so a client cannot make one up and read another partition's keys into it.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from typing import Any
+
+import msgspec
+
+from partita.plan.errors import CursorRefused
+from partita.plan.requests import Plan, query, repeats
+from partita.wire.values import Item
+
+START: Any = 0  # this range has not been read yet
+DONE: Any = 1  # this range is at its end
+State = Item | int
+
+
+def binding(plan: Plan, arguments: tuple[Any, ...]) -> str:
+    """A digest of everything that the query asks, its page size aside."""
+    digest = hashlib.blake2b(plan.read.name.encode(), digest_size=12)
+    for repeat in repeats(plan, arguments):
+        digest.update(msgspec.json.encode(query(plan, arguments, repeat=repeat)))
+    return digest.hexdigest()
+
+
+def cursor_text(bound: str, states: list[State], secret: bytes | None) -> str:
+    body = base64.urlsafe_b64encode(msgspec.json.encode([bound, states])).rstrip(b"=")
+    return (body if secret is None else body + b"." + _signature(body, secret)).decode()
+
+
+def states_of(name: str, text: str, bound: str, secret: bytes | None) -> list[State]:
+    """The states that a cursor holds, or a CursorRefused."""
+    body, _, signature = text.encode().partition(b".")
+    if secret is not None and not hmac.compare_digest(signature, _signature(body, secret)):
+        raise CursorRefused(name, "its signature is wrong")
+    try:
+        made_for, states = msgspec.json.decode(
+            base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=tuple[str, list[Item | int]]
+        )
+    except (binascii.Error, msgspec.DecodeError):
+        raise CursorRefused(name, "it cannot be read") from None
+    if made_for != bound:
+        raise CursorRefused(name, "it was made for other arguments")
+    return states
+
+
+def _signature(body: bytes, secret: bytes) -> bytes:
+    return base64.urlsafe_b64encode(hmac.digest(secret, body, "sha256")).rstrip(b"=")

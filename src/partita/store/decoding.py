@@ -1,0 +1,146 @@
+"""Item bytes straight to entities: a decoder is generated for each entity from its codecs.
+
+msgspec reads `{"status": {"S": "OPEN"}}` into a struct shaped like the item, and one generated expression unwraps it
+into the entity. No dict is made on the way.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from partita.design.codecs import Env, shape_of
+from partita.design.models import KeySet, Model, ViewModel
+from partita.plan.errors import StoredItemInvalid
+from partita.wire.values import Item
+
+
+class Decoder:
+    """Decodes the items of one entity or view; `expiry` is the second of an item's TTL, or None."""
+
+    def __init__(self, of: Model | ViewModel) -> None:
+        self._model = of.of if isinstance(of, ViewModel) else of
+        self._name = of.name
+        extra = self._extra(of)
+        shape = shape_of(of.name, of.members, extra)
+        self._read = msgspec.json.Decoder(shape, strict=False).decode
+        self._shape = shape
+        self._build = _builder(of, self._model, extra)
+        ttl = self._model.table.ttl
+        self._ttl = next((name for name, disk_name in extra.items() if disk_name == ttl), None)
+
+    @staticmethod
+    def _extra(of: Model | ViewModel) -> dict[str, str]:
+        """What is read beside the members: key attributes that hold values of their own, and the TTL."""
+        model = of.of if isinstance(of, ViewModel) else of
+        names: list[str] = []
+        if any(attribute.in_key for attribute in of.attributes.values()):
+            names += model.table.key_names
+        if model.expires is not None and model.table.ttl is not None:
+            names.append(model.table.ttl)
+        taken = {member.name for member in of.members}
+        return {f"x{at}": name for at, name in enumerate(names) if name not in taken}
+
+    def __call__(self, raw: bytes | msgspec.Raw, now: int | None = None) -> Any:
+        """The entity, or None where it had expired by the second `now`."""
+        try:
+            found = self._read(raw)
+            return None if now is not None and self._expired(found, now) else self._build(found)
+        except (msgspec.DecodeError, ValueError, TypeError, KeyError) as refusal:
+            raise self._invalid(msgspec.json.decode(raw), refusal) from None
+
+    def from_item(self, item: Item) -> Any:
+        """The entity of an item that is a dict already."""
+        try:
+            return self._build(msgspec.convert(item, self._shape, strict=False))
+        except (msgspec.ValidationError, ValueError, TypeError, KeyError) as refusal:
+            raise self._invalid(item, refusal) from None
+
+    def _expired(self, found: Any, now: int) -> bool:
+        if self._ttl is None:
+            return False
+        value = getattr(found, self._ttl)
+        return value is not None and value.N is not None and float(value.N) <= now
+
+    def _invalid(self, item: Item, refusal: Exception) -> StoredItemInvalid:
+        keys = [next(iter(item[name].values())) for name in self._model.table.key_names if name in item]
+        return StoredItemInvalid(self._name, " ".join(map(str, keys)), str(refusal))
+
+
+@cache
+def decoder_of(of: Model | ViewModel) -> Decoder:
+    return Decoder(of)
+
+
+def _builder(of: Model | ViewModel, model: Model, extra: dict[str, str]) -> Callable[[Any], Any]:
+    """Compile `lambda r: Entity(a=r.f0.S, b=...)`."""
+    env: Env = {"entity": of.cls, "parts": _parts_reader(model)}
+    position = {member.field: at for at, member in enumerate(of.members)}
+    keys = [name for name, disk_name in extra.items() if disk_name in model.table.key_names]
+    given = []
+    for attribute in of.attributes.values():
+        if attribute.in_key:
+            given.append(f"{attribute.field}=k[{attribute.field!r}]")
+        else:
+            given.append(f"{attribute.field}={attribute.member.source('r', position[attribute.field], env)}")
+    parts = f"k = parts({', '.join(f'r.{name}.S' for name in keys)})" if "k[" in "".join(given) else "k = None"
+    source = f"def build(r):\n    {parts}\n    return entity({', '.join(given)})"
+    exec(compile(source, f"<decoder of {of.name}>", "exec"), env)  # noqa: S102 - made from field names alone
+    built: Callable[[Any], Any] = env["build"]
+    return built
+
+
+def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:
+    """The values that an item's key holds, in today's format or in one that is still read."""
+
+    def parts(*texts: str) -> dict[str, Any]:
+        for keys in (model.key, *model.was):
+            found = _parsed(keys, texts)
+            if found is not None:
+                return found
+        raise ValueError(f"the key {' '.join(texts)!r} is not of the form {model.name} has")
+
+    return parts
+
+
+def _parsed(keys: KeySet, texts: tuple[str, ...]) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
+    for attribute, text in zip(keys.attributes, texts, strict=True):
+        if attribute.template is None:
+            found[attribute.fields[0]] = text
+            continue
+        parts = attribute.template.parse(text)
+        if parts is None or any(found.get(name, value) != value for name, value in parts.items()):
+            return None
+        found |= parts
+    return found
+
+
+class Recogniser:
+    """Tells entities apart by their keys and decodes each as what it is."""
+
+    def __init__(self, models: tuple[Model, ...]) -> None:
+        table = models[0].table
+        names = {f"x{at}": name for at, name in enumerate(table.key_names)}
+        self._read = msgspec.json.Decoder(shape_of("Key", (), names)).decode
+        self._fields = tuple(names)
+        self._models = models
+
+    def model_of(self, raw: bytes | msgspec.Raw) -> Model | None:
+        """Whose key the item has."""
+        found = self._read(raw)
+        texts = tuple((getattr(found, name).S or getattr(found, name).N or "") for name in self._fields)
+        for attempt in (lambda model: (model.key,), lambda model: model.was):
+            for model in self._models:
+                if any(_parsed(keys, texts) is not None for keys in attempt(model)):
+                    return model
+        return None
+
+    def __call__(self, raw: bytes | msgspec.Raw, now: int | None = None) -> Any:
+        model = self.model_of(raw)
+        if model is None:
+            item = msgspec.json.decode(raw)
+            key = " ".join(str(next(iter(item[name].values()))) for name in self._models[0].table.key_names)
+            raise StoredItemInvalid(" or ".join(each.name for each in self._models), key, "the key is of neither form")
+        return decoder_of(model)(raw, now)

@@ -1,0 +1,107 @@
+"""Executing planned actions: one request where one is enough, a transaction where promises touch other items.
+
+What DynamoDB refuses comes back as the error of the promise that stood in the way. A write that relied on something it
+read is fenced; when the fence fails it is planned again.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from partita.plan import actions as act
+from partita.plan.actions import Action, Assign, Remove
+from partita.plan.effects import Identity
+from partita.plan.errors import Contended, Orphaned, Raced, StoreError
+from partita.plan.expressions import comparable, same
+from partita.store.flows import Flow
+from partita.store.sending import Context, Doubtful, send
+from partita.wire import errors as wire_errors
+from partita.wire import limits
+from partita.wire.values import Item
+
+ATTEMPTS = 30  # how often a fenced write reads again before it gives up
+Planner = Callable[[set[Identity]], Flow[list[Action]]]
+
+
+def execute(context: Context, actions: list[Action]) -> Flow[Any]:
+    """Do all of it or raise the error of what stood in the way; a single write answers with its reply."""
+    actions = act.merged(actions)
+    if not actions:
+        return None
+    if len(actions) > limits.TRANSACTION_ACTIONS:
+        raise StoreError(f"{len(actions)} items in one transaction; DynamoDB takes {limits.TRANSACTION_ACTIONS}")
+    if len(actions) == 1 and actions[0].kind != "check":
+        return (yield from _execute_one(context, actions[0]))
+    return (yield from _execute_all(context, actions))
+
+
+def _execute_one(context: Context, action: Action) -> Flow[Any]:
+    try:
+        return (yield from send(context, act.single(action), repeatable=action.repeatable, entity=action.entity))
+    except Doubtful as refusal:
+        if isinstance(refusal.error, wire_errors.ConditionalCheckFailedException):
+            if _is_done(action, refusal.error.item):
+                return None
+            raise (act.culprit(action, refusal.error.item) or Raced(action.entity)) from refusal
+        raise refusal.error from None
+    except wire_errors.ConditionalCheckFailedException as refusal:
+        raise (act.culprit(action, refusal.item) or Raced(action.entity)) from None
+
+
+def _is_done(action: Action, item: Item | None) -> bool:
+    """Whether an item is already what the action makes of it: the reply of its first sending was lost."""
+    if action.kind == "delete" or item is None:
+        return action.kind == "delete" and item is None
+    if action.kind == "put":
+        assert action.item is not None
+        return same(action.item, item)
+    return all(_stepped(item.get(name), step) for name, step in action.steps.items())
+
+
+def _stepped(held: Any, step: Any) -> bool:
+    if isinstance(step, Remove):
+        return held is None
+    return isinstance(step, Assign) and held is not None and comparable(held) == comparable(step.value)
+
+
+def _execute_all(context: Context, actions: list[Action]) -> Flow[None]:
+    token = context.token()
+    for attempt in range(context.retries + 1):
+        try:
+            yield from send(context, act.transaction(actions, token))
+        except (wire_errors.TransactionCanceledException, Doubtful) as refusal:
+            cancelled = refusal.error if isinstance(refusal, Doubtful) else refusal
+            if not isinstance(cancelled, wire_errors.TransactionCanceledException):
+                raise cancelled from None
+            error = _cause(actions, cancelled)
+            if error is not None:
+                raise error from None
+            token = context.token()
+            yield context.pause(attempt)
+        else:
+            return
+    raise Contended(actions[0].entity, context.retries + 1)
+
+
+def _cause(actions: list[Action], cancelled: wire_errors.TransactionCanceledException) -> Exception | None:
+    """Why it was cancelled; None where only another transaction was in the way."""
+    causes: list[Exception] = []
+    for action, reason in zip(actions, cancelled.reasons, strict=True):
+        if reason["Code"] == "ConditionalCheckFailed":
+            causes.append(act.culprit(action, reason.get("Item")) or Raced(action.entity))
+        elif reason["Code"] not in ("None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"):
+            return cancelled
+    return next((cause for cause in causes if isinstance(cause, Raced)), causes[0] if causes else None)
+
+
+def fenced(context: Context, entity: str, plan: Planner) -> Flow[Any]:
+    """Plan and execute; plan again when what was read has changed, or a parent turned out to be gone."""
+    orphaned: set[Identity] = set()
+    for attempt in range(ATTEMPTS):
+        actions = yield from plan(orphaned)
+        try:
+            return (yield from execute(context, actions))
+        except Orphaned as gone:
+            orphaned.add(gone.identity)
+        except Raced:
+            yield context.pause(min(attempt, context.retries))
+    raise Contended(entity, ATTEMPTS)

@@ -1,0 +1,74 @@
+"""Flows are generators that yield requests and take replies; a driver sends them, sync or async.
+
+So paging, retrying and fencing are written once. A flow may also yield a `Wait`; an error that the backend raises is
+thrown into the flow at the request that caused it.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from partita.errors import PartitaError
+from partita.wire.requests import Request
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wait:
+    seconds: float
+
+
+Step = Request[Any] | Wait
+Flow = Generator[Step, Any, R]
+
+
+class Backend(Protocol):
+    """Anything that answers DynamoDB requests."""
+
+    def call(self, request: Request[T], /) -> T: ...
+
+
+class AsyncBackend(Protocol):
+    async def call(self, request: Request[T], /) -> T: ...
+
+
+def run(flow: Flow[R], backend: Backend, sleep: Callable[[float], None]) -> R:
+    """Run a flow to its end."""
+    try:
+        step = next(flow)
+        while True:
+            try:
+                reply = _paused(sleep, step) if isinstance(step, Wait) else backend.call(step)
+            except (PartitaError, OSError) as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(reply)
+    except StopIteration as end:
+        found: R = end.value
+        return found
+
+
+async def run_async(flow: Flow[R], backend: AsyncBackend | Backend, sleep: Callable[[float], Awaitable[None]]) -> R:
+    """Run a flow to its end; a sync backend (the embedded engine) answers at once."""
+    try:
+        step = next(flow)
+        while True:
+            try:
+                reply: Any = sleep(step.seconds) if isinstance(step, Wait) else backend.call(step)
+                if inspect.isawaitable(reply):
+                    reply = await reply
+            except (PartitaError, OSError) as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(reply)
+    except StopIteration as end:
+        found: R = end.value
+        return found
+
+
+def _paused(sleep: Callable[[float], None], wait: Wait) -> Any:
+    sleep(wait.seconds)
+    return None

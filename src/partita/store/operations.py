@@ -1,0 +1,99 @@
+"""What a store can do, as flows: the one implementation under the sync and the async face."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from partita.design.conditions import Condition
+from partita.design.errors import ValueRefused
+from partita.design.markers import Unique
+from partita.design.models import Model, model_of
+from partita.design.reads import Get
+from partita.plan.designs import Design
+from partita.plan.effects import OWNER, guard_key
+from partita.plan.requests import get_key, key_values, plan_of
+from partita.plan.writes import Change
+from partita.store import batches, writing
+from partita.store.drafts import Draft, edits_of
+from partita.store.flows import Flow
+from partita.store.reading import fetch_found
+from partita.store.sending import Context, send
+from partita.wire import requests as wire
+
+E = TypeVar("E")
+
+
+class Operations:
+    """Each method answers with a flow."""
+
+    def __init__(self, design: Design, context: Context) -> None:
+        self.design = design
+        self.context = context
+
+    def create(self, entity: E, when: Condition | None) -> Flow[E]:
+        return writing.create(self.context, self.design, self._model(entity), entity, when)
+
+    def put(self, entity: E) -> Flow[E]:
+        return writing.put(self.context, self.design, self._model(entity), entity)
+
+    def replace(self, entity: Any) -> Flow[None]:
+        return writing.replace(self.context, self.design, self._model(entity), entity)
+
+    def change(self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None) -> Flow[None]:
+        plan = plan_of(call.read)
+        key = key_values(plan, call.arguments)
+        wanted = Change(plan.model, key, edits_of(draft), self.context.clock(), when, version)
+        return writing.change(self.context, self.design, wanted)
+
+    def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:
+        plan = plan_of(call.read)
+        return writing.update(self.context, self.design, plan.model, key_values(plan, call.arguments), edit)
+
+    def delete(self, what: Any, when: Condition | None) -> Flow[Any]:
+        if isinstance(what, Get):
+            plan = plan_of(what.read)
+            model, key = plan.model, key_values(plan, what.arguments)
+        else:
+            model = self._model(what)
+            key = {name: getattr(what, name) for name in model.key.fields}
+        return writing.delete(self.context, self.design, model, key, when)
+
+    def put_many(self, entities: Sequence[Any]) -> Flow[None]:
+        return batches.put_many(self.context, self.design, entities)
+
+    def delete_many(self, calls: Sequence[Get[Any]]) -> Flow[None]:
+        plans = [(plan_of(call.read), call.arguments) for call in calls]
+        keys = [(plan.model, get_key(plan, arguments)) for plan, arguments in plans]
+        return batches.delete_many(self.context, self.design, keys)
+
+    def holder(self, entity: type[E], unique: str, *values: Any) -> Flow[E | None]:
+        """Who holds a unique value: the guard, then its item."""
+        model = model_of(entity)
+        declared = _unique(model, unique)
+        key = guard_key(model, declared, dict(zip(declared.fields, values, strict=True)))
+        reply = yield from send(self.context, wire.GetItem(table_name=model.table.name, key=key, consistent_read=True))
+        if reply.item is None:
+            return None
+        owner = msgspec.json.decode(reply.item)[OWNER]["M"]
+        held = yield from fetch_found(self.context, model, owner)
+        return None if held is None else held.entity
+
+    def release(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
+        """Let go of a value that `Unique(held=True)` kept."""
+        model = model_of(entity)
+        declared = _unique(model, unique)
+        return writing.release(self.context, model, declared, dict(zip(declared.fields, values, strict=True)))
+
+    def _model(self, entity: Any) -> Model:
+        model = model_of(type(entity))
+        if model not in self.design.models:
+            raise ValueRefused(model.name, f"design {self.design.name!r} does not hold it; load its table too")
+        return model
+
+
+def _unique(model: Model, name: str) -> Unique:
+    for declared in model.uniques:
+        if declared.name == name:
+            return declared
+    raise ValueRefused(f"{model.name}.{name}", "is not declared Unique")

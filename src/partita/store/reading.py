@@ -1,0 +1,205 @@
+"""Flows that read: one item, a page, a batch.
+
+A page merges the ranges of a declared fan-out by sort key; a plain query is a fan-out of one. Expired items are left
+out and pages are refilled, so a page is short only at the end.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from partita.design.models import Model
+from partita.design.reads import Get, Query, Read
+from partita.plan.expressions import comparable
+from partita.plan.requests import Plan, get_item, get_key, plan_of, query, repeats, start_key
+from partita.plan.writes import Found
+from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
+from partita.store.decoding import Recogniser, decoder_of
+from partita.store.flows import Flow
+from partita.store.sending import Context, send
+from partita.wire import limits
+from partita.wire import requests as wire
+from partita.wire.values import Item
+
+E = TypeVar("E")
+Decode = Callable[[msgspec.Raw, int], Any]
+
+
+@dataclass(frozen=True)
+class Page(Generic[E]):
+    """Some items and, unless the range is at its end, the cursor of the next page."""
+
+    items: list[E]
+    cursor: str | None
+
+
+def second(context: Context) -> int:
+    return int(context.clock().timestamp())
+
+
+def fetch_one(context: Context, call: Get[E], *, consistent: bool = False) -> Flow[E | None]:
+    plan = plan_of(call.read)
+    reply = yield from send(context, get_item(plan, call.arguments, consistent=consistent))
+    return None if reply.item is None else decoder_of(plan.model)(reply.item, second(context))
+
+
+def fetch_found(context: Context, model: Model, key: Item) -> Flow[Found | None]:
+    """An item for a fenced write: strongly read, with its bytes decoded both ways."""
+    request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True, return_consumed_capacity="TOTAL")
+    reply = yield from send(context, request)
+    if reply.item is None:
+        return None
+    entity = decoder_of(model)(reply.item, second(context))
+    return None if entity is None else Found(msgspec.json.decode(reply.item), entity)
+
+
+@dataclass
+class _Range:
+    """One of the merged ranges: what was read of it and is not yet returned."""
+
+    repeat: Any
+    state: State
+    waiting: list[msgspec.Raw] = field(default_factory=list)
+    resume: Item | None = None  # where the next request of this range begins
+    ended: bool = False
+    next_key: Any = None
+
+    def head(self, plan: Plan) -> Any:
+        """The sort key of what comes next."""
+        if self.next_key is None:
+            item = msgspec.json.decode(self.waiting[0])
+            self.next_key = tuple(comparable(item[name]) for name in plan.sort_names)
+        return self.next_key
+
+
+def fetch_page(
+    context: Context, call: Query[E], *, size: int | None, cursor: str | None, consistent: bool = False
+) -> Flow[Page[E]]:
+    """The next page of a query."""
+    plan = plan_of(call.read)
+    over = repeats(plan, call.arguments)
+    states: list[State] = [START] * len(over)
+    if cursor:
+        states = states_of(plan.read.name, cursor, binding(plan, call.arguments), context.secret)
+    ranges = [_opened(repeat, state) for repeat, state in zip(over, states, strict=True)]
+    wanted = size or call.read.page_size
+    decode = decoding(call.read)
+    items: list[E] = []
+    while wanted is None or len(items) < wanted:
+        for each in ranges:
+            limit = None if wanted is None or plan.read.where is not None else wanted - len(items)
+            yield from _fill(context, plan, call.arguments, each, limit, consistent)
+        ready = [each for each in ranges if each.waiting]
+        if not ready:
+            break
+        _take(context, plan, ready, decode, items, wanted)
+        if wanted is None and items and any(not each.waiting and not each.ended for each in ranges):
+            break  # a page of DynamoDB's own size ends where the first of the ranges has to be read on
+    states = [_state(each) for each in ranges]
+    if all(state == DONE for state in states):
+        return Page(items, None)
+    return Page(items, cursor_text(binding(plan, call.arguments), states, context.secret))
+
+
+def _opened(repeat: Any, state: State) -> _Range:
+    resume = None if isinstance(state, int) else state
+    return _Range(repeat, state, resume=resume, ended=state == DONE)
+
+
+def _state(each: _Range) -> State:
+    return DONE if each.ended and not each.waiting else each.state
+
+
+def _fill(
+    context: Context,
+    plan: Plan,
+    arguments: tuple[Any, ...],
+    each: _Range,
+    limit: int | None,
+    consistent: bool,
+) -> Flow[None]:
+    """Read on until the range has something waiting or ends."""
+    while not each.waiting and not each.ended:
+        request = query(plan, arguments, repeat=each.repeat, limit=limit, start=each.resume, consistent=consistent)
+        reply = yield from send(context, request)
+        each.waiting = list(reply.items or ())
+        if reply.last_evaluated_key is None:
+            each.ended = True
+        else:
+            each.resume = msgspec.json.decode(reply.last_evaluated_key)
+            if not each.waiting and each.resume is not None:
+                each.state = each.resume
+
+
+def _take(
+    context: Context, plan: Plan, ready: list[_Range], decode: Decode, items: list[Any], wanted: int | None
+) -> None:
+    """Move what comes first from the ranges to the page."""
+    now = second(context)
+    if len(ready) == 1:
+        first = ready[0]
+        room = len(first.waiting) if wanted is None else wanted - len(items)
+        taken, first.waiting = first.waiting[:room], first.waiting[room:]
+    else:
+        choose = min if plan.proof.forward else max
+        first = choose(ready, key=lambda each: each.head(plan))
+        taken, first.waiting = first.waiting[:1], first.waiting[1:]
+    items.extend(entity for raw in taken if (entity := decode(raw, now)) is not None)
+    first.next_key = None
+    if first.waiting or first.resume is None:
+        first.state = start_key(plan, msgspec.json.decode(taken[-1]))
+    else:
+        first.state = first.resume
+
+
+def decoding(read: Read) -> Decode:
+    """How the items of a read become entities."""
+    if read.view is not None:
+        return decoder_of(read.view)
+    if len(read.sources) == 1:
+        return decoder_of(read.sources[0].model)
+    return Recogniser(tuple(source.model for source in read.sources))
+
+
+def fetch_batch(context: Context, calls: Sequence[Get[E]]) -> Flow[list[E | None]]:
+    """Many gets in as few BatchGetItem as they need; the result is in the order of the calls."""
+    wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
+    found: dict[tuple[str, Any], Any] = {}
+    waiting = list({_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
+    decoders = {_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
+    names = {plan.table: plan.model.table.key_names for plan, _ in waiting}
+    now = second(context)
+    while waiting:
+        batch, waiting = waiting[: limits.BATCH_GET_KEYS], waiting[limits.BATCH_GET_KEYS :]
+        asked: dict[str, wire.KeysAndAttributes] = {}
+        for plan, key in batch:
+            keys = asked.setdefault(plan.table, wire.KeysAndAttributes(keys=[])).keys
+            assert keys is not None
+            keys.append(key)
+        for table, raw in (yield from _batch(context, asked)):
+            key = msgspec.json.decode(raw)
+            identity = _identity(table, {name: key[name] for name in names[table]})
+            found[identity] = decoders[identity](raw, now)
+    return [found.get(_identity(plan.table, key)) for plan, key in wanted]
+
+
+def _batch(context: Context, asked: dict[str, wire.KeysAndAttributes]) -> Flow[list[tuple[str, msgspec.Raw]]]:
+    """One BatchGetItem, and again for what it left unprocessed."""
+    found: list[tuple[str, msgspec.Raw]] = []
+    attempt = 0
+    while asked:
+        reply = yield from send(context, wire.BatchGetItem(request_items=asked, return_consumed_capacity="TOTAL"))
+        got = [(table, raw) for table, items in (reply.responses or {}).items() for raw in items]
+        found += got
+        left = reply.unprocessed_keys
+        asked = msgspec.json.decode(left, type=dict[str, wire.KeysAndAttributes]) if left is not None else {}
+        attempt = 0 if got else attempt + 1
+        if asked:
+            yield context.pause(min(attempt, context.retries))
+    return found
+
+
+def _identity(table: str, key: Item) -> tuple[str, Any]:
+    return table, tuple(sorted((name, comparable(value)) for name, value in key.items()))

@@ -1,0 +1,63 @@
+"""What running a query gives: pages on demand, or a stream of entities over all of them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Generic, TypeVar
+
+from partita.store.reading import Page
+
+E = TypeVar("E")
+NextPage = Callable[[int | None, str | None], Page[E]]
+NextPageLater = Callable[[int | None, str | None], Awaitable[Page[E]]]
+
+
+class Results(Generic[E]):
+    """Iterate to stream over every page; `page` and `first` read no more than they return."""
+
+    def __init__(self, next_page: NextPage[E]) -> None:
+        self._next = next_page
+
+    def page(self, size: int | None = None, cursor: str | None = None) -> Page[E]:
+        """One page; give its cursor back for the next."""
+        return self._next(size, cursor)
+
+    def first(self, count: int) -> list[E]:
+        return self._next(count, None).items
+
+    def one(self) -> E | None:
+        """The first item, or None."""
+        return next(iter(self.first(1)), None)
+
+    def __iter__(self) -> Iterator[E]:
+        cursor: str | None = None
+        while True:
+            page = self._next(None, cursor)
+            yield from page.items
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+
+class AsyncResults(Generic[E]):
+    """The same, awaited."""
+
+    def __init__(self, next_page: NextPageLater[E]) -> None:
+        self._next = next_page
+
+    async def page(self, size: int | None = None, cursor: str | None = None) -> Page[E]:
+        return await self._next(size, cursor)
+
+    async def first(self, count: int) -> list[E]:
+        return (await self._next(count, None)).items
+
+    async def one(self) -> E | None:
+        return next(iter(await self.first(1)), None)
+
+    async def __aiter__(self) -> AsyncIterator[E]:
+        cursor: str | None = None
+        while True:
+            page = await self._next(None, cursor)
+            for item in page.items:
+                yield item
+            cursor = page.cursor
+            if cursor is None:
+                return

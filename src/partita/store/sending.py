@@ -1,0 +1,130 @@
+"""Sending one request: retries with back-off and jitter, capacity used, and a record for whoever listens."""
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from partita.errors import PartitaError
+from partita.plan.errors import OutcomeUnknown
+from partita.store.flows import Flow, Wait
+from partita.wire import requests as wire
+from partita.wire.errors import DynamoDBError
+from partita.wire.shapes import ConsumedCapacity
+
+T = TypeVar("T")
+
+NOTHING_DONE = {
+    "ThrottlingException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+    "LimitExceededException",
+}
+PERHAPS_DONE = {"InternalServerError", "ServiceUnavailable"}
+_WRITES = (wire.PutItem, wire.UpdateItem, wire.DeleteItem, wire.BatchWriteItem, wire.TransactWriteItems)
+
+
+@dataclass
+class Capacity:
+    """Units used; `reads` and `writes` as DynamoDB bills them."""
+
+    reads: float = 0.0
+    writes: float = 0.0
+    requests: int = 0
+
+    def add(self, request: wire.Request[Any], reply: Any) -> float:
+        units = _units(getattr(reply, "consumed_capacity", None))
+        self.requests += 1
+        if isinstance(request, _WRITES):
+            self.writes += units
+        else:
+            self.reads += units
+        return units
+
+
+def _units(used: ConsumedCapacity | list[ConsumedCapacity] | None) -> float:
+    if isinstance(used, list):
+        return sum(each.capacity_units or 0.0 for each in used)
+    return (used.capacity_units or 0.0) if used is not None else 0.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request and how it ended, for logs and traces; `error` is None where it was answered."""
+
+    request: wire.Request[Any]
+    attempt: int
+    units: float
+    error: Exception | None
+
+
+@dataclass(frozen=True)
+class Context:
+    """What flows are given: a clock, chance, ids, and who listens."""
+
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    chance: Callable[[], float] = random.random
+    token: Callable[[], str] = lambda: uuid.uuid4().hex
+    on_call: tuple[Callable[[Call], None], ...] = ()
+    retries: int = 8
+    first_wait: float = 0.025
+    longest_wait: float = 5.0
+    secret: bytes | None = None
+    meters: list[Capacity] = field(default_factory=lambda: [Capacity()])
+
+    def pause(self, attempt: int) -> Wait:
+        """Full jitter: anything up to a bound that doubles."""
+        return Wait(self.chance() * min(self.longest_wait, self.first_wait * 2**attempt))
+
+    def tell(self, request: wire.Request[Any], attempt: int, reply: Any, error: Exception | None) -> None:
+        units = 0.0
+        for meter in self.meters:
+            units = meter.add(request, reply)
+        for listener in self.on_call:
+            listener(Call(request, attempt, units, error))
+
+
+def may_be_done(error: Exception) -> bool:
+    """Whether the backend may have done what was asked although it answered with this."""
+    return isinstance(error, OSError) or (isinstance(error, DynamoDBError) and error.code in PERHAPS_DONE)
+
+
+def send(context: Context, request: wire.Request[T], *, repeatable: bool = True, entity: str = "") -> Flow[T]:
+    """The reply to a request. One that was perhaps done is sent again only where doing it twice is harmless."""
+    doubtful = False
+    for attempt in range(context.retries + 1):
+        try:
+            reply: T = yield request
+        except (PartitaError, OSError) as error:
+            context.tell(request, attempt, None, error)
+            doubtful = doubtful or may_be_done(error)
+            if doubtful and not repeatable:
+                raise OutcomeUnknown(entity) from error
+            if attempt == context.retries or not _passes(error):
+                if doubtful and isinstance(error, DynamoDBError):
+                    error.add_note("an earlier sending of this request may have been done")
+                    raise Doubtful(error) from error
+                raise
+            yield context.pause(attempt)
+        else:
+            context.tell(request, attempt, reply, None)
+            return reply
+    raise AssertionError("unreachable")
+
+
+class Doubtful(PartitaError):
+    """Never leaves the store: refused, but an earlier sending of the same request may have been done."""
+
+    def __init__(self, error: DynamoDBError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _passes(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return True
+    return isinstance(error, DynamoDBError) and error.code in NOTHING_DONE | PERHAPS_DONE

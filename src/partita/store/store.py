@@ -1,0 +1,192 @@
+"""The store: a design at work on a backend.
+
+db = Store(connect("memory:"), shop)
+db.create(Order(...))
+db(orders_to_ship(Status.OPEN)).first(20)
+with db.change(order("c1", at, "o1")) as draft:
+    draft.status = Status.SHIPPED
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar, overload
+
+from partita.design.conditions import Condition
+from partita.design.entities import Entity
+from partita.design.reads import Get, Query
+from partita.design.tables import Table
+from partita.plan.designs import Design
+from partita.plan.errors import NotFound
+from partita.plan.explain import explain
+from partita.plan.items import key_text
+from partita.plan.proof import prove
+from partita.plan.requests import get_key, plan_of
+from partita.plan.schema import Difference
+from partita.store.drafts import Draft
+from partita.store.flows import Backend, Flow, run
+from partita.store.operations import Operations
+from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
+from partita.store.results import Results
+from partita.store.sending import Call, Capacity, Context
+from partita.store.tables import create_tables, table_differences
+from partita.store.transactions import Transaction
+
+E = TypeVar("E")
+N = TypeVar("N", bound=Entity)
+R = TypeVar("R")
+
+
+def loaded(design: Design | Table, *more: Table) -> Design:
+    """A proven design; tables alone are proven here."""
+    return design if isinstance(design, Design) else prove(design.name, design, *more)
+
+
+class Store:
+    """Typed reads and writes; every key, index, counter and uniqueness promise of the design is kept.
+
+    `clock`, `sleep` and `chance` may be given for tests; `on_call` hears of every request; `secret` signs cursors.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        design: Design | Table,
+        *tables: Table,
+        clock: Callable[[], datetime] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] | None = None,
+        retries: int = 8,
+        secret: bytes | None = None,
+        on_call: Sequence[Callable[[Call], None]] = (),
+    ) -> None:
+        self.design = loaded(design, *tables)
+        self.backend = backend
+        self.context = context_of(clock, chance, retries, secret, on_call)
+        self._sleep = sleep
+        self._does = Operations(self.design, self.context)
+
+    def _run(self, flow: Flow[R]) -> R:
+        return run(flow, self.backend, self._sleep)
+
+    @overload
+    def __call__(self, call: Get[E], *, consistent: bool = ...) -> E | None: ...
+    @overload
+    def __call__(self, call: Query[E], *, consistent: bool = ...) -> Results[E]: ...
+    def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> E | Results[E] | None:
+        """Run a pattern: a get answers with the entity or None, a query with `Results`."""
+        if isinstance(call, Get):
+            return self._run(fetch_one(self.context, call, consistent=consistent))
+
+        def page(size: int | None, cursor: str | None) -> Page[E]:
+            return self._run(fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent))
+
+        return Results(page)
+
+    def one(self, call: Get[E], *, consistent: bool = False) -> E:
+        """The entity, or NotFound."""
+        found = self._run(fetch_one(self.context, call, consistent=consistent))
+        if found is None:
+            raise missing(call)
+        return found
+
+    def many(self, calls: Sequence[Get[E]]) -> list[E | None]:
+        """Many gets in batches, answered in their order."""
+        return self._run(fetch_batch(self.context, calls))
+
+    def create(self, entity: E, *, when: Condition | None = None) -> E:
+        """Store a new entity; answers with it as it was stored."""
+        return self._run(self._does.create(entity, when))
+
+    def put(self, entity: E) -> E:
+        """Create it, or replace what is there."""
+        return self._run(self._does.put(entity))
+
+    def replace(self, entity: Any) -> None:
+        """Make the stored entity equal to this one, unless its version has moved."""
+        self._run(self._does.replace(entity))
+
+    @contextmanager
+    def change(self, call: Get[E], *, when: Condition | None = None, version: int | None = None) -> Iterator[E]:
+        """A draft; what is done to it inside the block is one write at its end."""
+        draft: Any = Draft(plan_of(call.read).model)
+        yield draft
+        self._run(self._does.change(call, draft, when, version))
+
+    def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
+        """Read the entity, let `edit` change it, write the difference; again when somebody was faster."""
+        return self._run(self._does.update(call, edit))
+
+    @overload
+    def delete(self, what: Get[E], *, when: Condition | None = ...) -> E | None: ...
+    @overload
+    def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
+    def delete(self, what: Any, *, when: Condition | None = None) -> Any:
+        """Delete by key or entity, with all that it owns; answers with what it was."""
+        return self._run(self._does.delete(what, when))
+
+    def put_many(self, entities: Sequence[Any]) -> None:
+        self._run(self._does.put_many(entities))
+
+    def delete_many(self, calls: Sequence[Get[Any]]) -> None:
+        self._run(self._does.delete_many(calls))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Writes of the block, all or nothing."""
+        transaction = Transaction(self.context, self.design)
+        yield transaction
+        self._run(transaction.flow())
+
+    def holder(self, entity: type[E], unique: str, *values: Any) -> E | None:
+        """Who holds a unique value."""
+        return self._run(self._does.holder(entity, unique, *values))
+
+    def release(self, entity: type[Any], unique: str, *values: Any) -> None:
+        self._run(self._does.release(entity, unique, *values))
+
+    def create_tables(self) -> list[Difference]:
+        """Make the design's tables; answers with what an existing table has otherwise and cannot change."""
+        return self._run(create_tables(self.context, self.design))
+
+    def differences(self) -> list[Difference]:
+        return self._run(table_differences(self.context, self.design))
+
+    @property
+    def used(self) -> Capacity:
+        """Capacity used since the store was opened."""
+        return self.context.meters[0]
+
+    @contextmanager
+    def measure(self) -> Iterator[Capacity]:
+        """Capacity used inside the block."""
+        meter = Capacity()
+        self.context.meters.append(meter)
+        try:
+            yield meter
+        finally:
+            self.context.meters.remove(meter)
+
+    def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
+        """What the read sends and costs, and why it is right."""
+        return explain(call, item_bytes)
+
+
+def context_of(
+    clock: Callable[[], datetime] | None,
+    chance: Callable[[], float] | None,
+    retries: int,
+    secret: bytes | None,
+    on_call: Sequence[Callable[[Call], None]],
+) -> Context:
+    context = Context(retries=retries, secret=secret, on_call=tuple(on_call))
+    if clock is not None:
+        context = replace(context, clock=clock)
+    return context if chance is None else replace(context, chance=chance)
+
+
+def missing(call: Get[Any]) -> NotFound:
+    plan = plan_of(call.read)
+    return NotFound(plan.model.name, key_text(get_key(plan, call.arguments)))

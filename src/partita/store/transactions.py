@@ -1,0 +1,103 @@
+"""Transactions: several writes to several entities, all or nothing, with every promise of each of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from partita.design.conditions import Condition
+from partita.design.models import Model, model_of
+from partita.design.reads import Get
+from partita.plan.actions import Action, Clause
+from partita.plan.designs import Design
+from partita.plan.effects import Identity
+from partita.plan.errors import ConditionFailed
+from partita.plan.expressions import on_disk
+from partita.plan.items import key_of, key_text, validated
+from partita.plan.requests import key_values, plan_of
+from partita.plan.writes import Change, creation, fresh
+from partita.store.drafts import Draft, edits_of
+from partita.store.executing import fenced
+from partita.store.flows import Flow
+from partita.store.sending import Context
+from partita.store.writing import planned_change, planned_deletion
+
+E = TypeVar("E")
+Step = Callable[[set[Identity]], Flow[list[Action]]]
+
+
+@dataclass
+class Transaction:
+    """Collects writes; they are sent together when its block ends without an error."""
+
+    context: Context
+    design: Design
+    _steps: list[Step] = field(default_factory=list)
+    _name: str = "transaction"
+
+    def create(self, entity: E) -> E:
+        """Must not exist; answers with the entity as it will be stored."""
+        model = model_of(type(entity))
+        made: E = fresh(model, validated(model, entity), self.context.clock())
+
+        def step(_: set[Identity]) -> Flow[list[Action]]:
+            yield from ()
+            return creation(self.design, model, made, self.context.clock())
+
+        self._steps.append(step)
+        return made
+
+    def change(self, call: Get[E], *, when: Condition | None = None, version: int | None = None) -> E:
+        """A draft whose changes are part of the transaction."""
+        plan = plan_of(call.read)
+        key = key_values(plan, call.arguments)
+        draft: Any = Draft(plan.model)
+
+        def step(orphaned: set[Identity]) -> Flow[list[Action]]:
+            if not edits_of(draft):
+                return self._check(plan.model, key, when)
+            now = self.context.clock()
+            wanted = Change(plan.model, key, edits_of(draft), now, when, version, orphaned)
+            return (yield from planned_change(self.context, self.design, wanted))
+
+        self._steps.append(step)
+        drafted: E = draft
+        return drafted
+
+    def delete(self, call: Get[Any], *, when: Condition | None = None) -> None:
+        plan = plan_of(call.read)
+        key = key_values(plan, call.arguments)
+
+        def step(orphaned: set[Identity]) -> Flow[list[Action]]:
+            actions, _ = yield from planned_deletion(self.context, self.design, plan.model, key, when, orphaned)
+            return actions
+
+        self._steps.append(step)
+
+    def check(self, call: Get[Any], condition: Condition) -> None:
+        """The item is as the condition says, or nothing is written."""
+        plan = plan_of(call.read)
+        key = key_values(plan, call.arguments)
+
+        def step(_: set[Identity]) -> Flow[list[Action]]:
+            yield from ()
+            return self._check(plan.model, key, condition)
+
+        self._steps.append(step)
+
+    def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[Action]:
+        if condition is None:
+            return []
+        stored = key_of(model, key)
+        clause = Clause(on_disk(model, condition), lambda: ConditionFailed(model.name, key_text(stored)))
+        return [Action("check", model.table.name, stored, model.name, clauses=(clause,))]
+
+    def flow(self) -> Flow[None]:
+        """Plan every write and send them as one."""
+
+        def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+            actions: list[Action] = []
+            for step in self._steps:
+                actions += yield from step(orphaned)
+            return actions
+
+        yield from fenced(self.context, self._name, plan)

@@ -1,0 +1,206 @@
+"""Flows that write one entity: create, put, replace, change, update, delete."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from partita.design.conditions import Condition
+from partita.design.markers import Unique, Version
+from partita.design.models import Model
+from partita.design.reads import Query, Read, Source
+from partita.design.slots import key_slots
+from partita.plan.actions import Action, Clause, equals
+from partita.plan.designs import Design, Ownership
+from partita.plan.effects import Identity, guard_key
+from partita.plan.errors import ConditionFailed, NotFound, Raced
+from partita.plan.expressions import holds, on_disk
+from partita.plan.items import key_of, key_text, validated, values_of
+from partita.plan.writes import (
+    Change,
+    Edit,
+    Found,
+    blind_deletion,
+    creation,
+    deletion,
+    fresh,
+    plain_put,
+    plan_change,
+    replacement,
+    stands_alone,
+)
+from partita.store.batches import batch_write, deletion_of
+from partita.store.decoding import decoder_of
+from partita.store.executing import execute, fenced
+from partita.store.flows import Flow
+from partita.store.reading import fetch_found, fetch_page
+from partita.store.sending import Context
+
+E = TypeVar("E")
+
+
+def create(context: Context, design: Design, model: Model, entity: E, when: Condition | None = None) -> Flow[E]:
+    """The entity as it was stored: validated, with its times, version and counters."""
+    made: E = fresh(model, validated(model, entity), context.clock())
+    yield from execute(context, creation(design, model, made, context.clock(), when))
+    return made
+
+
+def put(context: Context, design: Design, model: Model, entity: E) -> Flow[E]:
+    """Create it, or replace what is there."""
+    if stands_alone(design, model):
+        made: E = fresh(model, validated(model, entity), context.clock())
+        yield from execute(context, [plain_put(model, made)])
+        return made
+    entity = validated(model, entity)
+
+    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+        found = yield from fetch_found(context, model, key_of(model, values_of(model, entity)))
+        if found is None:
+            return creation(design, model, fresh(model, entity, context.clock()), context.clock())
+        planned = plan_change(design, _replacing(context, model, entity, orphaned), found)
+        assert planned is not None
+        return planned
+
+    yield from fenced(context, model.name, plan)
+    return entity
+
+
+def _replacing(
+    context: Context, model: Model, entity: Any, orphaned: set[Identity], version: int | None = None
+) -> Change:
+    key = {name: getattr(entity, name) for name in model.key.fields}
+    return Change(model, key, replacement(model, entity), context.clock(), version=version, orphaned=orphaned)
+
+
+def replace(context: Context, design: Design, model: Model, entity: Any) -> Flow[None]:
+    """Make the stored entity equal to this one; the version that this one was read with must still stand."""
+    entity = validated(model, entity)
+    versioned = model.one_marked(Version)
+    version = getattr(entity, versioned.field) if versioned is not None else None
+    change_ = _replacing(context, model, entity, set(), version)
+    yield from change(context, design, change_)
+
+
+def change(context: Context, design: Design, wanted: Change) -> Flow[None]:
+    """A change, blind where that is enough, and otherwise read and fenced."""
+    if not wanted.edits:
+        return
+    model = wanted.model
+
+    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+        return (yield from planned_change(context, design, _excusing(wanted, orphaned)))
+
+    yield from fenced(context, model.name, plan)
+
+
+def planned_change(context: Context, design: Design, wanted: Change) -> Flow[list[Action]]:
+    actions = plan_change(design, wanted, None)
+    if actions is not None:
+        return actions
+    key = key_of(wanted.model, wanted.key)
+    found = yield from fetch_found(context, wanted.model, key)
+    if found is None:
+        raise NotFound(wanted.model.name, key_text(key))
+    actions = plan_change(design, wanted, found)
+    assert actions is not None
+    return actions
+
+
+def _excusing(wanted: Change, orphaned: set[Identity]) -> Change:
+    return Change(wanted.model, wanted.key, wanted.edits, wanted.now, wanted.when, wanted.version, orphaned)
+
+
+def update(context: Context, design: Design, model: Model, key: dict[str, Any], edit: Callable[[E], None]) -> Flow[E]:
+    """Read, let `edit` change the entity, write what it changed; again from the start when somebody was faster."""
+    result: list[E] = []
+
+    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+        found = yield from fetch_found(context, model, key_of(model, key))
+        if found is None:
+            raise NotFound(model.name, key_text(key_of(model, key)))
+        entity: E = decoder_of(model).from_item(found.item)
+        edit(entity)
+        entity = validated(model, entity)
+        result[:] = [entity]
+        before, after = values_of(model, found.entity), values_of(model, entity)
+        edits = {name: Edit("assign", value) for name, value in after.items() if before[name] != value}
+        wanted = Change(model, key, edits, context.clock(), orphaned=orphaned)
+        return _on_what_was_read(model, plan_change(design, wanted, found) if edits else [], found)
+
+    yield from fenced(context, model.name, plan)
+    return result[0]
+
+
+def _on_what_was_read(model: Model, actions: list[Action] | None, found: Found) -> list[Action]:
+    """The same actions, refused if any attribute of the entity has changed since."""
+    if not actions:
+        return []
+    first, *others = actions
+    names = [member.name for member in model.members if member.name not in model.table.key_names]
+    relied = [Clause(equals(name, found.item.get(name)), lambda: Raced(model.name)) for name in names]
+    return [dataclasses.replace(first, clauses=(*first.clauses, *relied)), *others]
+
+
+def delete(
+    context: Context, design: Design, model: Model, key: dict[str, Any], when: Condition | None = None
+) -> Flow[Any]:
+    """The entity goes, after what it owns; answers with what it was, or None where there was none."""
+    stored_key = key_of(model, key)
+    if design.ownerships.get(model):
+        found = yield from fetch_found(context, model, stored_key)
+        if found is None:
+            return None
+        if when is not None and not holds(on_disk(model, when), found.item):
+            raise ConditionFailed(model.name, key_text(stored_key))
+        for ownership in design.ownerships[model]:
+            yield from _delete_owned(context, design, ownership, found.entity)
+    last: list[Found | None] = [None]
+
+    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+        actions, last[0] = yield from planned_deletion(context, design, model, key, when, orphaned)
+        return actions
+
+    reply = yield from fenced(context, model.name, plan)
+    if last[0] is not None:
+        return last[0].entity
+    attributes = getattr(reply, "attributes", None)
+    return None if attributes is None else decoder_of(model)(attributes, int(context.clock().timestamp()))
+
+
+def planned_deletion(
+    context: Context, design: Design, model: Model, key: dict[str, Any], when: Condition | None, orphaned: set[Identity]
+) -> Flow[tuple[list[Action], Found | None]]:
+    stored_key = key_of(model, key)
+    if blind_deletion(design, model):
+        return deletion(design, model, stored_key, None, when), None
+    found = yield from fetch_found(context, model, stored_key)
+    if found is None:
+        return [], None
+    return deletion(design, model, stored_key, found, when, orphaned), found
+
+
+def _delete_owned(context: Context, design: Design, ownership: Ownership, parent: Any) -> Flow[None]:
+    """All children, page by page; in batches where nothing depends on them."""
+    child = ownership.child
+    slots = [slot for slot in key_slots(child, child.key, whole=False) if slot.role == "hash"]
+    values = tuple(getattr(parent, ownership.parts[slot.field]) for slot in slots)
+    read = Read((Source(child, child.key),), values)
+    cursor: str | None = None
+    while True:
+        page = yield from fetch_page(context, Query[Any](read), size=None, cursor=cursor)
+        if blind_deletion(design, child) and not design.ownerships.get(child):
+            keys = [key_of(child, values_of(child, each)) for each in page.items]
+            yield from batch_write(context, [deletion_of(child, key) for key in keys])
+        else:
+            for each in page.items:
+                parts = {name: getattr(each, name) for name in child.key.fields}
+                yield from delete(context, design, child, parts)
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def release(context: Context, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:
+    """Let go of a held unique value."""
+    gone = Action("delete", model.table.name, guard_key(model, unique, values), model.name)
+    yield from execute(context, [gone])

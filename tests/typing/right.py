@@ -1,0 +1,38 @@
+"""Calling code as a team writes it: both checkers, in strict mode and without a plugin, have nothing to say."""
+
+from datetime import UTC, datetime
+
+from partita.design import F
+from partita.store import AsyncStore, Store
+from tests.design.shop import Customer, Order, Status, account, customer, order, orders_to_ship
+
+AT = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def use(db: Store) -> None:
+    stored: Order = db.create(Order(customer_id="c1", order_id="o1", placed_at=AT))
+    found: Customer | None = db(customer("c1"))
+    sure: Customer = db.one(customer(customer_id="c1"))
+    waiting: list[Order] = db(orders_to_ship(Status.OPEN)).first(20)
+    for each in db(account("c1")):
+        name: str = each.email if isinstance(each, Customer) else each.order_id
+        print(name)
+    with db.change(order("c1", AT, "o1"), when=F.status == Status.OPEN) as draft:
+        draft.status = Status.SHIPPED
+        draft.priority += 1
+        draft.note = None
+    edited: Order = db.update(order("c1", AT, "o1"), lambda one: setattr(one, "note", "later"))
+    with db.transaction() as transaction:
+        transaction.create(Order(customer_id="c1", order_id="o2", placed_at=AT))
+        transaction.change(order("c1", AT, "o1")).note = "both"
+    gone: Order | None = db.delete(order("c1", AT, "o1"))
+    print(stored, found, sure, waiting, edited, gone)
+
+
+async def use_async(db: AsyncStore) -> None:
+    found: Customer | None = await db(customer("c1"))
+    async for each in db(orders_to_ship(Status.OPEN)):
+        print(each.priority)
+    async with db.change(order("c1", AT, "o1")) as draft:
+        draft.priority += 1
+    print(found, await db.one(customer("c1")))
