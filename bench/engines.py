@@ -31,6 +31,12 @@ class Engine:
     keeps: str
     peer: Peer | None = None
 
+    @property
+    def label(self) -> str:
+        """The name with the version behind its first part."""
+        name, comma, setting = self.name.partition(",")
+        return f"{name} {self.version}{comma}{setting}"
+
     def started(self) -> AbstractContextManager[Running]:
         return self.peer.started() if self.peer else partita(self.name)
 

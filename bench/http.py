@@ -68,8 +68,7 @@ def _port(endpoint: str) -> int:
 def section(measured: Rates) -> Section:
     """The table of requests a second, and what was wanted."""
     rows = [
-        [f"{engine.name} {engine.version}", engine.keeps]
-        + [f"{measured.rates[engine.name, operation]:,.0f}" for operation in OPERATIONS]
+        [engine.label, engine.keeps] + [f"{measured.rates[engine.name, operation]:,.0f}" for operation in OPERATIONS]
         for engine in measured.engines
     ]
     rows.append(
