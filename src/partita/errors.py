@@ -5,6 +5,7 @@ PartitaError
 ├── StorageError           the database file cannot be read or written
 │   ├── StorageBusy        another process kept the file locked for too long
 │   └── SpaceMissing       a table of the file vanished under a reader
+├── NoReply                an endpoint gave no answer, or none that can be read
 └── ConfigurationError     a setting, address or argument that cannot work
 """
 
@@ -33,3 +34,17 @@ class SpaceMissing(StorageError):
 
     def __init__(self, space: str) -> None:
         super().__init__(f"there is no space named {space!r}")
+
+
+class NoReply(PartitaError, ConnectionError):
+    """An endpoint gave no answer, or none that can be read.
+
+    `perhaps_executed` is true where the request had already left: it may have been done although nobody said so.
+    """
+
+    def __init__(self, endpoint: str, reason: str, *, perhaps_executed: bool) -> None:
+        outcome = "the request may have been executed" if perhaps_executed else "the request was not executed"
+        super().__init__(f"{endpoint}: {reason}; {outcome}")
+        self.endpoint = endpoint
+        self.reason = reason
+        self.perhaps_executed = perhaps_executed

@@ -1,6 +1,6 @@
 """DynamoDB's errors word for word: the code, the HTTP status and the members of each."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from partita.errors import PartitaError
 from partita.wire.values import Item
@@ -13,9 +13,9 @@ _CORAL_VALIDATE = "com.amazon.coral.validate#"
 class DynamoDBError(PartitaError):
     """An answer of the DynamoDB contract; `code` is the name that every SDK shows."""
 
-    code: ClassVar[str] = "InternalServerError"
+    code: str = "InternalServerError"
     namespace: ClassVar[str] = _DYNAMODB
-    status: ClassVar[int] = 400
+    status: int = 400
     message_member: ClassVar[str] = "message"
 
     def __init__(self, message: str) -> None:
@@ -25,6 +25,26 @@ class DynamoDBError(PartitaError):
     def body(self) -> dict[str, Any]:
         """The JSON members of the error reply."""
         return {"__type": self.namespace + self.code, self.message_member: self.message}
+
+    @classmethod
+    def from_body(cls, members: dict[str, Any], message: str) -> Self:
+        """The error that an error reply stands for: `body` the other way round."""
+        error = cls._of(members, message)
+        error.message, error.args = message, (message,)
+        return error
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls(message)
+
+
+class UnlistedError(DynamoDBError):
+    """An answer whose code has no class of its own here; `code` and `status` are what came."""
+
+    def __init__(self, code: str, status: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
 
 
 class ValidationException(DynamoDBError):
@@ -55,6 +75,10 @@ class UnknownOperationException(DynamoDBError):
     def body(self) -> dict[str, Any]:
         return {"__type": self.namespace + self.code}
 
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
 
 class MissingAuthenticationToken(DynamoDBError):
     code = "MissingAuthenticationTokenException"
@@ -62,6 +86,10 @@ class MissingAuthenticationToken(DynamoDBError):
 
     def __init__(self) -> None:
         super().__init__("Request is missing Authentication Token")
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
 
 
 class ResourceNotFoundException(DynamoDBError):
@@ -85,6 +113,10 @@ class IdempotentParameterMismatchException(DynamoDBError):
             "Requested parameters don't match the parameters of the earlier request with the same idempotent token"
         )
 
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
 
 class ItemCollectionSizeLimitExceededException(DynamoDBError):
     code = "ItemCollectionSizeLimitExceededException"
@@ -92,6 +124,28 @@ class ItemCollectionSizeLimitExceededException(DynamoDBError):
 
 class ThrottlingException(DynamoDBError):
     code = "ThrottlingException"
+
+
+class ProvisionedThroughputExceededException(DynamoDBError):
+    code = "ProvisionedThroughputExceededException"
+
+
+class RequestLimitExceeded(DynamoDBError):
+    code = "RequestLimitExceeded"
+
+
+class TransactionConflictException(DynamoDBError):
+    code = "TransactionConflictException"
+
+
+class TransactionInProgressException(DynamoDBError):
+    code = "TransactionInProgressException"
+    message_member = "Message"
+
+
+class ServiceUnavailable(DynamoDBError):
+    code = "ServiceUnavailable"
+    status = 503
 
 
 class InternalServerError(DynamoDBError):
@@ -122,6 +176,10 @@ class ConditionalCheckFailedException(DynamoDBError):
             members["Item"] = self.item
         return members
 
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls(members.get("Item"))
+
 
 class TransactionCanceledException(DynamoDBError):
     """`reasons` has one entry for each action, `{"Code": "None"}` where it was not the cause."""
@@ -130,13 +188,29 @@ class TransactionCanceledException(DynamoDBError):
     message_member = "Message"
 
     def __init__(self, reasons: list[dict[str, Any]]) -> None:
-        codes = ", ".join(reason["Code"] for reason in reasons)
+        codes = ", ".join(reason.get("Code", "None") for reason in reasons)
         super().__init__(f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]")
         self.reasons = reasons
 
     def body(self) -> dict[str, Any]:
         return {**super().body(), "CancellationReasons": self.reasons}
 
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls(members.get("CancellationReasons") or [])
+
 
 TABLE_NOT_FOUND = "Requested resource not found"
 INVALID = "One or more parameter values were invalid: "
+
+
+def _listed(base: type[DynamoDBError]) -> dict[str, type[DynamoDBError]]:
+    found: dict[str, type[DynamoDBError]] = {}
+    for each in base.__subclasses__():
+        if each is not UnlistedError:
+            found = _listed(each) | {each.code: each} | found
+    return found
+
+
+BY_CODE = _listed(DynamoDBError)
+"""The one table from code to class."""
