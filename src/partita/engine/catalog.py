@@ -12,6 +12,7 @@ import uuid
 
 import msgspec
 
+from partita.engine.order import after_prefix
 from partita.engine.schema import Table, TableRecord
 from partita.errors import SpaceMissing
 from partita.storage.contract import Reader, Row, Storage, Transaction, Write
@@ -20,6 +21,7 @@ from partita.wire.errors import ResourceNotFoundException, ValidationException
 SPACE = "catalogue"
 TOKENS = "tokens"
 _STATE = b"\0state"  # sorts before, and is never equal to, a table's name
+_DEPARTED = b"\0departed/"  # deleted tables whose streams can still be read, by the table's id
 
 _encode = msgspec.json.encode
 _decode_record = msgspec.json.Decoder(TableRecord).decode
@@ -41,6 +43,7 @@ class Catalog:
         self._lock = threading.Lock()
         self.version = -1
         self.tables: dict[str, Table] = {}
+        self.departed: dict[str, Table] = {}
         with storage.transaction() as txn:
             if not _exists(txn):
                 txn.create_space(SPACE)
@@ -56,7 +59,7 @@ class Catalog:
             return
         with self._lock:
             version = _state(reader).version
-            if version == self.version:
+            if version <= self.version:  # older: what a transaction under way has saved is not yet in storage
                 return
             tables: dict[str, Table] = {}
             for key, _, value in reader.range(SPACE, b"\1", None):
@@ -64,6 +67,10 @@ class Catalog:
                 record = _decode_record(value)
                 known = self.tables.get(name)
                 tables[name] = known if known is not None and known.record == record else Table(record)
+            self.departed = {
+                key.decode(): Table(_decode_record(value))
+                for key, _, value in reader.range(SPACE, _DEPARTED, after_prefix(_DEPARTED))
+            }
             self.tables, self.version = tables, version
 
     def table(self, name: str) -> Table:
@@ -93,17 +100,31 @@ class Catalog:
         """Writes a table's record (None: deletes it) and creates and drops the spaces that differ."""
         wanted = spaces_of(record) if record else set()
         existing = spaces_of(before) if before else set()
+        self._write(txn, (record or before).name.encode(), record, wanted, existing)  # type: ignore[union-attr]
+
+    def depart(self, txn: Transaction, record: TableRecord) -> None:
+        """Deletes a table, but keeps its change log for the readers of its streams."""
+        log = {record.changes}
+        self._write(txn, _departed_key(record), record, log, log)
+        self._write(txn, record.name.encode(), None, log, spaces_of(record))
+
+    def bury(self, txn: Transaction, record: TableRecord) -> None:
+        """Drops the change log of a deleted table."""
+        self._write(txn, _departed_key(record), None, set(), {record.changes})
+
+    def _write(
+        self, txn: Transaction, key: bytes, record: TableRecord | None, wanted: set[str], existing: set[str]
+    ) -> None:
         for space in sorted(existing - wanted):
             txn.drop_space(space)
         for space in sorted(wanted - existing):
             txn.create_space(space)
-        name = (record or before).name  # type: ignore[union-attr]
-        old = txn.get(SPACE, name.encode())
+        old = txn.get(SPACE, key)
         new = Row(0, _encode(record)) if record else None
         state = _state(txn)
         txn.apply(
             [
-                Write(SPACE, name.encode(), old, new),
+                Write(SPACE, key, old, new),
                 Write(
                     SPACE,
                     _STATE,
@@ -112,6 +133,7 @@ class Catalog:
                 ),
             ]
         )
+        self.refresh(txn)
 
     def new_spaces(self, txn: Transaction, count: int) -> list[str]:
         """Names that no space has, had, or will have."""
@@ -124,6 +146,10 @@ class Catalog:
 def spaces_of(record: TableRecord) -> set[str]:
     spaces = {record.space, record.changes, *(index.space for index in record.indexes)}
     return spaces | {record.ttl_space} if record.ttl_space else spaces
+
+
+def _departed_key(record: TableRecord) -> bytes:
+    return _DEPARTED + record.id.encode()
 
 
 def _exists(reader: Reader) -> bool:

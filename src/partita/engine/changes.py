@@ -20,14 +20,17 @@ from partita.wire.values import Item
 _encode = msgspec.json.encode
 
 
+_ABSENT = Raw(b"")
+
+
 class Change(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One record: `old` and `new` are the item's bytes before and after, `expired` marks a deletion by TTL."""
+    """One record: `old` and `new` are the item's bytes before and after (none: no bytes), `expired` marks TTL's work."""
 
     at: float
     event: str
     keys: Item
-    old: Raw | None = None
-    new: Raw | None = None
+    old: Raw = _ABSENT
+    new: Raw = _ABSENT
     expired: bool = False
 
 
@@ -45,8 +48,8 @@ def change_write(
         at=at,
         event=event,
         keys=keys,
-        old=Raw(old.value) if old else None,
-        new=Raw(new.value) if new else None,
+        old=Raw(old.value) if old else _ABSENT,
+        new=Raw(new.value) if new else _ABSENT,
         expired=expired,
     )
     number = max(last_number(reader, table) + 1, int(at * 1_000_000)) + offset

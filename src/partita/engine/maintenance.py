@@ -18,7 +18,7 @@ from partita.engine.write import image_at, writes_of
 from partita.engine.writer import Writer
 from partita.errors import PartitaError
 from partita.storage.contract import Row, Transaction, Write
-from partita.wire.limits import STREAM_RETENTION_SECONDS, TOKEN_SECONDS
+from partita.wire.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
 
 BATCH = 200
 SECONDS_BETWEEN = 1.0
@@ -46,12 +46,15 @@ class Maintenance:
                 more |= self._writer.run(partial(expire, self._context, table.name))
             if table.record.streams or table.record.recovery_days is not None:
                 more |= self._writer.run(partial(trim, self._context, table.name))
+        if self._context.catalog.departed:
+            self._writer.run(partial(bury_departed, self._context))
         more |= self._writer.run(partial(forget_tokens, self._context))
         return bool(more)
 
     def needed(self) -> bool:
         """Whether any table has something to look after."""
-        return any(_needs(table.record) for table in self._context.catalog.tables.values())
+        catalog = self._context.catalog
+        return bool(catalog.departed) or any(_needs(table.record) for table in catalog.tables.values())
 
     def start(self) -> None:
         """Begins to work in the background; more than once does nothing more."""
@@ -105,7 +108,7 @@ def trim(context: Context, name: str, txn: Transaction) -> bool:
     table = context.catalog.tables.get(name)
     if table is None:
         return False
-    keep = STREAM_RETENTION_SECONDS
+    keep = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # what an iterator points at stays, to be refused by name
     if table.record.recovery_days is not None:
         keep = max(keep, table.record.recovery_days * 86400)
     limit = max(0, int((context.clock() - keep) * 1_000_000)).to_bytes(8, "big")
@@ -122,6 +125,14 @@ def _drop_closed_streams(context: Context, txn: Transaction, table: Table) -> No
         record = msgspec.structs.replace(table.record, streams=left)
         context.catalog.save(txn, record, table.record)
         context.catalog.refresh(txn)
+
+
+def bury_departed(context: Context, txn: Transaction) -> None:
+    """Drops the change logs of deleted tables whose streams nobody can read any more."""
+    horizon = context.clock() - STREAM_RETENTION_SECONDS - ITERATOR_SECONDS
+    for table in context.catalog.departed.values():
+        if all(each.closed_at is not None and each.closed_at < horizon for each in table.record.streams):
+            context.catalog.bury(txn, table.record)
 
 
 def forget_tokens(context: Context, txn: Transaction) -> bool:

@@ -48,12 +48,13 @@ def check_members(request: Any) -> None:
     values, tests = _QUICK[type(request)]
     for value, test in zip(values(request), tests, strict=True):
         if not test(value):
-            _report(request)
+            report_violations(request, MEMBERS[type(request)])
             return
 
 
-def _report(request: Any) -> None:
-    found = list(_violations(request, MEMBERS[type(request)], ""))
+def report_violations(request: Any, members: Iterable[Member]) -> None:
+    """The same for an operation that keeps its own constraints beside it."""
+    found = list(_violations(request, members, ""))
     if found:
         plural = "" if len(found) == 1 else "s"
         listed = "; ".join(found[:MOST_REPORTED])

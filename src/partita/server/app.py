@@ -15,7 +15,7 @@ from partita.wire.backend import AsyncBackend
 from partita.wire.decode import decode_request, error_body
 from partita.wire.errors import DynamoDBError, InternalServerError, SerializationException, UnknownOperationException
 from partita.wire.limits import MB
-from partita.wire.operations import OPERATIONS
+from partita.wire.operations import TARGETS
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -25,7 +25,6 @@ LARGEST_BODY = 16 * MB  # DynamoDB's own limit for a request
 BODY_SECONDS = 30.0
 GZIP_FROM = 4096  # smaller replies are sent sooner than they are compressed
 
-_TARGET = "DynamoDB_20120810."
 _JSON = b"application/x-amz-json-1.0"
 _encode = msgspec.json.encode
 _log = logging.getLogger("partita.server")
@@ -77,9 +76,8 @@ class Application:
 
     async def _reply(self, target: bytes, body: bytes) -> tuple[int, bytes]:
         try:
-            name = target.decode("latin-1")
-            operation = name[len(_TARGET) :]
-            if not name.startswith(_TARGET) or operation not in OPERATIONS:
+            operation = TARGETS.get(target.decode("latin-1"))
+            if operation is None:
                 raise UnknownOperationException()
             if self._backend is None:
                 raise InternalServerError("the server is not ready")

@@ -32,6 +32,8 @@ def _walk(value: Any, wanted: inspect.Type) -> Any:
         return _boolean(value)
     if isinstance(wanted, inspect.IntType):
         return _integer(value)
+    if isinstance(wanted, inspect.FloatType):
+        return _number(value)
     return _text(value)
 
 
@@ -80,6 +82,12 @@ def _integer(value: Any) -> int:
             return value
         raise SerializationException("NUMBER_VALUE cannot be converted to Long")
     raise _scalar_error(value, "Integer")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise _scalar_error(value, "Double")
 
 
 def _boolean(value: Any) -> bool:

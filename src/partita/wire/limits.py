@@ -44,4 +44,7 @@ WRITE_UNIT_BYTES = 1 * KB  # [C]
 
 STREAM_RETENTION_SECONDS = 24 * 3600  # Developer Guide, "Change data capture for DynamoDB Streams"
 STREAM_RECORDS = 1000  # [A] GetRecords
+STREAM_BYTES = 1 * MB  # [A] GetRecords
+STREAM_LIST = 100  # [A] ListStreams, and the shards of DescribeStream
+ITERATOR_SECONDS = 15 * 60  # [A] GetShardIterator
 HISTORY_DAYS = 35  # Developer Guide, "Point-in-time backups"

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.wire import requests as q
+from partita.wire import streams
+
+_STREAMS = (streams.DescribeStream, streams.GetRecords, streams.GetShardIterator, streams.ListStreams)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +16,12 @@ class Operation:
     name: str
     request: type[q.Request[Any]]
     writes: bool
+
+    @property
+    def target(self) -> str:
+        """The `X-Amz-Target` of a request; the streams' operations are a service of their own."""
+        service = "DynamoDBStreams_20120810" if self.request in _STREAMS else "DynamoDB_20120810"
+        return f"{service}.{self.name}"
 
 
 _READS: tuple[type[q.Request[Any]], ...] = (
@@ -25,6 +34,7 @@ _READS: tuple[type[q.Request[Any]], ...] = (
     q.Query,
     q.Scan,
     q.TransactGetItems,
+    *_STREAMS,
 )
 
 _WRITES: tuple[type[q.Request[Any]], ...] = (
@@ -44,3 +54,5 @@ OPERATIONS: dict[str, Operation] = {
     request.__name__: Operation(request.__name__, request, request in _WRITES)
     for request in sorted(_READS + _WRITES, key=lambda each: each.__name__)
 }
+
+TARGETS: dict[str, str] = {operation.target: name for name, operation in OPERATIONS.items()}

@@ -10,8 +10,12 @@ from partita.engine.operations.continuous_backups import describe_continuous_bac
 from partita.engine.operations.create_table import create_table
 from partita.engine.operations.delete_item import delete_item
 from partita.engine.operations.delete_table import delete_table
+from partita.engine.operations.describe_stream import describe_stream
 from partita.engine.operations.describe_table import describe_table
 from partita.engine.operations.get_item import get_item
+from partita.engine.operations.get_records import get_records
+from partita.engine.operations.get_shard_iterator import get_shard_iterator
+from partita.engine.operations.list_streams import list_streams
 from partita.engine.operations.list_tables import list_tables
 from partita.engine.operations.put_item import put_item
 from partita.engine.operations.query import query
@@ -22,6 +26,7 @@ from partita.engine.operations.transact_write_items import transact_write_items
 from partita.engine.operations.update_item import update_item
 from partita.engine.operations.update_table import update_table
 from partita.wire import requests as q
+from partita.wire import streams
 
 READS: dict[type, Callable[[Context, Any], Any]] = {
     q.BatchGetItem: batch_get_item,
@@ -33,6 +38,10 @@ READS: dict[type, Callable[[Context, Any], Any]] = {
     q.Query: query,
     q.Scan: scan,
     q.TransactGetItems: transact_get_items,
+    streams.DescribeStream: describe_stream,
+    streams.GetRecords: get_records,
+    streams.GetShardIterator: get_shard_iterator,
+    streams.ListStreams: list_streams,
 }
 
 WRITES: dict[type, Callable[[Context, Any], Job]] = {

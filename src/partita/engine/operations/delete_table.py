@@ -1,8 +1,12 @@
-"""DeleteTable: the table, its indexes, its change log; a protected table stays."""
+"""DeleteTable: the table and its indexes; its streams stay for a day, and a protected table stays."""
 
+from msgspec.structs import replace
+
+from partita.engine.changes import last_number
 from partita.engine.context import Context, Job
 from partita.engine.members import check_members
 from partita.engine.operations.describe_table import description
+from partita.engine.schema import Table, TableRecord
 from partita.storage.contract import Transaction
 from partita.wire.errors import ResourceNotFoundException, ValidationException
 from partita.wire.requests import DeleteTable
@@ -25,7 +29,19 @@ def delete_table(context: Context, request: DeleteTable) -> Job:
                 "Disable deletion protection first."
             )
         described = description(context, txn, table, "DELETING")
-        context.catalog.save(txn, None, table.record)
+        record = _closed(context, txn, table)
+        if record.streams:
+            context.catalog.depart(txn, record)
+        else:
+            context.catalog.save(txn, None, record)
         return DeleteTableOutput(table_description=described)
 
     return job
+
+
+def _closed(context: Context, txn: Transaction, table: Table) -> TableRecord:
+    """The table's record with its stream closed: it can be read for another day."""
+    if table.stream is None:
+        return table.record
+    closed = replace(table.stream, closed=last_number(txn, table), closed_at=context.clock())
+    return replace(table.record, streams=[*table.record.streams[:-1], closed])

@@ -1,0 +1,54 @@
+"""DescribeStream: a stream's state and its shards."""
+
+from partita.engine.context import Context
+from partita.engine.members import Member, report_violations
+from partita.engine.streams import Stream, sequence_number, stream_named
+from partita.wire.errors import INVALID, ResourceNotFoundException, ValidationException
+from partita.wire.limits import STREAM_LIST
+from partita.wire.streams import DescribeStream, DescribeStreamOutput, SequenceNumberRange, Shard, StreamDescription
+
+STREAM_ARN = Member("stream_arn", required=True, shortest=37, longest=1024)
+_MEMBERS = (
+    STREAM_ARN,
+    Member("limit", least=1),
+    Member("exclusive_start_shard_id", shortest=28, longest=65),
+    Member(
+        "shard_filter",
+        children=(Member("type", enum=("CHILD_SHARDS",)), Member("shard_id", shortest=28, longest=65)),
+    ),
+)
+
+
+def describe_stream(context: Context, request: DescribeStream) -> DescribeStreamOutput:
+    report_violations(request, _MEMBERS)
+    limit = request.limit or STREAM_LIST
+    if limit > STREAM_LIST:
+        raise ValidationException(f"{INVALID}Limit cannot be greater than the maximum: {STREAM_LIST}")
+    stream = stream_named(context, request.stream_arn)
+    if stream is None:
+        raise ResourceNotFoundException(f"Requested resource not found: Stream: {request.stream_arn} not found")
+    found = _asked_shards(stream, request)
+    described = StreamDescription(
+        stream_arn=stream.arn,
+        stream_label=stream.record.label,
+        stream_status="ENABLED" if stream.record.closed_at is None else "DISABLED",
+        stream_view_type=stream.record.view_type,
+        creation_request_date_time=stream.created,
+        table_name=stream.table.name,
+        key_schema=stream.table.record.key_schema,
+        shards=found[:limit],
+        last_evaluated_shard_id=found[limit - 1].shard_id if len(found) > limit else None,
+    )
+    return DescribeStreamOutput(stream_description=described)
+
+
+def _asked_shards(stream: Stream, request: DescribeStream) -> list[Shard]:
+    """The one shard of the stream, unless the request asks for what comes behind it, or was born of it."""
+    if request.shard_filter is not None and request.shard_filter.shard_id is not None:
+        return []
+    if request.exclusive_start_shard_id is not None and stream.shard_id <= request.exclusive_start_shard_id:
+        return []
+    numbers = SequenceNumberRange(starting_sequence_number=sequence_number(stream.first))
+    if stream.record.closed is not None:
+        numbers.ending_sequence_number = sequence_number(max(stream.first, stream.record.closed))
+    return [Shard(shard_id=stream.shard_id, sequence_number_range=numbers)]

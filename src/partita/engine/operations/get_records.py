@@ -1,0 +1,88 @@
+"""GetRecords: what changed, in order, and an iterator for what comes next."""
+
+from hashlib import blake2b
+
+from msgspec import Raw
+
+from partita.engine.changes import Change, read_changes
+from partita.engine.context import Context
+from partita.engine.members import Member, report_violations
+from partita.engine.operations.get_shard_iterator import TRIMMED
+from partita.engine.streams import (
+    Stream,
+    opened_iterator,
+    sequence_number,
+    shard_iterator,
+    stream_named,
+    trim_horizon,
+)
+from partita.engine.values import item_size
+from partita.engine.write import decode_item
+from partita.wire.errors import INVALID, ResourceNotFoundException, TrimmedDataAccessException, ValidationException
+from partita.wire.limits import STREAM_BYTES, STREAM_RECORDS
+from partita.wire.streams import GetRecords, GetRecordsOutput, Identity, Record, StreamRecord
+
+_MEMBERS = (Member("shard_iterator", required=True, shortest=1, longest=2048), Member("limit", least=1))
+_SERVICE = Identity(principal_id="dynamodb.amazonaws.com", type="Service")
+
+
+def get_records(context: Context, request: GetRecords) -> GetRecordsOutput:
+    report_violations(request, _MEMBERS)
+    limit = request.limit or STREAM_RECORDS
+    if limit > STREAM_RECORDS:
+        raise ValidationException(f"{INVALID}Limit should be less than or equal to {STREAM_RECORDS}")
+    arn, position = opened_iterator(context, request.shard_iterator or "")
+    stream = stream_named(context, arn)
+    if stream is None or stream.shard_id != position.shard:
+        raise ResourceNotFoundException("Requested resource not found: Stream: " + arn + " not found")
+    return _page(context, stream, position.after, limit)
+
+
+def _page(context: Context, stream: Stream, after: int, limit: int) -> GetRecordsOutput:
+    horizon = trim_horizon(context)
+    closed = stream.record.closed
+    records: list[Record] = []
+    size = 0
+    ended = closed is not None
+    for number, change in read_changes(context.storage, stream.table, after, limit + 1):
+        if closed is not None and number > closed:
+            break
+        if number < horizon:
+            raise TrimmedDataAccessException(TRIMMED)
+        record = _record(context, stream, number, change)
+        size += record.dynamodb.size_bytes or 0 if record.dynamodb else 0
+        if len(records) == limit or (records and size > STREAM_BYTES):
+            ended = False
+            break
+        records.append(record)
+        after = number
+    following = None if ended else shard_iterator(context, stream, after)
+    return GetRecordsOutput(records=records, next_shard_iterator=following)
+
+
+def _record(context: Context, stream: Stream, number: int, change: Change) -> Record:
+    view = stream.record.view_type
+    new = change.new if change.new and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
+    old = change.old if change.old and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
+    shown = StreamRecord(
+        approximate_creation_date_time=float(int(change.at)),
+        keys=change.keys,
+        new_image=new,
+        old_image=old,
+        sequence_number=sequence_number(number),
+        size_bytes=item_size(change.keys) + _size(new) + _size(old),
+        stream_view_type=view,
+    )
+    return Record(
+        event_id=blake2b(f"{stream.arn}#{number}".encode(), digest_size=16).hexdigest(),
+        event_name=change.event,
+        event_version="1.1",
+        event_source="aws:dynamodb",
+        aws_region=context.region,
+        dynamodb=shown,
+        user_identity=_SERVICE if change.expired else None,
+    )
+
+
+def _size(image: Raw | None) -> int:
+    return 0 if image is None else item_size(decode_item(image))

@@ -1,0 +1,83 @@
+"""GetShardIterator: a place in a shard to read from, good for fifteen minutes."""
+
+import math
+
+from partita.engine.changes import last_number
+from partita.engine.context import Context
+from partita.engine.members import Member, report_violations
+from partita.engine.operations.describe_stream import STREAM_ARN
+from partita.engine.streams import Stream, number_at, shard_iterator, stream_named, trim_horizon
+from partita.wire.errors import (
+    INVALID,
+    ResourceNotFoundException,
+    TrimmedDataAccessException,
+    ValidationException,
+)
+from partita.wire.streams import GetShardIterator, GetShardIteratorOutput
+
+TRIMMED = "The data you are trying to access has been trimmed"
+_BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
+_MEMBERS = (
+    STREAM_ARN,
+    Member("shard_id", required=True, shortest=28, longest=65),
+    Member("shard_iterator_type", required=True, enum=("TRIM_HORIZON", "LATEST", *_BY_NUMBER, "AT_TIMESTAMP")),
+    Member("sequence_number", shortest=21, longest=40),
+)
+
+
+def get_shard_iterator(context: Context, request: GetShardIterator) -> GetShardIteratorOutput:
+    report_violations(request, _MEMBERS)
+    _check_form(request)
+    stream = stream_named(context, request.stream_arn)
+    if stream is None:
+        raise ResourceNotFoundException(f"Requested resource not found: Stream: {request.stream_arn} not found")
+    if request.shard_id != stream.shard_id:
+        raise ResourceNotFoundException(f"Requested resource not found: Shard: {request.shard_id} not found")
+    start = _start(context, stream, request)
+    return GetShardIteratorOutput(shard_iterator=shard_iterator(context, stream, start - 1))
+
+
+def _check_form(request: GetShardIterator) -> None:
+    by_number, by_time = request.shard_iterator_type in _BY_NUMBER, request.shard_iterator_type == "AT_TIMESTAMP"
+    if by_number and request.sequence_number is None:
+        raise ValidationException(f"{INVALID}Invalid SequenceNumber")
+    if not by_number and request.sequence_number is not None:
+        raise ValidationException(f"{INVALID}SequenceNumber should not be passed for this iterator type")
+    if by_time and request.timestamp is None:
+        raise ValidationException(f"{INVALID}Invalid Timestamp")
+    if not by_time and request.timestamp is not None:
+        raise ValidationException(f"{INVALID}Timestamp should not be passed for this iterator type")
+
+
+def _start(context: Context, stream: Stream, request: GetShardIterator) -> int:
+    """The lowest number that the iterator will give."""
+    oldest = max(stream.first, trim_horizon(context))
+    kind = request.shard_iterator_type
+    if kind == "TRIM_HORIZON":
+        return oldest
+    if kind == "LATEST":
+        return max(oldest, last_number(context.storage, stream.table) + 1)
+    if kind == "AT_TIMESTAMP":
+        return max(oldest, _at_timestamp(context, request.timestamp or 0.0))
+    text = request.sequence_number or ""
+    if not text.isascii() or not text.isdigit():
+        raise ValidationException(f"{INVALID}Invalid SequenceNumber")
+    number = int(text)
+    if number < stream.first or number > _last(context, stream):
+        raise ValidationException(f"{INVALID}Invalid SequenceNumber")
+    if number < trim_horizon(context):
+        raise TrimmedDataAccessException(TRIMMED)
+    return number + (kind == "AFTER_SEQUENCE_NUMBER")
+
+
+def _at_timestamp(context: Context, moment: float) -> int:
+    """Records show the second of their creation, so the first whose second is not before `moment` is wanted."""
+    if not math.isfinite(moment) or moment > context.clock():
+        raise ValidationException(f"{INVALID}Timestamp cannot be in the future")
+    return number_at(math.ceil(moment))
+
+
+def _last(context: Context, stream: Stream) -> int:
+    """The highest number that a caller can know of."""
+    last = last_number(context.storage, stream.table) if stream.record.closed is None else stream.record.closed
+    return max(stream.first, last)

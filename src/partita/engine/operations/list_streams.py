@@ -1,0 +1,32 @@
+"""ListStreams: the streams that can be read, those of deleted tables for a day among them."""
+
+from partita.engine.context import Context
+from partita.engine.members import Member, report_violations
+from partita.engine.streams import streams
+from partita.wire.errors import INVALID, ValidationException
+from partita.wire.limits import STREAM_LIST
+from partita.wire.streams import ListStreams, ListStreamsOutput, StreamSummary
+
+_MEMBERS = (
+    Member("table_name", pattern="[a-zA-Z0-9_.-]+", shortest=3, longest=255, is_name=True),
+    Member("limit", least=1),
+)
+
+
+def list_streams(context: Context, request: ListStreams) -> ListStreamsOutput:
+    report_violations(request, _MEMBERS)
+    limit = request.limit or STREAM_LIST
+    if limit > STREAM_LIST:
+        raise ValidationException(f"{INVALID}Limit cannot be greater than the maximum allowed size: {STREAM_LIST}")
+    context.catalog.refresh()
+    found = [each for each in streams(context) if request.table_name in (None, each.table.name)]
+    found.sort(key=lambda each: each.arn)
+    if request.exclusive_start_stream_arn is not None:
+        found = [each for each in found if each.arn > request.exclusive_start_stream_arn]
+    return ListStreamsOutput(
+        streams=[
+            StreamSummary(stream_arn=each.arn, table_name=each.table.name, stream_label=each.record.label)
+            for each in found[:limit]
+        ],
+        last_evaluated_stream_arn=found[limit - 1].arn if len(found) > limit else None,
+    )

@@ -1,0 +1,114 @@
+"""Streams: a view of the change log, one shard for each life of a table's stream.
+
+    change log   | 1 2 3 4 5 6 7 8 9 ...
+    stream A       [----]                 enabled, disabled: its shard is closed
+    stream B                 [--------    enabled again: a new stream with a new shard
+
+A sequence number is the record's number in the log, which is at least its time in microseconds: a time is found in the
+log without looking for it. Nothing of a stream is stored but where it begins and ends.
+"""
+
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+import msgspec
+
+from partita.engine.context import Context
+from partita.engine.schema import StreamRecord, Table
+from partita.wire.errors import ExpiredIteratorException, ValidationException
+from partita.wire.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
+
+_MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One life of the stream of a table, which may be gone itself."""
+
+    table: Table
+    record: StreamRecord
+    arn: str
+
+    @property
+    def created(self) -> float:
+        return datetime.fromisoformat(self.record.label).replace(tzinfo=UTC).timestamp()
+
+    @property
+    def first(self) -> int:
+        """The lowest number that a record of this stream can have."""
+        return max(self.record.first, _number_at(self.created))
+
+    @property
+    def shard_id(self) -> str:
+        unique = blake2b(self.arn.encode(), digest_size=4).hexdigest()
+        return f"shardId-{int(self.created * 1000):020d}-{unique}"
+
+
+def streams(context: Context) -> Iterator[Stream]:
+    """Every stream that can still be read, in the order of tables and then of time."""
+    catalog = context.catalog
+    for table in sorted([*catalog.tables.values(), *catalog.departed.values()], key=lambda each: each.name):
+        for record in table.record.streams:
+            if record.closed_at is None or record.closed_at > context.clock() - STREAM_RETENTION_SECONDS:
+                yield Stream(table, record, f"{context.table_arn(table.name)}/stream/{record.label}")
+
+
+def stream_named(context: Context, arn: str | None) -> Stream | None:
+    context.catalog.refresh()
+    return next((stream for stream in streams(context) if stream.arn == arn), None)
+
+
+def _number_at(moment: float) -> int:
+    return int(moment * _MICROSECONDS)
+
+
+def number_at(moment: float) -> int:
+    """The lowest number that a record of this moment, or a later one, has."""
+    return max(0, _number_at(moment))
+
+
+def trim_horizon(context: Context) -> int:
+    """The lowest number that can still be read."""
+    return number_at(context.clock() - STREAM_RETENTION_SECONDS)
+
+
+def sequence_number(number: int) -> str:
+    """A record's number as it travels: at least 21 digits, so that text order is its order.
+
+    >>> sequence_number(7)
+    '000000000000000000007'
+    """
+    return f"{number:021d}"
+
+
+class Position(msgspec.Struct, array_like=True, frozen=True):
+    """What a shard iterator holds: where to go on, and since when."""
+
+    shard: str
+    after: int
+    issued: float
+
+
+_decode_iterator = msgspec.json.Decoder(Position).decode
+
+
+def shard_iterator(context: Context, stream: Stream, after: int) -> str:
+    """An iterator that goes on behind number `after`."""
+    held = msgspec.json.encode(Position(stream.shard_id, after, context.clock()))
+    return f"{stream.arn}|1|{b64encode(held).decode()}"
+
+
+def opened_iterator(context: Context, text: str) -> tuple[str, Position]:
+    """The stream's ARN and the position; refuses what no GetShardIterator gave, or gave too long ago."""
+    arn, _, held = text.partition("|1|")
+    try:
+        found = _decode_iterator(b64decode(held, validate=True))
+    except (Base64Error, msgspec.MsgspecError, ValueError):
+        raise ValidationException("Invalid ShardIterator") from None
+    if context.clock() - found.issued > ITERATOR_SECONDS:
+        raise ExpiredIteratorException("The shard iterator has expired")
+    return arn, found
