@@ -39,21 +39,20 @@ def engine(
     public
         Allow an address that others can reach. Requests are not authenticated.
     """
-    from partita.connect import connect
+    from partita.connect import open_engine
     from partita.engine.asynchronous import AsyncEngine
     from partita.errors import ConfigurationError
-    from partita.server.app import Application
     from partita.server.serve import check_address, serve
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data: choose one")
     check_address(host, public)
-    backend = connect(str(data) if data is not None else "memory:", durability=durability)
+    backend = open_engine(str(data) if data is not None else "memory:", durability=durability)
     where = "memory (gone when this ends)" if data is None else f"{data} (survives {durability} loss)"
     address = f"http://{host}:{port}"
     print(f"partita: DynamoDB at {address}, data in {where}", flush=True)
     print(f"try:     aws dynamodb list-tables --endpoint-url {address} --region us-east-1", flush=True)
-    serve(Application(lambda: AsyncEngine(backend)), host, port)
+    serve(lambda: AsyncEngine(backend), host, port)
 
 
 def main() -> None:

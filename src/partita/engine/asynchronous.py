@@ -1,11 +1,19 @@
-"""The engine on an event loop: reads are answered at once, writes by one thread that commits all that is waiting."""
+"""The engine on an event loop: reads and the work of writes happen on the loop, waiting for the disk in a thread.
+
+    loop     [ jobs of A B C ] reads, reads, reads      [ finish A B C, jobs of D E ]
+    thread                    [ commit: wait for disk ]                              [ commit ... ]
+
+Writes that arrive during a commit make the next group, so the disk is waited for once for all of them. One hand-over
+each way a commit, instead of one a statement, is what the two threads' sharing of one interpreter lock asks for.
+"""
 
 import asyncio
 import threading
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from partita.engine.engine import Engine, storage_failure
-from partita.engine.writer import Ticket
+from partita.engine.writer import Group, Ticket
 from partita.errors import StorageError
 from partita.wire.requests import Request
 
@@ -17,19 +25,30 @@ class AsyncEngine:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._writer = engine.writer
         self._loop = asyncio.get_running_loop()
-        self._waiting = threading.Semaphore(0)
-        self._stopping = False
-        self._thread = threading.Thread(target=self._commit, name="partita-committer", daemon=True)
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._work: SimpleQueue[Group | bool] = SimpleQueue()
+        self._thread = threading.Thread(target=self._commit, name="partita-commit", daemon=True)
         self._thread.start()
+
+    def answers_at_once(self, request: Request[Any]) -> bool:
+        """Whether `call_at_once` may be used: a read, which never waits."""
+        return self._engine.is_read(request)
+
+    def call_at_once(self, request: Request[Reply]) -> Reply:
+        return self._engine.call(request)
 
     async def call(self, request: Request[Reply]) -> Reply:
         """Answers a request, or raises the `DynamoDBError` that DynamoDB would answer with."""
         if self._engine.is_read(request):
             return self._engine.call(request)
         future: asyncio.Future[Reply] = self._loop.create_future()
-        self._engine.writer.enqueue(Ticket(self._engine.prepared(request), future))
-        self._waiting.release()
+        self._writer.enqueue(Ticket(self._engine.prepared(request), future))
+        if self._idle.is_set():
+            self._idle.clear()
+            self._loop.call_soon(self._begin)  # after whatever else has arrived by now
         try:
             reply = await future
         except StorageError as error:
@@ -38,26 +57,39 @@ class AsyncEngine:
         return reply
 
     async def close(self) -> None:
-        self._stopping = True
-        self._waiting.release()
+        await self._idle.wait()
+        self._work.put(False)
         self._thread.join()
         self._engine.close()
 
-    def _commit(self) -> None:
-        while True:
-            self._waiting.acquire()
-            while group := self._engine.writer.commit_waiting():
-                self._loop.call_soon_threadsafe(_finish, group)
-            if self._stopping:
-                return
-
-
-def _finish(group: list[Ticket]) -> None:
-    for ticket in group:
-        future: asyncio.Future[Any] | None = ticket.waiter
-        if future is None or future.done():
-            continue
-        if ticket.error is not None:
-            future.set_exception(ticket.error)
+    def _begin(self) -> None:
+        """Runs what is queued, and leaves the waiting to the thread."""
+        group = self._writer.open_group()
+        if group is not None and not self._engine.waits_for_disk:
+            group.commit()
+            self._finish(group.tickets)
         else:
-            future.set_result(ticket.reply)
+            self._work.put(group or True)  # somebody else is writing: the thread waits, then does it all
+
+    def _commit(self) -> None:
+        while (group := self._work.get()) is not False:
+            if isinstance(group, Group):
+                group.commit()
+                tickets = group.tickets
+            else:
+                tickets = self._writer.commit_waiting()
+            self._loop.call_soon_threadsafe(self._finish, tickets)
+
+    def _finish(self, tickets: list[Ticket]) -> None:
+        for ticket in tickets:
+            future: asyncio.Future[Any] | None = ticket.waiter
+            if future is None or future.done():
+                continue
+            if ticket.error is not None:
+                future.set_exception(ticket.error)
+            else:
+                future.set_result(ticket.reply)
+        if len(self._writer):
+            self._begin()
+        else:
+            self._idle.set()

@@ -71,6 +71,10 @@ class Engine:
     def writer(self) -> Writer:
         return self._writer
 
+    @property
+    def waits_for_disk(self) -> bool:
+        return self._context.storage.waits_for_disk
+
     def is_read(self, request: Request[Any]) -> bool:
         return type(request) in READS
 

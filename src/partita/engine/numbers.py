@@ -6,7 +6,8 @@ from decimal import Decimal
 from partita.wire.errors import ValidationException
 from partita.wire.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
 
-_PLAIN = re.compile(r"(?:0|-?[1-9][0-9]{0,37})\Z").match
+# What is canonical already, in few enough digits on either side of the point.
+_CANONICAL = re.compile(r"(?:0|-?[1-9][0-9]{0,37}|-?[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|-?0\.[0-9]{0,36}[1-9])\Z").match
 _NUMERAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z").match
 
 
@@ -16,7 +17,7 @@ def canonical_number(text: str) -> str:
     >>> canonical_number("007.50"), canonical_number("-1.5E2"), canonical_number("-0")
     ('7.5', '-150', '0')
     """
-    if _PLAIN(text):
+    if _CANONICAL(text):
         return text
     return plain_text(parsed_number(text))
 

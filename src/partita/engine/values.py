@@ -31,6 +31,10 @@ def checked_item(item: Item) -> tuple[Item, int]:
     size = 0
     changed: Item = {}
     for name, value in item.items():
+        text = value.get("S")
+        if type(text) is str and len(value) == 1:
+            size += len(name) + len(text) if name.isascii() and text.isascii() else text_size(name) + text_size(text)
+            continue
         canonical, value_size = checked_value(value)
         size += text_size(name) + value_size
         if canonical is not value:
@@ -65,7 +69,13 @@ def binary_size(base64_text: str) -> int:
 
 def item_size(item: Item) -> int:
     """Size in bytes of an item that is already canonical."""
-    return sum(text_size(name) + checked_value(value)[1] for name, value in item.items())
+    return sum(attribute_size(name, item) for name in item)
+
+
+def attribute_size(name: str, item: Item) -> int:
+    """Size in bytes of one attribute with its name; 0 when the item has none of that name."""
+    value = item.get(name)
+    return 0 if value is None else text_size(name) + checked_value(value)[1]
 
 
 def _not_one_type(value: AttributeValue) -> ValidationException:

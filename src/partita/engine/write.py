@@ -94,7 +94,10 @@ def index_writes(
     if filled_to is not None and position > bytes.fromhex(filled_to):
         return  # not yet reached by the backfill, which will put in the item as it then is
     old_key = index.position(before.item, position) if before else None
-    new_key = index.position(after.item, position) if after else None
+    if before and after and all(before.item.get(name) == after.item.get(name) for name in index.keys.names):
+        new_key = old_key
+    else:
+        new_key = index.position(after.item, position) if after else None
     old = _index_row(index, before) if before and old_key is not None else None
     new = _index_row(index, after) if after and new_key is not None else None
     if old_key == new_key:

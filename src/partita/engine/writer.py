@@ -7,14 +7,19 @@ one. Nobody waits for company: a write that finds the lock free is committed alo
     thread B      queue, wait [ commit 2: B C D ]
     thread C      queue, wait .................. done
     thread D        queue, wait ................ done
+
+An event loop must not wait for a lock or a disk. It runs the jobs itself, when nobody else is writing (`open_group`),
+and leaves the commit to a thread (`Group.commit`).
 """
 
 import threading
 from collections import deque
+from contextlib import AbstractContextManager
 from typing import Any
 
 from partita.engine.context import Context, Job
-from partita.errors import StorageError
+from partita.errors import StorageBusy, StorageError
+from partita.storage.contract import Transaction
 from partita.wire.errors import DynamoDBError
 
 
@@ -30,6 +35,12 @@ class Ticket:
         self.finished = False
         self.reply: Any = None
         self.error: BaseException | None = None
+
+    def run(self, txn: Transaction) -> None:
+        try:
+            self.reply, self.error = self.job(txn), None
+        except DynamoDBError as error:  # decided before anything was applied
+            self.error = error
 
     def result(self) -> Any:
         if self.error is not None:
@@ -56,33 +67,92 @@ class Writer:
         return ticket.result()
 
     def enqueue(self, ticket: Ticket) -> None:
-        """Leaves a job to the next commit; somebody must call `commit_waiting`."""
+        """Leaves a job to the next commit; somebody must call `commit_waiting` or `open_group`."""
         self._queue.append(ticket)
+
+    def __len__(self) -> int:
+        return len(self._queue)
 
     def commit_waiting(self) -> list[Ticket]:
         """Commits what is in the queue, and returns it."""
         with self._lock:
-            group = [self._queue.popleft() for _ in range(min(len(self._queue), self.MOST_TOGETHER))]
-            if group:
-                self._commit(group)
-            for ticket in group:
+            tickets = self._taken()
+            if tickets:
+                self._commit(tickets)
+            for ticket in tickets:
                 ticket.finished = True
-        return group
+        return tickets
 
-    def _commit(self, group: list[Ticket]) -> None:
+    def open_group(self) -> "Group | None":
+        """Runs what is in the queue in a transaction, not yet committed; None when that would mean waiting."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        tickets = self._taken()
+        block = self._context.storage.transaction(wait=False)
+        try:
+            txn = block.__enter__()
+        except StorageBusy:
+            return self._put_back(tickets)
+        try:
+            self._context.catalog.refresh(txn)
+            for ticket in tickets:
+                ticket.run(txn)
+        except BaseException as error:  # noqa: BLE001 - `commit_waiting` finds out whose fault it is
+            self._context.catalog.forget()
+            try:
+                block.__exit__(type(error), error, error.__traceback__)
+            except BaseException:  # noqa: BLE001 - the same error again, after the roll-back
+                return self._put_back(tickets)
+            return self._put_back(tickets)
+        return Group(tickets, block, self._lock, self._context)
+
+    def _taken(self) -> list[Ticket]:
+        return [self._queue.popleft() for _ in range(min(len(self._queue), self.MOST_TOGETHER))]
+
+    def _put_back(self, tickets: list[Ticket]) -> None:
+        self._queue.extendleft(reversed(tickets))
+        self._lock.release()
+
+    def _commit(self, tickets: list[Ticket]) -> None:
         try:
             with self._context.storage.transaction() as txn:
                 self._context.catalog.refresh(txn)
-                for ticket in group:
-                    try:
-                        ticket.reply, ticket.error = ticket.job(txn), None
-                    except DynamoDBError as error:  # decided before anything was applied
-                        ticket.error = error
+                for ticket in tickets:
+                    ticket.run(txn)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the ticket
             self._context.catalog.forget()
-            if len(group) > 1 and not isinstance(error, StorageError):
-                for ticket in group:  # one of them is at fault; the others must not suffer for it
+            if len(tickets) > 1 and not isinstance(error, StorageError):
+                for ticket in tickets:  # one of them is at fault; the others must not suffer for it
                     self._commit([ticket])
                 return
-            for ticket in group:
+            for ticket in tickets:
                 ticket.error = error
+
+
+class Group:
+    """Tickets whose jobs have run in one open transaction."""
+
+    def __init__(
+        self,
+        tickets: list[Ticket],
+        block: AbstractContextManager[Transaction],
+        lock: threading.Lock,
+        context: Context,
+    ) -> None:
+        self.tickets = tickets
+        self._block = block
+        self._lock = lock
+        self._context = context
+
+    def commit(self) -> None:
+        """Makes the group durable; any thread may call."""
+        try:
+            self._block.__exit__(None, None, None)
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the tickets
+            self._context.catalog.forget()
+            for ticket in self.tickets:
+                ticket.error = error
+        finally:
+            for ticket in self.tickets:
+                ticket.finished = True
+            self._lock.release()

@@ -2,20 +2,15 @@
 
 import asyncio
 import gzip
-import logging
-import secrets
 import zlib
-from binascii import crc32
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
-
+from partita.server.answers import JSON, Answers, reply_headers
 from partita.wire.backend import AsyncBackend
-from partita.wire.decode import decode_request, error_body
-from partita.wire.errors import DynamoDBError, InternalServerError, SerializationException, UnknownOperationException
+from partita.wire.decode import error_body
+from partita.wire.errors import DynamoDBError, SerializationException, UnknownOperationException
 from partita.wire.limits import MB
-from partita.wire.operations import TARGETS
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -25,9 +20,8 @@ LARGEST_BODY = 16 * MB  # DynamoDB's own limit for a request
 BODY_SECONDS = 30.0
 GZIP_FROM = 4096  # smaller replies are sent sooner than they are compressed
 
-_JSON = b"application/x-amz-json-1.0"
-_encode = msgspec.json.encode
-_log = logging.getLogger("partita.server")
+TOO_LARGE = b'{"__type":"com.amazon.coral.service#RequestEntityTooLargeException"}'
+_TOO_SLOW = b'{"__type":"com.amazon.coral.service#RequestTimeoutException"}'
 
 
 class BodyTooLarge(Exception):
@@ -35,11 +29,13 @@ class BodyTooLarge(Exception):
 
 
 class Application:
-    """`backend` is asked for when the first request comes, since it belongs to the running event loop."""
+    """The backend is opened when the server starts, since it belongs to the running event loop."""
 
-    def __init__(self, open_backend: Callable[[], AsyncBackend]) -> None:
+    def __init__(self, open_backend: Callable[[], AsyncBackend], opened: Callable[[Answers], None]) -> None:
+        """`opened` is told once the backend is there."""
         self._open_backend = open_backend
-        self._backend: AsyncBackend | None = None
+        self._opened = opened
+        self._answers: Answers | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -49,10 +45,12 @@ class Application:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._backend = self._open_backend()
+        backend = self._open_backend()
+        self._answers = Answers(backend)
+        self._opened(self._answers)
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self._backend.close()
+        await backend.close()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,10 +58,10 @@ class Application:
         try:
             body = await _body(receive, headers)
         except BodyTooLarge:
-            await _send(send, 413, b'{"__type":"com.amazon.coral.service#RequestEntityTooLargeException"}', headers)
+            await _send(send, 413, TOO_LARGE, headers)
             return
         except TimeoutError:
-            await _send(send, 408, b'{"__type":"com.amazon.coral.service#RequestTimeoutException"}', headers)
+            await _send(send, 408, _TOO_SLOW, headers)
             return
         except DynamoDBError as error:
             await _send(send, error.status, error_body(error), headers)
@@ -71,22 +69,9 @@ class Application:
         if scope["method"] != "POST":
             await self._answer_get(scope, send, headers)
             return
-        status, reply = await self._reply(headers.get(b"x-amz-target", b""), body)
+        assert self._answers is not None
+        status, reply = await self._answers.answer(headers.get(b"x-amz-target", b""), body)
         await _send(send, status, reply, headers)
-
-    async def _reply(self, target: bytes, body: bytes) -> tuple[int, bytes]:
-        try:
-            operation = TARGETS.get(target.decode("latin-1"))
-            if operation is None:
-                raise UnknownOperationException()
-            if self._backend is None:
-                raise InternalServerError("the server is not ready")
-            return 200, _encode(await self._backend.call(decode_request(operation, body)))
-        except DynamoDBError as error:
-            return error.status, error_body(error)
-        except Exception:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
-            _log.exception("an unexpected error while answering %s", target.decode("latin-1"))
-            return 500, error_body(InternalServerError("The request processing has failed because of an unknown error"))
 
     async def _answer_get(self, scope: Scope, send: Send, headers: dict[bytes, bytes]) -> None:
         if scope["method"] in ("GET", "HEAD") and scope["path"] in ("/", "/health"):
@@ -125,15 +110,11 @@ def _unzipped(body: bytes) -> bytes:
     return plain
 
 
-async def _send(send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = _JSON) -> None:
-    headers = [
-        (b"content-type", content_type),
-        (b"x-amzn-requestid", secrets.token_hex(26).upper().encode()),
-    ]
+async def _send(send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = JSON) -> None:
+    extra = []
     if len(body) >= GZIP_FROM and b"gzip" in asked.get(b"accept-encoding", b""):
         body = gzip.compress(body, 1, mtime=0)
-        headers.append((b"content-encoding", b"gzip"))
-    headers.append((b"x-amz-crc32", b"%d" % crc32(body)))
-    headers.append((b"content-length", b"%d" % len(body)))
+        extra = [(b"content-encoding", b"gzip")]
+    headers = reply_headers(body, content_type) + extra
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,51 +1,20 @@
 """Runs the application on uvicorn: bounded connections, bounded waiting, a graceful stop."""
 
 import ipaddress
-from asyncio import TimerHandle
+import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from partita.errors import ConfigurationError
+from partita.server.answers import Answers
 from partita.server.app import Application
+from partita.server.lane import IDLE_SECONDS, LaneProtocol
+from partita.wire.backend import AsyncBackend
 
 MOST_CONNECTIONS = 1000
-REQUEST_SECONDS = 30.0  # from a request's first byte to its last
-IDLE_SECONDS = 75  # between requests on one connection
 STOP_SECONDS = 10  # for requests under way when the server is told to stop
-
-
-class _PatientProtocol(HttpToolsProtocol):
-    """uvicorn's own protocol, with an end to its patience: a client must say its request in time."""
-
-    _deadline: TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._await_request()
-
-    def data_received(self, data: bytes) -> None:
-        if self._deadline is None:
-            self._await_request()
-        super().data_received(data)
-
-    def on_message_complete(self) -> None:
-        self._forget_deadline()
-        super().on_message_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._forget_deadline()
-        super().connection_lost(exc)
-
-    def _await_request(self) -> None:
-        self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
-
-    def _forget_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
 
 
 def check_address(host: str, public: bool) -> None:
@@ -63,24 +32,29 @@ def check_address(host: str, public: bool) -> None:
         )
 
 
-def serve(application: Application, host: str, port: int) -> None:
+def serve(open_backend: Callable[[], AsyncBackend], host: str, port: int) -> None:
     """Serves until interrupted; requests under way are answered first."""
+    lane = type("Lane", (LaneProtocol,), {})  # its own class, since uvicorn makes the connections
+
+    def opened(answers: Answers) -> None:
+        lane.answers = answers  # type: ignore[attr-defined]
+
     config = uvicorn.Config(
-        application,
+        Application(open_backend, opened),
         host=host,
         port=port,
-        http=_PatientProtocol,
-        loop="uvloop",
+        http=lane,
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
         lifespan="on",
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=IDLE_SECONDS,
+        timeout_keep_alive=int(IDLE_SECONDS),
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=1024,
     )
-    server = uvicorn.Server(config)
     with suppress(KeyboardInterrupt):
-        server.run()
+        uvicorn.Server(config).run()

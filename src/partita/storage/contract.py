@@ -67,8 +67,13 @@ class Transaction(Reader, Protocol):
 class Storage(Reader, Protocol):
     """A place that keeps data until it is closed (or, when durable, for longer)."""
 
+    waits_for_disk: bool
+    """Whether a commit takes long enough to be worth a thread; if so, any thread may leave a transaction's block."""
+
     def snapshot(self) -> AbstractContextManager[Reader]: ...
 
-    def transaction(self) -> AbstractContextManager[Transaction]: ...
+    def transaction(self, *, wait: bool = True) -> AbstractContextManager[Transaction]:
+        """`wait=False` raises `StorageBusy` at once when somebody else is writing."""
+        ...
 
     def close(self) -> None: ...

@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from partita.errors import SpaceMissing
+from partita.errors import SpaceMissing, StorageBusy
 from partita.storage.contract import Row, Totals, Write
 
 _CHUNK = 256
@@ -39,6 +39,8 @@ class _Space:
 
 class MemoryStorage:
     """Everything is gone when the process ends."""
+
+    waits_for_disk = False
 
     def __init__(self) -> None:
         self._spaces: dict[str, _Space] = {}
@@ -87,14 +89,17 @@ class MemoryStorage:
             yield self
 
     @contextmanager
-    def transaction(self) -> Iterator["_MemoryTransaction"]:
-        with self._lock:
-            transaction = _MemoryTransaction(self)
-            try:
-                yield transaction
-            except BaseException:
-                transaction.undo()
-                raise
+    def transaction(self, *, wait: bool = True) -> Iterator["_MemoryTransaction"]:
+        if not self._lock.acquire(blocking=wait):
+            raise StorageBusy("memory:", 0)
+        transaction = _MemoryTransaction(self)
+        try:
+            yield transaction
+        except BaseException:
+            transaction.undo()
+            raise
+        finally:
+            self._lock.release()
 
     def close(self) -> None:
         """Nothing is open."""

@@ -100,6 +100,8 @@ class _Connection:
 class SqliteStorage:
     """A database file; `durability` is "power" (the default) or "process"."""
 
+    waits_for_disk = True
+
     def __init__(self, path: str, durability: Durability = "power") -> None:
         self.path = os.fspath(path)
         self._durability = durability
@@ -157,23 +159,36 @@ class SqliteStorage:
             reader.apsw.execute("COMMIT")
 
     @contextmanager
-    def transaction(self) -> Iterator["_SqliteTransaction"]:
-        with self._lock:
-            execute = self._writer.apsw.execute
-            try:
-                execute("BEGIN IMMEDIATE")
-                transaction = _SqliteTransaction(self._writer)
-                yield transaction
-                transaction.write_totals()
-                execute("COMMIT")
-            except BaseException as error:
-                if self._writer.apsw.in_transaction:
-                    execute("ROLLBACK")
-                if isinstance(error, apsw.BusyError):
-                    raise StorageBusy(self.path, BUSY_SECONDS) from None
-                if isinstance(error, apsw.Error):
-                    raise StorageError(f"{self.path}: {error}") from error
-                raise
+    def transaction(self, *, wait: bool = True) -> Iterator["_SqliteTransaction"]:
+        if not self._lock.acquire(blocking=wait):
+            raise StorageBusy(self.path, 0)
+        execute = self._writer.apsw.execute
+        try:
+            self._begin(wait)
+            transaction = _SqliteTransaction(self._writer)
+            yield transaction
+            transaction.write_totals()
+            execute("COMMIT")
+        except BaseException as error:
+            if self._writer.apsw.in_transaction:
+                execute("ROLLBACK")
+            if isinstance(error, apsw.BusyError):
+                raise StorageBusy(self.path, BUSY_SECONDS if wait else 0) from None
+            if isinstance(error, apsw.Error):
+                raise StorageError(f"{self.path}: {error}") from error
+            raise
+        finally:
+            self._lock.release()
+
+    def _begin(self, wait: bool) -> None:
+        """Takes the file's write lock, for which another process may have to be waited."""
+        if not wait:
+            self._writer.apsw.set_busy_timeout(0)
+        try:
+            self._writer.apsw.execute("BEGIN IMMEDIATE")
+        finally:
+            if not wait:
+                self._writer.apsw.set_busy_timeout(int(BUSY_SECONDS * 1000))
 
     def close(self) -> None:
         """Closes every connection; the write-ahead log is folded into the file."""

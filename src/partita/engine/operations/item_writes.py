@@ -10,13 +10,13 @@ from msgspec import Raw
 from partita.engine import legacy
 from partita.engine.capacity import Usage, consumed
 from partita.engine.context import Context
-from partita.engine.expressions.condition import Predicate
+from partita.engine.expressions.condition import Bound
 from partita.engine.expressions.parse import parse_update
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import Scope, run_expression
 from partita.engine.expressions.update import Changes
 from partita.engine.schema import Table
-from partita.engine.values import checked_item
+from partita.engine.values import attribute_size, checked_item, item_size
 from partita.engine.write import Image, image_at, writes_of
 from partita.storage.contract import Reader, Transaction, Write
 from partita.wire.errors import INVALID, ConditionalCheckFailedException, ValidationException
@@ -90,10 +90,12 @@ class Updating:
         return position
 
     def after(self, table: Table, before: Image | None) -> Image | None:
-        item = before.item if before else self.key
+        old = before.item if before else self.key
+        size = before.size if before else item_size(old)
+        item = old
         if self.changes:
-            item = self.changes.apply(item)
-        item, size = checked_item(item)
+            item = self.changes.apply(old)
+            size += _growth(old, item, {str(path[0]) for path in self.changes.paths})
         if size > ITEM_BYTES:
             raise ValidationException("Item size to update has exceeded the maximum allowed size")
         self._check_index_types(table, item)
@@ -107,6 +109,11 @@ class Updating:
                     f"{INVALID}Type mismatch for Index Key {name} Expected: {kind} "
                     f"Actual: {type_of(item[name])} IndexName: {_index_with(table, name)}"
                 )
+
+
+def _growth(old: Item, new: Item, touched: set[str]) -> int:
+    """By how many bytes an item grew; only what was touched is measured, and checked for depth."""
+    return sum(attribute_size(name, new) - attribute_size(name, old) for name in touched)
 
 
 def _index_with(table: Table, name: str) -> str:
@@ -141,13 +148,15 @@ def decide(
     table: Table,
     position: bytes,
     intent: Intent,
-    condition: Predicate | None,
+    condition: Bound | None,
     return_old: bool,
     offset: int = 0,
 ) -> Outcome:
     """Reads the item, holds the condition against it and works out every write that follows."""
+    if condition is not None:
+        table.scalar_paths(iter(condition.paths))
     before = image_at(reader, table, position)
-    if condition is not None and not condition(before.item if before else {}):
+    if condition is not None and not condition.keep(before.item if before else {}):
         raise ConditionalCheckFailedException(before.item if before and return_old else None)
     after = intent.after(table, before)
     writes, usage = writes_of(reader, table, position, before, after, context.clock(), offset=offset)
@@ -155,7 +164,7 @@ def decide(
 
 
 def write_job(
-    context: Context, request: Any, intent: Intent, condition: Predicate | None, reply: WriteOutput
+    context: Context, request: Any, intent: Intent, condition: Bound | None, reply: WriteOutput
 ) -> Callable[[Transaction], WriteOutput]:
     """The transaction of one PutItem, UpdateItem or DeleteItem."""
     return_old = request.return_values_on_condition_check_failure == "ALL_OLD"

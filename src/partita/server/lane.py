@@ -1,0 +1,151 @@
+"""The fast lane: DynamoDB's own requests are answered where they are read, without an ASGI cycle for each.
+
+uvicorn keeps the connections, reads the requests and stops gracefully. A plain `POST /` with a DynamoDB target, which
+is what an SDK sends, is answered in this protocol; everything else goes the usual ASGI way. That is worth it because
+an ASGI cycle costs more than a GetItem (docs/decisions/0005).
+"""
+
+import asyncio
+from asyncio import TimerHandle
+from collections import deque
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from partita.server.answers import Answer, Answers, reply_headers
+from partita.server.app import LARGEST_BODY, TOO_LARGE
+
+REQUEST_SECONDS = 30.0  # from a request's first byte to its last
+IDLE_SECONDS = 75.0  # between requests on one connection
+LOOK_SECONDS = 5.0  # how often a connection is looked at
+
+_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_TARGETS = (b"DynamoDB_20120810.", b"DynamoDBStreams_20120810.")
+
+
+class LaneProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with the fast lane, and with an end to its patience."""
+
+    answers: Answers | None = None  # set by `serve` once the backend is open
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._in_lane = False
+        self._body = b""
+        self._waiting: deque[tuple[bytes, bytes]] = deque()
+        self._is_answering = False
+        self._is_last = False
+        self._is_reading = True
+        self._since = self.loop.time()
+        self._look: TimerHandle = self.loop.call_later(LOOK_SECONDS, self._look_around)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._look.cancel()
+        self._waiting.clear()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_reading:
+            self._is_reading, self._since = True, self.loop.time()
+        super().data_received(data)
+
+    # Reading a request
+
+    def on_message_begin(self) -> None:
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
+        self._in_lane = False
+
+    def on_headers_complete(self) -> None:
+        if self._belongs_here():
+            self._in_lane, self._body = True, b""
+            return
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = url, headers, expects
+        self.scope["headers"] = headers
+        super().on_headers_complete()
+
+    def _belongs_here(self) -> bool:
+        if self.url != b"/" or self.parser.get_method() != b"POST" or self.answers is None:
+            return False
+        if self.expect_100_continue or not self.parser.should_keep_alive() or self.parser.should_upgrade():
+            return False
+        if self._is_in_cycle():
+            return False
+        headers = dict(self.headers)
+        if b"content-encoding" in headers or b"gzip" in headers.get(b"accept-encoding", b""):
+            return False
+        self._target = headers.get(b"x-amz-target", b"")
+        full = self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency
+        return self._target.startswith(_TARGETS) and not full
+
+    def on_body(self, body: bytes) -> None:
+        if not self._in_lane:
+            super().on_body(body)
+            return
+        self._body = self._body + body if self._body else body
+        if len(self._body) > LARGEST_BODY:
+            self._write((413, TOO_LARGE))
+            self.transport.close()
+
+    def on_message_complete(self) -> None:
+        self._is_reading, self._since = False, self.loop.time()
+        if not self._in_lane:
+            super().on_message_complete()
+        elif self._is_answering:
+            self._waiting.append((self._target, self._body))
+        else:
+            self._answer(self._target, self._body)
+
+    # Answering it
+
+    def _answer(self, target: bytes, body: bytes) -> None:
+        assert self.answers is not None
+        begun = self.answers.begin(target, body)
+        if isinstance(begun, tuple):
+            self._write(begun)
+            return
+        self._is_answering = True
+        self._task = self.loop.create_task(self.answers.finish(begun))
+        self._task.add_done_callback(self._answered)
+
+    def _answered(self, task: asyncio.Task[Answer]) -> None:
+        self._is_answering = False
+        if task.cancelled() or self.transport.is_closing():
+            return
+        self._write(task.result())
+        while self._waiting and not self._is_answering:
+            self._answer(*self._waiting.popleft())
+
+    def _write(self, answer: Answer) -> None:
+        status, body = answer
+        head = b"".join(b"%s: %s\r\n" % pair for pair in reply_headers(body))
+        self.server_state.total_requests += 1
+        self._since = self.loop.time()
+        self.transport.write(b"%s%s\r\n%s" % (_LINES[status], head, body))
+        if self._is_last and not self._waiting:
+            self.transport.close()
+
+    def _is_in_cycle(self) -> bool:
+        cycle: Any = self.cycle  # None before the first request that goes the ASGI way
+        return cycle is not None and not cycle.response_complete
+
+    # Ending the connection
+
+    def shutdown(self) -> None:
+        if self._is_answering:
+            self._is_last = True
+        else:
+            super().shutdown()
+
+    def _look_around(self) -> None:
+        """Closes a connection whose client is too slow to say its request, or has nothing to say for too long."""
+        waited = self.loop.time() - self._since
+        is_busy = self._is_answering or self._is_in_cycle()
+        if waited > (REQUEST_SECONDS if self._is_reading else IDLE_SECONDS) and not is_busy:
+            self.transport.close()
+        else:
+            self._look = self.loop.call_later(LOOK_SECONDS, self._look_around)
