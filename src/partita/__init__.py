@@ -7,7 +7,7 @@ program that only serves DynamoDB's protocol starts without them.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from partita.connect import connect
+from partita.connect import connect, connect_async
 
 if TYPE_CHECKING:
     from partita.design import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Zipped,
         each,
         get,
+        new_id,
         pattern,
         query,
         together,
@@ -137,8 +138,10 @@ __all__ = [
     "View",
     "Zipped",
     "connect",
+    "connect_async",
     "each",
     "get",
+    "new_id",
     "pattern",
     "prove",
     "query",

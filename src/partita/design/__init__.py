@@ -3,6 +3,7 @@
 from partita.design.conditions import Condition, F
 from partita.design.entities import Entity, View
 from partita.design.errors import DesignError, ProofError, ValueRefused
+from partita.design.ids import new_id
 from partita.design.keys import Keys
 from partita.design.markers import (
     KEPT,
@@ -63,6 +64,7 @@ __all__ = [
     "Zipped",
     "each",
     "get",
+    "new_id",
     "pattern",
     "query",
     "together",

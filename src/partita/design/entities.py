@@ -21,7 +21,6 @@ from partita.design.tables import Table
 _ROOTS = ("Entity", "View")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class EntityMeta(msgspec.StructMeta):
     """Takes the declaration's arguments out of the class statement and reads the body into a `Model`."""
 
@@ -39,6 +38,7 @@ class EntityMeta(msgspec.StructMeta):
             raise DesignError(name, "no table is named", f"write class {name}(Entity, table=..., key=...)")
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class Entity(msgspec.Struct, metaclass=EntityMeta):
     """The base of every entity; its class statement names the table and the key templates.
 
@@ -53,6 +53,7 @@ class Entity(msgspec.Struct, metaclass=EntityMeta):
         ) -> None: ...
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class View(msgspec.Struct, metaclass=EntityMeta):
     """Some attributes of an entity, for an index that does not hold them all: `class Ref(View, of=Check)`."""
 

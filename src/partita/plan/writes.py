@@ -75,6 +75,7 @@ class Change:
     now: datetime
     when: Condition | None = None
     version: int | None = None
+    quietly: bool = False  # a machine's change: no edit, whatever it touches
     orphaned: set[effect.Identity] = field(default_factory=set)
 
 
@@ -197,7 +198,7 @@ def _with_kept(change: Change) -> dict[str, Edit]:
     """The edits, and the update time and version that an edit moves."""
     edits = dict(change.edits)
     model = change.model
-    if all(model.attributes[name].quiet for name in edits):
+    if change.quietly or all(model.attributes[name].quiet for name in edits):
         return edits
     for attribute, _ in model.marked(UpdatedAt):
         edits[attribute.field] = Edit("assign", change.now)

@@ -90,11 +90,11 @@ class AsyncStore:
 
     @asynccontextmanager
     async def change(
-        self, call: Get[E], *, when: Condition | None = None, version: int | None = None
+        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, quietly: bool = False
     ) -> AsyncIterator[E]:
         draft: Any = Draft(plan_of(call.read).model)
         yield draft
-        await self._run(self._does.change(call, draft, when, version))
+        await self._run(self._does.change(call, draft, when, version, quietly))
 
     async def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
         return await self._run(self._does.update(call, edit))

@@ -40,10 +40,12 @@ class Operations:
     def replace(self, entity: Any) -> Flow[None]:
         return writing.replace(self.context, self.design, self._model(entity), entity)
 
-    def change(self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None) -> Flow[None]:
+    def change(
+        self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None, quietly: bool
+    ) -> Flow[None]:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
-        wanted = Change(plan.model, key, edits_of(draft), self.context.clock(), when, version)
+        wanted = Change(plan.model, key, edits_of(draft), self.context.clock(), when, version, quietly)
         return writing.change(self.context, self.design, wanted)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:

@@ -24,7 +24,7 @@ from partita.wire import requests as wire
 from partita.wire.values import Item
 
 E = TypeVar("E")
-Decode = Callable[[msgspec.Raw, int], Any]
+Decode = Callable[[msgspec.Raw, int | None], Any]
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,15 @@ class _Range:
 
 
 def fetch_page(
-    context: Context, call: Query[E], *, size: int | None, cursor: str | None, consistent: bool = False
+    context: Context,
+    call: Query[E],
+    *,
+    size: int | None = None,
+    cursor: str | None = None,
+    consistent: bool = False,
+    expired: bool = False,
 ) -> Flow[Page[E]]:
-    """The next page of a query."""
+    """The next page of a query, with expired items only where they are asked for."""
     plan = plan_of(call.read)
     over = repeats(plan, call.arguments)
     states: list[State] = [START] * len(over)
@@ -86,6 +92,7 @@ def fetch_page(
     ranges = [_opened(repeat, state) for repeat, state in zip(over, states, strict=True)]
     wanted = size or call.read.page_size
     decode = decoding(call.read)
+    now = None if expired else second(context)
     items: list[E] = []
     while wanted is None or len(items) < wanted:
         for each in ranges:
@@ -94,7 +101,8 @@ def fetch_page(
         ready = [each for each in ranges if each.waiting]
         if not ready:
             break
-        _take(context, plan, ready, decode, items, wanted)
+        room = None if wanted is None else wanted - len(items)
+        items += [each for raw in _taken(plan, ready, room) if (each := decode(raw, now)) is not None]
         if wanted is None and items and any(not each.waiting and not each.ended for each in ranges):
             break  # a page of DynamoDB's own size ends where the first of the ranges has to be read on
     states = [_state(each) for each in ranges]
@@ -133,25 +141,21 @@ def _fill(
                 each.state = each.resume
 
 
-def _take(
-    context: Context, plan: Plan, ready: list[_Range], decode: Decode, items: list[Any], wanted: int | None
-) -> None:
-    """Move what comes first from the ranges to the page."""
-    now = second(context)
+def _taken(plan: Plan, ready: list[_Range], room: int | None) -> list[msgspec.Raw]:
+    """What comes first of all the ranges, taken out of its own."""
     if len(ready) == 1:
         first = ready[0]
-        room = len(first.waiting) if wanted is None else wanted - len(items)
-        taken, first.waiting = first.waiting[:room], first.waiting[room:]
+        taken, first.waiting = first.waiting[:room], first.waiting[len(first.waiting[:room]) :]
     else:
         choose = min if plan.proof.forward else max
         first = choose(ready, key=lambda each: each.head(plan))
         taken, first.waiting = first.waiting[:1], first.waiting[1:]
-    items.extend(entity for raw in taken if (entity := decode(raw, now)) is not None)
     first.next_key = None
     if first.waiting or first.resume is None:
         first.state = start_key(plan, msgspec.json.decode(taken[-1]))
     else:
         first.state = first.resume
+    return taken
 
 
 def decoding(read: Read) -> Decode:

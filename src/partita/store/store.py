@@ -109,11 +109,16 @@ class Store:
         self._run(self._does.replace(entity))
 
     @contextmanager
-    def change(self, call: Get[E], *, when: Condition | None = None, version: int | None = None) -> Iterator[E]:
-        """A draft; what is done to it inside the block is one write at its end."""
+    def change(
+        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, quietly: bool = False
+    ) -> Iterator[E]:
+        """A draft; what is done to it inside the block is one write at its end.
+
+        `quietly` for a machine's change: the update time and the version stay.
+        """
         draft: Any = Draft(plan_of(call.read).model)
         yield draft
-        self._run(self._does.change(call, draft, when, version))
+        self._run(self._does.change(call, draft, when, version, quietly))
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
         """Read the entity, let `edit` change it, write the difference; again when somebody was faster."""

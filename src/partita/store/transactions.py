@@ -46,7 +46,9 @@ class Transaction:
         self._steps.append(step)
         return made
 
-    def change(self, call: Get[E], *, when: Condition | None = None, version: int | None = None) -> E:
+    def change(
+        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, quietly: bool = False
+    ) -> E:
         """A draft whose changes are part of the transaction."""
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
@@ -56,7 +58,7 @@ class Transaction:
             if not edits_of(draft):
                 return self._check(plan.model, key, when)
             now = self.context.clock()
-            wanted = Change(plan.model, key, edits_of(draft), now, when, version, orphaned)
+            wanted = Change(plan.model, key, edits_of(draft), now, when, version, quietly, orphaned)
             return (yield from planned_change(self.context, self.design, wanted))
 
         self._steps.append(step)

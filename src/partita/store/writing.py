@@ -107,7 +107,7 @@ def planned_change(context: Context, design: Design, wanted: Change) -> Flow[lis
 
 
 def _excusing(wanted: Change, orphaned: set[Identity]) -> Change:
-    return Change(wanted.model, wanted.key, wanted.edits, wanted.now, wanted.when, wanted.version, orphaned)
+    return dataclasses.replace(wanted, orphaned=orphaned)
 
 
 def update(context: Context, design: Design, model: Model, key: dict[str, Any], edit: Callable[[E], None]) -> Flow[E]:
@@ -187,7 +187,7 @@ def _delete_owned(context: Context, design: Design, ownership: Ownership, parent
     read = Read((Source(child, child.key),), values)
     cursor: str | None = None
     while True:
-        page = yield from fetch_page(context, Query[Any](read), size=None, cursor=cursor)
+        page = yield from fetch_page(context, Query[Any](read), cursor=cursor, expired=True)
         if blind_deletion(design, child) and not design.ownerships.get(child):
             keys = [key_of(child, values_of(child, each)) for each in page.items]
             yield from batch_write(context, [deletion_of(child, key) for key in keys])

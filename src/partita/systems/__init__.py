@@ -1,0 +1,1 @@
+"""The systems that ship with Partita, each written as anybody's would be."""

@@ -1,0 +1,1 @@
+"""Checks: is it up, and does it say what it should."""

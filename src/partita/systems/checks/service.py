@@ -1,0 +1,172 @@
+"""What the design of Checks cannot say: who may run what when, and what a run's outcome means.
+
+Claiming a check moves its `dueAt` to the end of a lease, under the condition that it still is what was read. So
+`dueAt` is the lease: two runners cannot both move it, whoever dies lets it pass and the check is due again, and only
+the holder of the lease may write the outcome.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from partita import ConditionFailed, F, NotFound, Store, ValueRefused, new_id
+from partita.systems.checks import design as d
+from partita.systems.checks.options import checked_url, options_of
+
+Probe = Callable[[d.Check], d.Outcome]
+
+LEASE = timedelta(minutes=2)
+FAILURES_IN_A_ROW = 3
+LONGEST_BACK_OFF = timedelta(hours=6)
+_RUNNABLE = F.status.is_in(d.CheckStatus.ACTIVE, d.CheckStatus.FAILED)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A check that is ours to run until `until`."""
+
+    check: d.Check
+    until: datetime
+
+
+@dataclass(frozen=True)
+class Uptime:
+    """The share of runs that found it up, and their mean response time in milliseconds; None without runs."""
+
+    runs: int
+    share: float | None
+    mean_ms: float | None
+
+
+class Checks:
+    """The service on a store; `clock` is the store's own."""
+
+    def __init__(self, db: Store) -> None:
+        self.db = db
+        self.now = db.context.clock
+
+    # Users
+
+    def register(self, email: str, *, tier: d.Tier = d.Tier.FREE, check_limit: int = 5) -> d.User:
+        """A new user; an e-mail address is compared without case, and taken once."""
+        user_id = new_id("u", self.now())
+        return self.db.create(d.User(user_id=user_id, email=folded(email), tier=tier, check_limit=check_limit))
+
+    def find_by_email(self, email: str) -> d.User | None:
+        return self.db(d.users_by_email(folded(email))).one()
+
+    def change_email(self, user_id: str, email: str) -> None:
+        with self.db.change(d.user(user_id)) as draft:
+            draft.email = folded(email)
+
+    def suspend(self, user_id: str) -> None:
+        with self.db.change(d.user(user_id)) as draft:
+            draft.status = d.UserStatus.SUSPENDED
+
+    # Checks
+
+    def add(
+        self, userid: str, url: str, check_type: d.CheckType, delay_ms: int, attributes: dict[str, Any] | None = None
+    ) -> d.Check:
+        """A new check, due at once, if the user's limit allows one more."""
+        options_of(check_type, attributes or {})
+        check = d.Check(
+            check_id=new_id("c", self.now()),
+            userid=userid,
+            url=checked_url(url),
+            check_type=check_type,
+            delay_ms=delay_ms,
+            attributes=attributes or {},
+            due_at=self.now(),
+        )
+        return self.db.create(check)
+
+    def remove(self, check_id: str) -> None:
+        """The check goes with its history, and the user may have another."""
+        self.db.delete(d.check(check_id))
+
+    def pause(self, check_id: str) -> None:
+        with self.db.change(d.check(check_id)) as draft:
+            draft.status = d.CheckStatus.PAUSED
+
+    def resume(self, check_id: str) -> None:
+        with self.db.change(d.check(check_id)) as draft:
+            draft.status = d.CheckStatus.ACTIVE
+            draft.due_at = self.now()
+            draft.failures = 0
+
+    # Running
+
+    def claim(self, count: int) -> list[Claim]:
+        """Up to `count` due checks that no other runner holds; those of suspended users wait for another turn."""
+        claimed: list[Claim] = []
+        for check in self.db(d.due_checks(self.now())):
+            if len(claimed) == count:
+                break
+            owner = self.db(d.user(check.userid))
+            runs = owner is not None and owner.status != d.UserStatus.SUSPENDED
+            until = self.now() + (LEASE if runs else timedelta(milliseconds=check.delay_ms))
+            if self._move(check, until) and runs:
+                claimed.append(Claim(check, until))
+        return claimed
+
+    def _move(self, check: d.Check, until: datetime) -> bool:
+        try:
+            with self.db.change(d.check(check.check_id), when=(F.due_at == check.due_at) & _RUNNABLE) as draft:
+                draft.due_at = until
+        except (ConditionFailed, NotFound):
+            return False
+        return True
+
+    def record(self, claim: Claim, outcome: d.Outcome) -> bool:
+        """Write how a run went; false, and nothing written, where the lease was lost meanwhile."""
+        now = self.now()
+        up = outcome.status == "UP"
+        failures = 0 if up else claim.check.failures + 1
+        try:
+            with self.db.transaction() as transaction:
+                holding = (F.due_at == claim.until) & _RUNNABLE
+                draft = transaction.change(d.check(claim.check.check_id), when=holding, quietly=True)
+                draft.last_result = outcome
+                draft.last_executed_at = now
+                draft.failures = failures
+                draft.status = d.CheckStatus.FAILED if failures >= FAILURES_IN_A_ROW else d.CheckStatus.ACTIVE
+                draft.due_at = now + wait_after(claim.check.delay_ms, failures)
+                transaction.create(d.Result(check_id=claim.check.check_id, at=now, outcome=outcome))
+        except (ConditionFailed, NotFound):
+            return False
+        return True
+
+    def run_due(self, probe: Probe, count: int = 100) -> int:
+        """Claim, probe and record; how many were run."""
+        claims = self.claim(count)
+        return sum(self.record(claim, probe(claim.check)) for claim in claims)
+
+    def uptime(self, check_id: str, window: timedelta) -> Uptime:
+        """Over the runs of a window that ends now."""
+        now = self.now()
+        outcomes = [result.outcome for result in self.db(d.results_between(check_id, now - window, now))]
+        if not outcomes:
+            return Uptime(0, None, None)
+        times = [each.response_time for each in outcomes if each.response_time is not None]
+        share = sum(each.status == "UP" for each in outcomes) / len(outcomes)
+        return Uptime(len(outcomes), share, sum(times) / len(times) if times else None)
+
+
+def folded(email: str) -> str:
+    """An e-mail address as it is compared: without case and surrounding space."""
+    address = email.strip().casefold()
+    name, _, host = address.partition("@")
+    if not name or not host:
+        raise ValueRefused("User.email", f"{email!r} is no e-mail address")
+    return address
+
+
+def wait_after(delay_ms: int, failures: int) -> timedelta:
+    """The check's own delay; from the third failure in a row twice as long each time, up to six hours."""
+    delay = timedelta(milliseconds=delay_ms)
+    if failures < FAILURES_IN_A_ROW:
+        return delay
+    longer: timedelta = delay * 2 ** min(failures - FAILURES_IN_A_ROW + 1, 20)
+    return max(delay, min(longer, LONGEST_BACK_OFF))
