@@ -14,7 +14,7 @@ from bench.embedded import fill, typed
 from bench.engines import scratch
 from bench.report import Section, Target, alone, table
 from bench.workload import ITEMS, OPERATIONS
-from partita import connect
+from partita.connect import open_engine
 from partita.engine.engine import Engine
 from partita.wire.requests import Request
 
@@ -25,7 +25,7 @@ RAW = "raw apsw, one row"
 def measure(quick: bool) -> Section:
     """Rounds in turns, medians compared."""
     rounds = 3 if quick else 9
-    with scratch() as folder, connect(str(folder / "bench.db")) as backend:
+    with scratch() as folder, open_engine(str(folder / "bench.db")) as backend:
         fill(backend, ITEMS)
         runs = {RAW: raw_reads(folder / "bench.db")} | {name: calls(backend, typed(name)) for name in OPERATIONS}
         rates = {name: statistics.median(samples) for name, samples in _turns(runs, rounds).items()}

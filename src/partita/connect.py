@@ -1,31 +1,111 @@
-"""`connect`: an address to a backend."""
+"""`connect`: an address to a backend.
 
+    memory:               an engine in this process, gone with it
+    notes.db              an engine in this process, on a file
+    http://127.0.0.1:8000 whatever answers DynamoDB's protocol there
+    dynamodb://eu-west-1  Amazon DynamoDB, with botocore's credential chain
+
+What an address needs is imported when it is opened: `import partita` happens in every pytest run of who has installed
+us, and needs neither the engine nor an HTTP client.
+"""
+
+import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, overload
 
-from partita.engine.catalog import now
-from partita.engine.engine import Engine
 from partita.errors import ConfigurationError
-from partita.storage.memory import MemoryStorage
-from partita.storage.sqlite import Durability, SqliteStorage
+
+if TYPE_CHECKING:
+    from partita.engine.asynchronous import AsyncEngine
+    from partita.engine.engine import Engine
+    from partita.remote.asynchronous import AsyncRemoteBackend
+    from partita.remote.backend import RemoteBackend
+    from partita.remote.settings import RemoteSettings
+    from partita.storage.sqlite import Durability
+
+_REMOTE = ("http://", "https://", "dynamodb://")
 
 
-def connect(
+def open_engine(
     address: str,
     *,
-    durability: Durability = "power",
-    clock: Callable[[], float] = now,
+    durability: "Durability" = "power",
+    clock: Callable[[], float] = time.time,
     maintain: bool = True,
-) -> Engine:
-    """Opens a backend: `memory:` for one that is gone with the process, or the path of a database file.
+) -> "Engine":
+    """Opens an engine in this process: `memory:`, or the path of a database file.
 
-    >>> with connect("memory:") as backend:
-    ...     backend.call(ListTables()).table_names
+    >>> from partita.wire.requests import ListTables
+    >>> with open_engine("memory:") as engine:
+    ...     engine.call(ListTables()).table_names
     []
     """
+    from partita.engine.engine import Engine
+    from partita.storage.memory import MemoryStorage
+    from partita.storage.sqlite import SqliteStorage
+
     if durability not in ("power", "process"):
         raise ConfigurationError(f"durability: {durability!r} is neither 'power' nor 'process'")
     if address == "memory:":
         return Engine(MemoryStorage(), clock=clock, maintain=maintain)
-    if not address:
-        raise ConfigurationError("address: write memory: or the path of a database file")
+    if not address or "://" in address:
+        raise ConfigurationError(
+            f"address: {address!r} is none; write memory:, the path of a database file, http://HOST:PORT, "
+            "https://HOST or dynamodb://REGION"
+        )
     return Engine(SqliteStorage(address, durability), clock=clock, maintain=maintain)
+
+
+@overload
+def open_backend(
+    address: Literal["memory:"], *, clock: Callable[[], float] = time.time, maintain: bool = True
+) -> "Engine": ...
+
+
+@overload
+def open_backend(
+    address: str,
+    *,
+    durability: "Durability" = "power",
+    clock: Callable[[], float] = time.time,
+    maintain: bool = True,
+    remote: "RemoteSettings | None" = None,
+) -> "Engine | RemoteBackend": ...
+
+
+def open_backend(
+    address: str,
+    *,
+    durability: "Durability" = "power",
+    clock: Callable[[], float] = time.time,
+    maintain: bool = True,
+    remote: "RemoteSettings | None" = None,
+) -> "Engine | RemoteBackend":
+    """Opens a backend for threads; `remote` is about addresses over HTTP, the others are about the engine."""
+    if address.startswith(_REMOTE):
+        from partita.remote.backend import RemoteBackend
+
+        return RemoteBackend(address, remote)
+    return open_engine(address, durability=durability, clock=clock, maintain=maintain)
+
+
+async def open_backend_async(
+    address: str,
+    *,
+    durability: "Durability" = "power",
+    clock: Callable[[], float] = time.time,
+    maintain: bool = True,
+    remote: "RemoteSettings | None" = None,
+) -> "AsyncEngine | AsyncRemoteBackend":
+    """Opens a backend for the running event loop."""
+    if address.startswith(_REMOTE):
+        from partita.remote.asynchronous import AsyncRemoteBackend
+
+        return await AsyncRemoteBackend.open(address, remote)
+    from partita.engine.asynchronous import AsyncEngine
+
+    return AsyncEngine(open_engine(address, durability=durability, clock=clock, maintain=maintain))
+
+
+connect = open_backend
+connect_async = open_backend_async

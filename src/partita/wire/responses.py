@@ -14,7 +14,7 @@ from partita.wire.shapes import (
     TimeToLiveDescription,
     TimeToLiveSpecification,
 )
-from partita.wire.values import Item
+from partita.wire.values import Item, OptionalRaw
 
 
 class CreateTableOutput(Shape):
@@ -60,14 +60,14 @@ class ItemCollectionMetrics(Shape):
 
 
 class GetItemOutput(Shape):
-    item: Raw | None = None
+    item: OptionalRaw = None
     consumed_capacity: ConsumedCapacity | None = None
 
 
 class WriteOutput(Shape):
     """What PutItem, UpdateItem and DeleteItem answer alike."""
 
-    attributes: Raw | None = None
+    attributes: OptionalRaw = None
     consumed_capacity: ConsumedCapacity | None = None
     item_collection_metrics: ItemCollectionMetrics | None = None
 
@@ -90,7 +90,7 @@ class PageOutput(Shape):
     items: list[Raw] | None = None
     count: int | None = None
     scanned_count: int | None = None
-    last_evaluated_key: Raw | None = None
+    last_evaluated_key: OptionalRaw = None
     consumed_capacity: ConsumedCapacity | None = None
 
 
@@ -104,12 +104,12 @@ class ScanOutput(PageOutput):
 
 class BatchGetItemOutput(Shape):
     responses: dict[str, list[Raw]] | None = None
-    unprocessed_keys: Raw | None = None
+    unprocessed_keys: OptionalRaw = None
     consumed_capacity: list[ConsumedCapacity] | None = None
 
 
 class BatchWriteItemOutput(Shape):
-    unprocessed_items: Raw | None = None
+    unprocessed_items: OptionalRaw = None
     item_collection_metrics: dict[str, list[ItemCollectionMetrics]] | None = None
     consumed_capacity: list[ConsumedCapacity] | None = None
 
@@ -120,7 +120,7 @@ class TransactWriteItemsOutput(Shape):
 
 
 class ItemResponse(Shape):
-    item: Raw | None = None
+    item: OptionalRaw = None
 
 
 class TransactGetItemsOutput(Shape):

@@ -1,11 +1,10 @@
 """What can be asked of DynamoDB Streams, and what it answers."""
 
 import msgspec
-from msgspec import Raw
 
 from partita.wire.requests import Request
 from partita.wire.shapes import KeySchemaElement, Shape
-from partita.wire.values import Item
+from partita.wire.values import Item, OptionalRaw
 
 
 class StreamSummary(Shape):
@@ -53,8 +52,8 @@ class GetShardIteratorOutput(Shape):
 class StreamRecord(Shape):
     approximate_creation_date_time: float | None = None
     keys: Item | None = None
-    new_image: Raw | None = None
-    old_image: Raw | None = None
+    new_image: OptionalRaw = None
+    old_image: OptionalRaw = None
     sequence_number: str | None = None
     size_bytes: int | None = None
     stream_view_type: str | None = None

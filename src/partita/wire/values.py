@@ -6,8 +6,11 @@ the decoder it is a TypedDict, so that a wrong type inside a value is found whil
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Raw
+
 if TYPE_CHECKING:
     AttributeValue: TypeAlias = dict[str, Any]
+    OptionalRaw: TypeAlias = Raw | None
 else:
     from typing import TypedDict
 
@@ -22,6 +25,9 @@ else:
         BS: list[str]
         L: list["AttributeValue"]
         M: dict[str, "AttributeValue"]
+
+    # The decoder takes no Raw in a union; a member that is absent keeps its default, which is None.
+    OptionalRaw = Raw
 
 
 Item: TypeAlias = dict[str, AttributeValue]

@@ -1,0 +1,77 @@
+"""Signature Version 4 of DynamoDB requests, which are all alike: POST / and the same few headers.
+
+What does not change from request to request is put together once: the front of the canonical request, and the signing
+key of a day. botocore's general signer takes about twenty times as long; a test holds that both give the same.
+Source: AWS General Reference, "Create a signed AWS API request".
+"""
+
+import hmac
+import time
+from collections.abc import Callable
+from hashlib import sha256
+
+from partita.remote.credentials import UNSIGNED, Credentials
+from partita.remote.endpoints import Endpoint
+
+CONTENT_TYPE = "application/x-amz-json-1.0"
+_SERVICE = "dynamodb"
+_NAMES = "content-type;host;x-amz-date;x-amz-target"
+_NAMES_WITH_TOKEN = "content-type;host;x-amz-date;x-amz-security-token;x-amz-target"
+
+
+class Signer:
+    """Makes the headers of requests to one endpoint; any thread may."""
+
+    def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.time) -> None:
+        self._region = endpoint.region
+        self._clock = clock
+        self._host = endpoint.netloc
+        self._front = f"POST\n/\n\ncontent-type:{CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:"
+        self._second = (-1, "")
+        self._key = ("", "", b"")
+
+    def headers(self, credentials: Credentials, target: str, body: bytes) -> dict[str, str]:
+        """All headers of a request, the signature among them."""
+        now = self._timestamp()
+        headers = {
+            "Host": self._host,
+            "Content-Type": CONTENT_TYPE,
+            "X-Amz-Target": target,
+            "X-Amz-Date": now,
+            "Accept-Encoding": "identity",
+            "User-Agent": "partita",
+        }
+        if credentials.token is None:
+            names, token_line = _NAMES, ""
+        else:
+            names, token_line = _NAMES_WITH_TOKEN, f"x-amz-security-token:{credentials.token}\n"
+            headers["X-Amz-Security-Token"] = credentials.token
+        scope = f"{now[:8]}/{self._region}/{_SERVICE}/aws4_request"
+        if credentials is UNSIGNED:
+            signature = "0" * 64
+        else:
+            canonical = f"{self._front}{now}\n{token_line}x-amz-target:{target}\n\n{names}\n{sha256(body).hexdigest()}"
+            text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"
+            signature = hmac.digest(self._signing_key(credentials.secret_key, now[:8]), text.encode(), "sha256").hex()
+        headers["Authorization"] = (
+            f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, "
+            f"SignedHeaders={names}, Signature={signature}"
+        )
+        return headers
+
+    def _timestamp(self) -> str:
+        second = int(self._clock())
+        known, text = self._second
+        if second != known:
+            text = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+            self._second = (second, text)
+        return text
+
+    def _signing_key(self, secret: str, day: str) -> bytes:
+        known_secret, known_day, key = self._key
+        if secret != known_secret or day != known_day:
+            key = f"AWS4{secret}".encode()
+            for part in (day, self._region, _SERVICE, "aws4_request"):
+                key = hmac.digest(key, part.encode(), "sha256")
+            self._key = (secret, day, key)
+        return key
