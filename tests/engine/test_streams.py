@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from partita.connect import connect
+from partita.connect import open_engine
 from partita.engine.engine import Engine
 from partita.wire import requests as q
 from partita.wire import streams as s
@@ -42,7 +42,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def engine(clock: Clock) -> Iterator[Engine]:
-    with connect("memory:", clock=clock, maintain=False) as opened:
+    with open_engine("memory:", clock=clock, maintain=False) as opened:
         yield opened
 
 

@@ -92,6 +92,12 @@ class MissingAuthenticationToken(DynamoDBError):
         return cls()
 
 
+class AccessDeniedException(DynamoDBError):
+    code = "AccessDeniedException"
+    namespace = _CORAL_SERVICE
+    message_member = "Message"
+
+
 class ResourceNotFoundException(DynamoDBError):
     code = "ResourceNotFoundException"
 

@@ -37,6 +37,10 @@ INCLUDED_ATTRIBUTES = 100  # [Q] user-specified projected attributes over all in
 INDEX_KEY_ATTRIBUTES = 4  # [Q] HASH attributes, and RANGE attributes, of one global index
 ITEM_COLLECTION_GB = 10  # [Q] one partition key of a table with local indexes
 TABLES_PER_REGION = 2500  # [Q] default quota
+ACCOUNT_CAPACITY = 80_000  # [Q] default quota of provisioned read, and of write, units
+TABLE_CAPACITY = 40_000  # [Q] the same for one table
+TAGS = 50  # Developer Guide, "Tagging restrictions in DynamoDB"
+TAG_PAGE = 10  # tags in one answer of ListTagsOfResource
 SCAN_SEGMENTS = 1_000_000  # [A] Scan: TotalSegments
 
 READ_UNIT_BYTES = 4 * KB  # [C]

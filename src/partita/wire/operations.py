@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.wire import requests as q
-from partita.wire import streams
+from partita.wire import resources, streams
 
 _STREAMS = (streams.DescribeStream, streams.GetRecords, streams.GetShardIterator, streams.ListStreams)
 
@@ -34,6 +34,9 @@ _READS: tuple[type[q.Request[Any]], ...] = (
     q.Query,
     q.Scan,
     q.TransactGetItems,
+    resources.DescribeEndpoints,
+    resources.DescribeLimits,
+    resources.ListTagsOfResource,
     *_STREAMS,
 )
 
@@ -48,6 +51,8 @@ _WRITES: tuple[type[q.Request[Any]], ...] = (
     q.UpdateItem,
     q.UpdateTable,
     q.UpdateTimeToLive,
+    resources.TagResource,
+    resources.UntagResource,
 )
 
 OPERATIONS: dict[str, Operation] = {

@@ -10,6 +10,7 @@ from partita.engine.operations.continuous_backups import describe_continuous_bac
 from partita.engine.operations.create_table import create_table
 from partita.engine.operations.delete_item import delete_item
 from partita.engine.operations.delete_table import delete_table
+from partita.engine.operations.describe_account import describe_endpoints, describe_limits
 from partita.engine.operations.describe_stream import describe_stream
 from partita.engine.operations.describe_table import describe_table
 from partita.engine.operations.get_item import get_item
@@ -20,13 +21,14 @@ from partita.engine.operations.list_tables import list_tables
 from partita.engine.operations.put_item import put_item
 from partita.engine.operations.query import query
 from partita.engine.operations.scan import scan
+from partita.engine.operations.tags import list_tags_of_resource, tag_resource, untag_resource
 from partita.engine.operations.time_to_live import describe_time_to_live, update_time_to_live
 from partita.engine.operations.transact_get_items import transact_get_items
 from partita.engine.operations.transact_write_items import transact_write_items
 from partita.engine.operations.update_item import update_item
 from partita.engine.operations.update_table import update_table
 from partita.wire import requests as q
-from partita.wire import streams
+from partita.wire import resources, streams
 
 READS: dict[type, Callable[[Context, Any], Any]] = {
     q.BatchGetItem: batch_get_item,
@@ -38,6 +40,9 @@ READS: dict[type, Callable[[Context, Any], Any]] = {
     q.Query: query,
     q.Scan: scan,
     q.TransactGetItems: transact_get_items,
+    resources.DescribeEndpoints: describe_endpoints,
+    resources.DescribeLimits: describe_limits,
+    resources.ListTagsOfResource: list_tags_of_resource,
     streams.DescribeStream: describe_stream,
     streams.GetRecords: get_records,
     streams.GetShardIterator: get_shard_iterator,
@@ -55,4 +60,6 @@ WRITES: dict[type, Callable[[Context, Any], Job]] = {
     q.UpdateItem: update_item,
     q.UpdateTable: update_table,
     q.UpdateTimeToLive: update_time_to_live,
+    resources.TagResource: tag_resource,
+    resources.UntagResource: untag_resource,
 }

@@ -1,0 +1,28 @@
+"""DescribeLimits and DescribeEndpoints: what an account may use, and where it is answered."""
+
+from partita.engine.context import Context
+from partita.wire.limits import ACCOUNT_CAPACITY, TABLE_CAPACITY
+from partita.wire.resources import (
+    DescribeEndpoints,
+    DescribeEndpointsOutput,
+    DescribeLimits,
+    DescribeLimitsOutput,
+    Endpoint,
+)
+
+_CACHE_MINUTES = 1440
+
+
+def describe_limits(context: Context, request: DescribeLimits) -> DescribeLimitsOutput:
+    return DescribeLimitsOutput(
+        account_max_read_capacity_units=ACCOUNT_CAPACITY,
+        account_max_write_capacity_units=ACCOUNT_CAPACITY,
+        table_max_read_capacity_units=TABLE_CAPACITY,
+        table_max_write_capacity_units=TABLE_CAPACITY,
+    )
+
+
+def describe_endpoints(context: Context, request: DescribeEndpoints) -> DescribeEndpointsOutput:
+    """The region's own name, as DynamoDB says it: whoever gave an SDK another address is never sent there."""
+    address = f"dynamodb.{context.region}.amazonaws.com"
+    return DescribeEndpointsOutput(endpoints=[Endpoint(address=address, cache_period_in_minutes=_CACHE_MINUTES)])

@@ -1,0 +1,119 @@
+"""TagResource, UntagResource and ListTagsOfResource: names and values that somebody hangs on a table."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+from msgspec.structs import replace
+
+from partita.engine.context import Context, Job
+from partita.engine.members import Member, report_violations
+from partita.engine.schema import Table
+from partita.storage.contract import Transaction
+from partita.wire.errors import (
+    INVALID,
+    AccessDeniedException,
+    LimitExceededException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+from partita.wire.limits import TAG_PAGE, TAGS
+from partita.wire.resources import (
+    EmptyOutput,
+    ListTagsOfResource,
+    ListTagsOfResourceOutput,
+    TagResource,
+    UntagResource,
+)
+from partita.wire.shapes import Tag
+
+TAG_MEMBERS = (
+    Member("key", required=True, shortest=1, longest=128),
+    Member("value", required=True, shortest=0, longest=256),
+)
+
+
+def tag_resource(context: Context, request: TagResource) -> Job:
+    name = _table_name(context, request.resource_arn)
+    report_violations(request, (Member("tags", required=True, children=TAG_MEMBERS),))
+    if not request.tags:
+        raise ValidationException("Atleast one Tag needs to be provided as Input.")
+    check_tags(request.tags)
+
+    def job(txn: Transaction) -> EmptyOutput:
+        record = _existing(context, name, request.resource_arn).record
+        tags = record.tags | {tag.key or "": tag.value or "" for tag in request.tags or []}
+        if len(tags) > TAGS:
+            raise LimitExceededException(f"Subscriber limit exceeded: A resource can have at most {TAGS} tags")
+        context.catalog.save(txn, replace(record, tags=tags), record)
+        return EmptyOutput()
+
+    return job
+
+
+def check_tags(tags: list[Tag]) -> None:
+    """Keys that are given twice, or that only the service itself may give."""
+    keys = [tag.key or "" for tag in tags]
+    if len(set(keys)) != len(keys):
+        raise ValidationException(f"{INVALID}Duplicate tag keys found")
+    for key in keys:
+        if key.lower().startswith("aws:"):
+            raise ValidationException(f"{INVALID}Tag keys that begin with aws: are reserved, TagKey: {key}")
+
+
+def untag_resource(context: Context, request: UntagResource) -> Job:
+    name = _table_name(context, request.resource_arn)
+    report_violations(request, (Member("tag_keys", required=True),))
+    if not request.tag_keys:
+        raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
+
+    def job(txn: Transaction) -> EmptyOutput:
+        record = _existing(context, name, request.resource_arn).record
+        left = {key: value for key, value in record.tags.items() if key not in (request.tag_keys or [])}
+        context.catalog.save(txn, replace(record, tags=left), record)
+        return EmptyOutput()
+
+    return job
+
+
+def list_tags_of_resource(context: Context, request: ListTagsOfResource) -> ListTagsOfResourceOutput:
+    name = _table_name(context, request.resource_arn)
+    context.catalog.refresh()
+    table = context.catalog.tables.get(name)
+    if table is None:
+        raise AccessDeniedException(
+            f"User: arn:aws:iam::{context.account}:root is not authorized to perform: dynamodb:ListTagsOfResource "
+            f"on resource: {request.resource_arn}"
+        )
+    keys = sorted(table.record.tags)
+    if request.next_token is not None:
+        keys = keys[_start(request.next_token) :]
+    page = keys[:TAG_PAGE]
+    reached = len(table.record.tags) - len(keys) + len(page)
+    more = len(keys) > len(page)
+    return ListTagsOfResourceOutput(
+        tags=[Tag(key=key, value=table.record.tags[key]) for key in page],
+        next_token=urlsafe_b64encode(b"%d" % reached).decode() if more else None,
+    )
+
+
+def _start(token: str) -> int:
+    try:
+        return max(0, int(urlsafe_b64decode(token)))
+    except ValueError:
+        raise ValidationException("Invalid NextToken") from None
+
+
+def _table_name(context: Context, arn: str | None) -> str:
+    """The table in an ARN; an index or stream cannot have tags of its own."""
+    if arn is None:
+        raise ValidationException("Invalid TableArn")
+    parts = arn.split(":", 5)
+    if len(parts) != 6 or parts[:3] != ["arn", "aws", "dynamodb"] or not parts[5].startswith("table/"):
+        raise ValidationException(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    return parts[5].removeprefix("table/")
+
+
+def _existing(context: Context, name: str, arn: str | None) -> Table:
+    table = context.catalog.tables.get(name)
+    if table is None:
+        raise ResourceNotFoundException(f"Requested resource not found: ResourcArn: {arn} not found")
+    return table
