@@ -1,0 +1,89 @@
+"""Fixtures for whoever tests code that uses DynamoDB: an empty engine for each test, and boto3 on top of it.
+
+pytest loads this in every run of everybody who has installed Partita, so it imports nothing until a fixture is used.
+
+    partita_backend    an empty engine in memory
+    partita_clock      the engine's time, moved by hand
+    partita_boto3      every boto3 client that the test makes talks to the engine; gives a session as well
+    partita_client     a boto3 client
+    partita_resource   a boto3 resource
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import boto3
+    from mypy_boto3_dynamodb import DynamoDBClient, DynamoDBServiceResource
+
+    from partita.wire.backend import Backend
+
+BEGINNING = 1767225600.0  # 2026-01-01T00:00:00Z
+
+
+class HandMovedClock:
+    """Seconds since 1970 that pass when told to; what is due by then (expiry) has happened when `move` returns."""
+
+    def __init__(self, now: float = BEGINNING) -> None:
+        self.now = now
+        self.after_move: Callable[[], object] = lambda: None
+
+    def __call__(self) -> float:
+        return self.now
+
+    def move(self, seconds: float) -> None:
+        self.now += seconds
+        self.after_move()
+
+
+@pytest.fixture
+def partita_clock() -> HandMovedClock:
+    """The time of `partita_backend`, from the beginning of 2026 on; without this fixture it has the real one."""
+    return HandMovedClock()
+
+
+@pytest.fixture
+def partita_backend(request: pytest.FixtureRequest) -> "Iterator[Backend]":
+    """An empty DynamoDB in this process, for this test alone."""
+    from partita.connect import open_engine
+
+    if "partita_clock" not in request.fixturenames:
+        with open_engine("memory:") as engine:
+            yield engine
+        return
+    clock: HandMovedClock = request.getfixturevalue("partita_clock")
+    with open_engine("memory:", clock=clock, maintain=False) as engine:
+
+        def keep_house() -> None:
+            while engine.maintenance.step():
+                pass
+
+        clock.after_move = keep_house
+        yield engine
+
+
+@pytest.fixture
+def partita_boto3(partita_backend: "Backend") -> "Iterator[boto3.Session]":
+    """Clients that the code under test makes with boto3 talk to `partita_backend`, as does the session given."""
+    from partita import boto
+
+    with boto.embedded(partita_backend):
+        yield boto.session(partita_backend)
+
+
+@pytest.fixture
+def partita_client(partita_backend: "Backend") -> "DynamoDBClient":
+    """A boto3 client that is answered by `partita_backend`."""
+    from partita import boto
+
+    return boto.client(partita_backend)
+
+
+@pytest.fixture
+def partita_resource(partita_backend: "Backend") -> "DynamoDBServiceResource":
+    """A boto3 resource that is answered by `partita_backend`."""
+    from partita import boto
+
+    return boto.resource(partita_backend)

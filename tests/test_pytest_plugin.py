@@ -1,0 +1,134 @@
+"""The pytest plugin as its users have it: a run of theirs, inside a run of ours."""
+
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+
+from partita.connect import open_engine
+
+MILLISECOND = 0.001
+
+TABLE = """
+    def make_table(client):
+        client.create_table(
+            TableName="notes",
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+"""
+
+
+def test_engine_for_a_test_is_made_and_ended_in_under_a_millisecond() -> None:
+    times = []
+    for _ in range(51):
+        begun = time.perf_counter()
+        open_engine("memory:").close()
+        times.append(time.perf_counter() - begun)
+    assert statistics.median(times) < MILLISECOND
+
+
+def test_fixture_itself_takes_under_a_millisecond(pytester: pytest.Pytester) -> None:
+    """What pytest adds to every test is not counted: the set-up of a test with the fixture, less one without."""
+    pytester.makepyfile(
+        """
+        import statistics, time, pytest
+
+        TIMES = {"bare": [], "partita": []}
+
+        @pytest.fixture
+        def begun():
+            return time.perf_counter()
+
+        @pytest.fixture
+        def nothing():
+            yield
+
+        @pytest.mark.parametrize("number", range(50))
+        def test_bare(begun, nothing, number):
+            TIMES["bare"].append(time.perf_counter() - begun)
+
+        @pytest.mark.parametrize("number", range(50))
+        def test_partita(begun, partita_backend, number):
+            TIMES["partita"].append(time.perf_counter() - begun)
+
+        def test_difference():
+            bare, ours = (statistics.median(TIMES[name]) for name in ("bare", "partita"))
+            assert ours - bare < 0.001
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist").assert_outcomes(passed=101)
+
+
+def test_each_test_has_an_empty_engine(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        TABLE
+        + """
+    import pytest
+    from partita.wire.requests import ListTables
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_tables(partita_backend, partita_client, number):
+        assert partita_backend.call(ListTables()).table_names == []
+        make_table(partita_client)
+        assert partita_backend.call(ListTables()).table_names == ["notes"]
+    """
+    )
+    pytester.runpytest_inprocess().assert_outcomes(passed=2)
+
+
+def test_code_under_test_makes_its_own_clients(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        TABLE
+        + """
+    import boto3
+
+    def code_under_test():
+        boto3.resource("dynamodb").Table("notes").put_item(Item={"pk": "a"})
+
+    def test_code(partita_boto3, partita_resource):
+        make_table(partita_boto3.client("dynamodb"))
+        code_under_test()
+        assert partita_resource.Table("notes").scan()["Items"] == [{"pk": "a"}]
+    """
+    )
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_time_passes_when_told_to(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        TABLE
+        + """
+    def test_expiry(partita_clock, partita_client):
+        make_table(partita_client)
+        partita_client.update_time_to_live(
+            TableName="notes", TimeToLiveSpecification={"Enabled": True, "AttributeName": "until"}
+        )
+        until = {"N": str(int(partita_clock.now) + 60)}
+        partita_client.put_item(TableName="notes", Item={"pk": {"S": "a"}, "until": until})
+        partita_clock.move(59)
+        assert partita_client.scan(TableName="notes")["Count"] == 1
+        partita_clock.move(2)
+        assert partita_client.scan(TableName="notes")["Count"] == 0
+    """
+    )
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_fixtures_are_listed_with_what_they_are(pytester: pytest.Pytester) -> None:
+    listed = pytester.runpytest_inprocess("--fixtures")
+    listed.stdout.fnmatch_lines(["partita_backend*", "*An empty DynamoDB in this process, for this test alone."])
+
+
+def test_plugin_costs_a_run_that_does_not_use_it_nothing() -> None:
+    code = """if True:
+        import pytest, sys
+        before = set(sys.modules)
+        import partita.pytest_plugin
+        print(sorted(set(sys.modules) - before))
+        """
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    assert loaded == "['partita', 'partita.connect', 'partita.errors', 'partita.pytest_plugin']"
