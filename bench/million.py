@@ -137,8 +137,9 @@ def measure(quick: bool) -> Section:
             below=True,
         ),
     ]
-    text = "A process scans the table, then gets random items; its memory is the anonymous part.\n\n" + table(
-        header, rows
+    text = (
+        "A process gets random items, scans the table, and gets again. At first most pages are new to it, then none is, "
+        "and that is what is compared. Memory is the anonymous part.\n\n" + table(header, rows)
     )
     return Section("A million items", text, targets)
 
