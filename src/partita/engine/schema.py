@@ -23,6 +23,9 @@ _SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 
 MISMATCH = "The provided key element does not match the schema"
 
+_NOTHING: AttributeValue = {}
+_SHORT = SORT_KEY_BYTES // 4  # characters that cannot be too long for any key
+
 
 class IndexRecord(msgspec.Struct, kw_only=True, frozen=True):
     """A secondary index as it is stored in the catalogue."""
@@ -112,7 +115,7 @@ class Index:
         self.is_global = record.is_global
         self.space = record.space
         self.keys = Keys(record.key_schema, types)
-        self._table_keys = table_keys
+        self.is_wide = len(self.keys.partition) > 1 or len(self.keys.sort) > 1
         self.holds_all = record.projection.projection_type == "ALL"
         self.start_names = list(dict.fromkeys([*table_keys.names, *self.keys.names]))
         self._projected = frozenset([*self.start_names, *(record.projection.non_key_attributes or [])])
@@ -126,11 +129,37 @@ class Index:
         return {name: value for name, value in item.items() if name in self._projected}
 
     def position(self, item: Item, primary: bytes) -> bytes | None:
-        """Where the item lies in the index; None when it lacks one of the index's keys."""
-        for key in self.keys.all:
-            if key.name not in item:
+        """Where the item lies in the index; None when it lacks one of the index's keys.
+
+        An item from before the index may have something else under a key's name: it is not in the index either.
+        """
+        for name, kind in self.keys.all:
+            content = item.get(name, _NOTHING).get(kind)
+            if not content or (len(content) > _SHORT and not self._fits(item)):
                 return None
+        if self.is_wide and not self._fits(item):
+            return None
         return self.keys.position(item) + order.row_hash(primary)
+
+    def _fits(self, item: Item) -> bool:
+        try:
+            self.check_sizes(item)
+        except ValidationException:
+            return False
+        return True
+
+    def check_sizes(self, item: Item) -> None:
+        """The bytes of all partition attributes together, and of all sort attributes, have DynamoDB's limits."""
+        for kind, keys, limit in (
+            ("HASH", self.keys.partition, PARTITION_KEY_BYTES),
+            ("RANGE", self.keys.sort, SORT_KEY_BYTES),
+        ):
+            size = sum(checked_value(item[key.name])[1] for key in keys if key.name in item)
+            if size > limit:
+                raise ValidationException(
+                    f"Aggregate size for {kind} key attributes {', '.join(key.name for key in keys)} of index "
+                    f"{self.name} has exceeded limit {limit} bytes, with actual size {size} bytes"
+                )
 
 
 class Table:
@@ -170,6 +199,10 @@ class Table:
             return None
         text = value.get("S")
         return text if type(text) is str and 0 < len(text) <= _SHORT else None
+
+    @cached_property
+    def index_key_names(self) -> frozenset[str]:
+        return frozenset(key.name for _, key in self.index_keys)
 
     def primary_key(self, key: Item) -> tuple[Item, bytes]:
         """A `Key` parameter, checked and canonical, and where its item lies."""
@@ -211,14 +244,14 @@ class Table:
                     f"{INVALID}Type mismatch for Index Key {name} Expected: {kind} "
                     f"Actual: {type_of(value)} IndexName: {index.name}"
                 )
-            if kind != "N" and not value[kind]:
-                what = "string" if kind == "S" else "binary"
-                raise ValidationException(
-                    "One or more parameter values are not valid. A value specified for a secondary index key is not "
-                    f"supported. The AttributeValue for a key attribute cannot contain an empty {what} value. "
-                    f"IndexName: {index.name}, IndexKey: {name}"
-                )
+            refuse_empty_key(name, value, index)
             check_key_size(value, name in [key.name for key in index.keys.partition])
+        for index in self.wide_indexes:
+            index.check_sizes(item)
+
+    @cached_property
+    def wide_indexes(self) -> list[Index]:
+        return [index for index in self.indexes.values() if index.is_wide]
 
     def scalar_paths(self, paths: Iterator[tuple[str | int, ...]]) -> None:
         """Refuses paths that look inside a key attribute."""
@@ -239,14 +272,23 @@ def _not_scalar(kind: str, name: str | int) -> ValidationException:
 
 def check_key_value(name: str, value: AttributeValue, is_partition: bool) -> None:
     """A key value must not be empty, nor too long."""
-    kind = type_of(value)
-    if kind != "N" and not value[kind]:
-        what = "string" if kind == "S" else "binary"
-        raise ValidationException(
-            "One or more parameter values are not valid. The AttributeValue for a key attribute "
-            f"cannot contain an empty {what} value. Key: {name}"
-        )
+    refuse_empty_key(name, value, None)
     check_key_size(value, is_partition)
+
+
+def refuse_empty_key(name: str, value: AttributeValue, index: Index | None) -> None:
+    kind = type_of(value)
+    if kind == "N" or value[kind]:
+        return
+    empty = f"cannot contain an empty {'string' if kind == 'S' else 'binary'} value"
+    if index is None:
+        raise ValidationException(
+            f"One or more parameter values are not valid. The AttributeValue for a key attribute {empty}. Key: {name}"
+        )
+    raise ValidationException(
+        "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
+        f"The AttributeValue for a key attribute {empty}. IndexName: {index.name}, IndexKey: {name}"
+    )
 
 
 def check_key_size(value: AttributeValue, is_partition: bool) -> None:

@@ -14,7 +14,7 @@ and leaves the commit to a thread (`Group.commit`).
 
 import threading
 from collections import deque
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from partita.engine.context import Context, Job
@@ -92,18 +92,18 @@ class Writer:
         try:
             txn = block.__enter__()
         except StorageBusy:
-            return self._put_back(tickets)
+            self._put_back(tickets)
+            return None
         try:
             self._context.catalog.refresh(txn)
             for ticket in tickets:
                 ticket.run(txn)
         except BaseException as error:  # noqa: BLE001 - `commit_waiting` finds out whose fault it is
             self._context.catalog.forget()
-            try:
+            with suppress(BaseException):  # the same error again, after the roll-back
                 block.__exit__(type(error), error, error.__traceback__)
-            except BaseException:  # noqa: BLE001 - the same error again, after the roll-back
-                return self._put_back(tickets)
-            return self._put_back(tickets)
+            self._put_back(tickets)
+            return None
         return Group(tickets, block, self._lock, self._context)
 
     def _taken(self) -> list[Ticket]:

@@ -50,6 +50,7 @@ class _Connection:
             "cache_size = -8000",
             f"mmap_size = {1 << 40}",
             "temp_store = MEMORY",
+            "wal_autocheckpoint = 4000",  # pages; a page that changes often is copied to the file less often
         ):
             self.apsw.execute(f"PRAGMA {pragma}").fetchall()
 

@@ -4,6 +4,7 @@ Every operand is read from the item as it was; then REMOVE, SET, ADD and DELETE 
 beyond the end of a list are appended, in the order of their indexes.
 """
 
+import re
 from collections.abc import Callable
 from decimal import Context, Decimal
 from itertools import pairwise
@@ -28,17 +29,20 @@ _ARGUMENTS = {"if_not_exists": 2, "list_append": 2}
 # The difference of two DynamoDB numbers can have 2 * 126 + 38 digits before it is found to be too precise.
 _EXACT = Context(prec=400, Emin=-999999, Emax=999999)
 
+_small_integer = re.compile(r"-?[0-9]{1,30}\Z").match  # as counters are; no sum of two can be too long
+
 Operation = Callable[[Item], AttributeValue]
 
 
 class Changes:
     """An update that fits one request: `paths` are what it touches, `apply` makes the new item."""
 
-    __slots__ = ("_steps", "paths")
+    __slots__ = ("_steps", "paths", "touched")
 
     def __init__(self, tree: Update, scope: Scope, *, lists_add: bool = False) -> None:
         """`lists_add`: ADD appends to a list, as it does in the parameters from before expressions."""
         self.paths = [scope.path(action.path) for action in tree.actions]
+        self.touched = frozenset(str(path[0]) for path in self.paths)
         operands = [_operation(action, scope) for action in tree.actions]
         check_apart(self.paths)
         for action in tree.actions:
@@ -52,10 +56,11 @@ class Changes:
     def apply(self, before: Item) -> Item:
         values = [operand(before) if operand else None for _, _, operand in self._steps]
         after = dict(before)
+        opened: dict[ResolvedPath, Any] = {}
         appended: list[tuple[list[Any], int, AttributeValue]] = []
         removed: list[tuple[list[Any], int]] = []
         for (section, path, _), value in zip(self._steps, values, strict=True):
-            parent, last = _opened(after, path)
+            parent, last = _opened(after, path, opened)
             if section == "REMOVE":
                 _remove(parent, last, removed)
             elif value is not None:
@@ -133,6 +138,8 @@ def _present(value: AttributeValue | None) -> AttributeValue:
 def _sum(operator: str, left: AttributeValue, right: AttributeValue) -> AttributeValue:
     if "N" not in left or "N" not in right:
         raise ValidationException(_WRONG_TYPE)
+    if _small_integer(left["N"]) and _small_integer(right["N"]):
+        return {"N": str(int(left["N"]) + int(right["N"]) * (1 if operator == "+" else -1))}
     first, second = Decimal(left["N"]), Decimal(right["N"])
     total = _EXACT.add(first, second) if operator == "+" else _EXACT.subtract(first, second)
     return {"N": plain_text(checked_number(total))}
@@ -144,17 +151,22 @@ def _joined(first: AttributeValue, second: AttributeValue) -> AttributeValue:
     return {"L": first["L"] + second["L"]}
 
 
-def _opened(item: Item, path: ResolvedPath) -> tuple[Any, str | int]:
-    """The container that the path's last part is in, copied on the way so that the old item stays as it was."""
+def _opened(item: Item, path: ResolvedPath, opened: dict[ResolvedPath, Any]) -> tuple[Any, str | int]:
+    """The container that the path's last part is in.
+
+    Containers on the way are copied, so that the old item stays as it was, each once: `opened` holds the copies, since
+    several actions may meet in one of them.
+    """
     parent: Any = item
-    for part, following in pairwise(path):
-        try:
-            value = parent[part]
+    for at, (part, following) in enumerate(pairwise(path), 1):
+        members = opened.get(path[:at])
+        if members is None:
             kind = "L" if isinstance(following, int) else "M"
-            members = value[kind].copy()
-        except (KeyError, IndexError):
-            raise ValidationException(_NO_PATH) from None
-        parent[part] = {kind: members}
+            try:
+                members = opened[path[:at]] = parent[part][kind].copy()
+            except (KeyError, IndexError):
+                raise ValidationException(_NO_PATH) from None
+            parent[part] = {kind: members}
         parent = members
     return parent, path[-1]
 

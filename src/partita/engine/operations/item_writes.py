@@ -22,7 +22,7 @@ from partita.storage.contract import Reader, Transaction, Write
 from partita.wire.errors import INVALID, ConditionalCheckFailedException, ValidationException
 from partita.wire.limits import ITEM_BYTES
 from partita.wire.responses import ItemCollectionMetrics, WriteOutput
-from partita.wire.values import Item, type_of
+from partita.wire.values import Item
 
 _encode = msgspec.json.encode
 _NO_PLACEHOLDERS = Scope()
@@ -73,51 +73,33 @@ class Deleting:
         return None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Updating:
     key: Item
     changes: Changes | None
 
     def place(self, table: Table) -> bytes:
-        self.key, position = table.primary_key(self.key)
         if self.changes:
             for name in table.keys.names:
-                if any(path[0] == name for path in self.changes.paths):
+                if name in self.changes.touched:
                     raise ValidationException(
                         f"{INVALID}Cannot update attribute {name}. This attribute is part of the key"
                     )
             table.scalar_paths(iter(self.changes.paths))
-        return position
+        return table.position(self.key)
 
     def after(self, table: Table, before: Image | None) -> Image | None:
-        old = before.item if before else self.key
+        old = before.item if before else table.primary_key(self.key)[0]
         size = before.size if before else item_size(old)
-        item = old
-        if self.changes:
-            item = self.changes.apply(old)
-            size += _growth(old, item, {str(path[0]) for path in self.changes.paths})
+        if self.changes is None:
+            return Image.of(old, size)
+        item = self.changes.apply(old)
+        size += sum(attribute_size(name, item) - attribute_size(name, old) for name in self.changes.touched)
         if size > ITEM_BYTES:
             raise ValidationException("Item size to update has exceeded the maximum allowed size")
-        self._check_index_types(table, item)
-        table.check_index_keys(item)
+        if not table.index_key_names.isdisjoint(self.changes.touched):
+            table.check_index_keys(item)
         return Image.of(item, size)
-
-    def _check_index_types(self, table: Table, item: Item) -> None:
-        for _, (name, kind) in table.index_keys:
-            if name in item and kind not in item[name] and self.changes and (name,) in self.changes.paths:
-                raise ValidationException(
-                    f"{INVALID}Type mismatch for Index Key {name} Expected: {kind} "
-                    f"Actual: {type_of(item[name])} IndexName: {_index_with(table, name)}"
-                )
-
-
-def _growth(old: Item, new: Item, touched: set[str]) -> int:
-    """By how many bytes an item grew; only what was touched is measured, and checked for depth."""
-    return sum(attribute_size(name, new) - attribute_size(name, old) for name in touched)
-
-
-def _index_with(table: Table, name: str) -> str:
-    return next(index.name for index, key in table.index_keys if key.name == name)
 
 
 def update_changes(request: Any, scope: Scope | None) -> Changes | None:
