@@ -24,7 +24,7 @@ _ABSENT = Raw(b"")
 
 
 class Change(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One record: `old` and `new` are the item's bytes before and after (none: no bytes), `expired` marks TTL's work."""
+    """One record: `old` and `new` are the item's bytes before and after (no bytes: none), `expired` marks TTL."""
 
     at: float
     event: str

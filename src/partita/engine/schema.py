@@ -24,7 +24,6 @@ _SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 MISMATCH = "The provided key element does not match the schema"
 
 _NOTHING: AttributeValue = {}
-_SHORT = SORT_KEY_BYTES // 4  # characters that cannot be too long for any key
 
 
 class IndexRecord(msgspec.Struct, kw_only=True, frozen=True):

@@ -1,6 +1,5 @@
 """Key conditions: a tree to one condition for each key attribute, and those to a contiguous range of keys."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 from partita.engine import order
@@ -163,6 +162,8 @@ def key_range(keys: Keys, conditions: dict[str, KeyCondition]) -> KeyRange:
 
 
 def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
+    if len(keys.partition) > 1 or len(keys.sort) > 1:
+        _check_wide(keys, conditions)
     for key in keys.partition:
         if key.name not in conditions:
             raise _missed(key.name)
@@ -171,8 +172,6 @@ def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
         if not keys.sort or all(given):
             raise ValidationException("Query key condition not supported")
         raise _missed(keys.sort[given.index(False)].name)
-    if False in given and True in given[given.index(False) :]:
-        raise _missed(keys.sort[given.index(False)].name)
     for key in keys.all:
         condition = conditions.get(key.name)
         if condition and any(key.type not in value for value in condition.values):
@@ -180,12 +179,24 @@ def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
     for key in keys.partition:
         if conditions[key.name].operator != "=":
             raise ValidationException("Query key condition not supported")
-    present = [key for key in keys.sort if key.name in conditions]
-    for key, later in pairwise(present):
-        if conditions[key.name].operator != "=":
+
+
+def _check_wide(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
+    """A key of several attributes: every HASH is fixed, and every RANGE to the left of the last one asked for."""
+
+    def unfixed(names: list[str]) -> list[str]:
+        return [name for name in names if name not in conditions or conditions[name].operator != "="]
+
+    partition, sort = [key.name for key in keys.partition], [key.name for key in keys.sort]
+    if missing := unfixed(partition):
+        raise ValidationException(
+            f"HASH key attributes {', '.join(missing)} must have equality conditions specified in the query"
+        )
+    for at in range(1, len(sort)):
+        if sort[at] in conditions and (missing := unfixed(sort[:at])):
             raise ValidationException(
-                f"{INVALID}Sort key attribute {key.name} must have an equality condition "
-                f"because there is a condition on {later.name}"
+                f"RANGE key attributes {', '.join(missing)} must have equality conditions specified in the query "
+                f"because a condition is present on key attribute {sort[at]}"
             )
 
 

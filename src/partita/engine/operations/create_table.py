@@ -178,12 +178,9 @@ def _check_global_schema(schema: list[KeySchemaElement]) -> None:
             f"{INVALID}The KeySchema of a global secondary index must list its HASH attributes "
             "before its RANGE attributes"
         )
-    for kind in ("HASH", "RANGE"):
+    for kind, name in (("HASH", "partition"), ("RANGE", "sort")):
         if kinds.count(kind) > INDEX_KEY_ATTRIBUTES:
-            raise ValidationException(
-                f"{INVALID}The KeySchema of a global secondary index can have at most "
-                f"{INDEX_KEY_ATTRIBUTES} {kind} attributes"
-            )
+            raise ValidationException(f"Too many {name} keys. GSI can have at most {INDEX_KEY_ATTRIBUTES} {name} keys")
 
 
 def _check_local(

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from partita.engine.backfill import START
 from partita.engine.context import Context
 from partita.engine.members import check_members
 from partita.engine.schema import Index, Table, TableRecord
@@ -116,7 +117,7 @@ def _index(context: Context, reader: Reader, record: TableRecord, index: Index) 
     if index.is_global:
         on_demand = record.billing_mode == "PAY_PER_REQUEST"
         described.index_status = index.record.status
-        described.backfilling = True if index.record.backfilled_to is not None else None
+        described.backfilling = None if index.record.backfilled_to is None else index.record.backfilled_to != START
         described.provisioned_throughput = _throughput(record, index.record.throughput)
         described.on_demand_throughput = index.record.on_demand
         described.warm_throughput = _warm(index.record.throughput if not on_demand else None)

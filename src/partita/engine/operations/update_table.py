@@ -19,14 +19,15 @@ from partita.storage.contract import Transaction
 from partita.wire.errors import (
     INVALID,
     LimitExceededException,
-    ResourceInUseException,
     ResourceNotFoundException,
     ValidationException,
 )
 from partita.wire.limits import GLOBAL_INDEXES
 from partita.wire.requests import UpdateTable
 from partita.wire.responses import UpdateTableOutput
-from partita.wire.shapes import IndexUpdate, ProvisionedThroughput, SecondaryIndex, UpdateIndexAction
+from partita.wire.shapes import IndexDescription, IndexUpdate, ProvisionedThroughput, SecondaryIndex, UpdateIndexAction
+
+_ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 
 
 def update_table(context: Context, request: UpdateTable) -> Job:
@@ -38,13 +39,25 @@ def update_table(context: Context, request: UpdateTable) -> Job:
         record = before
         for change in (_protected, _classed, _billed, _streamed, _indexed):
             record = change(context, txn, request, record)
-        context.catalog.save(txn, record, before)
-        context.catalog.refresh(txn)
-        fill(context, record.name, txn)
         status = "ACTIVE" if record == before else "UPDATING"
-        return UpdateTableOutput(table_description=description(context, txn, Table(record), status))
+        departing = _departing(context, txn, before, record)
+        context.catalog.save(txn, record, before)
+        described = description(context, txn, Table(record), status)
+        if departing:
+            described.global_secondary_indexes = [*(described.global_secondary_indexes or []), *departing]
+        fill(context, record.name, txn)
+        return UpdateTableOutput(table_description=described)
 
     return job
+
+
+def _departing(context: Context, txn: Transaction, before: TableRecord, after: TableRecord) -> list[IndexDescription]:
+    """The indexes that are about to go, as they are seen for the last time."""
+    left = {each.name for each in after.indexes}
+    gone = [replace(each, status="DELETING", backfilled_to=None) for each in before.indexes if each.name not in left]
+    if not gone:
+        return []
+    return description(context, txn, Table(replace(before, indexes=gone))).global_secondary_indexes or []
 
 
 def _existing(context: Context, name: str | None) -> Table:
@@ -106,9 +119,7 @@ def _check_index_updates(updates: list[IndexUpdate]) -> None:
             )
         names.append(given[0].index_name)
     if sum(update.create is not None or update.delete is not None for update in updates) > 1:
-        raise LimitExceededException(
-            "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
-        )
+        raise LimitExceededException(_ONE_AT_A_TIME)
 
 
 def _protected(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
@@ -203,6 +214,8 @@ def _with_index(
 ) -> TableRecord:
     if any(each.name == index.index_name for each in record.indexes):
         raise ValidationException("Attempting to create an index which already exists")
+    if any(each.status == "CREATING" for each in record.indexes):
+        raise LimitExceededException(_ONE_AT_A_TIME)
     if sum(each.is_global for each in record.indexes) >= GLOBAL_INDEXES:
         raise LimitExceededException(
             f"Subscriber limit exceeded: GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES}"
@@ -230,11 +243,7 @@ def _with_index(
 
 
 def _without_index(record: TableRecord, name: str) -> TableRecord:
-    gone = _index(record, name)
-    if gone.status == "CREATING":
-        raise ResourceInUseException(
-            f"Attempt to change a resource which is still in use: Index is being created: {name}"
-        )
+    _index(record, name)  # one that is being filled can be deleted too (API reference, Backfilling)
     left = [each for each in record.indexes if each.name != name]
     used = {each.attribute_name for each in record.key_schema}
     used |= {each.attribute_name for one in left for each in one.key_schema}
@@ -242,6 +251,11 @@ def _without_index(record: TableRecord, name: str) -> TableRecord:
 
 
 def _with_throughput(record: TableRecord, update: UpdateIndexAction) -> TableRecord:
+    if record.billing_mode == "PAY_PER_REQUEST" and update.provisioned_throughput is not None:
+        raise ValidationException(
+            f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: "
+            f"{update.index_name} when BillingMode is PAY_PER_REQUEST"
+        )
     changed = replace(_index(record, update.index_name or ""), throughput=update.provisioned_throughput)
     return replace(record, indexes=[changed if each.name == changed.name else each for each in record.indexes])
 
