@@ -138,8 +138,8 @@ def measure(quick: bool) -> Section:
         ),
     ]
     text = (
-        "A process gets random items, scans the table, and gets again. At first most pages are new to it, then none is, "
-        "and that is what is compared. Memory is the anonymous part.\n\n" + table(header, rows)
+        "A process gets random items, scans the table, and gets again. At first most pages are new to it, then "
+        "none is, and that is what is compared. Memory is the anonymous part.\n\n" + table(header, rows)
     )
     return Section("A million items", text, targets)
 
