@@ -5,8 +5,8 @@ twice is given once. Where several entities are read together, their keys must a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, Holds, Not, OneOf
 from partita.design.errors import DesignError
@@ -86,6 +86,8 @@ def _filter_slots(where: str, source: Source, condition: Condition) -> Iterator[
         yield from _filter_slots(where, source, condition.term)
     elif isinstance(condition, Comparison | OneOf | Holds):
         slot = _filter_slot(where, source.model, condition.field)
+        if isinstance(condition, Holds) and get_args(slot.type):
+            slot = replace(slot, type=get_args(slot.type)[0])  # contains(tags, tag)
         for value in condition.values if isinstance(condition, OneOf) else (condition.value,):
             yield slot, value
 

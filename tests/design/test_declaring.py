@@ -1,0 +1,352 @@
+"""Declarations that cannot work are refused while the module is imported, and say what to write instead."""
+
+import enum
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any
+
+import pytest
+
+from partita import (
+    DesignError,
+    Entity,
+    Expires,
+    F,
+    Get,
+    Index,
+    InKey,
+    Keys,
+    Limit,
+    Name,
+    Query,
+    Table,
+    Unique,
+    View,
+    get,
+    pattern,
+    query,
+)
+from partita.design.models import model_of
+
+
+class Colour(str, enum.Enum):
+    RED = "red"
+
+
+def table(*indexes: Index, **settings: Any) -> Table:
+    return Table("things", pk="PK", sk="SK", indexes=indexes, **settings)
+
+
+def no_table() -> None:
+    class Thing(Entity):
+        thing_id: str
+
+
+def one_template() -> None:
+    class Thing(Entity, table=table(), key="THING#{thing_id}"):
+        thing_id: str
+
+
+def unknown_index() -> None:
+    class Thing(Entity, table=table(Index("GSI1", "A", "B")), key=("T#{thing_id}", "T")):
+        thing_id: str
+        by_name = Keys("GSI9", "{thing_id}", "X")
+
+
+def unfilled_index() -> None:
+    class Thing(Entity, table=table(Index("GSI1", "A", "B")), key=("T#{thing_id}", "T")):
+        thing_id: str
+        by_name = Keys("GSI1", "{thing_id}")
+
+
+def key_over_attribute() -> None:
+    class Thing(Entity, table=table(Index("GSI1", "status", "B")), key=("T#{thing_id}", "T")):
+        thing_id: str
+        status: str
+        by_name = Keys("GSI1", "{thing_id}", "X")
+
+
+def list_as_key() -> None:
+    class Thing(Entity, table=table(Index("GSI1", "tags")), key=("T#{thing_id}", "T")):
+        thing_id: str
+        tags: list[str]
+        by_tags = Keys("GSI1")
+
+
+def optional_key() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str | None
+
+
+def in_key_of_nothing() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str
+        name: Annotated[str, InKey()]
+
+
+def unknown_in_condition() -> None:
+    class Thing(Entity, table=table(Index("GSI1", "A")), key=("T#{thing_id}", "T")):
+        thing_id: str
+        by_name = Keys("GSI1", "{thing_id}", when=F.colour == "red")
+
+
+def unknown_in_limit() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str
+        bound = Limit(F.count <= 3)
+
+
+def unknown_in_unique() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str
+        once = Unique("thing_id", "colour")
+
+
+def expires_without_ttl() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str
+        at: datetime
+        kept = Expires("at")
+
+
+def same_name_twice() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str
+        name: Annotated[str, Name("thing_id")]
+
+
+def a_type_without_form() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str
+        size: complex
+
+
+def a_set_of_sets() -> None:
+    class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
+        thing_id: str
+        sizes: set[frozenset[str]]
+
+
+def unknown_naming() -> None:
+    table(naming="shouting")
+
+
+def an_index_name_with_a_space() -> None:
+    Index("Email Index", "email")
+
+
+def two_indexes_of_one_name() -> None:
+    table(Index("GSI1", "A"), Index("GSI1", "B"))
+
+
+ATTRIBUTES = "the attributes are thing_id"
+
+
+@pytest.mark.parametrize(
+    ("declare", "said"),
+    [
+        (no_table, "Thing: no table is named; write class Thing(Entity, table=..., key=...)"),
+        (one_template, "Thing: table 'things' has the key PK, SK, 1 templates given; write one template for each"),
+        (unknown_index, "Thing: table 'things' has no index 'GSI9'; its indexes are GSI1"),
+        (unfilled_index, "Thing.GSI1.B: nothing fills 'B'; write a template for it, or an attribute of that name"),
+        (
+            key_over_attribute,
+            (
+                "Thing.GSI1.status: an attribute is stored under the name 'status' already; "
+                "leave the template out to use the attribute itself, or rename it with Name"
+            ),
+        ),
+        (
+            list_as_key,
+            "Thing.GSI1.tags: 'tags' is stored as L, which is no key type; use text, a number or bytes",
+        ),
+        (optional_key, "Thing.thing_id: a part of the table's key may not be None"),
+        (
+            in_key_of_nothing,
+            "Thing.name: InKey, but no key template holds it in full; remove InKey, or name it in the key",
+        ),
+        (unknown_in_condition, f"Thing.GSI1: Thing has no attribute 'colour'; {ATTRIBUTES}"),
+        (unknown_in_limit, f"Thing: Thing has no attribute 'count'; {ATTRIBUTES}"),
+        (unknown_in_unique, f"Thing.once: Thing has no attribute 'colour'; {ATTRIBUTES}"),
+        (
+            expires_without_ttl,
+            "Thing: Expires needs the TTL attribute of table 'things'; write Table(..., ttl=\"TTL\")",
+        ),
+        (same_name_twice, "Thing: two attributes are stored as 'thing_id'; rename one with Name"),
+        (
+            a_type_without_form,
+            (
+                "Thing.size: <class 'complex'> has no form in DynamoDB; "
+                "use text, numbers, bytes, bool, times, enums, sets, lists, dicts by text or structs"
+            ),
+        ),
+        (
+            a_set_of_sets,
+            "Thing.sizes: a set of frozenset[str] cannot be stored; use a set of text, numbers or bytes",
+        ),
+        (unknown_naming, "Table things: 'shouting' is no way to name attributes; use one of camel, snake"),
+        (
+            an_index_name_with_a_space,
+            "Index Email Index: DynamoDB refuses the name; use 3 to 255 of a-z, A-Z, 0-9, _ - .",
+        ),
+        (two_indexes_of_one_name, "Table things: two indexes have the same name"),
+    ],
+)
+def test_a_declaration_that_cannot_work_says_what_to_write(declare: Callable[[], None], said: str) -> None:
+    with pytest.raises(DesignError) as refusal:
+        declare()
+    assert str(refusal.value) == said
+
+
+# patterns -------------------------------------------------------------------------------------------------------
+
+things = table(Index("GSI1", "GSI1PK", "GSI1SK"))
+
+
+class Thing(Entity, table=things, key=("THING#{thing_id}", "THING")):
+    thing_id: str
+    colour: Colour
+    at: datetime
+    by_colour = Keys("GSI1", "COLOUR#{colour}", "{at}")
+
+
+def wrong_type() -> None:
+    @pattern
+    def of_colour(colour: str) -> Query[Thing]:
+        return Thing.by_colour.query(colour)
+
+
+def no_type() -> None:
+    @pattern
+    def of_colour(colour) -> Query[Thing]:  # type: ignore[no-untyped-def]
+        return Thing.by_colour.query(colour)
+
+
+def unused() -> None:
+    @pattern
+    def of_colour(colour: Colour, name: str) -> Query[Thing]:
+        return Thing.by_colour.query(colour)
+
+
+def too_many() -> None:
+    @pattern
+    def of_colour(colour: Colour, at: datetime, more: str) -> Query[Thing]:
+        return Thing.by_colour.query(colour, at, more)
+
+
+def too_few_for_a_get() -> None:
+    @pattern
+    def thing() -> Get[Thing]:
+        return get(Thing)
+
+
+def looks_inside() -> None:
+    @pattern
+    def thing(thing_id: str) -> Get[Thing]:
+        return get(Thing, thing_id.upper())
+
+
+def formats() -> None:
+    @pattern
+    def thing(thing_id: str) -> Get[Thing]:
+        return get(Thing, f"x-{thing_id}")
+
+
+def returns_nothing() -> None:
+    @pattern
+    def thing(thing_id: str) -> Get[Thing]:
+        return None  # type: ignore[return-value]
+
+
+def not_sharded() -> None:
+    from partita import SHARDS
+
+    @pattern
+    def of_colour() -> Query[Thing]:
+        return Thing.by_colour.query(SHARDS)
+
+
+def no_range_left() -> None:
+    @pattern
+    def of_colour(colour: Colour, at: datetime, until: datetime) -> Query[Thing]:
+        return Thing.by_colour.query(colour, at).until(until)
+
+
+def filter_of_nothing() -> None:
+    @pattern
+    def of_colour(colour: Colour) -> Query[Thing]:
+        return Thing.by_colour.query(colour).where(F.size == 3)
+
+
+def no_view() -> None:
+    Thing.by_colour.query(Colour.RED).as_(Colour)
+
+
+def no_entity() -> None:
+    query(Colour, "red")
+
+
+def a_view_of_other_types() -> None:
+    class Small(View, of=Thing):
+        colour: str
+
+
+@pytest.mark.parametrize(
+    ("declare", "said"),
+    [
+        (
+            wrong_type,
+            "of_colour: 'colour' is declared str, but it fills Thing.colour, which is Colour; write colour: Colour",
+        ),
+        (no_type, "of_colour: 'colour' has no type; write colour: str, or whatever its part is"),
+        (unused, "of_colour: 'name' is not used; remove it, or hand it to the query"),
+        (too_many, "of_colour: 3 values for the 2 parts of Thing.GSI1; its parts are colour, at"),
+        (too_few_for_a_get, "Thing: its key has the parts thing_id, 0 given; write get(Thing, thing_id)"),
+        (
+            looks_inside,
+            (
+                "thing_id: a pattern's body cannot look into its argument (.upper); "
+                "hand it on whole and compute before the call"
+            ),
+        ),
+        (
+            formats,
+            (
+                "thing_id: a pattern's body runs once, without values; "
+                "hand the argument on whole and compute before the call"
+            ),
+        ),
+        (returns_nothing, "thing: returned NoneType; return get(...) or a query"),
+        (not_sharded, "of_colour: Thing.colour is not sharded; write {colour:shard(8)} in the key"),
+        (no_range_left, "of_colour: no part of Thing.GSI1 is left for a range; give fewer parts"),
+        (
+            filter_of_nothing,
+            "of_colour: Thing has no attribute 'size'; the attributes are thing_id, colour, at",
+        ),
+        (no_view, "Colour: is no view; declare it as class Colour(View, of=...)"),
+        (no_entity, "Colour: is no entity; declare it as class Colour(Entity, table=..., key=...)"),
+        (
+            a_view_of_other_types,
+            "Small.colour: Thing has no such attribute of this type; the attributes are thing_id, colour, at",
+        ),
+    ],
+)
+def test_a_pattern_that_cannot_work_says_what_to_write(declare: Callable[[], None], said: str) -> None:
+    with pytest.raises(DesignError) as refusal:
+        declare()
+    assert str(refusal.value) == said
+
+
+def test_a_condition_has_no_truth_of_its_own() -> None:
+    with pytest.raises(TypeError, match=r"combine conditions with & and |"):
+        bool((F.a == 1) and (F.b == 2))
+
+
+def test_names_on_disk_are_camel_case_snake_case_or_exact() -> None:
+    class Camel(Entity, table=table(naming="camel"), key=("C#{thing_id}", "C")):
+        thing_id: str
+        check_limit: int
+        s3_key: Annotated[str, Name("S3-Key")]
+
+    names = [attribute.name for attribute in model_of(Camel).attributes.values()]
+    assert names == ["thingId", "checkLimit", "S3-Key"]

@@ -1,0 +1,222 @@
+"""Keys: every form can be read back, two values never share a text, and text order is value order."""
+
+import enum
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+from unicodedata import normalize
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita.design.errors import DesignError
+from partita.design.parts import Descending, Form, Moment, Number, Ranked, Shard, Text
+from partita.design.templates import Ordered, PartType, Template, template
+
+
+class Level(str, enum.Enum):
+    HIGH = "high"
+    MIDDLE = "mid#dle"
+    LOW = "low"
+
+
+TYPES = {
+    "name": PartType(str),
+    "other": PartType(str),
+    "count": PartType(int),
+    "bounded": PartType(int, Ordered(-999, 999)),
+    "positive": PartType(int, Ordered(0, 50)),
+    "price": PartType(Decimal, Ordered(Decimal(-999), Decimal(999), places=2)),
+    "amount": PartType(Decimal),
+    "at": PartType(datetime),
+    "day": PartType(date),
+    "level": PartType(Level),
+    "flag": PartType(bool),
+    "ratio": PartType(float),
+    "blob": PartType(bytes),
+}
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(lambda text: normalize("NFC", text))
+times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))
+numbers = st.integers(-999, 999)
+prices = st.integers(-99999, 99999).map(lambda cents: Decimal(cents).scaleb(-2))
+
+FORMS: dict[str, tuple[Form, st.SearchStrategy[Any]]] = {
+    "text at the end": (Text(), texts),
+    "text in the middle": (Text(full=True), texts),
+    "signed integers": (Number(3, signed=True), numbers),
+    "signed decimals": (Number(3, 2, True, Decimal), prices),
+    "times": (Moment(), times),
+    "ranked": (Ranked(Level), st.sampled_from(Level)),
+}
+
+
+def key(source: str, *, sorts: bool = True) -> Template:
+    return template("Thing.SK", source, TYPES, sorts=sorts)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_is_written_is_read_back(name: str) -> None:
+    form, values = FORMS[name]
+
+    @given(values)
+    def law(value: Any) -> None:
+        assert form.read(form.write(value)) == value
+        assert "#" not in form.write(value)
+
+    law()
+
+
+def rank(value: Any) -> Any:
+    return list(Level).index(value) if isinstance(value, Level) else value
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_text_order_is_value_order(name: str) -> None:
+    form, values = FORMS[name]
+
+    @given(values, values)
+    def law(one: Any, other: Any) -> None:
+        assert (form.write(one) < form.write(other)) == (rank(one) < rank(other))
+
+    law()
+
+
+@given(texts, texts, texts, texts)
+def test_a_longer_key_sorts_by_its_first_part_first(one: str, two: str, other: str, another: str) -> None:
+    made = key("{name}#{other}")
+    mine = made.format("", {"name": one, "other": two}) or ""
+    theirs = made.format("", {"name": other, "other": another}) or ""
+    assert (mine < theirs) == ((one, two) < (other, another))
+
+
+@given(texts, texts)
+def test_two_values_never_share_a_key(one: str, other: str) -> None:
+    made = key("A#{name}#{other}", sorts=False)
+    keys = {made.format("", {"name": one, "other": other}), made.format("", {"name": other, "other": one})}
+    assert len(keys) == (1 if one == other else 2)
+
+
+@pytest.mark.parametrize(
+    ("form", "values"), [(Number(3, signed=True), numbers), (Moment(), times), (Number(3, 2, True, Decimal), prices)]
+)
+def test_descending_text_falls_as_values_rise(form: Form, values: st.SearchStrategy[Any]) -> None:
+    falling = Descending(form)
+
+    @given(values, values)
+    def law(one: Any, other: Any) -> None:
+        assert (falling.write(one) > falling.write(other)) == (one < other)
+        assert falling.read(falling.write(one)) == one
+
+    law()
+
+
+@given(texts, times, numbers, st.sampled_from(Level), prices)
+def test_a_key_parses_to_the_parts_that_made_it(
+    name: str, at: datetime, bounded: int, level: Level, price: Decimal
+) -> None:
+    made = key("X#{name}#{at:desc}#{bounded}#{level:ranked}#v{price:desc}")
+    parts = {"name": name, "at": at, "bounded": bounded, "level": level, "price": price}
+    assert made.parse(made.format("", parts) or "") == parts
+
+
+@pytest.mark.parametrize(
+    ("source", "values", "text"),
+    [
+        ("USER#{name}", {"name": "a#b$c d"}, "USER#a$Sb$Tc d"),
+        ("{name}#X", {"name": "a b"}, "a$Pb#X"),
+        ("{bounded}", {"bounded": -12}, "n987"),
+        ("{bounded}", {"bounded": 12}, "p012"),
+        ("{positive}", {"positive": 7}, "07"),
+        ("SCORE#{count:+10}", {"count": 42}, "SCORE#p0000000042"),
+        ("SCORE#{count:+010d}", {"count": -1}, "SCORE#n9999999998"),
+        ("{count:4}", {"count": 7}, "0007"),
+        ("{amount:+8.2}", {"amount": Decimal("1.5")}, "p0000000150"),
+        ("{at}", {"at": datetime(2025, 1, 2, 3, 4, 5, 6, UTC)}, "2025-01-02T03:04:05.000006Z"),
+        ("DATE#{at:day}", {"at": datetime(2025, 1, 2, 3, tzinfo=UTC)}, "DATE#2025-01-02"),
+        ("{at:month}", {"at": datetime(2025, 1, 2, 3, tzinfo=UTC)}, "2025-01"),
+        ("{day}", {"day": date(2025, 1, 2)}, "2025-01-02"),
+        ("{level}", {"level": Level.MIDDLE}, "mid$Sdle"),
+        ("{level:ranked}", {"level": Level.LOW}, "2-low"),
+        ("{level:ranked,desc}", {"level": Level.LOW}, "0-low"),
+        ("{name:fold}", {"name": "STRASSE"}, "strasse"),
+        ("{flag}", {"flag": True}, "1"),
+        ("CONSTANT", {}, "CONSTANT"),
+    ],
+)
+def test_forms_as_they_are_on_disk(source: str, values: dict[str, Any], text: str) -> None:
+    assert key(source).format("Thing", values) == text
+
+
+def test_an_absent_part_makes_no_key() -> None:
+    assert key("A#{name}").format("Thing", {"name": None}) is None
+
+
+def test_a_shard_is_stable_and_within_its_count() -> None:
+    assert {Shard(8).write(f"c_{number}") for number in range(100)} == {str(shard) for shard in range(8)}
+    assert Shard(8).write("c_1") == Shard(8).write("c_1")
+
+
+@pytest.mark.parametrize("text", ["B#x", "A#x#y", "A", "A#", "A#p12"])
+def test_a_key_of_another_form_is_not_parsed(text: str) -> None:
+    assert key("A#{bounded}").parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "A#{count}",
+            ("Thing.SK: 'count' is a number in a text key; "
+            "write {count:+10} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"),
+        ),
+        (
+            "A#{amount}",
+            ("Thing.SK: 'amount' is a number in a text key; "
+            "write {amount:+8.2} for eight digits with a sign and two places"),
+        ),
+        (
+            "A#{nobody}",
+            f"Thing.SK: 'A#{{nobody}}' names 'nobody', which is no attribute; the attributes are {', '.join(TYPES)}",
+        ),
+        ("{name}{other}", ("Thing.SK: '{name}{other}' in '{name}{other}' is neither text nor text and one part; "
+         "write parts between '#': {one}#{two}")),
+        ("A$#{name}", "Thing.SK: 'A$' holds '$', the escape of values in keys; use another character"),
+        ("{name:desc}", ("Thing.SK: 'name' has no fixed width and cannot descend; "
+         "query newest first, or rank an enum with :ranked")),
+        ("{name:ranked}", ("Thing.SK: {name:ranked} is no form of str; "
+         "write {name}, or one of :desc :ranked :day :month :fold :shard(8) where the type allows it")),
+        ("{at:day,month}", "Thing.SK: {at:day,month} asks for several forms; keep one of them, and ',desc' at most"),
+        ("{blob}", ("Thing.SK: 'blob' is bytes, which has no text form in a key; "
+         "use text, a number, a time, a date, an enum of text or a bool")),
+        ("{ratio}", ("Thing.SK: 'ratio' is float, which has no text form in a key; "
+         "use text, a number, a time, a date, an enum of text or a bool")),
+    ],
+)  # fmt: skip
+def test_a_template_that_cannot_work_says_what_to_write(source: str, said: str) -> None:
+    with pytest.raises(DesignError) as refusal:
+        key(source)
+    assert str(refusal.value) == said
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "said"),
+    [
+        (Number(3), 1000, "1000 does not fit the key's form {:3}"),
+        (Number(3), -1, "-1 does not fit the key's form {:3}"),
+        (Number(3, 2, True, Decimal), Decimal("1.001"), "1.001 does not fit the key's form {:+3.2}"),
+        (Text(), "", "empty text cannot be part of a key"),
+        (Ranked(Level), "top", "'top' is not a valid Level"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(form: Form, value: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        form.write(value)
+
+
+def test_all_signed_numbers_of_two_digits_sort_by_value() -> None:
+    made: Callable[[int], str] = Number(2, signed=True).write
+    assert sorted(range(-99, 100), key=made) == list(range(-99, 100))

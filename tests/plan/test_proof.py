@@ -1,0 +1,466 @@
+"""The proof: what cannot be shown from the declarations alone is refused, with the reason and the way out."""
+
+import enum
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from partita import (
+    CountOf,
+    DesignError,
+    Entity,
+    Index,
+    Keys,
+    OpenEnum,
+    Owns,
+    ProofError,
+    Query,
+    Table,
+    Unique,
+    View,
+    get,
+    pattern,
+    prove,
+    query,
+    together,
+)
+from partita.plan import prove_read
+
+
+class Size(str, enum.Enum):
+    BIG = "big"
+    SMALL = "small"
+
+
+class Tier(OpenEnum):
+    FREE = "FREE"
+
+
+def table(*indexes: Index, **settings: Any) -> Table:
+    return Table("t", pk="PK", sk="SK", indexes=indexes, **settings)
+
+
+def proof_of(*tables: Table) -> str:
+    with pytest.raises(DesignError) as refusal:
+        prove("test", *tables)
+    return str(refusal.value)
+
+
+# foreign entities in a range -------------------------------------------------------------------------------------
+
+
+def test_another_entity_in_the_range_is_refused() -> None:
+    t = table()
+
+    class Order(Entity, table=t, key=("CUSTOMER#{customer_id}", "ORDER#{order_id}")):
+        customer_id: str
+        order_id: str
+
+    class Line(Entity, table=t, key=("CUSTOMER#{customer_id}", "ORDER#{order_id}#LINE#{number:4}")):
+        customer_id: str
+        order_id: str
+        number: int
+
+    @pattern
+    def orders(customer_id: str) -> Query[Order]:
+        return query(Order, customer_id)
+
+    assert proof_of(t) == (
+        "orders: Line (CUSTOMER#{customer_id}, ORDER#{order_id}#LINE#{number:4}) can lie in the range of "
+        "Order (CUSTOMER#{customer_id}, ORDER#{order_id}); "
+        "return Line too with together(...), or give it another constant in its key"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        (("USER#{a}", "ORDER#{b}"), ("USER#{a}", "ORDERITEM#{b}")),
+        (("USER#{a}", "ORDER#{b}"), ("USERS#{a}", "ORDER#{b}")),
+        (("USER#{a}", "{b}"), ("USER#{a}#X", "{b}")),
+        (("{a}", "USER"), ("RESULT#{a}", "USER#{b}")),
+        (("SIZE#{size}", "{b}"), ("SIZE#huge", "{b}")),
+        (("USER#{a}", "v{b}"), ("USER#{a}", "w{b}")),
+    ],
+)
+def test_keys_that_cannot_meet_are_told_apart(mine: tuple[str, str], theirs: tuple[str, str]) -> None:
+    t = table()
+
+    class Mine(Entity, table=t, key=mine):
+        a: str
+        b: str
+        size: Size
+
+    class Theirs(Entity, table=t, key=theirs):
+        a: str
+        b: str
+        size: Size
+
+    prove("test", t)
+    first = Mine.__model__.key.fields[0]
+    assert prove_read(query(Mine, Size.BIG if first == "size" else "x").read).requests == 1
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        (("USER#{a}", "X"), ("USER#{b}", "X")),
+        (("USER#{a}", "{b}"), ("USER#{a}", "ORDER")),
+        (("{a}", "X"), ("b", "X")),
+        (("SIZE#{size}", "X"), ("SIZE#big", "X")),
+        (("TIER#{tier}", "X"), ("TIER#{a}", "X")),
+        (("{n:4}", "X"), ("{a}", "X")),
+    ],
+)
+def test_two_entities_whose_keys_can_meet_are_refused(mine: tuple[str, str], theirs: tuple[str, str]) -> None:
+    t = table()
+
+    class Mine(Entity, table=t, key=mine):
+        a: str
+        b: str
+        n: int
+        size: Size
+        tier: Tier
+
+    class Theirs(Entity, table=t, key=theirs):
+        a: str
+        b: str
+        n: int
+        size: Size
+        tier: Tier
+
+    assert proof_of(t) == (
+        f"Mine and Theirs: two items of theirs can have the same key ({', '.join(mine)} and {', '.join(theirs)}); "
+        "give one of them another constant"
+    )
+
+
+def test_an_entity_that_fills_an_index_unasked_is_found() -> None:
+    """A history item with `userid` would show up as a check."""
+    t = table(Index("ByUser", "userid", "PK"))
+
+    class Check(Entity, table=t, key=("{check_id}", "CHECK")):
+        check_id: str
+        userid: str
+        of_user = Keys("ByUser")
+
+    class Result(Entity, table=t, key=("RESULT#{check_id}", "{at}")):
+        check_id: str
+        at: datetime
+        userid: str
+
+    @pattern
+    def checks_of(userid: str) -> Query[Check]:
+        return Check.of_user.query(userid)
+
+    assert proof_of(t).startswith(
+        "checks_of: Result (<userid>, RESULT#{check_id}) can lie in the range of Check.ByUser"
+    )
+
+
+def test_constants_of_a_plain_index_key_tell_entities_apart() -> None:
+    t = table(Index("ByType", "entity_type", "created_at"))
+
+    class User(Entity, table=t, key=("USER#{user_id}", "PROFILE")):
+        user_id: str
+        entity_type: Literal["USER"] | None = "USER"
+        created_at: datetime
+        listed = Keys("ByType")
+
+    class Place(Entity, table=t, key=("PLACE#{place_id}", "METADATA")):
+        place_id: str
+        entity_type: Literal["PLACE"] | None = "PLACE"
+        created_at: datetime
+        listed = Keys("ByType")
+
+    @pattern
+    def users_between(since: datetime, until: datetime) -> Query[User]:
+        return User.listed.query("USER").between(since, until).newest_first()
+
+    prove("test", t)
+
+
+# partition, order, projection --------------------------------------------------------------------------------------
+
+
+def test_a_read_without_its_whole_partition_key_is_refused() -> None:
+    t = table()
+
+    class Vote(Entity, table=t, key=("VOTE#{user_id}#{target_id}", "VOTE")):
+        user_id: str
+        target_id: str
+
+    @pattern
+    def votes_of(user_id: str) -> Query[Vote]:
+        return query(Vote, user_id)
+
+    assert proof_of(t) == (
+        "votes_of: the partition of Vote needs 'target_id'; "
+        "give every part of the partition key; without it the read would be a Scan"
+    )
+
+
+def ordered(make: Callable[[Any], Query[Any]]) -> str:
+    t = table()
+
+    class Row(Entity, table=t, key=("ROW#{row_id}", "{size}#{at}")):
+        row_id: str
+        size: Size
+        at: datetime
+
+    with pytest.raises(ProofError) as refusal:
+        prove_read(make(Row).read)
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda row: query(row, "1").newest_first(),
+            "Row: it promises newest first, but the key sorts by 'size'; put the time first in the sort key",
+        ),
+        (
+            lambda row: query(row, "1").smallest_first("at"),
+            (
+                "Row: it promises the order of 'at', but the key sorts by 'size' first; "
+                "put {at} before {size} in the sort key"
+            ),
+        ),
+        (
+            lambda row: query(row, "1").smallest_first("size"),
+            "Row: 'size' is not written in value order; rank it: {size:ranked}",
+        ),
+        (
+            lambda row: query(row, "1", Size.BIG, datetime(2025, 1, 1)).newest_first(),
+            "Row: it promises an order, but no sort part is left to order by; give fewer parts, or drop the promise",
+        ),
+    ],
+)
+def test_an_order_that_the_key_does_not_have_is_refused(make: Callable[[Any], Query[Any]], said: str) -> None:
+    assert ordered(make) == said
+
+
+def test_an_index_that_does_not_hold_what_is_returned_is_refused() -> None:
+    t = table(Index("ByName", "name", project=("size",)))
+
+    class Row(Entity, table=t, key=("ROW#{row_id}", "ROW")):
+        row_id: str
+        name: str
+        size: int
+        text: str
+        by_name = Keys("ByName")
+
+    class Short(View, of=Row):
+        name: str
+        size: int
+
+    @pattern
+    def short(name: str) -> Query[Short]:
+        return Row.by_name.query(name).as_(Short)
+
+    prove("test", t)
+
+    @pattern
+    def whole(name: str) -> Query[Row]:
+        return Row.by_name.query(name)
+
+    assert proof_of(t) == (
+        "whole: index 'ByName' does not project row_id, text; project them, or return a View of Row without them"
+    )
+
+
+def test_entities_of_different_partitions_cannot_be_read_together() -> None:
+    t = table(Index("GSI1", "GSI1PK", "GSI1SK"))
+
+    class A(Entity, table=t, key=("A#{a}", "A")):
+        a: str
+        listed = Keys("GSI1", "L#{a}", "A")
+
+    class B(Entity, table=t, key=("B#{a}", "B")):
+        a: str
+
+    with pytest.raises(ProofError, match=r"^A and B: A and B are in different partitions; give them the same PK$"):
+        prove_read(together(A, B)("x").read)
+    with pytest.raises(ProofError, match=r"^A and B: A.GSI1 and B are not in one table and index; read entities"):
+        prove_read(together(A.listed, B)("x").read)
+
+
+def test_a_range_over_entities_that_differ_is_refused() -> None:
+    t = table()
+
+    class A(Entity, table=t, key=("P#{p}", "A#{n:4}")):
+        p: str
+        n: int
+
+    class B(Entity, table=t, key=("P#{p}", "B#{n:4}")):
+        p: str
+        n: int
+
+    said = (
+        "^A and B: a range needs a sort part that all of its entities share; read one entity, or leave the range out$"
+    )
+    with pytest.raises(ProofError, match=said):
+        prove_read(together(A, B)("x").between(1, 2).read)
+
+
+def test_a_collection_reads_the_beginning_that_its_entities_share() -> None:
+    t = table()
+
+    class Comment(Entity, table=t, key=("POST#{post_id}", "COMMENT#{comment_id}#{at}")):
+        post_id: str
+        comment_id: str
+        at: datetime
+
+    class Reply(Entity, table=t, key=("POST#{post_id}", "COMMENT#{parent_id}#{reply_id}#{at}")):
+        post_id: str
+        parent_id: str
+        reply_id: str
+        at: datetime
+
+    class Like(Entity, table=t, key=("POST#{post_id}", "LIKE#{user_id}")):
+        post_id: str
+        user_id: str
+
+    @pattern
+    def thread(post_id: str) -> Query[Comment | Reply]:
+        return together(Comment, Reply)(post_id)
+
+    @pattern
+    def one_thread(post_id: str, comment_id: str) -> Query[Comment | Reply]:
+        return together(Comment, Reply)(post_id, comment_id)
+
+    prove("test", t)
+
+
+# the whole design --------------------------------------------------------------------------------------------------
+
+
+def test_a_counter_needs_a_way_to_its_parent() -> None:
+    t = table()
+
+    class Parent(Entity, table=t, key=("PARENT#{parent_id}", "P")):
+        parent_id: str
+        children: Annotated[int, CountOf(lambda: Child)] = 0
+
+    class Child(Entity, table=t, key=("CHILD#{child_id}", "C")):
+        child_id: str
+        father: str
+
+    assert proof_of(t) == (
+        "Parent.children: Child has no attribute 'parent_id' to find its Parent by; "
+        "write via={'parent_id': <attribute of Child>}"
+    )
+
+
+def test_owned_children_must_be_found_from_their_parent() -> None:
+    t = table()
+
+    class Parent(Entity, table=t, key=("PARENT#{parent_id}", "P")):
+        parent_id: str
+        all_of_it = Owns(lambda: Child)
+
+    class Child(Entity, table=t, key=("CHILD#{child_id}", "C")):
+        child_id: str
+
+    assert proof_of(t) == (
+        "Parent: owns Child, whose key needs 'child_id'; write Owns(..., via={'child_id': <attribute of Parent>})"
+    )
+
+
+def test_what_a_design_refers_to_must_be_loaded_with_it() -> None:
+    one, other = table(), Table("other", pk="PK", sk="SK")
+
+    class Child(Entity, table=other, key=("CHILD#{parent_id}", "C")):
+        parent_id: str
+
+    class Parent(Entity, table=one, key=("PARENT#{parent_id}", "P")):
+        parent_id: str
+        children: Annotated[int, CountOf(lambda: Child)] = 0
+
+    assert proof_of(one) == "Parent: refers to Child, whose table 'other' is not loaded; load its table with the design"
+
+
+def test_guards_must_have_room_beside_the_entities() -> None:
+    t = table()
+
+    class Thing(Entity, table=t, key=("UNIQUE#{thing_id}", "X")):
+        thing_id: str
+        name: Annotated[str, Unique()]
+
+    assert proof_of(t) == "Thing: its key begins with UNIQUE#, as guards do; use another constant"
+
+
+def test_an_index_attribute_has_one_type() -> None:
+    t = table(Index("ByScore", "score"))
+
+    class A(Entity, table=t, key=("A#{a}", "A")):
+        a: str
+        score: int
+        by_score = Keys("ByScore")
+
+    class B(Entity, table=t, key=("B#{a}", "B")):
+        a: str
+        score: str
+
+    assert proof_of(t) == "B.score: 'score' is a key of type N in an index, and stored as S here; rename one of them"
+
+
+def test_an_index_that_nobody_fills_is_refused() -> None:
+    t = table(Index("GSI1", "GSI1PK"))
+
+    class A(Entity, table=t, key=("A#{a}", "A")):
+        a: str
+
+    assert proof_of(t) == (
+        "Index GSI1: no entity of table 't' fills 'GSI1PK'; declare Keys for it on an entity, or remove the index"
+    )
+
+
+def test_two_patterns_of_one_name_are_refused() -> None:
+    t = table()
+
+    class A(Entity, table=t, key=("A#{a}", "A")):
+        a: str
+
+    def declare(function_name: str) -> None:
+        def read(a: str) -> Any:
+            return get(A, a)
+
+        read.__name__ = function_name
+        pattern(read)
+
+    declare("one")
+    declare("one")
+    assert proof_of(t) == "one: two patterns have this name; rename one of them"
+
+
+def declare_query(source: Any, name: str) -> None:
+    def read(a: str) -> Any:
+        return query(source, a)
+
+    read.__name__ = name
+    pattern(read)
+
+
+def test_fifty_entities_and_two_hundred_patterns_are_proven_within_a_second() -> None:
+    t = table(*(Index(f"GSI{n}", f"GSI{n}PK", f"GSI{n}SK") for n in range(1, 4)))
+    for number in range(50):
+
+        class Thing(Entity, table=t, key=(f"E{number}#{{a}}", f"E{number}#{{at}}#{{b}}")):
+            a: str
+            b: str
+            at: datetime
+            one = Keys("GSI1", f"E{number}#{{b}}", "{at}")
+            two = Keys("GSI2", f"E{number}#{{a}}", "{at}#{b}")
+            three = Keys("GSI3", f"E{number}#{{a}}", "{b}")
+
+        for source, name in ((Thing, "own"), (Thing.one, "one"), (Thing.two, "two"), (Thing.three, "three")):
+            declare_query(source, f"e{number}_{name}")
+    start = time.perf_counter()
+    design = prove("large", t)
+    assert time.perf_counter() - start < 1.0
+    assert (len(design.models), len(design.patterns)) == (50, 200)

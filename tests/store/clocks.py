@@ -1,0 +1,16 @@
+"""A clock that is moved by hand."""
+
+from datetime import UTC, datetime, timedelta
+
+
+class Clock:
+    """Time stands still until it is told to pass."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2025, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def passes(self, **duration: float) -> None:
+        self.now += timedelta(**duration)

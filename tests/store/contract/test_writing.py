@@ -1,0 +1,520 @@
+"""Writing, on every backend: index keys stay right, promises hold, nothing is half-written."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from partita import (
+    AlreadyExists,
+    ConditionFailed,
+    F,
+    LimitReached,
+    NotFound,
+    NotUnique,
+    ReferenceMissing,
+    Store,
+    StoreError,
+    TransitionRefused,
+    ValueRefused,
+    VersionConflict,
+)
+from partita.wire.requests import Scan, UpdateItem
+from tests.store.clocks import Clock
+from tests.store.gallery import (
+    Artist,
+    Importance,
+    Mention,
+    Note,
+    State,
+    Work,
+    artist,
+    drafts_of,
+    everything_of,
+    note,
+    notes,
+    shown_by_importance,
+    work,
+)
+
+
+def disk(db: Store) -> dict[str, dict[str, Any]]:
+    """Every stored item by its partition key; only a test may scan."""
+    items = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="gallery")).items or ()]
+    return {f"{item['PK']['S']} {item['SK']['S']}": item for item in items}
+
+
+@pytest.fixture(autouse=True)
+def ann(db: Store) -> Artist:
+    return db.create(Artist(artist_id="ann", country="PT", handle="Ann"))
+
+
+@pytest.fixture
+def draft_work(db: Store) -> Work:
+    return db.create(Work(work_id="w1", artist_id="ann", title="One", price=Decimal("5.00")))
+
+
+# index keys -----------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_attribute_moves_every_index_key_in_the_same_request(
+    db: Store, draft_work: Work, clock: Clock
+) -> None:
+    clock.passes(minutes=1)
+    with db.change(work("w1")) as draft:
+        draft.state = State.PUBLISHED
+        draft.published_at = clock()
+    item = disk(db)["WORK#w1 WORK"]
+    assert item["GSI1PK"] == {"S": "STATE#published"}
+    assert item["GSI1SK"] == {"S": "1-medium#n999499#2025-01-01T00:01:00.000000Z"}
+    assert item["GSI2PK"] == {"S": "DAY#2025-01-01"}
+    assert "expires" not in item
+    assert list(db(drafts_of("ann"))) == []
+
+
+def test_an_attribute_that_is_removed_takes_the_item_out_of_the_index(db: Store, clock: Clock) -> None:
+    db.create(Work(work_id="w1", artist_id="ann", title="", state=State.PUBLISHED, published_at=clock()))
+    with db.change(work("w1")) as draft:
+        draft.published_at = None
+    assert not disk(db)["WORK#w1 WORK"].keys() & {"GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "publishedAt"}
+
+
+def test_a_change_that_touches_no_key_is_one_write_without_a_read(db: Store, draft_work: Work) -> None:
+    with db.measure() as used, db.change(work("w1")) as draft:
+        draft.views += 1
+    assert (used.requests, used.reads) == (1, 0.0)
+    assert db.one(work("w1")).views == 1
+
+
+def test_a_change_whose_key_parts_are_unknown_reads_and_is_fenced(db: Store, clock: Clock) -> None:
+    db.create(Work(work_id="w1", artist_id="ann", title="", state=State.PUBLISHED, published_at=clock()))
+    raced: list[bool] = []
+
+    def meddle(call: Any) -> None:
+        if type(call.request).__name__ == "GetItem" and not raced:
+            raced.append(True)
+            other.backend.call(
+                UpdateItem(
+                    table_name="gallery",
+                    key={"PK": {"S": "WORK#w1"}, "SK": {"S": "WORK"}},
+                    update_expression="SET importance = :i",
+                    expression_attribute_values={":i": {"S": "low"}},
+                )
+            )
+
+    other = db
+    racing = Store(db.backend, db.design, clock=clock, sleep=lambda _: None, on_call=[meddle])
+    with racing.change(work("w1")) as draft:
+        draft.price += Decimal("1.25")
+    assert raced
+    assert disk(db)["WORK#w1 WORK"]["GSI1SK"]["S"].startswith("2-low#n999874#")
+
+
+def test_an_index_made_of_the_update_time_follows_every_edit(db: Store, draft_work: Work, clock: Clock) -> None:
+    db.create(Work(work_id="w2", artist_id="ann", title="Two"))
+    clock.passes(hours=1)
+    with db.change(work("w1")) as draft:
+        draft.title = "newer"
+    assert [each.work_id for each in db(drafts_of("ann"))] == ["w1", "w2"]
+
+
+def test_quiet_attributes_are_no_edit(db: Store, draft_work: Work, clock: Clock) -> None:
+    clock.passes(hours=1)
+    with db.change(work("w1")) as draft:
+        draft.views += 5
+    with db.change(work("w1"), quietly=True) as draft:
+        draft.title = "by a machine"
+    stored = db.one(work("w1"))
+    assert (stored.views, stored.title) == (5, "by a machine")
+    assert (stored.version, stored.updated_at) == (draft_work.version, draft_work.updated_at)
+
+
+def test_sets_lists_and_numbers_are_stepped_without_reading(db: Store, draft_work: Work) -> None:
+    with db.change(work("w1"), quietly=True) as draft:
+        draft.tags |= {"a", "b"}
+        draft.lines += ["x"]
+        draft.lines += ["y"]
+        draft.views -= 2
+        draft.parts = {"frame": Decimal(2)}
+    with db.change(work("w1"), quietly=True) as draft:
+        draft.tags -= {"a"}
+    stored = db.one(work("w1"))
+    assert (stored.tags, stored.lines, stored.views, stored.parts) == ({"b"}, ["x", "y"], -2, {"frame": Decimal(2)})
+
+
+def test_changing_a_part_of_the_key_moves_the_item_with_all_it_holds(db: Store) -> None:
+    db.create(Note(artist_id="ann", number=1, text="kept"))
+    with db.change(note("ann", 1)) as draft:
+        draft.number = 2
+    assert db(note("ann", 1)) is None
+    assert db.one(note("ann", 2)).text == "kept"
+    db.create(Note(artist_id="ann", number=3, text="in the way"))
+    with pytest.raises(AlreadyExists, match=r"Note ARTIST#ann NOTE#p0003"), db.change(note("ann", 2)) as draft:
+        draft.number = 3
+    assert [each.number for each in db(notes("ann"))] == [2, 3]
+
+
+def test_moving_an_entity_takes_its_guards_along(db: Store, ann: Artist) -> None:
+    with db.change(artist("ann")) as draft:
+        draft.artist_id = "anna"
+    assert db.holder(Artist, "named_once", "pt", "ANN") == db.one(artist("anna"))
+    with pytest.raises(NotUnique):
+        db.create(Artist(artist_id="other", country="pt", handle="ann"))
+
+
+# drafts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_of_nothing_is_not_there(db: Store) -> None:
+    with (
+        pytest.raises(NotFound, match=r"^Note ARTIST#ann NOTE#p0009 does not exist$"),
+        db.change(note("ann", 9)) as draft,
+    ):
+        draft.text = "x"
+    assert db(note("ann", 9)) is None
+
+
+def test_a_block_that_raises_writes_nothing(db: Store, draft_work: Work) -> None:
+    def change_and_fail() -> None:
+        with db.change(work("w1")) as draft:
+            draft.title = "no"
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        change_and_fail()
+    assert db.one(work("w1")) == draft_work
+
+
+def test_a_draft_refuses_what_does_not_exist_or_fit(db: Store, draft_work: Work) -> None:
+    with db.change(work("w1")) as draft:
+        with pytest.raises(AttributeError, match=r"^Work has no attribute 'colour'; it has work_id, artist_id"):
+            draft.colour = "red"  # type: ignore[attr-defined]
+        with pytest.raises(ValueRefused, match=r"^Work.state: invalid enum value 'gone'"):
+            draft.state = "gone"  # type: ignore[assignment]
+        with pytest.raises(ValueRefused, match=r"^Work.title: it may not be None"):
+            draft.title = None  # type: ignore[assignment]
+        with pytest.raises(ValueRefused, match=r"^Work.title: a change does not read; use db.update\(...\)"):
+            print(draft.title == "One")
+        with pytest.raises(ValueRefused, match=r"^Work.title: add does not suit its type"):
+            draft.title += "!"
+    assert db.one(work("w1")) == draft_work
+
+
+def test_what_the_store_keeps_cannot_be_set(db: Store) -> None:
+    with (
+        pytest.raises(ValueRefused, match=r"^Artist.work_count: the store keeps this value; it cannot be set$"),
+        db.change(artist("ann")) as draft,
+    ):
+        draft.work_count = 7
+
+
+def test_a_condition_of_the_caller_is_kept(db: Store, draft_work: Work) -> None:
+    with db.change(work("w1"), when=(F.title == "One") & F.tags.is_absent()) as draft:
+        draft.title = "Two"
+    with (
+        pytest.raises(ConditionFailed, match=r"^Work WORK#w1 WORK: the condition does not hold$"),
+        db.change(work("w1"), when=F.title == "One") as draft,
+    ):
+        draft.title = "Three"
+    assert db.one(work("w1")).title == "Two"
+
+
+def test_update_decides_by_what_is_stored_and_loses_nothing(db: Store, draft_work: Work) -> None:
+    def grow(each: Work) -> None:
+        each.price = each.price * 2 if each.price < 40 else each.price
+        each.views += 1
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(lambda _: db.update(work("w1"), grow), range(24)))
+    stored = db.one(work("w1"))
+    assert (stored.price, stored.views) == (Decimal("40.00"), 24)
+
+
+# versions and replacing -----------------------------------------------------------------------------------------
+
+
+def test_replacing_with_an_old_version_is_refused(db: Store, draft_work: Work) -> None:
+    mine = db.one(work("w1"))
+    mine.title = "mine"
+    db.replace(mine)
+    assert db.one(work("w1")).version == 2
+    with pytest.raises(VersionConflict, match=r"^Work WORK#w1 WORK is no longer at version 1; read it again$"):
+        db.replace(mine)
+
+
+def test_a_change_may_ask_for_a_version(db: Store, draft_work: Work) -> None:
+    with db.change(work("w1"), version=1) as draft:
+        draft.title = "second"
+    with pytest.raises(VersionConflict), db.change(work("w1"), version=1) as draft:
+        draft.title = "third"
+
+
+def test_replacing_leaves_counters_and_unknown_attributes_alone(db: Store, draft_work: Work) -> None:
+    seen = db.one(artist("ann"))
+    db.create(Work(work_id="w2", artist_id="ann", title=""))
+    key = {"PK": {"S": "ARTIST#ann"}, "SK": {"S": "PROFILE"}}
+    values = {":x": {"S": "theirs"}}
+    db.backend.call(
+        UpdateItem(
+            table_name="gallery", key=key, update_expression="SET theirs = :x", expression_attribute_values=values
+        )
+    )
+    seen.handle = "Anne"
+    db.replace(seen)
+    assert db.one(artist("ann")).work_count == 2
+    assert disk(db)["ARTIST#ann PROFILE"]["theirs"] == {"S": "theirs"}
+
+
+def test_put_creates_and_then_replaces(db: Store, clock: Clock) -> None:
+    db.put(Work(work_id="w1", artist_id="ann", title="first"))
+    made = db.one(work("w1"))
+    clock.passes(hours=1)
+    db.put(Work(work_id="w1", artist_id="ann", title="second"))
+    stored = db.one(work("w1"))
+    assert (stored.title, stored.created_at, stored.version) == ("second", made.created_at, 2)
+    assert db.one(artist("ann")).work_count == 1
+
+
+# promises -------------------------------------------------------------------------------------------------------
+
+
+def test_values_that_are_unique_together_are_taken_once(db: Store) -> None:
+    db.create(Artist(artist_id="b", country="ES", handle="Ann"))
+    with pytest.raises(NotUnique, match=r"^Artist.named_once: 'pt, ANN' is taken$"):
+        db.create(Artist(artist_id="c", country="pt", handle="ANN"))
+    assert db(artist("c")) is None
+
+
+def test_a_unique_value_is_free_after_deletion_unless_it_is_held(db: Store) -> None:
+    db.create(Artist(artist_id="b", country="ES", handle="B", pass_number="77"))
+    db.delete(artist("b"))
+    with pytest.raises(NotUnique, match=r"Artist.pass_number: '77' is taken"):
+        db.create(Artist(artist_id="c", country="ES", handle="B", pass_number="77"))
+    db.release(Artist, "pass_number", "77")
+    db.create(Artist(artist_id="c", country="ES", handle="B", pass_number="77"))
+
+
+def test_guards_carry_no_attribute_of_an_index(db: Store) -> None:
+    indexed = {name for index in db.design.tables[0].indexes for name in (*index.pk, *index.sk)}
+    guards = [item for key, item in disk(db).items() if key.startswith("UNIQUE#")]
+    assert guards
+    for guard in guards:
+        assert guard.keys() == {"PK", "SK", "guardOf"}
+        assert not guard.keys() & indexed
+
+
+def test_counts_and_sums_follow_creation_change_and_deletion(db: Store, draft_work: Work, clock: Clock) -> None:
+    db.create(Work(work_id="w2", artist_id="ann", title="", price=Decimal(7)))
+
+    def shown() -> tuple[int, Decimal]:
+        stored = db.one(artist("ann"))
+        return stored.work_count, stored.shown_value
+
+    assert shown() == (2, Decimal(0))
+    for work_id in ("w1", "w2"):
+        with db.change(work(work_id)) as draft:
+            draft.state = State.PUBLISHED
+            draft.published_at = clock()
+    assert shown() == (2, Decimal(12))
+    with db.change(work("w1")) as draft:
+        draft.price = Decimal(6)
+    assert shown() == (2, Decimal(13))
+    db.delete(work("w2"))
+    assert shown() == (1, Decimal(6))
+
+
+def test_a_child_moves_its_share_to_another_parent(db: Store, draft_work: Work) -> None:
+    db.create(Artist(artist_id="bob", country="ES", handle="Bob"))
+    with db.change(work("w1")) as draft:
+        draft.artist_id = "bob"
+    assert (db.one(artist("ann")).work_count, db.one(artist("bob")).work_count) == (0, 1)
+    missing = r"^Work refers to Artist ARTIST#nobody PROFILE, which does not exist$"
+    with pytest.raises(ReferenceMissing, match=missing), db.change(work("w1")) as draft:
+        draft.artist_id = "nobody"
+    assert db.one(artist("bob")).work_count == 1
+
+
+def test_a_child_can_be_deleted_after_its_parent(db: Store, draft_work: Work) -> None:
+    db.delete(artist("ann"))
+    assert db.delete(work("w1")) == draft_work
+    assert disk(db) == {}
+
+
+def test_a_limit_on_a_counter_stops_growth(db: Store, draft_work: Work) -> None:
+    with db.change(artist("ann")) as draft:
+        draft.room = 1
+    with pytest.raises(LimitReached, match=r"^Artist ARTIST#ann PROFILE: work_count <= room would no longer hold$"):
+        db.create(Work(work_id="w2", artist_id="ann", title=""))
+    assert db(work("w2")) is None
+
+
+def test_only_allowed_transitions_happen(db: Store, draft_work: Work) -> None:
+    refused = r"^Work.state cannot become 'sold' from what it is$"
+    with pytest.raises(TransitionRefused, match=refused), db.change(work("w1")) as draft:
+        draft.state = State.SOLD
+    with pytest.raises(TransitionRefused):
+        db.create(Work(work_id="w2", artist_id="ann", title="", state=State.SOLD))
+
+
+def test_of_two_answers_only_one_wins(db: Store, clock: Clock) -> None:
+    db.create(Work(work_id="w1", artist_id="ann", title="", state=State.PUBLISHED, published_at=clock()))
+
+    def answer(state: State) -> bool:
+        try:
+            with db.change(work("w1")) as draft:
+                draft.state = state
+        except TransitionRefused:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        assert sorted(threads.map(answer, [State.SOLD, State.LOST])) == [False, True]
+
+
+def test_what_an_entity_owns_goes_with_it(db: Store, clock: Clock) -> None:
+    for number in range(60):
+        db.put(Note(artist_id="ann", number=number, text=""))
+    db.create(Mention(artist_id="ann", where="x", at=clock()))
+    db.create(Artist(artist_id="bob", country="ES", handle="Bob"))
+    db.create(Note(artist_id="bob", number=1, text="stays"))
+    assert db.delete(artist("ann")) is not None
+    assert list(db(everything_of("ann"))) == []
+    assert [each.text for each in db(notes("bob"))] == ["stays"]
+
+
+def test_concurrent_children_leave_exact_counters(db: Store) -> None:
+    def add(number: int) -> None:
+        db.create(Work(work_id=f"w{number}", artist_id="ann", title="", price=Decimal(1)))
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(add, range(30)))
+        list(threads.map(lambda number: db.delete(work(f"w{number}")), range(0, 30, 3)))
+    assert db.one(artist("ann")).work_count == 20
+
+
+# time to live ---------------------------------------------------------------------------------------------------
+
+
+def test_an_expired_item_is_hidden_from_reads_and_fails_conditions(db: Store, draft_work: Work, clock: Clock) -> None:
+    assert disk(db)["WORK#w1 WORK"]["expires"] == {"N": str(int((clock() + timedelta(days=30)).timestamp()))}
+    clock.passes(days=30)
+    assert db(work("w1")) is None
+    assert list(db(drafts_of("ann"))) == []
+    assert db.many([work("w1")]) == [None]
+    with pytest.raises(NotFound), db.change(work("w1"), quietly=True) as draft:
+        draft.title = "too late"
+    with pytest.raises(NotFound):
+        db.update(work("w1"), lambda each: None)
+
+
+def test_what_is_published_no_longer_expires(db: Store, draft_work: Work, clock: Clock) -> None:
+    with db.change(work("w1")) as draft:
+        draft.state = State.PUBLISHED
+        draft.published_at = clock()
+    clock.passes(days=90)
+    assert [each.work_id for each in db(shown_by_importance(State.PUBLISHED))] == ["w1"]
+
+
+# transactions and batches ---------------------------------------------------------------------------------------
+
+
+def test_a_transaction_is_all_or_nothing(db: Store, draft_work: Work) -> None:
+    def write() -> None:
+        with db.transaction() as together:
+            together.create(Work(work_id="w2", artist_id="ann", title=""))
+            together.change(work("w1")).title = "changed"
+            together.create(Artist(artist_id="b", country="PT", handle="ann"))
+
+    with pytest.raises(NotUnique):
+        write()
+    assert db(work("w2")) is None
+    assert db.one(work("w1")).title == "One"
+    assert db.one(artist("ann")).work_count == 1
+
+
+def test_a_transaction_keeps_counters_over_all_of_its_writes(db: Store, draft_work: Work) -> None:
+    with db.transaction() as together:
+        together.create(Artist(artist_id="b", country="ES", handle="b"))
+        together.create(Note(artist_id="b", number=1, text=""))
+        together.delete(work("w1"))
+        together.change(artist("ann")).handle = "Anne"
+    stored = db.one(artist("ann"))
+    assert (stored.work_count, stored.handle) == (0, "Anne")
+
+
+def test_a_transaction_checks_other_items(db: Store, draft_work: Work) -> None:
+    def write() -> None:
+        with db.transaction() as together:
+            together.check(artist("ann"), F.country == "ES")
+            together.change(work("w1")).title = "never"
+
+    with pytest.raises(ConditionFailed, match=r"Artist ARTIST#ann PROFILE"):
+        write()
+    assert db.one(work("w1")).title == "One"
+
+
+def test_two_children_under_a_limit_in_one_transaction_are_refused(db: Store) -> None:
+    def write() -> None:
+        with db.transaction() as together:
+            together.create(Work(work_id="w1", artist_id="ann", title=""))
+            together.create(Work(work_id="w2", artist_id="ann", title=""))
+
+    with pytest.raises(StoreError, match=r"adds two children under a limit"):
+        write()
+
+
+def test_batches_write_what_nothing_depends_on(db: Store) -> None:
+    with db.measure() as used:
+        db.put_many([Note(artist_id="ann", number=number, text="") for number in range(60)])
+    assert used.requests == 3
+    db.delete_many([note("ann", number) for number in range(59)])
+    assert [each.number for each in db(notes("ann"))] == [59]
+    with pytest.raises(
+        ValueRefused, match=r"^Work: a batch cannot keep its promises; create it, or use a transaction$"
+    ):
+        db.put_many([Work(work_id="w", artist_id="ann", title="")])
+    with pytest.raises(ValueRefused, match=r"^Artist: a batch cannot keep its promises; delete it"):
+        db.delete_many([artist("ann")])
+
+
+# bad input ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("entity", "said"),
+    [
+        (Note(artist_id="", number=1, text=""), "^Note.artist_id: empty text cannot be part of a key$"),
+        (Note(artist_id="a", number=10_000, text=""), r"^Note.number: 10000 does not fit the key's form \{:\+4\}$"),
+        (Note(artist_id="a", number="1", text=""), "^Note.number: expected `int`, got `str`$"),  # type: ignore[arg-type]
+        (Note(artist_id="x" * 3000, number=1, text=""), "^Note.PK: the key is longer than 2048 bytes$"),
+        (Work(work_id="w", artist_id="ann", title="", importance="top"), "^Work.importance: invalid enum value 'top'$"),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_input_is_refused_by_name(db: Store, entity: Any, said: str) -> None:
+    before = disk(db)
+    with pytest.raises(ValueRefused, match=said):
+        db.create(entity)
+    assert disk(db) == before
+
+
+def test_a_time_without_a_zone_is_refused(db: Store, clock: Clock) -> None:
+    naive = clock().replace(tzinfo=None)
+    with pytest.raises(ValueRefused, match=r"^Mention.at: 2025-01-01T00:00:00 has no time zone; write datetime\("):
+        db.create(Mention(artist_id="ann", where="x", at=naive))
+
+
+def test_an_entity_of_another_design_is_refused(db: Store) -> None:
+    from tests.design.shop import Customer
+
+    with pytest.raises(ValueRefused, match=r"^Customer: design 'gallery' does not hold it; load its table too$"):
+        db.create(Customer(customer_id="c", email="e"))
+
+
+def test_ranked_values_are_stored_as_they_are(db: Store, clock: Clock) -> None:
+    db.create(Work(work_id="w", artist_id="ann", title="", importance=Importance.HIGH, published_at=clock()))
+    item = disk(db)["WORK#w WORK"]
+    assert item["importance"] == {"S": "high"}
+    assert item["entityType"] == {"S": "Work"}
