@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from partita.engine import legacy
-from partita.engine.expressions.condition import Predicate, predicate
+from partita.engine.expressions.condition import Bound, bound
 from partita.engine.expressions.parse import parse_condition, parse_projection
 from partita.engine.expressions.projection import resolved_paths
 from partita.engine.expressions.scope import ResolvedPath, Scope, run_expression
@@ -49,19 +49,19 @@ def scope_of(request: Any) -> Scope | None:
 _NO_PLACEHOLDERS = Scope()
 
 
-def bound_condition(parameter: str, source: str, scope: Scope | None) -> Predicate:
-    """A condition or filter expression as a predicate."""
-    result: Predicate = run_expression(parameter, lambda: predicate(parse_condition(source), scope or _NO_PLACEHOLDERS))
+def bound_condition(parameter: str, source: str, scope: Scope | None) -> Bound:
+    """A condition or filter expression, ready to be held against items."""
+    result: Bound = run_expression(parameter, lambda: bound(parse_condition(source), scope or _NO_PLACEHOLDERS))
     return result
 
 
-def condition_of(request: Any, scope: Scope | None) -> Predicate | None:
+def condition_of(request: Any, scope: Scope | None) -> Bound | None:
     """The condition of a write, in either form."""
     if request.condition_expression is not None:
         return bound_condition("ConditionExpression", request.condition_expression, scope)
     expected = getattr(request, "expected", None)
     if expected is not None:
-        return legacy.expected_predicate(expected, request.conditional_operator)
+        return Bound(legacy.expected_predicate(expected, request.conditional_operator), [])
     return None
 
 

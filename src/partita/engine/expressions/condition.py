@@ -6,7 +6,7 @@ made, as DynamoDB does.
 
 from base64 import b64decode
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from partita.engine.expressions.documents import compare, ordered, value_at
 from partita.engine.expressions.nodes import (
@@ -22,7 +22,7 @@ from partita.engine.expressions.nodes import (
     Path,
     Value,
 )
-from partita.engine.expressions.scope import Scope, path_text
+from partita.engine.expressions.scope import ResolvedPath, Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.values import binary_size, text_size
 from partita.wire.limits import EXPRESSION_IN_OPERANDS
@@ -40,6 +40,34 @@ _ARGUMENTS = {
     "size": 1,
 }
 _TYPE_ORDER = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+
+
+class Bound(NamedTuple):
+    """A condition that fits one request, and the paths that it reads."""
+
+    keep: Predicate
+    paths: list[ResolvedPath]
+
+
+def bound(tree: Condition, scope: Scope) -> Bound:
+    return Bound(predicate(tree, scope), [scope.path(path) for path in _paths(tree)])
+
+
+def _paths(tree: Condition | Operand) -> list[Path]:
+    match tree:
+        case Path():
+            return [tree]
+        case Both(parts) | Either(parts) | Call(_, parts):
+            return [path for part in parts for path in _paths(part)]
+        case Not(inner):
+            return _paths(inner)
+        case Compare(_, left, right):
+            return _paths(left) + _paths(right)
+        case Between(operand, low, high):
+            return _paths(operand) + _paths(low) + _paths(high)
+        case In(operand, choices):
+            return [path for part in (operand, *choices) for path in _paths(part)]
+    return []
 
 
 def predicate(tree: Condition, scope: Scope) -> Predicate:
@@ -71,17 +99,26 @@ def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> P
         for operand in (left, right):
             kind = _static_type(operand, scope)
             if kind is not None and kind not in ("S", "N", "B"):
-                raise ExpressionError(
-                    f"Incorrect operand type for operator or function; operator: {operator}, operand type: {kind}"
-                )
+                raise _unordered(operator, kind)
     return lambda item: compare(operator, get_left(item), get_right(item))
 
 
 def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Predicate:
     get, get_low, get_high = (_getter(each, scope) for each in (operand, low, high))
+    _check_distinct("BETWEEN", (operand, low, high), scope)
+    for each in (operand, low, high):
+        kind = _static_type(each, scope)
+        if kind not in (None, "S", "N", "B"):
+            raise _unordered("BETWEEN", kind)
     if isinstance(low, Value) and isinstance(high, Value):
         check_between(scope.value(low.name), scope.value(high.name))
     return lambda item: compare(">=", value := get(item), get_low(item)) and compare("<=", value, get_high(item))
+
+
+def _unordered(operator: str, kind: str | None) -> ExpressionError:
+    return ExpressionError(
+        f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {kind}"
+    )
 
 
 def check_between(low: AttributeValue, high: AttributeValue) -> None:
@@ -93,9 +130,7 @@ def check_between(low: AttributeValue, high: AttributeValue) -> None:
     if type_of(low) != type_of(high):
         raise ExpressionError(f"The BETWEEN operator requires same data type for lower and upper bounds; {bounds}")
     if ordered(low) is None:
-        raise ExpressionError(
-            f"Incorrect operand type for operator or function; operator: BETWEEN, operand type: {type_of(low)}"
-        )
+        raise _unordered("BETWEEN", type_of(low))
     if ordered(low) > ordered(high):
         raise ExpressionError(
             f"The BETWEEN operator requires upper bound to be greater than or equal to lower bound; {bounds}"
@@ -110,6 +145,7 @@ def _membership(operand: Operand, choices: tuple[Operand, ...], scope: Scope) ->
             "Too many operands for operator or function; "
             f"operator: IN, number of operands: {len(choices)}, limit: {EXPRESSION_IN_OPERANDS}"
         )
+    _check_distinct("IN", (operand, *choices), scope)
     return lambda item: (value := get(item)) is not None and any(value == choice(item) for choice in getters)
 
 
@@ -185,9 +221,11 @@ def _check_type_name(argument: Operand, kind: str | None, scope: Scope) -> None:
 
 
 def _check_distinct(name: str, operands: tuple[Operand, ...], scope: Scope) -> None:
-    if len(operands) == 2 and isinstance(operands[0], Path) and isinstance(operands[1], Path):
-        first = scope.path(operands[0])
-        if first == scope.path(operands[1]):
+    if not isinstance(operands[0], Path):
+        return
+    first = scope.path(operands[0])
+    for operand in operands[1:]:
+        if isinstance(operand, Path) and first == scope.path(operand):
             raise ExpressionError(
                 "The first operand must be distinct from the remaining operands for this operator or function; "
                 f"operator: {name}, first operand: {path_text(first)}"

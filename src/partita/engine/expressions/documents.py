@@ -37,11 +37,11 @@ def ordered(value: AttributeValue) -> Any:
 
 
 def compare(operator: str, left: AttributeValue | None, right: AttributeValue | None) -> bool:
-    """DynamoDB's comparison: different types are never equal and have no order; absent is only ever unequal."""
+    """DynamoDB's comparison: different types are never equal and have no order; absent is unequal even to absent."""
     if operator == "=":
         return left is not None and left == right
     if operator == "<>":
-        return left != right
+        return left is None or left != right
     if left is None or right is None or type_of(left) != type_of(right):
         return False
     low, high = ordered(left), ordered(right)

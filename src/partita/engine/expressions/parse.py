@@ -38,6 +38,7 @@ _KEYWORDS = ("AND", "OR", "NOT", "BETWEEN", "IN")
 _FAULTS = ("parentheses", "unknown function", "misplaced function", "reserved word", "section")
 
 _DEEPEST = 64
+_LARGEST_INDEX = (1 << 31) - 1
 
 Tree = TypeVar("Tree")
 
@@ -200,7 +201,7 @@ class _Parser:
             self.fault("unknown function", f"Invalid function name; function: {name}")
         call = Call(name, self._arguments())
         for argument in call.arguments:
-            if isinstance(argument, Call) and argument.function not in ("size", *UPDATE_FUNCTIONS):
+            if isinstance(argument, Call) and argument.function not in ("size", "if_not_exists"):
                 self._misplaced(argument)
         return call
 
@@ -223,6 +224,8 @@ class _Parser:
             index = self.tokens.peek()
             if not index.text.isdigit():
                 raise self.tokens.unexpected()
+            if int(index.text) > _LARGEST_INDEX:
+                raise ExpressionError(f"List index is not within the allowable range; index: [{index.text}]")
             parts.append(int(self.tokens.take().text))
             self.tokens.expect("]")
         return Path(tuple(parts))
@@ -284,9 +287,13 @@ class _Parser:
 
     def _sum(self) -> Operand:
         left = self.operand()
-        if self.tokens.peek().text in ("+", "-"):
-            return Arithmetic(self.tokens.take().text, left, self.operand())
-        return left
+        if self.tokens.peek().text not in ("+", "-"):
+            return left
+        total = Arithmetic(self.tokens.take().text, left, self.operand())
+        for operand in (total.left, total.right):
+            if isinstance(operand, Call) and operand.function == "list_append":
+                self._misplaced(operand)
+        return total
 
     def projection(self) -> Projection:
         paths = [self.path()]

@@ -70,7 +70,7 @@ class Tokens:
         """The syntax error at the next token; `near` shows it with its neighbours."""
         token, before, after = self.peek(), self._all[self._at - 1] if self._at else None, self.peek(1)
         if token is END:
-            near = self.source[before.start :].strip() if before else ""
+            near = self.source[before.start :].strip() if before else self.source
             return ExpressionError(f'Syntax error; token: "{END.text}", near: "{near}"')
         start = token.start if before is None else before.start
         end = token.end if after is END else after.end

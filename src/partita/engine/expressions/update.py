@@ -37,12 +37,13 @@ Operation = Callable[[Item], AttributeValue]
 class Changes:
     """An update that fits one request: `paths` are what it touches, `apply` makes the new item."""
 
-    __slots__ = ("_steps", "paths", "touched")
+    __slots__ = ("_steps", "only_removes", "paths", "touched")
 
     def __init__(self, tree: Update, scope: Scope, *, lists_add: bool = False) -> None:
         """`lists_add`: ADD appends to a list, as it does in the parameters from before expressions."""
         self.paths = [scope.path(action.path) for action in tree.actions]
         self.touched = frozenset(str(path[0]) for path in self.paths)
+        self.only_removes = all(action.section in ("REMOVE", "DELETE") for action in tree.actions)
         operands = [_operation(action, scope) for action in tree.actions]
         check_apart(self.paths)
         for action in tree.actions:

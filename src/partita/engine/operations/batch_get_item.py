@@ -30,6 +30,8 @@ def batch_get_item(context: Context, request: BatchGetItem) -> BatchGetItemOutpu
     if sum(len(each.keys or []) for each in wanted.values()) > BATCH_GET_KEYS:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     positions = {name: _positions(context, name, each) for name, each in wanted.items()}
+    for name, each in paths.items():
+        context.table(name).scalar_paths(iter(each or []))
     with context.storage.snapshot() as reader:
         return _Batch(context, reader, request).read(paths, positions)
 

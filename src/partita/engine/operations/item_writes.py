@@ -89,6 +89,8 @@ class Updating:
         return table.position(self.key)
 
     def after(self, table: Table, before: Image | None) -> Image | None:
+        if before is None and self.changes and self.changes.only_removes:
+            return None  # taking away from nothing makes nothing (scylladb/scylladb#5862, tried on the service)
         old = before.item if before else table.primary_key(self.key)[0]
         size = before.size if before else item_size(old)
         if self.changes is None:

@@ -17,7 +17,7 @@ from partita.engine.operations.selection import (
 )
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.read import read_page
-from partita.engine.schema import Table
+from partita.engine.schema import Table, refuse_empty_key
 from partita.wire.errors import ValidationException
 from partita.wire.requests import Query
 from partita.wire.responses import QueryOutput
@@ -47,7 +47,10 @@ def query(context: Context, request: Query) -> QueryOutput:
     index = index_of(table, request.index_name, request.consistent_read)
     keys = index.keys if index else table.keys
     wanted = key_range(keys, conditions)
-    check_filter(table, keys, filtered, "QueryFilter" if request.query_filter else "Filter Expression")
+    for name, condition in conditions.items():
+        for value in condition.values:
+            refuse_empty_key(name, value, index)
+    check_filter(table, index, filtered, "QueryFilter" if request.query_filter else "Filter Expression")
     selection = selection_of(request, table, index, filtered, paths)
     low, high = _started(request, table, wanted)
     rows = context.storage.range(

@@ -6,12 +6,11 @@ import msgspec
 from msgspec import Raw
 
 from partita.engine import legacy
-from partita.engine.expressions.condition import Predicate, predicate
-from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, Either, In, Not, Operand, Path
-from partita.engine.expressions.parse import parse_condition
-from partita.engine.expressions.scope import ResolvedPath, Scope, run_expression
+from partita.engine.expressions.condition import Bound
+from partita.engine.expressions.scope import ResolvedPath, Scope
+from partita.engine.parameters import bound_condition
 from partita.engine.read import Page, Selection
-from partita.engine.schema import Index, Keys, Table
+from partita.engine.schema import Index, Table
 from partita.engine.values import checked_item
 from partita.wire.errors import INVALID, ValidationException
 from partita.wire.responses import PageOutput
@@ -19,65 +18,39 @@ from partita.wire.shapes import ConsumedCapacity
 from partita.wire.values import Item
 
 _encode = msgspec.json.encode
-_NO_PLACEHOLDERS = Scope()
 _BAD_START = "The provided starting key is invalid"
 
 Output = TypeVar("Output", bound=PageOutput)
 
 
-class Filter:
-    """A filter and the paths that it reads."""
-
-    def __init__(self, keep: Predicate, paths: list[ResolvedPath]) -> None:
-        self.keep = keep
-        self.paths = paths
-
-
-def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> Filter | None:
+def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> Bound | None:
     """The filter of a Query or Scan, in either form."""
     if request.filter_expression is not None:
-        source = request.filter_expression
-
-        def bound() -> Filter:
-            tree, names = parse_condition(source), scope or _NO_PLACEHOLDERS
-            return Filter(predicate(tree, names), [names.path(path) for path in _paths(tree)])
-
-        found: Filter = run_expression("FilterExpression", bound)
-        return found
+        return bound_condition("FilterExpression", request.filter_expression, scope)
     conditions = getattr(request, legacy_field)
     if conditions:
         keep = legacy.filter_predicate(conditions, request.conditional_operator)
-        return Filter(keep, [(name,) for name in conditions])
+        return Bound(keep, [(name,) for name in conditions])
     return None
 
 
-def _paths(tree: Condition | Operand) -> list[Path]:
-    match tree:
-        case Path():
-            return [tree]
-        case Both(parts) | Either(parts) | Call(_, parts):
-            return [path for part in parts for path in _paths(part)]
-        case Not(inner):
-            return _paths(inner)
-        case Compare(_, left, right):
-            return _paths(left) + _paths(right)
-        case Between(operand, low, high):
-            return _paths(operand) + _paths(low) + _paths(high)
-        case In(operand, choices):
-            return [path for part in (operand, *choices) for path in _paths(part)]
-    return []
-
-
-def check_filter(table: Table, keys: Keys, found: Filter | None, parameter: str) -> None:
-    """A Query's filter may not look at the keys that the Query is about."""
+def check_filter(table: Table, index: Index | None, found: Bound | None, parameter: str) -> None:
+    """A Query's filter may not look at the keys that the Query is about, nor at what the index does not hold."""
     if found is None:
         return
+    keys = index.keys if index else table.keys
     for path in found.paths:
         if path[0] in keys.names:
             raise ValidationException(
                 f"{parameter} can only contain non-primary key attributes: Primary key attribute: {path[0]}"
             )
     table.scalar_paths(iter(found.paths))
+    missing = sorted({str(path[0]) for path in found.paths if index and not index.holds(str(path[0]))})
+    if index and missing:
+        raise ValidationException(
+            f"{INVALID}Secondary index {index.name} does not project one or more filter attributes: "
+            f"[{', '.join(missing)}]"
+        )
 
 
 def index_of(table: Table, name: str | None, consistent: bool | None) -> Index | None:
@@ -95,7 +68,7 @@ def index_of(table: Table, name: str | None, consistent: bool | None) -> Index |
 
 
 def selection_of(
-    request: Any, table: Table, index: Index | None, found: Filter | None, paths: list[ResolvedPath] | None
+    request: Any, table: Table, index: Index | None, found: Bound | None, paths: list[ResolvedPath] | None
 ) -> Selection:
     """What of each row is returned, after checking that the index has it."""
     select = request.select
@@ -110,9 +83,7 @@ def selection_of(
             raise ValidationException(f"{INVALID}Cannot specify the {what} when choosing to get only the Count")
         raise ValidationException(f"{INVALID}Cannot specify the {what} when choosing to get {select}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and index is None:
-        raise ValidationException(
-            f"{INVALID}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
-        )
+        raise ValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
     if paths is not None:
         table.scalar_paths(iter(paths))
     return Selection(
@@ -126,7 +97,7 @@ def selection_of(
     )
 
 
-def _fetches(index: Index | None, select: str | None, found: Filter | None, paths: list[ResolvedPath] | None) -> bool:
+def _fetches(index: Index | None, select: str | None, found: Bound | None, paths: list[ResolvedPath] | None) -> bool:
     """Whether the rows of an index must be looked up in the table; a global index cannot do that."""
     if index is None or index.holds_all:
         return False
@@ -142,7 +113,8 @@ def _fetches(index: Index | None, select: str | None, found: Filter | None, path
         raise ValidationException(
             f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
-    return bool(missing)
+    needed = [*(paths or []), *(found.paths if found else [])]
+    return not index.is_global and any(not index.holds(str(path[0])) for path in needed)
 
 
 def start_position(table: Table, index: Index | None, start: Item) -> bytes:

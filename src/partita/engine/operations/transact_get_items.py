@@ -29,6 +29,8 @@ def transact_get_items(context: Context, request: TransactGetItems) -> TransactG
     paths = [_paths(get) for get in gets]
     tables = [context.table(get.table_name) for get in gets]
     positions = _positions(gets, tables)
+    for table, each in zip(tables, paths, strict=True):
+        table.scalar_paths(iter(each or []))
     with context.storage.snapshot() as reader:
         rows = [reader.get(table.space, position) for table, position in zip(tables, positions, strict=True)]
     if sum(row.weight for row in rows if row) > TRANSACTION_BYTES:

@@ -9,7 +9,7 @@ import msgspec
 from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.catalog import TOKENS
 from partita.engine.context import Context, Job
-from partita.engine.expressions.condition import Predicate
+from partita.engine.expressions.condition import Bound
 from partita.engine.members import check_members
 from partita.engine.operations.item_writes import (
     Deleting,
@@ -67,7 +67,7 @@ class _Checking:
 class _Action:
     table_name: str
     intent: Intent
-    condition: Predicate | None
+    condition: Bound | None
     return_old: bool
 
     @property
