@@ -2,16 +2,14 @@
 
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from bench import workload
-from tests.peers import PEERS, Peer, Running, Unavailable, call, started
+from tests.peers import PEERS, Peer, Running, Unavailable, create_table, expect, started
 
 PARTITA = Path(sys.executable).with_name("partita")
 SCRATCH = Path(__file__).parent.parent / ".bench"
@@ -82,24 +80,12 @@ def engines() -> tuple[list[Engine], list[str]]:
 
 def load(endpoint: str) -> None:
     """Makes the table, fills it, and sees that the engine answers each measured request as it should."""
-    _expect(endpoint, "CreateTable", workload.TABLE)
-    deadline = time.monotonic() + 30
-    while _expect(endpoint, "DescribeTable", {"TableName": workload.TABLE_NAME})["Table"]["TableStatus"] != "ACTIVE":
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"{endpoint}: the table is not active after 30 s")
+    create_table(endpoint, workload.TABLE)
     for batch in workload.batches(workload.ITEMS):
-        if _expect(endpoint, "BatchWriteItem", batch).get("UnprocessedItems"):
+        if expect(endpoint, "BatchWriteItem", batch).get("UnprocessedItems"):
             raise RuntimeError(f"{endpoint}: left a part of a batch unwritten")
-    got = _expect(endpoint, "GetItem", {"TableName": workload.TABLE_NAME, "Key": workload.key(77)})["Item"]
+    got = expect(endpoint, "GetItem", {"TableName": workload.TABLE_NAME, "Key": workload.key(77)})["Item"]
     if got["note"] != workload.item(77)["note"] or len(got) != len(workload.item(77)):
         raise RuntimeError(f"{endpoint}: GetItem answers {got}")
-    if (count := _expect(endpoint, "Query", workload.bodies("Query")[0])["Count"]) != workload.IN_PARTITION:
+    if (count := expect(endpoint, "Query", workload.bodies("Query")[0])["Count"]) != workload.IN_PARTITION:
         raise RuntimeError(f"{endpoint}: Query answers {count} items")
-
-
-def _expect(endpoint: str, operation: str, body: dict[str, Any]) -> dict[str, Any]:
-    reply = call(endpoint, operation, body)
-    if reply.status != 200:
-        raise RuntimeError(f"{endpoint}: {operation} answers {reply.status}: {reply.body}")
-    answer: dict[str, Any] = reply.body
-    return answer

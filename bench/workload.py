@@ -14,7 +14,7 @@ OPERATIONS = ("GetItem", "Query", "UpdateItem", "PutItem")
 
 WireItem = dict[str, Any]
 
-TABLE = {
+TABLE: dict[str, Any] = {
     "TableName": TABLE_NAME,
     "AttributeDefinitions": [
         {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "status_key", "placed_at")

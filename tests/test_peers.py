@@ -2,14 +2,15 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.peers import PEERS, Unavailable, call, started
+from tests.peers import PEERS, Unavailable, call, create_table, expect, started
 from tests.peers.fixtures import RunJavaScript
 from tests.peers.javascript import JavaScriptError
 
-TABLE = {
+TABLE: dict[str, Any] = {
     "TableName": "peers",
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
@@ -18,10 +19,10 @@ TABLE = {
 
 
 def test_peer_keeps_an_item(peer: str) -> None:
-    assert call(peer, "CreateTable", TABLE).status == 200
+    create_table(peer, TABLE)
     item = {"pk": {"S": "a"}, "n": {"N": "1"}}
-    assert call(peer, "PutItem", {"TableName": "peers", "Item": item}).status == 200
-    assert call(peer, "GetItem", {"TableName": "peers", "Key": {"pk": {"S": "a"}}}).body == {"Item": item}
+    expect(peer, "PutItem", {"TableName": "peers", "Item": item})
+    assert expect(peer, "GetItem", {"TableName": "peers", "Key": {"pk": {"S": "a"}}}) == {"Item": item}
 
 
 @pytest.mark.parametrize("name", sorted(PEERS))

@@ -1,9 +1,21 @@
 """Other DynamoDBs and other clients, installed and started where this machine can."""
 
 from tests.peers.engines import PEERS, Peer
-from tests.peers.http import Reply, call
+from tests.peers.http import Reply, call, create_table, expect
 from tests.peers.javascript import run_javascript
 from tests.peers.process import Running, free_port, started
 from tests.peers.runtimes import Unavailable
 
-__all__ = ["PEERS", "Peer", "Reply", "Running", "Unavailable", "call", "free_port", "run_javascript", "started"]
+__all__ = [
+    "PEERS",
+    "Peer",
+    "Reply",
+    "Running",
+    "Unavailable",
+    "call",
+    "create_table",
+    "expect",
+    "free_port",
+    "run_javascript",
+    "started",
+]

@@ -1,7 +1,8 @@
-"""One DynamoDB request over HTTP without an SDK: what readiness checks and the bench send."""
+"""DynamoDB requests over HTTP without an SDK: what readiness checks and the bench send."""
 
 import http.client
 import json
+import time
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +41,25 @@ def call(endpoint: str, operation: str, body: dict[str, Any], *, timeout: float 
         raise ConnectionError(f"{endpoint} broke off: {broken}") from broken
     finally:
         connection.close()
+
+
+def expect(endpoint: str, operation: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The body of a reply that has to be a 200; any other is a `RuntimeError`."""
+    reply = call(endpoint, operation, body)
+    if reply.status != 200:
+        raise RuntimeError(f"{endpoint}: {operation} answers {reply.status}: {reply.body}")
+    answer: dict[str, Any] = reply.body
+    return answer
+
+
+def create_table(endpoint: str, definition: dict[str, Any], *, within: float = 30.0) -> None:
+    """Makes a table and waits until it is active, which takes some engines a moment."""
+    expect(endpoint, "CreateTable", definition)
+    name = {"TableName": definition["TableName"]}
+    deadline = time.monotonic() + within
+    while expect(endpoint, "DescribeTable", name)["Table"]["TableStatus"] != "ACTIVE":
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{endpoint}: the table is not active after {within:g} s")
 
 
 def target(operation: str) -> str:
