@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import Any
 
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf
 from partita.design.markers import (
     CountOf,
     CreatedAt,
