@@ -67,19 +67,27 @@ def botocore_session() -> Any:
         import botocore.session
     except ModuleNotFoundError as missing:
         raise ConfigurationError(
-            "Amazon's credentials and regions are found by botocore, which is not installed: "
-            "pip install 'partita[remote]'"
+            "Amazon's keys and regions are found by botocore, which is not installed: pip install 'partita[remote]'"
         ) from missing
     return botocore.session.get_session()
 
 
-def amazon_address(region: str) -> str:
-    """The address of DynamoDB in a region; an empty region is the configured one."""
+def amazon_address(region: str) -> tuple[str, str]:
+    """The address of DynamoDB in a region, and that region: an empty one is the configured one.
+
+    botocore knows the address, and what the environment says about it (AWS_USE_FIPS_ENDPOINT, AWS_ENDPOINT_URL).
+    """
     session = botocore_session()
     region = region or session.get_config_variable("region") or ""
     if not region:
         raise ConfigurationError("dynamodb:// names no region and none is configured: write dynamodb://eu-west-1")
-    resolved = session.get_component("endpoint_resolver").construct_endpoint("dynamodb", region)
-    if resolved is None:
-        raise ConfigurationError(f"dynamodb://{region}: botocore knows no such region")
-    return f"https://{resolved['hostname']}"
+    from botocore import UNSIGNED as UNSIGNED_REQUESTS
+    from botocore.config import Config
+    from botocore.exceptions import UnknownRegionError
+
+    try:
+        session.get_partition_for_region(region)
+    except UnknownRegionError:
+        raise ConfigurationError(f"dynamodb://{region}: botocore knows no such region") from None
+    client = session.create_client("dynamodb", region, config=Config(signature_version=UNSIGNED_REQUESTS))
+    return client.meta.endpoint_url, region

@@ -9,7 +9,10 @@ from partita.errors import ConfigurationError
 
 DEFAULT_REGION = "us-east-1"
 _PORTS = {"http": 80, "https": 443}
-_AMAZON = re.compile(r"(?:[a-z0-9-]+\.)?dynamodb(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)")
+_AMAZON = re.compile(
+    r"(?:\d+\.ddb|dynamodb(?:-fips)?)\.([a-z0-9-]+)"
+    r"\.(?:amazonaws\.com(?:\.cn)?|api\.aws|api\.amazonwebservices\.com\.cn)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,10 @@ class Endpoint:
         return f"{self.scheme}://{self.netloc}"
 
     def for_streams(self) -> "Endpoint":
-        return replace(self, host=f"streams.{self.host}") if self.amazon else self
+        if not self.amazon:
+            return self
+        account, _, rest = self.host.rpartition(".ddb.")
+        return replace(self, host=f"streams.dynamodb.{rest}" if account else f"streams.{self.host}")
 
     def proxy(self) -> str | None:
         """The proxy that the environment (HTTPS_PROXY, NO_PROXY) wants for this host; plain HTTP goes direct."""

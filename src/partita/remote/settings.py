@@ -33,7 +33,7 @@ class RemoteSettings:
         region = address.removeprefix("dynamodb://").rstrip("/")
         if self.region and region and self.region != region:
             raise ConfigurationError(f"{address} and region={self.region!r} are two regions: choose one")
-        return endpoint_at(amazon_address(region or self.region or ""))
+        return endpoint_at(*amazon_address(region or self.region or ""))
 
     def source(self, endpoint: Endpoint) -> CredentialSource:
         """Who signs for an endpoint."""

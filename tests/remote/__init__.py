@@ -1,0 +1,1 @@
+"""Claims about DynamoDB at an address."""

@@ -1,0 +1,133 @@
+"""Who signs: keys from botocore's chain, renewed when they are due, and never asked for where none are needed."""
+
+import asyncio
+import datetime as dt
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.credentials import RefreshableCredentials
+
+from partita.connect import open_backend_async
+from partita.errors import ConfigurationError
+from partita.remote.credentials import UNSIGNED, CredentialChain, Credentials
+from partita.remote.settings import RemoteSettings
+from partita.wire.requests import ListTables
+
+
+@pytest.fixture(autouse=True)
+def no_keys_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "absent")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "absent")
+
+
+def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    assert CredentialChain().current() == Credentials("key", "secret", "token")
+
+
+def test_keys_come_from_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    profiles = tmp_path / "credentials"
+    profiles.write_text("[work]\naws_access_key_id = key\naws_secret_access_key = secret\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(profiles))
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    assert CredentialChain().current() == Credentials("key", "secret")
+
+
+def test_missing_keys_are_explained() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        CredentialChain().current()
+    assert str(refused.value) == (
+        "no AWS credentials in the environment, a profile, a container or an instance: set AWS_PROFILE or "
+        "AWS_ACCESS_KEY_ID, or pass credentials"
+    )
+
+
+class Renewed:
+    """Keys that botocore renews: each expires as soon as it is given, so every look is a renewal."""
+
+    def __init__(self) -> None:
+        self.threads: list[str] = []
+
+    def keys(self) -> dict[str, Any]:
+        self.threads.append(threading.current_thread().name)
+        soon = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1)
+        return {
+            "access_key": f"key{len(self.threads)}",
+            "secret_key": "secret",
+            "token": "token",
+            "expiry_time": soon.isoformat(),
+        }
+
+    def session(self) -> botocore.session.Session:
+        session = botocore.session.Session()
+        keys = RefreshableCredentials.create_from_metadata(self.keys(), self.keys, "test")
+        session.get_component("credential_provider").load_credentials = lambda: keys
+        return session
+
+
+def test_keys_are_renewed_when_they_are_due() -> None:
+    chain = CredentialChain(Renewed().session())
+    assert [chain.current().access_key for _ in range(3)] == ["key2", "key3", "key4"]
+
+
+def test_loop_does_not_wait_for_keys(partita_engine: str) -> None:
+    renewed = Renewed()
+
+    async def talk() -> None:
+        chain = CredentialChain(renewed.session())
+        backend = await open_backend_async(partita_engine, remote=RemoteSettings(credentials=chain))
+        try:
+            await backend.call(ListTables())
+            await backend.call(ListTables())
+        finally:
+            await backend.close()
+
+    asyncio.run(talk())
+    assert len(renewed.threads) == 3
+    assert "MainThread" not in renewed.threads[1:]
+
+
+def test_plain_http_asks_for_no_keys_and_the_rest_does() -> None:
+    settings = RemoteSettings()
+    assert settings.source(settings.endpoint("http://localhost:8000")) is UNSIGNED
+    assert isinstance(settings.source(settings.endpoint("https://localhost")), CredentialChain)
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "said"),
+    [
+        (
+            "botocore.session",
+            "connect('dynamodb://eu-west-1')",
+            "Amazon's keys and regions are found by botocore, which is not installed: pip install 'partita[remote]'",
+        ),
+        (
+            "urllib3",
+            "connect('http://localhost:8000')",
+            "an address over HTTP needs urllib3, which is not installed: pip install 'partita[remote]'",
+        ),
+        (
+            "aiohttp",
+            "asyncio.run(connect_async('http://localhost:8000'))",
+            "an address over HTTP on an event loop needs aiohttp, which is not installed: pip install 'partita[async]'",
+        ),
+    ],
+)
+def test_missing_extra_is_said(missing: str, code: str, said: str) -> None:
+    script = (
+        f"import asyncio, sys; sys.modules[{missing!r}] = None\n"
+        "from partita.connect import open_backend as connect, open_backend_async as connect_async\n"
+        f"try: {code}\nexcept Exception as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == said
