@@ -63,7 +63,7 @@ def told(condition: Condition) -> str:
 
     >>> from partita.design.conditions import F
     >>> told((F.status == "OPEN") & F.owner.exists())
-    '`status` == OPEN and `owner` is there'
+    '`status` = OPEN and `owner` is there'
     """
     match condition:
         case All(terms):
