@@ -83,9 +83,7 @@ class Contended(StoreError):
 
 class OutcomeUnknown(StoreError):
     def __init__(self, entity: str) -> None:
-        super().__init__(
-            f"{entity}: the reply was lost, and sending the change again could apply it twice; read it again"
-        )
+        super().__init__(f"{entity}: the reply was lost, and sending it again could apply it twice; read it again")
 
 
 class StoredItemInvalid(StoreError):

@@ -99,8 +99,8 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
     index = read.sources[0].keys.index
     others = 0
     for model in table.models:
-        for keys in (model.key,) if index is None else model.indexes.get(index, ()):
-            if (model, keys) in expected:
+        for keys in (model.key, *model.was) if index is None else model.indexes.get(index, ()):
+            if (model, keys) in expected or (keys in model.was and (model, model.key) in expected):
                 continue
             others += 1
             if falls_inside(found, model, keys):

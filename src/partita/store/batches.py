@@ -11,7 +11,7 @@ from partita.plan.designs import Design
 from partita.plan.items import validated
 from partita.plan.writes import blind_deletion, fresh, plain_put, stands_alone
 from partita.store.flows import Flow
-from partita.store.sending import Context, send
+from partita.store.sending import Context, ask
 from partita.wire import limits
 from partita.wire import requests as wire
 from partita.wire.values import Item
@@ -51,7 +51,7 @@ def batch_write(context: Context, requests: list[tuple[str, wire.WriteRequest]])
         asked: dict[str, list[wire.WriteRequest]] = {}
         for table, request in batch:
             asked.setdefault(table, []).append(request)
-        reply = yield from send(context, wire.BatchWriteItem(request_items=asked, return_consumed_capacity="TOTAL"))
+        reply = yield from ask(context, wire.BatchWriteItem(request_items=asked, return_consumed_capacity="TOTAL"))
         if reply.unprocessed_items is None:
             continue
         left = msgspec.json.decode(reply.unprocessed_items, type=dict[str, list[wire.WriteRequest]])

@@ -13,7 +13,7 @@ from partita.plan.effects import Identity
 from partita.plan.errors import Contended, Orphaned, Raced, StoreError
 from partita.plan.expressions import comparable, same
 from partita.store.flows import Flow
-from partita.store.sending import Context, Doubtful, send
+from partita.store.sending import Context, send
 from partita.wire import errors as wire_errors
 from partita.wire import limits
 from partita.wire.values import Item
@@ -35,14 +35,14 @@ def execute(context: Context, actions: list[Action]) -> Flow[Any]:
 
 
 def _execute_one(context: Context, action: Action) -> Flow[Any]:
+    def was_done(refusal: wire_errors.DynamoDBError) -> bool:
+        return isinstance(refusal, wire_errors.ConditionalCheckFailedException) and _is_done(action, refusal.item)
+
+    request = act.single(action)
     try:
-        return (yield from send(context, act.single(action), repeatable=action.repeatable, entity=action.entity))
-    except Doubtful as refusal:
-        if isinstance(refusal.error, wire_errors.ConditionalCheckFailedException):
-            if _is_done(action, refusal.error.item):
-                return None
-            raise (act.culprit(action, refusal.error.item) or Raced(action.entity)) from refusal
-        raise refusal.error from None
+        return (
+            yield from send(context, request, repeatable=action.repeatable, entity=action.entity, was_done=was_done)
+        )
     except wire_errors.ConditionalCheckFailedException as refusal:
         raise (act.culprit(action, refusal.item) or Raced(action.entity)) from None
 
@@ -68,10 +68,7 @@ def _execute_all(context: Context, actions: list[Action]) -> Flow[None]:
     for attempt in range(context.retries + 1):
         try:
             yield from send(context, act.transaction(actions, token))
-        except (wire_errors.TransactionCanceledException, Doubtful) as refusal:
-            cancelled = refusal.error if isinstance(refusal, Doubtful) else refusal
-            if not isinstance(cancelled, wire_errors.TransactionCanceledException):
-                raise cancelled from None
+        except wire_errors.TransactionCanceledException as cancelled:
             error = _cause(actions, cancelled)
             if error is not None:
                 raise error from None

@@ -18,7 +18,7 @@ from partita.store import batches, writing
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
 from partita.store.reading import fetch_found
-from partita.store.sending import Context, send
+from partita.store.sending import Context, ask
 from partita.wire import requests as wire
 
 E = TypeVar("E")
@@ -74,7 +74,7 @@ class Operations:
         model = model_of(entity)
         declared = _unique(model, unique)
         key = guard_key(model, declared, dict(zip(declared.fields, values, strict=True)))
-        reply = yield from send(self.context, wire.GetItem(table_name=model.table.name, key=key, consistent_read=True))
+        reply = yield from ask(self.context, wire.GetItem(table_name=model.table.name, key=key, consistent_read=True))
         if reply.item is None:
             return None
         owner = msgspec.json.decode(reply.item)[OWNER]["M"]

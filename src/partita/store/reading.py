@@ -18,7 +18,7 @@ from partita.plan.writes import Found
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow
-from partita.store.sending import Context, send
+from partita.store.sending import Context, ask
 from partita.wire import limits
 from partita.wire import requests as wire
 from partita.wire.values import Item
@@ -41,14 +41,14 @@ def second(context: Context) -> int:
 
 def fetch_one(context: Context, call: Get[E], *, consistent: bool = False) -> Flow[E | None]:
     plan = plan_of(call.read)
-    reply = yield from send(context, get_item(plan, call.arguments, consistent=consistent))
+    reply = yield from ask(context, get_item(plan, call.arguments, consistent=consistent))
     return None if reply.item is None else decoder_of(plan.model)(reply.item, second(context))
 
 
 def fetch_found(context: Context, model: Model, key: Item) -> Flow[Found | None]:
     """An item for a fenced write: strongly read, with its bytes decoded both ways."""
     request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True, return_consumed_capacity="TOTAL")
-    reply = yield from send(context, request)
+    reply = yield from ask(context, request)
     if reply.item is None:
         return None
     entity = decoder_of(model)(reply.item, second(context))
@@ -131,7 +131,7 @@ def _fill(
     """Read on until the range has something waiting or ends."""
     while not each.waiting and not each.ended:
         request = query(plan, arguments, repeat=each.repeat, limit=limit, start=each.resume, consistent=consistent)
-        reply = yield from send(context, request)
+        reply = yield from ask(context, request)
         each.waiting = list(reply.items or ())
         if reply.last_evaluated_key is None:
             each.ended = True
@@ -194,7 +194,7 @@ def _batch(context: Context, asked: dict[str, wire.KeysAndAttributes]) -> Flow[l
     found: list[tuple[str, msgspec.Raw]] = []
     attempt = 0
     while asked:
-        reply = yield from send(context, wire.BatchGetItem(request_items=asked, return_consumed_capacity="TOTAL"))
+        reply = yield from ask(context, wire.BatchGetItem(request_items=asked, return_consumed_capacity="TOTAL"))
         got = [(table, raw) for table, items in (reply.responses or {}).items() for raw in items]
         found += got
         left = reply.unprocessed_keys

@@ -93,21 +93,31 @@ def may_be_done(error: Exception) -> bool:
     return isinstance(error, OSError) or (isinstance(error, DynamoDBError) and error.code in PERHAPS_DONE)
 
 
-def send(context: Context, request: wire.Request[T], *, repeatable: bool = True, entity: str = "") -> Flow[T]:
-    """The reply to a request. One that was perhaps done is sent again only where doing it twice is harmless."""
+def send(
+    context: Context,
+    request: wire.Request[T],
+    *,
+    repeatable: bool = True,
+    entity: str = "",
+    was_done: Callable[[DynamoDBError], bool] | None = None,
+) -> Flow[T | None]:
+    """The reply to a request; throttling and lost connections are waited out.
+
+    A request that was perhaps done is sent again only where doing it twice is harmless. When that second sending is
+    refused, `was_done` may see from the refusal that the first one succeeded; the answer is then None.
+    """
     doubtful = False
     for attempt in range(context.retries + 1):
         try:
             reply: T = yield request
         except (PartitaError, OSError) as error:
             context.tell(request, attempt, None, error)
+            if doubtful and was_done is not None and isinstance(error, DynamoDBError) and was_done(error):
+                return None
             doubtful = doubtful or may_be_done(error)
             if doubtful and not repeatable:
                 raise OutcomeUnknown(entity) from error
             if attempt == context.retries or not _passes(error):
-                if doubtful and isinstance(error, DynamoDBError):
-                    error.add_note("an earlier sending of this request may have been done")
-                    raise Doubtful(error) from error
                 raise
             yield context.pause(attempt)
         else:
@@ -116,12 +126,11 @@ def send(context: Context, request: wire.Request[T], *, repeatable: bool = True,
     raise AssertionError("unreachable")
 
 
-class Doubtful(PartitaError):
-    """Never leaves the store: refused, but an earlier sending of the same request may have been done."""
-
-    def __init__(self, error: DynamoDBError) -> None:
-        super().__init__(str(error))
-        self.error = error
+def ask(context: Context, request: wire.Request[T]) -> Flow[T]:
+    """The reply to a request that may be sent any number of times."""
+    reply = yield from send(context, request)
+    assert reply is not None
+    return reply
 
 
 def _passes(error: Exception) -> bool:

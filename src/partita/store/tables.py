@@ -3,7 +3,7 @@
 from partita.plan.designs import Design
 from partita.plan.schema import Difference, create_table, differences, settings
 from partita.store.flows import Flow, Wait
-from partita.store.sending import Context, send
+from partita.store.sending import Context, ask
 from partita.wire import requests as wire
 from partita.wire.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from partita.wire.shapes import TableDescription
@@ -16,13 +16,13 @@ def create_tables(context: Context, design: Design) -> Flow[list[Difference]]:
     left: list[Difference] = []
     for table in design.tables:
         try:
-            yield from send(context, create_table(table))
+            yield from ask(context, create_table(table))
         except ResourceInUseException:
             left += yield from _adapt(context, design, table.name)
         yield from _active(context, table.name)
         for request in settings(table):
             try:
-                yield from send(context, request)
+                yield from ask(context, request)
             except ValidationException as refusal:
                 if "already" not in str(refusal):
                     raise
@@ -49,7 +49,7 @@ def _adapt(context: Context, design: Design, name: str) -> Flow[list[Difference]
         if difference.request is None:
             left.append(difference)
             continue
-        yield from send(context, difference.request)
+        yield from ask(context, difference.request)
         yield from _active(context, name)
     return left
 
@@ -57,7 +57,7 @@ def _adapt(context: Context, design: Design, name: str) -> Flow[list[Difference]
 def _active(context: Context, name: str) -> Flow[TableDescription]:
     """The table once it and all of its indexes can be used."""
     while True:
-        reply = yield from send(context, wire.DescribeTable(table_name=name))
+        reply = yield from ask(context, wire.DescribeTable(table_name=name))
         table = reply.table or TableDescription()
         states = {table.table_status, *(each.index_status for each in table.global_secondary_indexes or ())}
         if states <= {"ACTIVE", None}:

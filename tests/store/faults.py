@@ -1,0 +1,67 @@
+"""A backend that fails on purpose in front of a real one: throttled, replies lost, batches half done, conflicts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from partita.wire import requests as wire
+from partita.wire.errors import DynamoDBError, InternalServerError, ThrottlingException, TransactionCanceledException
+
+Fault = Callable[[Any, Callable[[Any], Any]], Any]
+
+
+class Faulty:
+    """The first calls of matching requests meet `faults`, one after the other; then all goes well."""
+
+    def __init__(self, backend: Any, request: type[wire.Request[Any]], *faults: Fault) -> None:
+        self._backend = backend
+        self._request = request
+        self.faults = list(faults)
+
+    def call(self, request: Any, /) -> Any:
+        if isinstance(request, self._request) and self.faults:
+            return self.faults.pop(0)(request, self._backend.call)
+        return self._backend.call(request)
+
+
+def throttled(_request: Any, _call: Callable[[Any], Any]) -> Any:
+    raise ThrottlingException("Rate exceeded")
+
+
+def conflicting(request: Any, _call: Callable[[Any], Any]) -> Any:
+    raise TransactionCanceledException([{"Code": "TransactionConflict"} for _ in request.transact_items])
+
+
+def reply_lost(request: Any, call: Callable[[Any], Any]) -> Any:
+    """It was done, and nobody heard."""
+    call(request)
+    raise InternalServerError("Internal server error")
+
+
+def connection_lost(request: Any, call: Callable[[Any], Any]) -> Any:
+    call(request)
+    raise ConnectionResetError("connection reset")
+
+
+def never_arrived(_request: Any, _call: Callable[[Any], Any]) -> Any:
+    raise ConnectionRefusedError("connection refused")
+
+
+def broken(_request: Any, _call: Callable[[Any], Any]) -> Any:
+    raise DynamoDBError("broken")
+
+
+def half_written(request: Any, call: Callable[[Any], Any]) -> Any:
+    """Only the first of a batch is written."""
+    ((table, requests),) = request.request_items.items()
+    reply = call(wire.BatchWriteItem(request_items={table: requests[:1]}))
+    reply.unprocessed_items = msgspec.Raw(msgspec.json.encode({table: requests[1:]}))
+    return reply
+
+
+def half_read(request: Any, call: Callable[[Any], Any]) -> Any:
+    ((table, asked),) = request.request_items.items()
+    reply = call(wire.BatchGetItem(request_items={table: wire.KeysAndAttributes(keys=asked.keys[:1])}))
+    reply.unprocessed_keys = msgspec.Raw(msgspec.json.encode({table: wire.KeysAndAttributes(keys=asked.keys[1:])}))
+    return reply
