@@ -2,7 +2,7 @@
 
 import argparse
 
-from bench import http, inprocess, million, start
+from bench import http, inprocess, million, remote, start
 from bench.plot import draw
 from bench.report import RESULTS, Section, verdict, write
 
@@ -24,6 +24,7 @@ def main() -> int:
     rates = http.measure(options.quick)
     done(http.section(rates))
     done(inprocess.measure(options.quick))
+    done(remote.measure(options.quick))
     done(million.measure(options.quick))
 
     plot = f"{options.name}.svg"

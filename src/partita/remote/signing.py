@@ -1,7 +1,7 @@
 """Signature Version 4 of DynamoDB requests, which are all alike: POST / and the same few headers.
 
 What does not change from request to request is put together once: the front of the canonical request, and the signing
-key of a day. botocore's general signer takes about twenty times as long; a test holds that both give the same.
+key of a day. botocore's general signer takes some fifteen times as long; a test holds that both give the same.
 Source: AWS General Reference, "Create a signed AWS API request".
 """
 
