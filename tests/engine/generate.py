@@ -1,4 +1,4 @@
-"""Random requests from a seed: few keys and few attributes, so that requests meet each other; some of them are wrong."""
+"""Random requests from a seed: few keys and few attributes, so that requests meet each other; some are wrong."""
 
 import base64
 from random import Random
@@ -11,7 +11,23 @@ SORTS = ["-10", "-1.5", "0", "2", "3", "10", "1e2"]
 NAMES = ["a", "b", "c", "n", "s", "l", "m", "ss", "ns"]
 TEXTS = ["", "x", "xy", "xyz", "é", "日本", "X" * 40, "a\0b", "10"]
 NUMBERS = [
-    *("0", "1", "-1", "10", "9.5", "-0.001", "123456789", "1E3", "1e-5", "007", "-0", "+5", "1.50", "100000", "0.00012"),
+    *(
+        "0",
+        "1",
+        "-1",
+        "10",
+        "9.5",
+        "-0.001",
+        "123456789",
+        "1E3",
+        "1e-5",
+        "007",
+        "-0",
+        "+5",
+        "1.50",
+        "100000",
+        "0.00012",
+    ),
     "12345678901234567890123456789012345678",
     "9.9999999999999999999999999999999999999E125",
     "1E-130",
@@ -79,7 +95,9 @@ class Generator:
         return {"pk": {"S": self.pick(PARTITIONS)}, "sk": {"N": self.pick(SORTS)}}
 
     def value(self, depth: int = 0) -> Json:
-        kinds = ["S", "N", "N", "S", "B", "BOOL", "NULL", "SS", "NS", "BS"] + (["L", "L", "M", "M"] if depth < 3 else [])
+        kinds = ["S", "N", "N", "S", "B", "BOOL", "NULL", "SS", "NS", "BS"] + (
+            ["L", "L", "M", "M"] if depth < 3 else []
+        )
         kind = self.pick(kinds)
         return {kind: self._content(kind, depth)}
 
@@ -104,7 +122,9 @@ class Generator:
             case "L":
                 return [self.value(depth + 1) for _ in range(self.random.randint(0, 4))]
             case _:
-                return {name: self.value(depth + 1) for name in self.random.sample(NAMES[:5], self.random.randint(0, 3))}
+                return {
+                    name: self.value(depth + 1) for name in self.random.sample(NAMES[:5], self.random.randint(0, 3))
+                }
 
     def item(self) -> Json:
         item = self.key()
@@ -191,7 +211,7 @@ class Generator:
         if kind < 5:
             return self.path()
         if kind < 7 and depth < 2:
-            return f"if_not_exists({self.path()}, {self.set_operand(depth + 1)})"
+            return f"if_not_exists({self.path()}, {self.bind(self.value())})"
         if kind < 9 and depth < 2:
             return f"list_append({self.list_operand(depth)}, {self.list_operand(depth)})"
         return self.bind({"N": self.pick(NUMBERS)})

@@ -66,9 +66,7 @@ class Remote:
         self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=60)
 
     def ask(self, operation: str, body: Json) -> Answer:
-        self._connection.request(
-            "POST", "/", json.dumps(body).encode(), HEADERS | {"X-Amz-Target": target(operation)}
-        )
+        self._connection.request("POST", "/", json.dumps(body).encode(), HEADERS | {"X-Amz-Target": target(operation)})
         response = self._connection.getresponse()
         payload = json.loads(response.read() or b"{}")
         return Answer(payload) if response.status == 200 else Answer.of_error(payload)

@@ -59,7 +59,7 @@ DIFFERENCES = [
     Difference("DynamoDB Local leaves out the index and the types", _either("Type mismatch for Index Key")),
     Difference("DynamoDB Local lists what is not projected in no order", _either("does not project")),
     Difference("two operands of a wrong type, of which either may be named", _either("Incorrect operand type")),
-    Difference("two faults: a path inside a key, and a condition that fails", _either("Key attributes must be scalars")),
+    Difference("two faults: a path in a key, and a condition that fails", _either("Key attributes must be scalars")),
     Difference("API reference, TransactWriteItems: 'Number overflow', and the words of PutItem", _either("38 digits")),
 ]
 
@@ -99,14 +99,19 @@ def _comparable(operation: str, request: Json, answer: Answer) -> Json:
     if operation == "TransactGetItems":
         # A projection that matches nothing: the service omits Item here (nubo-db/dynoxide#39, ExtendDB/extenddb#74).
         body["Responses"] = [each for each in body.get("Responses", []) if each != {"Item": {}} and each]
-    if _takes_several_of_one_list(request):
-        # The service returns the elements, DynamoDB Local the list (scylladb/scylladb, test_returnvalues.py).
+    if _returns_list_elements(request):
+        # The service returns the elements at their indexes, DynamoDB Local the list when there are several or when
+        # elements have moved (scylladb/scylladb, test/alternator/test_returnvalues.py, run on the service).
         body.pop("Attributes", None)
     if operation == "Query" and "Limit" in request:
         # At the inclusive end of a range DynamoDB Local looks ahead. Both are right: "the absence of LastEvaluatedKey
         # is the only way to know" (Developer Guide, "Paginating table query results").
         body.pop("LastEvaluatedKey", None)
     index = request.get("IndexName")
+    if operation == "Scan" and index == "part" and "FilterExpression" in request:
+        # A global index cannot fetch (Developer Guide, "Attribute projections"); DynamoDB Local's filter can.
+        body.pop("Count", None)
+        body.pop("Items", None)
     if index and "Limit" in request:  # which of several items with one sort key come first is nobody's promise
         for member in ("Items", "LastEvaluatedKey", "Count", "ConsumedCapacity"):
             body.pop(member, None)
@@ -115,9 +120,10 @@ def _comparable(operation: str, request: Json, answer: Answer) -> Json:
     return body
 
 
-def _takes_several_of_one_list(request: Json) -> bool:
-    lists = re.findall(r"([\w.#]+)\[\d+\](?= =|,|$| )", request.get("UpdateExpression", ""))
-    return request.get("ReturnValues", "").startswith("UPDATED") and len(lists) > 1
+def _returns_list_elements(request: Json) -> bool:
+    update: str = request.get("UpdateExpression", "")
+    elements = re.findall(r"[\w.#]+\[\d+\](?= =|,|$| )", update)
+    return request.get("ReturnValues", "").startswith("UPDATED") and (len(elements) > 1 or "REMOVE" in update)
 
 
 def _unordered(operation: str, index: str | None, body: Json) -> Iterator[list[Any]]:
@@ -157,3 +163,115 @@ def _canonical(value: Any) -> Any:
 
 def _number(text: str) -> str:
     return str(Decimal(text).normalize()) if Decimal(text) else "0"
+
+
+# Scripted questions --------------------------------------------------------------------------------------------
+
+PLAIN = {
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"},
+        {"AttributeName": "sk", "AttributeType": "N"},
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+KB = 1024
+
+
+@pytest.fixture
+def pair(dynamodb_local: str, request: pytest.FixtureRequest) -> Iterator[Callable[[str, Json], Json]]:
+    """`ask(operation, body)`: the answer that both give, or an assertion."""
+    name = re.sub(r"\W", "-", request.node.name)[:200]
+    ours, theirs = Embedded(), Remote(dynamodb_local)
+
+    def ask(operation: str, body: Json) -> Json:
+        body = {"TableName": name, **body}
+        mine, other = ours.ask(operation, body), theirs.ask(operation, body)
+        assert mine.error == other.error, body
+        if "Limit" not in body and "LastEvaluatedKey" not in other.body:
+            mine.body.pop("LastEvaluatedKey", None)  # the megabyte was full; who looks ahead knows that nothing follows
+        assert _comparable(operation, body, mine) == _comparable(operation, body, other)
+        return mine.body
+
+    assert not ours.ask("CreateTable", PLAIN | {"TableName": name}).error
+    assert not theirs.ask("CreateTable", PLAIN | {"TableName": name}).error
+    yield ask
+    theirs.ask("DeleteTable", {"TableName": name})
+    theirs.close()
+
+
+def _fill(ask: Callable[[str, Json], Json], sizes: list[int]) -> None:
+    """Items of exactly these sizes: seven bytes go to the names and the keys' values."""
+    for number, size in enumerate(sizes, 1):
+        item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "p": {"S": ""}}
+        ask("PutItem", {"Item": item | {"p": {"S": "x" * (size - 8)}}, "ReturnConsumedCapacity": "TOTAL"})
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [256 * KB] * 5,
+        [256 * KB] * 3 + [256 * KB - 1] + [1000],
+        [256 * KB] * 3 + [256 * KB + 1] + [1000],
+        [400 * KB] * 4,
+        [300 * KB, 300 * KB, 300 * KB, 200 * KB, 10],
+    ],
+)
+def test_page_ends_at_a_megabyte_as_it_does_there(sizes: list[int], pair: Callable[[str, Json], Json]) -> None:
+    _fill(pair, sizes)
+    query = {
+        "KeyConditionExpression": "pk = :a",
+        "ExpressionAttributeValues": {":a": {"S": "a"}},
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    pair("Query", query)
+    pair("Query", query | {"ScanIndexForward": False})
+    pair("Scan", {"ReturnConsumedCapacity": "TOTAL"})
+
+
+@pytest.mark.parametrize("limit", [2, 3, 4])
+def test_limit_around_the_number_of_items_gives_the_same_last_key(
+    limit: int, pair: Callable[[str, Json], Json]
+) -> None:
+    _fill(pair, [100] * 3)
+    query = {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}, "Limit": limit}
+    for direction in (True, False):
+        answer = pair("Query", query | {"ScanIndexForward": direction})
+        assert ("LastEvaluatedKey" in answer) is (limit <= 3)
+    assert ("LastEvaluatedKey" in pair("Scan", {"Limit": limit})) is (limit <= 3)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"N": "0"},
+        {"N": "1"},
+        {"N": "100"},
+        {"N": "-100"},
+        {"N": "12345"},
+        {"N": "12000"},
+        {"N": "0.12"},
+        {"N": "0.00012"},
+        {"N": "0.0012"},
+        {"N": "1.2"},
+        {"N": "-123.456"},
+        {"N": "12345678901234567890123456789012345678"},
+        {"L": [{"N": "1"}, {"S": "ab"}, {"L": []}]},
+        {"M": {"a": {"N": "1"}, "bc": {"M": {}}}},
+        {"BOOL": True},
+        {"NULL": True},
+        {"SS": ["é", "b"]},
+        {"NS": ["1", "2.5", "-3"]},
+        {"BS": ["AAAA", "AA=="]},
+        {"B": "AAAA"},
+    ],
+)
+def test_size_of_a_value_is_measured_as_it_is_there(value: Json, pair: Callable[[str, Json], Json]) -> None:
+    """The pad grows until the item costs one unit more: both must find the edge at the same byte."""
+    edges = []
+    for pad in range(940, 1024):
+        item = {"pk": {"S": "a"}, "sk": {"N": "1"}, "v": value, "p": {"S": "x" * pad}}
+        units = pair("PutItem", {"Item": item, "ReturnConsumedCapacity": "TOTAL"})["ConsumedCapacity"]["CapacityUnits"]
+        edges.append(units)
+    assert edges[0] == 1.0
+    assert edges[-1] == 2.0

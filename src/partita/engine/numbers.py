@@ -77,17 +77,20 @@ def plain_text(number: Decimal) -> str:
 
 
 def number_size(text: str) -> int:
-    """Billed bytes of a canonical number: one, and one for each two significant digits on either side of the point.
+    """Billed bytes of a canonical number: one, one for each pair of digits, one for a sign.
 
-    >>> number_size("0"), number_size("123"), number_size("-12.5"), number_size("1000")
-    (1, 3, 4, 2)
+    Pairs are counted from the decimal point, and pairs of zeros at either end are not stored.
+
+    >>> number_size("0"), number_size("123"), number_size("-12.5"), number_size("1000"), number_size("12000")
+    (1, 3, 4, 2, 3)
     """
     if text == "0":
         return 1
     negative = text.startswith("-")
     whole, _, fraction = text.lstrip("-").partition(".")
+    pairs = (len(whole) + 1) // 2 + (len(fraction) + 1) // 2
     if not fraction:
-        whole = whole.rstrip("0")
-    if whole == "0":
-        whole, fraction = "", fraction.lstrip("0")
-    return 1 + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2 + negative
+        pairs -= (len(whole) - len(whole.rstrip("0"))) // 2
+    elif whole == "0":
+        pairs -= 1 + (len(fraction) - len(fraction.lstrip("0"))) // 2
+    return 1 + pairs + negative

@@ -28,7 +28,8 @@ class Selection:
     keep: Predicate | None
     paths: list[ResolvedPath] | None
     counts_only: bool
-    fetches: bool  # the attributes come from the table, since the local index does not hold them
+    fetches: bool  # filter and projection look at the table's item, since the local index does not hold enough
+    whole: bool  # the table's item is returned, not the index's row
     limit: int | None
 
 
@@ -40,7 +41,7 @@ class Page:
     count: int = 0
     scanned: int = 0
     size: int = 0
-    fetched_size: int = 0
+    fetched_units: int = 0
     last: Item | None = None
 
     def usage(self, selection: Selection, consistent: bool | None) -> Usage:
@@ -50,8 +51,7 @@ class Page:
             usage.units = units
             return usage
         usage.add_index(selection.index.name, units)
-        if selection.fetches and self.fetched_size:
-            usage.units = read_units(self.fetched_size, consistent)
+        usage.units = self.fetched_units if consistent else self.fetched_units * 0.5
         return usage
 
 
@@ -84,8 +84,11 @@ def _take(reader: Reader, page: Page, value: bytes, selection: Selection) -> Non
         row = reader.get(selection.table.space, selection.table.keys.position(item))
         if row is None:
             return
-        page.fetched_size += row.weight
-        value, item = row.value, decode_item(row.value)
+        # Each fetched item is rounded up on its own (Developer Guide, "Local secondary indexes", read capacity units).
+        page.fetched_units += int(read_units(row.weight, True))
+        item = decode_item(row.value)
+        if selection.whole:
+            value = row.value
     if selection.keep is not None and not selection.keep(item):
         return
     page.count += 1

@@ -94,7 +94,7 @@ def predicate(tree: Condition, scope: Scope) -> Predicate:
 
 def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> Predicate:
     get_left, get_right = _getter(left, scope), _getter(right, scope)
-    _check_distinct(operator, (left, right), scope)
+    check_distinct(operator, (left, right), scope)
     if operator not in ("=", "<>"):
         for operand in (left, right):
             kind = _static_type(operand, scope)
@@ -105,7 +105,7 @@ def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> P
 
 def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Predicate:
     get, get_low, get_high = (_getter(each, scope) for each in (operand, low, high))
-    _check_distinct("BETWEEN", (operand, low, high), scope)
+    check_distinct("BETWEEN", (operand, low, high), scope)
     for each in (operand, low, high):
         kind = _static_type(each, scope)
         if kind not in (None, "S", "N", "B"):
@@ -145,7 +145,7 @@ def _membership(operand: Operand, choices: tuple[Operand, ...], scope: Scope) ->
             "Too many operands for operator or function; "
             f"operator: IN, number of operands: {len(choices)}, limit: {EXPRESSION_IN_OPERANDS}"
         )
-    _check_distinct("IN", (operand, *choices), scope)
+    check_distinct("IN", (operand, *choices), scope)
     return lambda item: (value := get(item)) is not None and any(value == choice(item) for choice in getters)
 
 
@@ -192,7 +192,7 @@ def _check_call(call: Call, scope: Scope) -> None:
             "Incorrect number of operands for operator or function; "
             f"operator or function: {name}, number of operands: {len(arguments)}"
         )
-    _check_distinct(name, arguments, scope)
+    check_distinct(name, arguments, scope)
     if name in ("attribute_exists", "attribute_not_exists") and not isinstance(arguments[0], Path):
         raise ExpressionError(f"Operator or function requires a document path; operator or function: {name}")
     kinds = [_static_type(argument, scope) for argument in arguments]
@@ -220,7 +220,8 @@ def _check_type_name(argument: Operand, kind: str | None, scope: Scope) -> None:
         raise ExpressionError(f"Invalid attribute type name found; type: {named}, valid types: {_TYPE_ORDER}")
 
 
-def _check_distinct(name: str, operands: tuple[Operand, ...], scope: Scope) -> None:
+def check_distinct(name: str, operands: tuple[Operand, ...], scope: Scope) -> None:
+    """Refuses a comparison of an attribute with itself."""
     if not isinstance(operands[0], Path):
         return
     first = scope.path(operands[0])

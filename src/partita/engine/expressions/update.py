@@ -10,6 +10,7 @@ from decimal import Context, Decimal
 from itertools import pairwise
 from typing import Any
 
+from partita.engine.expressions.condition import check_distinct
 from partita.engine.expressions.documents import value_at
 from partita.engine.expressions.nodes import Action, Arithmetic, Call, Operand, Path, Update, Value
 from partita.engine.expressions.projection import check_apart
@@ -107,6 +108,7 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
     target = arguments[0]
     if not isinstance(target, Path):
         raise ExpressionError(f"Operator or function requires a document path; operator or function: {function}")
+    check_distinct(function, arguments, scope)
     path = scope.path(target)
     return lambda item: value if (value := value_at(item, path)) is not None else second(item)
 

@@ -100,8 +100,19 @@ class Updating:
         if size > ITEM_BYTES:
             raise ValidationException("Item size to update has exceeded the maximum allowed size")
         if not table.index_key_names.isdisjoint(self.changes.touched):
-            table.check_index_keys(item)
+            self._check_index_keys(table, item)
         return Image.of(item, size)
+
+    def _check_index_keys(self, table: Table, item: Item) -> None:
+        for name in table.index_key_names:
+            if name in item and (item[name].get("S") == "" or item[name].get("B") == ""):
+                what = "string" if "S" in item[name] else "binary"
+                raise ValidationException(
+                    "One or more parameter values are not valid. The update expression attempted to update a secondary "
+                    "index key to a value that is not supported. The AttributeValue for a key attribute cannot contain "
+                    f"an empty {what} value."
+                )
+        table.check_index_keys(item)
 
 
 def update_changes(request: Any, scope: Scope | None) -> Changes | None:

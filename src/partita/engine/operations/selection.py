@@ -93,6 +93,7 @@ def selection_of(
         paths=paths,
         counts_only=select == "COUNT",
         fetches=_fetches(index, select, found, paths),
+        whole=select == "ALL_ATTRIBUTES",
         limit=request.limit,
     )
 
