@@ -12,6 +12,7 @@ from partita import (
     CountOf,
     DesignError,
     Entity,
+    F,
     Index,
     Keys,
     OpenEnum,
@@ -73,6 +74,29 @@ def test_another_entity_in_the_range_is_refused() -> None:
         "Order (CUSTOMER#{customer_id}, ORDER#{order_id}); "
         "return Line too with together(...), or give it another constant in its key"
     )
+
+
+def test_a_filter_that_drops_another_entity_leaves_the_range_to_its_own() -> None:
+    t = table(Index("ByHouse", "house", "at"))
+
+    class Visit(Entity, table=t, key=("VISIT#{house}", "{at}")):
+        house: str
+        at: datetime
+        guest: str
+
+        of_house = Keys("ByHouse")
+
+    class House(Entity, table=t, key=("HOUSE#{house}", "HOUSE")):
+        house: str
+        at: datetime
+
+    read = Visit.of_house.query("h1").newest_first()
+    with pytest.raises(ProofError, match=r"House .* can lie in the range"):
+        prove_read(read.read)
+    with pytest.raises(ProofError, match=r"House .* can lie in the range"):
+        prove_read(read.where(F.guest != "nobody").read)
+    proof = prove_read(read.where(F.guest.exists()).read)
+    assert "the filter drops every House in the range" in proof.sentences
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import combinations
 
+from partita.design.conditions import All, Comparison, Condition, Exists, Holds, OneOf
 from partita.design.errors import DesignError, ProofError
 from partita.design.models import Attribute, KeySet, Model, ViewModel
 from partita.design.parts import Form, descends
@@ -93,17 +94,21 @@ def _same_key(read: Read) -> None:
 
 
 def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
-    """No other entity's keys can lie in the range."""
+    """No other entity's keys can lie in the range, or the declared filter drops all of its items."""
     expected = {(source.model, source.keys) for source in read.sources}
     table = read.sources[0].model.table
     index = read.sources[0].keys.index
     others = 0
+    dropped: list[str] = []
     for model in table.models:
         for keys in (model.key, *model.was) if index is None else model.indexes.get(index, ()):
             if (model, keys) in expected or (keys in model.was and (model, model.key) in expected):
                 continue
-            others += 1
-            if falls_inside(found, model, keys):
+            if not falls_inside(found, model, keys):
+                others += 1
+            elif _is_dropped(read, model):
+                dropped.append(model.name)
+            else:
                 raise ProofError(
                     read.name,
                     f"{model.name} ({_templates(keys)}) can lie in the range of "
@@ -111,9 +116,32 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
                     f"return {model.name} too with together(...), or give it another constant in its key",
                 )
     where = f"index {index}" if index else f"table {table.name}"
-    yield (
-        f"none of the other {others} key forms in {where} can fall inside" if others else f"nothing else is in {where}"
-    )
+    if dropped:
+        yield f"the filter drops every {' and '.join(dropped)} in the range"
+    if others:
+        yield f"none of the other {others} key forms in {where} can fall inside"
+    elif not dropped:
+        yield f"nothing else is in {where}"
+
+
+def _is_dropped(read: Read, model: Model) -> bool:
+    """Whether the declared filter asks for an attribute that no item of this entity has."""
+    own = read.sources[0].model
+    asked = {own.attributes[field].name for field in _demanded(read.where)}
+    keys = (model.key, *(each for several in model.indexes.values() for each in several))
+    held = {member.name for member in model.members} | {each.name for key in keys for each in key.attributes}
+    return not asked <= held | {model.table.ttl, model.table.type_attribute}
+
+
+def _demanded(condition: Condition | None) -> Iterator[str]:
+    """The attributes without which the condition cannot hold."""
+    if isinstance(condition, All):
+        for term in condition.terms:
+            yield from _demanded(term)
+    elif isinstance(condition, Exists | OneOf | Holds) or (
+        isinstance(condition, Comparison) and condition.operator != "<>"
+    ):
+        yield condition.field.path[0]
 
 
 def _templates(keys: KeySet) -> str:
