@@ -41,6 +41,9 @@ class Field:
             raise AttributeError(name)
         return Field((*self.path, name))
 
+    def __getitem__(self, name: str) -> "Field":
+        return Field((*self.path, name))
+
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
         return Comparison("=", self, other)
 
@@ -86,6 +89,10 @@ class Fields:
     def __getattr__(self, name: str) -> Field:
         if name.startswith("__"):
             raise AttributeError(name)
+        return Field((name,))
+
+    def __getitem__(self, name: str) -> Field:
+        """For an attribute whose name is one of a field's own methods: `F["exists"]`."""
         return Field((name,))
 
 

@@ -93,7 +93,7 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
             info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory
         )
         quiet = _has(markers, Quiet) or _has(markers, *_KEPT_QUIETLY)
-        attributes[info.name] = Attribute(member, kind, markers, _has(markers, InKey), quiet)
+        attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), quiet)
     return attributes
 
 
@@ -248,6 +248,9 @@ def _check_in_key(model: Model) -> None:
 def _check_fields(where: str, model: Model, condition: Condition | None) -> None:
     for field in condition.fields if condition is not None else ():
         _known(where, model, field)
+        if model.attributes[field].in_key:
+            wrong = f"a condition names {field!r}, which is stored in the key alone"
+            raise DesignError(where, wrong, "remove InKey, or leave it out of the condition")
 
 
 def _known(where: str, model: Model, field: str) -> None:

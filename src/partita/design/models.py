@@ -21,6 +21,7 @@ class Attribute:
     """One attribute: how it is called and written, and the markers of its annotation."""
 
     member: Member
+    hint: Any  # the annotation as it was written
     kind: Any  # the type, without None and markers
     markers: tuple[Any, ...]
     in_key: bool  # stored in the key alone

@@ -75,7 +75,8 @@ def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
             if value is not None:
                 yield slots[len(read.given)], value
     if read.where is not None:
-        yield from _filter_slots(where, source, read.where)
+        for each in read.sources:
+            yield from _filter_slots(where, each, read.where)
 
 
 def _filter_slots(where: str, source: Source, condition: Condition) -> Iterator[tuple[Slot, Any]]:

@@ -11,17 +11,17 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from partita.design.conditions import Comparison, Condition, Field
+from partita.design.conditions import Comparison, Condition, Exists, Field
 from partita.design.errors import DesignError, ValueRefused
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.moments import time_text
 from partita.design.parts import SEPARATOR, Text
-from partita.plan.actions import Action, Assign, Clause, Increment, absent, equals, present
+from partita.plan.actions import Action, Assign, Clause, Increment, Remove, Step, absent, alive, equals, present
 from partita.plan.designs import Counter, Design
 from partita.plan.errors import LimitReached, NotUnique, Orphaned, ReferenceMissing
 from partita.plan.expressions import holds, on_disk
-from partita.plan.items import Values, key_of, key_text
+from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
 from partita.wire.values import AttributeValue, Item
 
 GUARD = "UNIQUE"
@@ -37,6 +37,7 @@ class Guard:
     key: Item
     text: str
     owner: Item
+    expiry: AttributeValue | None = None  # as its item's, or the value would stay taken for ever
 
 
 @dataclass
@@ -81,7 +82,8 @@ def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard 
     ):
         return None
     shown = ", ".join(_text(value) for value in held)
-    return Guard(model, unique, guard_key(model, unique, values), shown, key_of(model, values))
+    key = guard_key(model, unique, values)
+    return Guard(model, unique, key, shown, key_of(model, values), expiry_of(model, values, item))
 
 
 def guard_key(model: Model, unique: Unique, values: Values) -> Item:
@@ -112,9 +114,9 @@ def _identity(table: str, key: Item) -> Identity:
     return (table, *(str(next(iter(value.values()))) for value in key.values()))
 
 
-def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identity]) -> Iterator[Action]:
+def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[Action]:
     """What has to happen to other items; parents in `orphaned` are gone, and nothing is taken from them."""
-    yield from _guard_actions(before, after)
+    yield from _guard_actions(before, after, now)
     counted = set()
     for where in before.counts.keys() | after.counts.keys():
         change = _count_action(model, before.counts.get(where), after.counts.get(where), where[0] in orphaned)
@@ -126,21 +128,33 @@ def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identit
             yield Action("check", target.table.name, key, target.name, clauses=(_must_exist(model, target, key),))
 
 
-def _guard_actions(before: Effects, after: Effects) -> Iterator[Action]:
+def _guard_actions(before: Effects, after: Effects, now: datetime) -> Iterator[Action]:
     for identity, guard in after.guards.items():
-        owner: AttributeValue = {"M": guard.owner}
-        item = {**guard.key, OWNER: owner}
+        held = _held(guard)
         earlier = before.guards.get(identity)
         if earlier is None:
-            taken = Clause(absent(next(iter(guard.key))), _taken(guard))
+            free = absent(next(iter(guard.key)))
+            if guard.model.expires is not None and guard.model.table.ttl is not None:
+                free = free | ~alive(guard.model.table.ttl, expiry_second(now))
+            taken = Clause(free, _taken(guard))
+            item = {**guard.key, **held}
             yield Action("put", guard.model.table.name, guard.key, guard.model.name, item=item, clauses=(taken,))
-        elif earlier.owner != guard.owner:
+        elif _held(earlier) != held:
             mine = Clause(equals(OWNER, {"M": earlier.owner}), _taken(guard))
-            steps: dict[str, Any] = {OWNER: Assign(owner)}
+            steps: dict[str, Step] = {name: Assign(value) for name, value in held.items()}
+            steps |= {name: Remove() for name in _held(earlier) if name not in held}
             yield Action("update", guard.model.table.name, guard.key, guard.model.name, steps=steps, clauses=(mine,))
     for identity, guard in before.guards.items():
         if identity not in after.guards and (after.exists or not guard.unique.held):
             yield Action("delete", guard.model.table.name, guard.key, guard.model.name)
+
+
+def _held(guard: Guard) -> Item:
+    """What a guard holds beside its key."""
+    held: Item = {OWNER: {"M": guard.owner}}
+    if guard.expiry is not None and guard.model.table.ttl is not None:
+        held[guard.model.table.ttl] = guard.expiry
+    return held
 
 
 def _taken(guard: Guard) -> Any:
@@ -187,17 +201,19 @@ def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Dec
     assert isinstance(condition, Comparison)
     if condition.operator != "<=":
         raise DesignError(parent.name, "a limit on a counter must be written <=", "write Limit(F.count <= ...)")
-    if isinstance(condition.value, Field):
+    counted, bound = condition.field, condition.value
+    allowed: Condition
+    if isinstance(bound, Field):
         if change != 1:
             raise ValueRefused(parent.name, f"{change} at once against a limit that is an attribute; do it one by one")
-        before: Condition = Comparison("<", condition.field, condition.value)
+        allowed = Comparison("<", counted, bound) | (~Exists(counted) & Comparison(">", bound, 0))
     else:
-        before = Comparison("<=", condition.field, condition.value - int(change))
-    stored = on_disk(parent, before)
-    name = counter.attribute.name
-    if not isinstance(condition.value, Field):
-        stored = stored | absent(name)
-    return Clause(stored, lambda: LimitReached(parent.name, key_text(key), limit_text(condition)), bounds=name)
+        allowed = Comparison("<=", counted, bound - int(change))
+        if change <= bound:
+            allowed = allowed | ~Exists(counted)  # an older item without the counter has counted nothing
+    said = limit_text(condition)
+    blame = LimitReached(parent.name, key_text(key), said)
+    return Clause(on_disk(parent, allowed), lambda: blame, bounds=counter.attribute.name)
 
 
 def limit_text(condition: Comparison) -> str:

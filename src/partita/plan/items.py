@@ -6,9 +6,12 @@ change knows what it has to recompute and what it has to know for that.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from functools import cache
 from typing import Any
+from unicodedata import normalize
+from uuid import UUID
 
 import msgspec
 
@@ -19,6 +22,7 @@ from partita.wire import limits
 from partita.wire.values import AttributeValue, Item
 
 Values = Mapping[str, Any]
+_NATIVE = (bytes, datetime, date, Decimal, UUID)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +40,16 @@ def values_of(model: Model, entity: Any) -> dict[str, Any]:
 
 def validated(model: Model, entity: Any) -> Any:
     """The entity as its types say it is, or an error that names the attribute."""
+    return checked(model.name, entity, model.cls)
+
+
+def checked(where: str, value: Any, kind: Any) -> Any:
+    """A value of the type, made anew; what the design leaves open keeps its own types."""
     try:
-        return _validator(model).decode(msgspec.json.encode(entity))
+        return msgspec.convert(msgspec.to_builtins(value, builtin_types=_NATIVE), kind, builtin_types=_NATIVE)
     except (msgspec.ValidationError, msgspec.EncodeError, TypeError, ValueError) as refusal:
         what, _, path = str(refusal).partition(" - at `$")
-        raise ValueRefused(f"{model.name}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
-
-
-@cache
-def _validator(model: Model) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(model.cls)
+        raise ValueRefused(f"{where}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
 
 
 def item_of(model: Model, values: Values) -> Item:
@@ -68,6 +72,8 @@ def stored(model: Model, values: Values) -> Item:
         held = values.get(member.field)
         if held is None:
             continue
+        if member.field in plain_keys(model) and type(held) is str:
+            held = normalize("NFC", held)
         try:
             written = member.codec.encode(held)
         except (ValueError, TypeError, AttributeError) as refusal:
@@ -75,6 +81,13 @@ def stored(model: Model, values: Values) -> Item:
         if written is not None:
             item[member.name] = written
     return item
+
+
+@cache
+def plain_keys(model: Model) -> frozenset[str]:
+    """The attributes that are keys by themselves."""
+    every = (model.key, *(keys for several in model.indexes.values() for keys in several))
+    return frozenset(each.field for keys in every for each in keys.attributes if each.field is not None)
 
 
 def key_of(model: Model, values: Values) -> Item:
@@ -134,7 +147,7 @@ def _written(model: Model, keys: KeySet) -> list[KeyAttribute]:
 def derive(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
     """The group's attributes; None where one is absent. `item` holds the stored attributes for conditions."""
     if not group.alternatives:
-        return {group.names[0]: _expiry(model, values, item)}
+        return {group.names[0]: expiry_of(model, values, item)}
     absent: dict[str, AttributeValue | None] = dict.fromkeys(group.names)
     for keys in group.alternatives:
         if keys.when is not None and not holds(_when(model, keys), item):
@@ -151,8 +164,10 @@ def _when(model: Model, keys: KeySet) -> Any:
     return on_disk(model, keys.when)
 
 
-def _expiry(model: Model, values: Values, item: Item) -> AttributeValue | None:
-    assert model.expires is not None
+def expiry_of(model: Model, values: Values, item: Item) -> AttributeValue | None:
+    """The second at which the item expires, if it does."""
+    if model.expires is None:
+        return None
     at = values[model.expires.at]
     if at is None or (model.expires.when is not None and not holds(on_disk(model, model.expires.when), item)):
         return None

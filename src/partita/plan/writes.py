@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from partita.design.codecs import number_text
-from partita.design.conditions import Comparison, Condition
+from partita.design.conditions import AnyOf, Comparison, Condition
 from partita.design.errors import ValueRefused
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
@@ -114,7 +114,7 @@ def creation(design: Design, model: Model, entity: Any, now: datetime, when: Con
         clauses.append(Clause(on_disk(model, when), lambda: ConditionFailed(model.name, key_text(key))))
     put = Action("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
     after = effect.effects(design, model, values, item)
-    return [put, *effect.actions(model, effect.Effects(exists=False), after, set())]
+    return [put, *effect.actions(model, effect.Effects(exists=False), after, set(), now)]
 
 
 def plain_put(model: Model, entity: Any) -> Action:
@@ -141,6 +141,7 @@ def deletion(
     model: Model,
     key: Item,
     found: Found | None,
+    now: datetime,
     when: Condition | None = None,
     orphaned: set[effect.Identity] | None = None,
 ) -> list[Action]:
@@ -155,7 +156,7 @@ def deletion(
     clauses += _fence(model, found.item, _dependencies(design, model))
     gone = Action("delete", model.table.name, key, model.name, clauses=tuple(clauses))
     after = effect.Effects(exists=False)
-    return [gone, *effect.actions(model, before, after, orphaned or set())]
+    return [gone, *effect.actions(model, before, after, orphaned or set(), now)]
 
 
 def replacement(model: Model, entity: Any) -> dict[str, Edit]:
@@ -191,7 +192,7 @@ def plan_change(design: Design, change: Change, found: Found | None) -> list[Act
     update = _update(change, settled, after, groups, _fence(model, found.item, fenced))
     was = effect.effects(design, model, before, stored(model, before))
     will = effect.effects(design, model, after, stored(model, after))
-    return [update, *effect.actions(model, was, will, change.orphaned)]
+    return [update, *effect.actions(model, was, will, change.orphaned, change.now)]
 
 
 def _with_kept(change: Change) -> dict[str, Edit]:
@@ -273,12 +274,10 @@ def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Cla
         to = edit.value
         before = [each for each, following in transitions.allowed.items() if to in list(following)]
         allowed = [attribute.codec.encode(each) for each in (*before, to)]
-        condition: Any = None
-        for value in allowed:
-            assert value is not None
-            term = equals(attribute.name, value)
-            condition = term if condition is None else condition | term
-        yield Clause(condition, _refused(model, attribute.field, to))
+        if attribute.member.default in (*before, to):
+            allowed.append(None)  # an older item without the attribute has its default
+        conditions = tuple(equals(attribute.name, value) for value in allowed)
+        yield Clause(AnyOf(conditions), _refused(model, attribute.field, to))
 
 
 def _refused(model: Model, name: str, to: Any) -> Any:
@@ -305,6 +304,8 @@ def _dependencies(design: Design, model: Model) -> set[str]:
     fields: set[str] = set()
     for unique in model.uniques:
         fields |= {*unique.fields, *(unique.when.fields if unique.when is not None else ())}
+        if model.expires is not None:
+            fields |= {model.expires.at, *(model.expires.when.fields if model.expires.when is not None else ())}
     for counter in design.counters.get(model, ()):
         fields |= counter.fields
     for reference in design.references.get(model, ()):
@@ -364,7 +365,7 @@ def _move(design: Design, change: Change, found: Found, before: dict[str, Any], 
     gone = replace(gone, clauses=(*gone.clauses, *transitions))
     was = effect.effects(design, model, before, stored(model, before))
     will = effect.effects(design, model, after, item)
-    return [gone, here, *effect.actions(model, was, will, change.orphaned)]
+    return [gone, here, *effect.actions(model, was, will, change.orphaned, change.now)]
 
 
 def _carried(model: Model, old: Item, before: Values, after: Values) -> Item:

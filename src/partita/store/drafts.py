@@ -6,10 +6,9 @@ without reading, `draft.tags |= {...}` and `-= {...}` change a set, `draft.lines
 
 from typing import Any
 
-import msgspec
-
 from partita.design.errors import ValueRefused
 from partita.design.models import Model
+from partita.plan.items import checked
 from partita.plan.writes import Edit
 
 
@@ -36,7 +35,7 @@ class Draft:
                 raise ValueRefused(f"{self._model.name}.{name}", f"cannot be made from {value.name!r} unread")
             edits_of(self)[name] = value.edit
         else:
-            edits_of(self)[name] = Edit("assign", checked(self._model, name, value))
+            edits_of(self)[name] = Edit("assign", _fitting(self._model, name, value))
 
     def __delattr__(self, name: str) -> None:
         setattr(self, name, None)
@@ -53,18 +52,14 @@ def _known(model: Model, name: str) -> None:
         raise AttributeError(f"{model.name} has no attribute {name!r}; it has {', '.join(model.attributes)}")
 
 
-def checked(model: Model, name: str, value: Any) -> Any:
+def _fitting(model: Model, name: str, value: Any) -> Any:
     """The value as the attribute's type says it is, or an error that names the attribute."""
     attribute = model.attributes[name]
     if value is None:
         if attribute.optional:
             return None
         raise ValueRefused(f"{model.name}.{name}", "it may not be None")
-    try:
-        return msgspec.json.decode(msgspec.json.encode(value), type=attribute.kind)
-    except (msgspec.ValidationError, TypeError, ValueError) as refusal:
-        what = str(refusal)
-        raise ValueRefused(f"{model.name}.{name}", what[:1].lower() + what[1:]) from None
+    return checked(f"{model.name}.{name}", value, attribute.hint)
 
 
 class Stepped:

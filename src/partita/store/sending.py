@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from partita.errors import PartitaError
+from partita.errors import NoReply, PartitaError
 from partita.plan.errors import OutcomeUnknown
 from partita.store.flows import Flow, Wait
 from partita.wire import requests as wire
@@ -90,6 +90,8 @@ class Context:
 
 def may_be_done(error: Exception) -> bool:
     """Whether the backend may have done what was asked although it answered with this."""
+    if isinstance(error, NoReply):
+        return error.perhaps_executed
     return isinstance(error, OSError) or (isinstance(error, DynamoDBError) and error.code in PERHAPS_DONE)
 
 

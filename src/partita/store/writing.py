@@ -172,11 +172,11 @@ def planned_deletion(
 ) -> Flow[tuple[list[Action], Found | None]]:
     stored_key = key_of(model, key)
     if blind_deletion(design, model):
-        return deletion(design, model, stored_key, None, when), None
+        return deletion(design, model, stored_key, None, context.clock(), when), None
     found = yield from fetch_found(context, model, stored_key)
     if found is None:
         return [], None
-    return deletion(design, model, stored_key, found, when, orphaned), found
+    return deletion(design, model, stored_key, found, context.clock(), when, orphaned), found
 
 
 def _delete_owned(context: Context, design: Design, ownership: Ownership, parent: Any) -> Flow[None]:

@@ -1,0 +1,165 @@
+"""Where designs meet data that others wrote, and values that types leave open."""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from partita import (
+    CountOf,
+    Entity,
+    Expires,
+    F,
+    Get,
+    Index,
+    InKey,
+    Keys,
+    Limit,
+    LimitReached,
+    NotUnique,
+    Query,
+    Store,
+    Table,
+    Transitions,
+    Unique,
+    ValueRefused,
+    get,
+    pattern,
+    prove,
+    query,
+    together,
+)
+from partita.wire.requests import PutItem, Scan
+from tests.store.clocks import Clock
+
+table = Table("edges", pk="PK", sk="SK", ttl="ttl", indexes=(Index("ByName", "name", "PK"),))
+
+
+class Ticket(Entity, table=table, key=("TICKET#{ticket_id}", "TICKET")):
+    ticket_id: Annotated[str, InKey()]
+    code: Annotated[str, Unique()]
+    until: datetime
+    kept = Expires("until")
+
+
+class Box(Entity, table=table, key=("BOX#{box_id}", "BOX")):
+    box_id: str
+    name: str
+    room: int = 2
+    held: Annotated[int, CountOf(lambda: Thing)] = 0
+    state: Annotated[str, Transitions({"open": ["closed"], "closed": []})] = "open"
+    anything: dict[str, Any] = msgspec.field(default_factory=dict)
+    by_name = Keys("ByName")
+    space = Limit(F.held <= F.room)
+
+
+class Thing(
+    Entity, table=table, key=("BOX#{box_id}", "THING#{number:3}"), was=[("BOX#{box_id}", "THING#{number:plain}")]
+):
+    box_id: Annotated[str, InKey()]
+    number: Annotated[int, InKey()]
+
+
+@pattern
+def ticket(ticket_id: str) -> Get[Ticket]:
+    return get(Ticket, ticket_id)
+
+
+@pattern
+def box(box_id: str) -> Get[Box]:
+    return get(Box, box_id)
+
+
+@pattern
+def boxes_named(name: str) -> Query[Box]:
+    return Box.by_name.query(name)
+
+
+@pattern
+def things(box_id: str) -> Query[Thing]:
+    return query(Thing, box_id)
+
+
+@pattern
+def all_of(box_id: str) -> Query[Box | Thing]:
+    return together(Box, Thing)(box_id)
+
+
+design = prove("edges", table)
+
+
+@pytest.fixture
+def edges(backend: Any, clock: Clock) -> Store:
+    store = Store(backend, design, clock=clock, sleep=lambda _: None)
+    store.create_tables()
+    return store
+
+
+def put(store: Store, **attributes: dict[str, Any]) -> None:
+    store.backend.call(PutItem(table_name="edges", item=attributes))
+
+
+def test_a_guard_expires_with_its_item_and_follows_its_time(edges: Store, clock: Clock) -> None:
+    edges.create(Ticket(ticket_id="1", code="A", until=clock() + timedelta(days=1)))
+    with edges.change(ticket("1")) as draft:
+        draft.until = clock() + timedelta(days=3)
+    clock.passes(days=2)
+    with pytest.raises(NotUnique):
+        edges.create(Ticket(ticket_id="2", code="A", until=clock() + timedelta(days=1)))
+    clock.passes(days=1)
+    edges.create(Ticket(ticket_id="2", code="A", until=clock() + timedelta(days=1)))
+    assert edges.holder(Ticket, "code", "A") == edges.one(ticket("2"))
+
+
+def test_an_expired_item_gives_its_key_to_a_new_one(edges: Store, clock: Clock) -> None:
+    edges.create(Ticket(ticket_id="1", code="A", until=clock() + timedelta(days=1)))
+    clock.passes(days=1)
+    edges.create(Ticket(ticket_id="1", code="B", until=clock() + timedelta(days=1)))
+    assert edges.one(ticket("1")).code == "B"
+
+
+def test_an_older_item_without_counter_or_state_counts_as_its_defaults(edges: Store) -> None:
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "BOX"}, box_id={"S": "b"}, name={"S": "old"}, room={"N": "1"})
+    edges.create(Thing(box_id="b", number=1))
+    with pytest.raises(LimitReached):
+        edges.create(Thing(box_id="b", number=2))
+    with edges.change(box("b")) as draft:
+        draft.state = "closed"
+    found = edges.one(box("b"))
+    assert (found.held, found.state) == (1, "closed")
+
+
+def test_values_that_a_type_leaves_open_keep_their_own_types(edges: Store) -> None:
+    anything = {"n": Decimal("1.5"), "b": b"\x00", "l": [1, None, True], "m": {"x": "y"}, "i": 7}
+    edges.create(Box(box_id="b", name="x", anything=anything))
+    assert edges.one(box("b")).anything == anything
+    edges.create(Box(box_id="c", name="x", anything={"at": date(2025, 1, 1)}))
+    assert edges.one(box("c")).anything == {"at": "2025-01-01"}
+
+
+def test_a_number_that_is_none_is_refused_by_name(edges: Store) -> None:
+    with pytest.raises(ValueRefused, match=r"^Box.anything: nan is not a number that DynamoDB stores$"):
+        edges.create(Box(box_id="b", name="x", anything={"n": float("nan")}))
+
+
+def test_a_plain_key_is_the_same_for_composed_and_decomposed_text(edges: Store) -> None:
+    edges.create(Box(box_id="b", name="caf\u0065\u0301"))
+    assert [each.box_id for each in edges(boxes_named("caf\u00e9"))] == ["b"]
+    assert [each.box_id for each in edges(boxes_named("caf\u0065\u0301"))] == ["b"]
+
+
+def test_an_old_key_format_is_read_beside_the_new_one(edges: Store) -> None:
+    edges.create(Box(box_id="b", name="x"))
+    edges.create(Thing(box_id="b", number=12))
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#7"})
+    assert {each.number for each in edges(things("b"))} == {7, 12}
+    assert {type(each) for each in edges(all_of("b"))} == {Box, Thing}
+
+
+def test_what_is_in_the_key_alone_is_not_stored_twice(edges: Store) -> None:
+    edges.create(Box(box_id="b", name="x"))
+    edges.create(Thing(box_id="b", number=12))
+    items = [msgspec.json.decode(item) for item in edges.backend.call(Scan(table_name="edges")).items or ()]
+    assert {"PK": {"S": "BOX#b"}, "SK": {"S": "THING#012"}} in items
