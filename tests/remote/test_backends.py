@@ -18,6 +18,7 @@ from partita.wire.errors import (
     ValidationException,
 )
 from partita.wire.shapes import AttributeDefinition, KeySchemaElement
+from partita.wire.values import Item
 from tests.remote.calling import Call, Opened
 
 _numbers = itertools.count()
@@ -122,6 +123,17 @@ def test_given_keys_are_taken_and_read_by_every_endpoint(opened: Opened, endpoin
     settings = RemoteSettings(region="eu-west-1", credentials=Credentials("key", "secret", "token"))
     with opened(endpoint, settings) as call:
         assert isinstance(call(q.ListTables()).table_names, list)
+
+
+def test_batch_of_megabytes_goes_and_comes_back(opened: Opened, partita_engine: str) -> None:
+    with opened(partita_engine, None) as call:
+        name = new_table(call)
+        keys: list[Item] = [{"pk": {"S": f"large{number}"}} for number in range(5)]
+        puts = [q.WriteRequest(put_request=q.PutRequest(item=key | {"v": {"S": "x" * 390_000}})) for key in keys]
+        call(q.BatchWriteItem(request_items={name: puts}))
+        replies = call(q.BatchGetItem(request_items={name: q.KeysAndAttributes(keys=keys)})).responses
+    assert replies is not None
+    assert sum(len(bytes(item)) for item in replies[name]) > 5 * 390_000
 
 
 def test_threads_share_a_backend(partita_engine: str) -> None:

@@ -1,6 +1,7 @@
 """A remote DynamoDB for an event loop: requests over a pool of kept connections, by aiohttp."""
 
 import asyncio
+from io import BytesIO
 from typing import Self, TypeVar
 
 from partita.errors import ConfigurationError, NoReply
@@ -21,6 +22,7 @@ except ModuleNotFoundError as missing:
 
 Reply = TypeVar("Reply")
 
+_LARGE = 1 << 20  # aiohttp sends raw bytes in one go and warns beyond this; what it reads as a file goes in pieces
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
 
 
@@ -63,7 +65,11 @@ class AsyncRemoteBackend:
         headers = host.signer.headers(await self._keys(), form.target, body)
         try:
             async with self._session.post(
-                host.url, data=body, headers=headers, proxy=host.proxy, allow_redirects=False
+                host.url,
+                data=body if len(body) < _LARGE else BytesIO(body),
+                headers=headers,
+                proxy=host.proxy,
+                allow_redirects=False,
             ) as response:
                 status, answered, answer = response.status, response.headers, await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
