@@ -268,6 +268,31 @@ def test_an_order_that_the_key_does_not_have_is_refused(make: Callable[[Any], Qu
     assert ordered(make) == said
 
 
+def test_entities_that_share_the_first_free_part_are_read_in_its_order() -> None:
+    t = table(Index("GSI1", "GSI1PK", "GSI1SK"))
+
+    class Letter(Entity, table=t, key=("LETTER#{letter_id}", "LETTER")):
+        letter_id: str
+        writer: str
+        at: datetime
+        written = Keys("GSI1", "WRITER#{writer}", "SENT#{at}#{letter_id}")
+
+    class Card(Entity, table=t, key=("CARD#{card_id}", "CARD")):
+        card_id: str
+        writer: str
+        at: datetime
+        written = Keys("GSI1", "WRITER#{writer}", "SENT#{at}#{card_id}")
+
+    class Parcel(Entity, table=t, key=("PARCEL#{parcel_id}", "PARCEL")):
+        parcel_id: str
+        writer: str
+        packed = Keys("GSI1", "WRITER#{writer}", "PACKED#{parcel_id}")
+
+    assert not prove_read(together(Letter.written, Card.written)("ann").newest_first().read).forward
+    with pytest.raises(ProofError, match="no sort part is left to order by"):
+        prove_read(together(Letter.written, Parcel.packed)("ann").newest_first().read)
+
+
 def test_an_index_that_does_not_hold_what_is_returned_is_refused() -> None:
     t = table(Index("ByName", "name", project=("size",)))
 

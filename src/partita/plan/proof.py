@@ -154,7 +154,8 @@ def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
         return read.forward, ""
     direction, _, field = read.promise.partition(" ")
     free = found.free[0] if found.free else None
-    if free is None or len(read.sources) > 1:
+    start = found.beginning
+    if free is None or (len(read.sources) > 1 and (start is None or start.following is None)):
         raise ProofError(
             read.name,
             "it promises an order, but no sort part is left to order by",
