@@ -1,27 +1,41 @@
-"""Stores on real backends; each backend that the contract runs on is one entry of `BACKENDS`."""
+"""Stores on real backends: embedded in memory and on file, our own server over HTTP, and the peers that start here."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from partita import Store, connect
+from partita import Design, Store, connect
+from partita.wire.errors import ResourceNotFoundException
+from partita.wire.requests import DeleteTable, DescribeTable
+from tests.peers import started
 from tests.store import gallery
 from tests.store.clocks import Clock
 
-Opener = Callable[[Path], AbstractContextManager[Any]]
-
-BACKENDS: dict[str, Opener] = {
-    "memory": lambda _: connect("memory:", maintain=False),
-    "file": lambda folder: connect(str(folder / "store.db"), durability="process", maintain=False),
-}
+EMBEDDED = ("memory", "file")
+OVER_HTTP = ("partita_engine", "dynamodb_local", "dynoxide", "moto")
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(scope="session")
+def partita_engine() -> Iterator[str]:
+    """`partita engine` in a process of its own, shared by the session."""
+    command = Path(sys.executable).with_name("partita")
+    with started(lambda port: [command, "engine", "--memory", "--port", str(port)]) as running:
+        yield running.endpoint
+
+
+@pytest.fixture(params=(*EMBEDDED, *OVER_HTTP))
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    with BACKENDS[request.param](tmp_path) as opened:
+    """Each backend in turn; those over HTTP are shared, and emptied by `fresh`."""
+    if request.param == "memory":
+        address = "memory:"
+    elif request.param == "file":
+        address = str(tmp_path / "store.db")
+    else:
+        address = request.getfixturevalue(request.param)
+    with connect(address, durability="process", maintain=False) as opened:
         yield opened
 
 
@@ -33,6 +47,22 @@ def clock() -> Clock:
 @pytest.fixture
 def db(backend: Any, clock: Clock) -> Store:
     """The gallery, empty."""
-    store = Store(backend, gallery.design, clock=clock, sleep=lambda _: None, chance=lambda: 0.5)
+    return fresh(backend, gallery.design, clock)
+
+
+def fresh(backend: Any, design: Design, clock: Clock) -> Store:
+    """A store on new tables."""
+    for table in design.tables:
+        _drop(backend, table.name)
+    store = Store(backend, design, clock=clock, sleep=lambda _: None, chance=lambda: 0.5)
     store.create_tables()
     return store
+
+
+def _drop(backend: Any, name: str) -> None:
+    try:
+        backend.call(DeleteTable(table_name=name))
+        while True:
+            backend.call(DescribeTable(table_name=name))
+    except ResourceNotFoundException:
+        return

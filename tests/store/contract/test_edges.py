@@ -33,6 +33,7 @@ from partita import (
 )
 from partita.wire.requests import PutItem, Scan
 from tests.store.clocks import Clock
+from tests.store.conftest import fresh
 
 table = Table("edges", pk="PK", sk="SK", ttl="ttl", indexes=(Index("ByName", "name", "PK"),))
 
@@ -92,9 +93,7 @@ design = prove("edges", table)
 
 @pytest.fixture
 def edges(backend: Any, clock: Clock) -> Store:
-    store = Store(backend, design, clock=clock, sleep=lambda _: None)
-    store.create_tables()
-    return store
+    return fresh(backend, design, clock)
 
 
 def put(store: Store, **attributes: dict[str, Any]) -> None:

@@ -1,0 +1,18 @@
+"""Where a peer differs from DynamoDB: the test is expected to fail there, and says so once it no longer does."""
+
+import pytest
+
+DEVIATIONS = {
+    "test_a_transaction_whose_reply_was_lost_is_done_once[moto": "moto ignores ClientRequestToken",
+    "test_reading_reports_what_it_used[moto": "moto reports whole read units for eventual reads",
+    "test_values_with_separators_never_meet[dynoxide-a]": "dynoxide's begins_with ignores case",
+    "test_values_with_separators_never_meet[dynoxide-A]": "dynoxide's begins_with ignores case",
+    "test_native_index_keys_of_several_attributes[dynoxide": "dynoxide has no index keys of several attributes",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for name, reason in DEVIATIONS.items():
+            if item.name.startswith(name) and "contract" in item.path.parts:
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
