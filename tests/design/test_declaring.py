@@ -350,3 +350,16 @@ def test_names_on_disk_are_camel_case_snake_case_or_exact() -> None:
 
     names = [attribute.name for attribute in model_of(Camel).attributes.values()]
     assert names == ["thingId", "checkLimit", "S3-Key"]
+
+
+def test_the_type_of_an_item_is_told_as_the_class_is_named_or_in_upper_case() -> None:
+    shouted = Table("t", pk="PK", type_attribute="type", type_naming="upper")
+    plain = Table("t", pk="PK", type_attribute="type")
+
+    class PostText(Entity, table=shouted, key="P#{post_id}"):
+        post_id: str
+
+    class Note(Entity, table=plain, key="N#{note_id}"):
+        note_id: str
+
+    assert [model_of(each).type_name for each in (PostText, Note)] == ["POST_TEXT", "Note"]

@@ -10,6 +10,7 @@ from partita.design.codecs import Codec, Member
 from partita.design.conditions import Condition
 from partita.design.errors import DesignError
 from partita.design.markers import CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
+from partita.design.names import upper_case
 from partita.design.templates import Ordered, PartType, Template
 
 if TYPE_CHECKING:
@@ -105,6 +106,11 @@ class Model:
     @property
     def name(self) -> str:
         return self.cls.__name__
+
+    @property
+    def type_name(self) -> str:
+        """What the table's type attribute holds."""
+        return upper_case(self.name) if self.table.type_naming == "upper" else self.name
 
     @property
     def members(self) -> tuple[Member, ...]:

@@ -1,5 +1,6 @@
-"""Names of attributes on disk: camelCase or snake_case from the Python name, or exactly as `Name` says."""
+"""Names on disk: attributes in camelCase or snake_case from the Python name, or exactly as `Name` says; types."""
 
+import re
 from collections.abc import Callable
 
 from partita.design.errors import DesignError
@@ -17,6 +18,14 @@ def camel_case(field: str) -> str:
 def snake_case(field: str) -> str:
     """Python's own form."""
     return field
+
+
+def upper_case(entity: str) -> str:
+    """
+    >>> upper_case("CardInCollection")
+    'CARD_IN_COLLECTION'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", entity).upper()
 
 
 NAMINGS: dict[str, Callable[[str], str]] = {"camel": camel_case, "snake": snake_case}

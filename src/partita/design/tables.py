@@ -48,7 +48,7 @@ class Table:
     """A table; entities enter it by naming it, so it knows them all once the design is loaded.
 
     `naming` is how attributes are named on disk, `ttl` the attribute that DynamoDB's TTL reads, `type_attribute` one
-    that holds the entity's name where the document has such an attribute.
+    that holds the entity's name where the document has such an attribute: as the class is named, or in upper case.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Table:
     naming: str = "snake"
     ttl: str | None = None
     type_attribute: str | None = None
+    type_naming: Literal["class", "upper"] = "class"
     stream: Literal["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"] | None = None
     recovery_days: int | None = None
     models: "list[Model]" = field(default_factory=list, repr=False)

@@ -57,7 +57,7 @@ def item_of(model: Model, values: Values) -> Item:
     item = stored(model, values)
     item.update(key_of(model, values))
     if model.table.type_attribute and model.table.type_attribute not in item:
-        item[model.table.type_attribute] = {"S": model.name}
+        item[model.table.type_attribute] = {"S": model.type_name}
     for group in derivations(model):
         for name, value in derive(model, group, values, item).items():
             if value is not None:
