@@ -1,0 +1,372 @@
+"""Blog: who writes and reads, posts in a tree of categories, threads under them, likes, bookmarks and notifications."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from os import environ
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from partita import (
+    KEPT,
+    CountOf,
+    CreatedAt,
+    Entity,
+    F,
+    Get,
+    Index,
+    InKey,
+    Keys,
+    Limit,
+    OpenEnum,
+    Ordered,
+    Query,
+    Quiet,
+    References,
+    Table,
+    UpdatedAt,
+    each,
+    get,
+    pattern,
+    prove,
+    query,
+    together,
+)
+
+MOST_CHILDREN = 24  # what a root category lists in one merge, and what one transaction can put in order
+
+
+class Role(OpenEnum):
+    READER = "READER"
+    AUTHOR = "AUTHOR"
+    EDITOR = "EDITOR"
+    ADMIN = "ADMIN"
+
+
+class PostStatus(OpenEnum):
+    DRAFT = "DRAFT"
+    PUBLISHED = "PUBLISHED"
+
+
+class NotificationType(OpenEnum):
+    LIKE = "LIKE"
+    COMMENT = "COMMENT"
+    REPLY = "REPLY"
+
+
+blog = Table(
+    f"{environ.get('BLOG_STACK', 'partita')}-{environ.get('BLOG_ENVIRONMENT', 'dev')}-blog",
+    pk="PK",
+    sk="SK",
+    naming="camel",
+    type_attribute="entityType",
+    type_naming="upper",
+    stream="NEW_AND_OLD_IMAGES",
+    indexes=(Index("GSI1", "GSI1PK", "GSI1SK"), Index("GSI2", "GSI2PK", "GSI2SK")),
+)
+
+PUBLISHED = F.status == PostStatus.PUBLISHED
+DRAFT = F.status == PostStatus.DRAFT
+ALIVE = F.deleted_at.is_absent()
+
+Title = Annotated[str, Meta(min_length=1, max_length=200)]
+Order = Annotated[int, Ordered(0, 9999)]
+Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
+
+
+class Dated(Struct, kw_only=True):
+    """What every item has."""
+
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+
+
+# 1. Users
+class User(Dated, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cognito_sub}")):
+    cognito_sub: str
+    name: Title
+    role: Role = Role.READER
+    bio: Annotated[str, Meta(max_length=1_000)] = ""
+
+    by_sub = Keys("GSI1", "USER#{cognito_sub}", "PROFILE")
+    by_role = Keys("GSI2", "ROLE#{role}", "USER#{cognito_sub}")
+
+
+# 2. Posts
+class Post(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
+    post_id: str
+    author_id: str
+    subcategory_id: Annotated[str | None, References(lambda: Category)] = None
+    title: Title
+    summary: Annotated[str, Meta(max_length=500)] = ""
+    tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)] = field(
+        default_factory=list
+    )
+    minutes_to_read: int = 1
+    status: PostStatus = PostStatus.DRAFT
+    published_at: datetime | None = None
+    like_count: Annotated[int, CountOf(lambda: Like)] = 0
+    bookmark_count: Annotated[int, CountOf(lambda: Bookmark)] = 0
+    comment_count: Annotated[int, CountOf(lambda: Comment, when=ALIVE), CountOf(lambda: Reply)] = 0
+
+    in_category = Keys("GSI1", "CATEGORY#{subcategory_id}", "POST#{published_at}#{post_id}", when=PUBLISHED)
+    of_author = Keys("GSI2", "AUTHOR#{author_id}", "POST#{published_at}#{post_id}", when=PUBLISHED)
+    drafts = Keys("GSI2", "DRAFT#{author_id}", "POST#{updated_at}#{post_id}", when=DRAFT)
+
+
+class PostText(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}#TEXT")):
+    """The text by itself, so that a like does not rewrite it in three places."""
+
+    post_id: str
+    content: Annotated[str, Meta(min_length=1, max_length=100_000)]
+
+
+# 3. Categories
+class Category(Dated, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGORY#{category_id}")):
+    category_id: str
+    parent_id: str | None = None
+    name: Title
+    order: Order
+    child_count: Annotated[int, CountOf(lambda: CategoryChild, via={"category_id": "parent_id"})] = 0
+    post_count: Annotated[int, CountOf(lambda: Post, when=PUBLISHED, via={"category_id": "subcategory_id"})] = 0
+
+    under = Keys("GSI1", "CATEGORY#{parent_id}", "CATEGORY#{order}#{category_id}")
+    roots = Keys("GSI1", "CATEGORY_ROOT", "CATEGORY#{order}#{category_id}", when=F.parent_id.is_absent())
+    bounded = Limit(F.child_count <= MOST_CHILDREN)
+
+
+class CategoryChild(Dated, Entity, table=blog, key=("CATEGORY#{parent_id}", "CHILD#{child_id}#{order}")):
+    parent_id: str
+    child_id: str
+    order: Order
+
+
+# 4. Comments
+class Comment(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{comment_id}#{created_at}")):
+    """A comment on a post; deleted while it has replies, it stays without its text."""
+
+    post_id: str
+    comment_id: str
+    author_id: str
+    content: Message | None
+    deleted_at: datetime | None = None
+    reply_count: Annotated[
+        int, CountOf(lambda: Reply, via={"comment_id": "parent_id", "created_at": "parent_created_at"})
+    ] = 0
+
+    by_id = Keys("GSI1", "COMMENT#{comment_id}", "POST#{post_id}")
+    of_author = Keys("GSI2", "AUTHOR#{author_id}", "COMMENT#{created_at}#{comment_id}", when=ALIVE)
+
+
+class Reply(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{parent_id}#{reply_id}#{created_at}")):
+    """An answer to a comment, or to another answer under it (`answers`)."""
+
+    post_id: str
+    parent_id: str
+    parent_created_at: datetime
+    reply_id: str
+    answers: str
+    author_id: str
+    content: Message
+
+    by_id = Keys("GSI1", "COMMENT#{reply_id}", "POST#{post_id}")
+    of_author = Keys("GSI2", "AUTHOR#{author_id}", "COMMENT#{created_at}#{reply_id}")
+
+
+# 5. Likes
+class Like(Dated, Entity, table=blog, key=("POST#{post_id}", "LIKE#{user_id}#{created_at}")):
+    post_id: str
+    user_id: str
+
+    of_pair = Keys("GSI1", "LIKE#{user_id}#{post_id}", "LIKE")
+    of_user = Keys("GSI2", "AUTHOR#{user_id}", "LIKE#{created_at}")
+
+
+class LikeGuard(Dated, Entity, table=blog, key=("LIKE#{user_id}#{post_id}", "LIKE")):
+    """One for each like, in no index: a user likes a post once, and it says under which time."""
+
+    user_id: Annotated[str, InKey()]
+    post_id: Annotated[str, InKey()]
+
+
+# 6. Bookmarks
+class Bookmark(Dated, Entity, table=blog, key=("USER#{user_id}", "BOOKMARK#{post_id}#{created_at}")):
+    user_id: str
+    post_id: str
+
+    of_user = Keys("GSI1", "BOOKMARK#{user_id}", "BOOKMARK#{created_at}#{post_id}")
+    of_post = Keys("GSI2", "POST#{post_id}", "BOOKMARK#{user_id}")
+
+
+class BookmarkGuard(Dated, Entity, table=blog, key=("BOOKMARK#{user_id}#{post_id}", "BOOKMARK")):
+    user_id: Annotated[str, InKey()]
+    post_id: Annotated[str, InKey()]
+
+
+# 7. Notifications
+class Notification(Dated, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATION#{notification_id}#{created_at}")):
+    user_id: str
+    notification_id: str
+    type: NotificationType
+    actor_id: str
+    post_id: str
+    comment_id: str | None = None
+    read: Annotated[bool, Quiet()] = False
+
+    of_user = Keys("GSI1", "NOTIFICATION#{user_id}", "NOTIFICATION#{created_at}#{notification_id}")
+
+
+# Access patterns ------------------------------------------------------------------------------------------------
+
+
+@pattern
+def profile(cognito_sub: str) -> Get[User]:
+    return get(User, cognito_sub)
+
+
+@pattern
+def posts_by_category(subcategory_id: str) -> Query[Post]:
+    return Post.in_category.query(subcategory_id).newest_first().page(10)
+
+
+@pattern
+def posts_by_categories(category_ids: Sequence[str]) -> Query[Post]:
+    return Post.in_category.query(each(category_ids, 1 + MOST_CHILDREN)).newest_first().page(10)
+
+
+@pattern
+def posts_of_author(author_id: str) -> Query[Post]:
+    return Post.of_author.query(author_id).newest_first()
+
+
+@pattern
+def drafts_of_author(author_id: str) -> Query[Post]:
+    return Post.drafts.query(author_id).newest_first()
+
+
+@pattern
+def post(post_id: str) -> Get[Post]:
+    return get(Post, post_id)
+
+
+@pattern
+def post_text(post_id: str) -> Get[PostText]:
+    return get(PostText, post_id)
+
+
+@pattern
+def whole_post(post_id: str) -> Query[Post | PostText]:
+    return together(Post, PostText)(post_id)
+
+
+@pattern
+def thread(post_id: str) -> Query[Comment | Reply]:
+    return together(Comment, Reply)(post_id)
+
+
+@pattern
+def comment_with_replies(post_id: str, comment_id: str) -> Query[Comment | Reply]:
+    return together(Comment, Reply)(post_id, comment_id)
+
+
+@pattern
+def comment_by_id(comment_id: str) -> Query[Comment | Reply]:
+    return together(Comment.by_id, Reply.by_id)(comment_id)
+
+
+@pattern
+def comments_of_user(author_id: str) -> Query[Comment | Reply]:
+    return together(Comment.of_author, Reply.of_author)(author_id).newest_first()
+
+
+@pattern
+def comment(post_id: str, comment_id: str, created_at: datetime) -> Get[Comment]:
+    return get(Comment, post_id, comment_id, created_at)
+
+
+@pattern
+def reply(post_id: str, parent_id: str, reply_id: str, created_at: datetime) -> Get[Reply]:
+    return get(Reply, post_id, parent_id, reply_id, created_at)
+
+
+@pattern
+def users_by_role(role: Role) -> Query[User]:
+    return User.by_role.query(role)
+
+
+@pattern
+def category(category_id: str) -> Get[Category]:
+    return get(Category, category_id)
+
+
+@pattern
+def root_categories() -> Query[Category]:
+    return Category.roots.query().smallest_first("order")
+
+
+@pattern
+def subcategories(parent_id: str) -> Query[Category]:
+    return Category.under.query(parent_id).smallest_first("order")
+
+
+@pattern
+def children(parent_id: str) -> Query[CategoryChild]:
+    return query(CategoryChild, parent_id)
+
+
+@pattern
+def child(parent_id: str, child_id: str, order: int) -> Get[CategoryChild]:
+    return get(CategoryChild, parent_id, child_id, order)
+
+
+@pattern
+def has_liked(user_id: str, post_id: str) -> Get[LikeGuard]:
+    return get(LikeGuard, user_id, post_id)
+
+
+@pattern
+def like(post_id: str, user_id: str, created_at: datetime) -> Get[Like]:
+    return get(Like, post_id, user_id, created_at)
+
+
+@pattern
+def likes_of_post(post_id: str) -> Query[Like]:
+    return query(Like, post_id)
+
+
+@pattern
+def likes_of_user(user_id: str) -> Query[Like]:
+    return Like.of_user.query(user_id).newest_first()
+
+
+@pattern
+def has_bookmarked(user_id: str, post_id: str) -> Get[BookmarkGuard]:
+    return get(BookmarkGuard, user_id, post_id)
+
+
+@pattern
+def bookmark(user_id: str, post_id: str, created_at: datetime) -> Get[Bookmark]:
+    return get(Bookmark, user_id, post_id, created_at)
+
+
+@pattern
+def bookmarks_of_user(user_id: str) -> Query[Bookmark]:
+    return Bookmark.of_user.query(user_id).newest_first()
+
+
+@pattern
+def bookmarks_of_post(post_id: str) -> Query[Bookmark]:
+    return Bookmark.of_post.query(post_id)
+
+
+@pattern
+def notification(user_id: str, notification_id: str, created_at: datetime) -> Get[Notification]:
+    return get(Notification, user_id, notification_id, created_at)
+
+
+@pattern
+def notifications(user_id: str) -> Query[Notification]:
+    return Notification.of_user.query(user_id).newest_first()
+
+
+design = prove("blog", blog)
