@@ -11,10 +11,12 @@ from partita.design.entities import Entity
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.plan.designs import Design
+from partita.plan.errors import Contended
 from partita.plan.explain import explain
 from partita.plan.requests import plan_of
 from partita.plan.schema import Difference
 from partita.store.drafts import Draft
+from partita.store.executing import ATTEMPTS
 from partita.store.flows import AsyncBackend, Backend, Flow, run_async
 from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
@@ -117,6 +119,12 @@ class AsyncStore:
         transaction = Transaction(self.context, self.design)
         yield transaction
         await self._run(transaction.flow())
+
+    async def attempts(self, entity: str) -> AsyncIterator[int]:
+        for attempt in range(ATTEMPTS):
+            yield attempt
+            await self._sleep(self.context.pause(min(attempt, self.context.retries)).seconds)
+        raise Contended(entity, ATTEMPTS)
 
     async def holder(self, entity: type[E], unique: str, *values: Any) -> E | None:
         return await self._run(self._does.holder(entity, unique, *values))

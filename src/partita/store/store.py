@@ -19,13 +19,14 @@ from partita.design.entities import Entity
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.plan.designs import Design
-from partita.plan.errors import NotFound
+from partita.plan.errors import Contended, NotFound
 from partita.plan.explain import explain
 from partita.plan.items import key_text
 from partita.plan.proof import prove
 from partita.plan.requests import get_key, plan_of
 from partita.plan.schema import Difference
 from partita.store.drafts import Draft
+from partita.store.executing import ATTEMPTS
 from partita.store.flows import Backend, Flow, run
 from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
@@ -144,6 +145,23 @@ class Store:
         transaction = Transaction(self.context, self.design)
         yield transaction
         self._run(transaction.flow())
+
+    def attempts(self, entity: str) -> Iterator[int]:
+        """For what is read, decided and then written under conditions: again, after a pause, until the caller leaves.
+
+        for _ in db.attempts("Seat"):
+            seat = db.one(a_seat("12A"), consistent=True)
+            ...
+            try:
+                with db.transaction() as transaction: ...
+                return
+            except ConditionFailed:
+                continue
+        """
+        for attempt in range(ATTEMPTS):
+            yield attempt
+            self._sleep(self.context.pause(min(attempt, self.context.retries)).seconds)
+        raise Contended(entity, ATTEMPTS)
 
     def holder(self, entity: type[E], unique: str, *values: Any) -> E | None:
         """Who holds a unique value."""
