@@ -53,7 +53,8 @@ class MemoryStorage:
             raise SpaceMissing(space) from None
 
     def get(self, space: str, key: bytes) -> Row | None:
-        return self._space(space).rows.get(key)
+        with self._lock:  # a transaction writes in place: what it may still undo is not to be seen
+            return self._space(space).rows.get(key)
 
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
@@ -80,8 +81,9 @@ class MemoryStorage:
             return [(key, found.rows[key]) for key in keys]
 
     def totals(self, space: str) -> Totals:
-        found = self._space(space)
-        return Totals(len(found.rows), found.weight)
+        with self._lock:
+            found = self._space(space)
+            return Totals(len(found.rows), found.weight)
 
     @contextmanager
     def snapshot(self) -> Iterator["MemoryStorage"]:

@@ -14,9 +14,11 @@ Each thread that reads has its own connection; all writes go through one more, w
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakSet
 
 import apsw
 
@@ -60,7 +62,7 @@ class _Connection:
             sql = self._get_sql[space] = f'SELECT w, v FROM "{space}" WHERE k = ?'
         try:
             found: Any = self.execute(sql, (key,)).get
-        except apsw.SQLError as error:
+        except apsw.Error as error:
             raise _explained(error, space) from None
         if found is None:
             return None
@@ -79,20 +81,24 @@ class _Connection:
     ) -> Iterator[tuple[bytes, int, bytes]]:
         direction = "DESC" if reverse else "ASC"
         bounds, keys = ("k >= ?", (low,)) if high is None else ("k >= ? AND k < ?", (low, high))
+        cursor = None
         try:
             cursor = self.apsw.execute(f'SELECT k, w, v FROM "{space}" WHERE {bounds} ORDER BY k {direction}', keys)
-        except apsw.SQLError as error:
-            raise _explained(error, space) from None
-        try:
             for key, weight, value in cursor:
                 if type(value) is int:
                     value = self.apsw.execute("SELECT v FROM large WHERE id = ?", (value,)).fetchall()[0][0]
                 yield key, weight, value
+        except apsw.Error as error:
+            raise _explained(error, space) from None
         finally:
-            cursor.close()
+            if cursor is not None:
+                cursor.close()
 
     def totals(self, space: str) -> Totals:
-        found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
+        try:
+            found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
+        except apsw.Error as error:
+            raise _explained(error, space) from None
         if not found:
             raise SpaceMissing(space)
         return Totals._make(found[0])
@@ -107,13 +113,18 @@ class SqliteStorage:
         self.path = os.fspath(path)
         self._durability = durability
         self._local = threading.local()
-        self._open: list[_Connection] = []
+        self._open: WeakSet[_Connection] = WeakSet()  # a thread's connection ends with its thread
         self._lock = threading.Lock()
-        self._writer = self._connect()
+        self._is_closed = False
+        self._writer = self._connect(is_first=True)
         _prepare(self._writer)
 
-    def _connect(self) -> _Connection:
+    def _connect(self, *, is_first: bool = False) -> _Connection:
+        if self._is_closed:
+            raise StorageError(f"{self.path}: closed")
         try:
+            if is_first:
+                _refuse_foreign(self.path)
             connection = _Connection(self.path, self._durability)
         except apsw.NotADBError:
             raise ConfigurationError(f"{self.path}: not a database file of Partita's (nor of SQLite's)") from None
@@ -123,7 +134,9 @@ class SqliteStorage:
             ) from None
         except apsw.ReadOnlyError:
             raise ConfigurationError(f"{self.path}: cannot be written") from None
-        self._open.append(connection)
+        except apsw.Error as error:
+            raise StorageError(f"{self.path}: {error}") from error
+        self._open.add(connection)
         return connection
 
     def _reader(self) -> _Connection:
@@ -165,13 +178,15 @@ class SqliteStorage:
             raise StorageBusy(self.path, 0)
         execute = self._writer.apsw.execute
         try:
+            if self._is_closed:
+                raise StorageError(f"{self.path}: closed")
             self._begin(wait)
             transaction = _SqliteTransaction(self._writer)
             yield transaction
             transaction.write_totals()
             execute("COMMIT")
         except BaseException as error:
-            if self._writer.apsw.in_transaction:
+            if not self._is_closed and self._writer.apsw.in_transaction:
                 execute("ROLLBACK")
             if isinstance(error, apsw.BusyError):
                 raise StorageBusy(self.path, BUSY_SECONDS if wait else 0) from None
@@ -194,7 +209,8 @@ class SqliteStorage:
     def close(self) -> None:
         """Closes every connection; the write-ahead log is folded into the file."""
         with self._lock:
-            for connection in self._open:
+            self._is_closed = True
+            for connection in list(self._open):
                 connection.apsw.close(True)
             self._open.clear()
 
@@ -207,7 +223,11 @@ class _SqliteTransaction:
         self._moved: dict[str, list[int]] = {}
         self.get = connection.get
         self.range = connection.range
-        self.totals = connection.totals
+        self._totals = connection.totals
+
+    def totals(self, space: str) -> Totals:
+        before, (rows, weight) = self._totals(space), self._moved.get(space, (0, 0))
+        return Totals(before.rows + rows, before.weight + weight)
 
     def apply(self, writes: Iterable[Write]) -> None:
         for space, key, before, after in writes:
@@ -254,22 +274,42 @@ def _is_large(key: bytes, row: Row) -> bool:
     return len(key) + len(row.value) > LARGE
 
 
-def _explained(error: apsw.SQLError, space: str) -> Exception:
+def _explained(error: apsw.Error, space: str) -> Exception:
     return SpaceMissing(space) if "no such table" in str(error) else StorageError(str(error))
 
 
+def _refuse_foreign(path: str) -> None:
+    """Looks before anything is written: setting a journal mode already changes a file."""
+    file = Path(path)
+    if not file.is_file() or not file.stat().st_size:
+        return
+    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        _is_ours(connection, path)
+
+
+def _is_ours(connection: apsw.Connection, path: str) -> bool:
+    """Whether the file is one of ours (False: empty); raises when it is somebody else's or of another version."""
+    application, version, entries = connection.execute(
+        "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema) "
+        "FROM pragma_application_id a, pragma_user_version v"
+    ).fetchall()[0]
+    if application == APPLICATION_ID and version == FORMAT:
+        return True
+    if application == APPLICATION_ID:
+        raise ConfigurationError(f"{path}: written by another version of Partita (format {version})")
+    if entries:
+        raise ConfigurationError(f"{path}: an SQLite file, but not one of Partita's")
+    return False
+
+
 def _prepare(connection: _Connection) -> None:
-    """Makes an empty file ours; refuses a file that is somebody else's or from a later version."""
+    """Makes an empty file ours, also when several processes begin at once."""
+    connection.apsw.execute("BEGIN IMMEDIATE")
     with connection.apsw:
-        ours = connection.apsw.pragma("application_id")
-        version = connection.apsw.pragma("user_version")
-        if ours == APPLICATION_ID and version == FORMAT:
-            return
-        if ours == APPLICATION_ID:
-            raise ConfigurationError(f"{connection.path}: written by another version of Partita (format {version})")
-        if connection.apsw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
-            raise ConfigurationError(f"{connection.path}: an SQLite file, but not one of Partita's")
-        connection.apsw.execute("CREATE TABLE spaces (name TEXT PRIMARY KEY, n INTEGER, w INTEGER) WITHOUT ROWID")
-        connection.apsw.execute("CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)")
-        connection.apsw.pragma("application_id", APPLICATION_ID)
-        connection.apsw.pragma("user_version", FORMAT)
+        if not _is_ours(connection.apsw, connection.path):
+            connection.apsw.execute("CREATE TABLE spaces (name TEXT PRIMARY KEY, n INTEGER, w INTEGER) WITHOUT ROWID")
+            connection.apsw.execute("CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)")
+            connection.apsw.pragma("application_id", APPLICATION_ID)
+            connection.apsw.pragma("user_version", FORMAT)
+    connection.apsw.execute("COMMIT")

@@ -1,0 +1,321 @@
+"""The promises of `storage.contract`, held by every storage."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from partita.errors import SpaceMissing
+from partita.storage.contract import Row, Storage, Totals, Write
+from partita.storage.memory import MemoryStorage
+from partita.storage.sqlite import LARGE, SqliteStorage
+
+Make = Callable[[], Storage]
+HUGE = 500_000
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite, process durability"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
+    """A new, empty storage each time it is called."""
+    numbers = iter(range(1000))
+    match request.param:
+        case "memory":
+            return MemoryStorage
+        case "sqlite":
+            return lambda: SqliteStorage(str(tmp_path / f"{next(numbers)}.db"))
+        case _:
+            return lambda: SqliteStorage(str(tmp_path / f"{next(numbers)}.db"), "process")
+
+
+@pytest.fixture
+def storage(make: Make) -> Iterator[Storage]:
+    """A storage with the space `s`."""
+    storage = make()
+    with storage.transaction() as txn:
+        txn.create_space("s")
+    yield storage
+    storage.close()
+
+
+def put(storage: Storage, rows: dict[bytes, bytes | None], space: str = "s") -> None:
+    with storage.transaction() as txn:
+        txn.apply([write(txn, space, key, value) for key, value in rows.items()])
+
+
+def write(reader: Any, space: str, key: bytes, value: bytes | None) -> Write:
+    after = None if value is None else Row(len(value), value)
+    return Write(space, key, reader.get(space, key), after)
+
+
+def keys(storage: Any, low: bytes = b"", high: bytes | None = None, *, reverse: bool = False) -> list[bytes]:
+    return [key for key, _, _ in storage.range("s", low, high, reverse=reverse)]
+
+
+def test_row_comes_back_as_it_was_put(storage: Storage) -> None:
+    put(storage, {b"a": b"1"})
+    assert storage.get("s", b"a") == Row(1, b"1")
+    assert storage.get("s", b"b") is None
+
+
+def test_empty_key_and_empty_value_are_rows_like_others(storage: Storage) -> None:
+    put(storage, {b"": b"", b"a": b""})
+    assert storage.get("s", b"") == Row(0, b"")
+    assert keys(storage) == [b"", b"a"]
+
+
+def test_range_is_in_the_order_of_bytes(storage: Storage) -> None:
+    put(storage, dict.fromkeys([b"b", b"\xff", b"a\xff", b"a", b"a\0", b"\0"], b"x"))
+    assert keys(storage) == [b"\0", b"a", b"a\0", b"a\xff", b"b", b"\xff"]
+    assert keys(storage, reverse=True) == [b"\xff", b"b", b"a\xff", b"a\0", b"a", b"\0"]
+
+
+def test_range_has_its_low_end_and_not_its_high_end(storage: Storage) -> None:
+    put(storage, dict.fromkeys([b"a", b"b", b"c", b"d"], b"x"))
+    assert keys(storage, b"b", b"d") == [b"b", b"c"]
+    assert keys(storage, b"b", b"d", reverse=True) == [b"c", b"b"]
+    assert keys(storage, b"bb") == [b"c", b"d"]
+    assert keys(storage, b"c", b"c") == []
+    assert keys(storage, b"d", b"a") == []
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_long_range_is_complete(storage: Storage, reverse: bool) -> None:
+    rows: dict[bytes, bytes | None] = {f"{number:05}".encode(): b"x" for number in range(1000)}
+    put(storage, rows)
+    assert keys(storage, reverse=reverse) == sorted(rows, reverse=reverse)
+    assert keys(storage, b"00256", b"00512", reverse=reverse) == sorted(list(rows)[256:512], reverse=reverse)
+
+
+def test_range_may_be_left_before_its_end(storage: Storage) -> None:
+    put(storage, {f"{number:05}".encode(): b"x" for number in range(600)})
+    for key, _, _ in storage.range("s", b"", None):
+        assert key == b"00000"
+        break
+    put(storage, {b"00000": None})
+    assert keys(storage)[0] == b"00001"
+
+
+@pytest.mark.parametrize("size", [LARGE - 2, LARGE - 1, LARGE, LARGE + 1, 9000, HUGE])
+def test_value_of_any_size_comes_back(storage: Storage, size: int) -> None:
+    """From just below a page's comfort to the largest item and beyond."""
+    value = bytes(range(256)) * (size // 256 + 1)
+    put(storage, {b"k": value[:size], b"m": b"small"})
+    assert storage.get("s", b"k") == Row(size, value[:size])
+    assert list(storage.range("s", b"", None)) == [(b"k", size, value[:size]), (b"m", 5, b"small")]
+    with storage.snapshot() as view:
+        assert view.get("s", b"k") == Row(size, value[:size])
+
+
+@pytest.mark.parametrize("before", [1, LARGE + 5, HUGE])
+@pytest.mark.parametrize("after", [None, 1, LARGE + 5, HUGE])
+def test_value_changes_from_any_size_to_any_other(storage: Storage, before: int, after: int | None) -> None:
+    put(storage, {b"k": b"a" * before})
+    put(storage, {b"k": None if after is None else b"b" * after})
+    expected = None if after is None else Row(after, b"b" * after)
+    assert storage.get("s", b"k") == expected
+    assert storage.totals("s") == (Totals(0, 0) if after is None else Totals(1, after))
+
+
+def test_totals_are_exact(storage: Storage) -> None:
+    put(storage, {b"a": b"1" * 10, b"b": b"2" * HUGE})
+    assert storage.totals("s") == Totals(2, HUGE + 10)
+    put(storage, {b"a": b"1" * 3, b"b": None, b"c": b""})
+    assert storage.totals("s") == Totals(2, 3)
+
+
+def test_transaction_reads_its_own_writes(storage: Storage) -> None:
+    with storage.transaction() as txn:
+        txn.apply([Write("s", b"a", None, Row(1, b"1")), Write("s", b"b", None, Row(1, b"2"))])
+        assert txn.get("s", b"a") == Row(1, b"1")
+        assert [key for key, _, _ in txn.range("s", b"", None, reverse=True)] == [b"b", b"a"]
+        txn.apply([Write("s", b"a", Row(1, b"1"), None)])
+        assert txn.get("s", b"a") is None
+        assert txn.totals("s") == Totals(1, 1)
+
+
+def test_transaction_that_fails_leaves_nothing(storage: Storage) -> None:
+    put(storage, {b"a": b"old", b"gone": b"here", b"large": b"L" * HUGE})
+    with pytest.raises(ZeroDivisionError), storage.transaction() as txn:  # noqa: PT012
+        txn.create_space("t")
+        txn.apply([Write("t", b"x", None, Row(1, b"1"))])
+        txn.apply([write(txn, "s", b"a", b"new"), write(txn, "s", b"gone", None), write(txn, "s", b"large", b"s")])
+        txn.apply([write(txn, "s", b"a", None), write(txn, "s", b"added", b"x")])
+        raise ZeroDivisionError
+    assert {key: value for key, _, value in storage.range("s", b"", None)} == {
+        b"a": b"old",
+        b"gone": b"here",
+        b"large": b"L" * HUGE,
+    }
+    assert storage.totals("s") == Totals(3, HUGE + 7)
+    with pytest.raises(SpaceMissing):
+        storage.get("t", b"x")
+
+
+def test_failed_drop_of_a_space_leaves_it(storage: Storage) -> None:
+    put(storage, {b"a": b"1", b"b": b"2" * HUGE})
+    with pytest.raises(ZeroDivisionError), storage.transaction() as txn:  # noqa: PT012
+        txn.drop_space("s")
+        raise ZeroDivisionError
+    assert keys(storage) == [b"a", b"b"]
+    assert storage.totals("s") == Totals(2, HUGE + 1)
+
+
+def test_snapshot_sees_one_moment(storage: Storage) -> None:
+    """As far as one thread can tell; what others write meanwhile is in the file's own tests."""
+    put(storage, {b"a": b"1"})
+    with storage.snapshot() as view:
+        assert view.get("s", b"a") == Row(1, b"1")
+        assert view.totals("s") == Totals(1, 1)
+        assert [key for key, _, _ in view.range("s", b"", None)] == [b"a"]
+
+
+def test_space_that_is_not_there_is_missing(storage: Storage) -> None:
+    with pytest.raises(SpaceMissing, match="no space named 'none'"):
+        storage.get("none", b"a")
+    with pytest.raises(SpaceMissing):
+        list(storage.range("none", b"", None))
+    with pytest.raises(SpaceMissing):
+        storage.totals("none")
+    with storage.snapshot() as view, pytest.raises(SpaceMissing):
+        view.get("none", b"a")
+    assert storage.get("s", b"a") is None, "the storage is as good as before"
+
+
+def test_dropped_space_is_missing(storage: Storage) -> None:
+    put(storage, {b"a": b"1", b"b": b"2" * HUGE})
+    with storage.transaction() as txn:
+        txn.drop_space("s")
+    with pytest.raises(SpaceMissing):
+        storage.get("s", b"a")
+    with pytest.raises(SpaceMissing):
+        storage.totals("s")
+
+
+def test_spaces_do_not_see_each_other(storage: Storage) -> None:
+    with storage.transaction() as txn:
+        txn.create_space("t")
+        txn.apply([Write("s", b"a", None, Row(1, b"1")), Write("t", b"a", None, Row(2, b"22"))])
+    assert (storage.get("s", b"a"), storage.get("t", b"a")) == (Row(1, b"1"), Row(2, b"22"))
+    with storage.transaction() as txn:
+        txn.drop_space("t")
+    assert storage.get("s", b"a") == Row(1, b"1")
+
+
+def test_transactions_of_many_threads_follow_each_other(storage: Storage) -> None:
+    """A counter that everybody raises: no raise is lost, and no reader sees it fall."""
+    put(storage, {b"n": b"0"})
+    done = threading.Event()
+
+    def raise_it(times: int) -> None:
+        for _ in range(times):
+            with storage.transaction() as txn:
+                row = txn.get("s", b"n")
+                assert row is not None
+                txn.apply([Write("s", b"n", row, Row(1, str(int(row.value) + 1).encode()))])
+
+    def watch() -> bool:
+        seen = 0
+        while not done.is_set():
+            row = storage.get("s", b"n")
+            if row is None or int(row.value) < seen:
+                return False
+            seen = int(row.value)
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        watchers = [pool.submit(watch) for _ in range(2)]
+        list(pool.map(raise_it, [50] * 4))
+        done.set()
+        assert all(each.result() for each in watchers)
+    assert storage.get("s", b"n") == Row(1, b"200")
+    assert storage.totals("s") == Totals(1, 1)
+
+
+def test_other_threads_do_not_see_a_transaction_before_its_end(storage: Storage) -> None:
+    """They read what was, or wait; they never read what may be undone."""
+    put(storage, {b"a": b"old"})
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(ZeroDivisionError), storage.transaction() as txn:  # noqa: PT012
+            txn.apply([write(txn, "s", b"a", b"new")])
+            answer = pool.submit(storage.get, "s", b"a")
+            assert not answer.done() or answer.result() == Row(3, b"old")
+            raise ZeroDivisionError
+        assert answer.result(10) == Row(3, b"old")
+
+
+def test_snapshot_of_another_thread_holds_all_of_a_transaction_or_nothing(storage: Storage) -> None:
+    put(storage, {b"a": b"0", b"b": b"0"})
+    stop = threading.Event()
+
+    def watch() -> bool:
+        while not stop.is_set():
+            with storage.snapshot() as view:
+                if view.get("s", b"a") != view.get("s", b"b"):
+                    return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        watchers = [pool.submit(watch) for _ in range(2)]
+        for number in range(100):
+            value = str(number % 10).encode()
+            put(storage, {b"a": value, b"b": value})
+        stop.set()
+        assert all(each.result() for each in watchers)
+
+
+Steps = list[tuple[bytes, bytes | None]]
+steps = st.lists(
+    st.tuples(
+        st.binary(max_size=3),
+        st.one_of(st.none(), st.binary(max_size=5), st.integers(LARGE - 3, LARGE + 3).map(lambda size: b"x" * size)),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(groups=st.lists(st.tuples(steps, st.booleans()), max_size=6))
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_storage_equals_a_sorted_dictionary(
+    kind: str, groups: list[tuple[Steps, bool]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Each group is one transaction; some are given up."""
+    model: dict[bytes, bytes] = {}
+    storage: Storage = (
+        MemoryStorage()
+        if kind == "memory"
+        else SqliteStorage(str(tmp_path_factory.mktemp("model") / "m.db"), "process")
+    )
+    try:
+        with storage.transaction() as txn:
+            txn.create_space("s")
+        for group, gives_up in groups:
+            model = _run(storage, model, group, gives_up)
+            expected = [(key, len(model[key]), model[key]) for key in sorted(model)]
+            assert list(storage.range("s", b"", None)) == expected
+            assert list(storage.range("s", b"", None, reverse=True)) == expected[::-1]
+            assert storage.totals("s") == Totals(len(model), sum(map(len, model.values())))
+    finally:
+        storage.close()
+
+
+def _run(storage: Storage, model: dict[bytes, bytes], group: Steps, gives_up: bool) -> dict[bytes, bytes]:
+    after = dict(model)
+    try:
+        with storage.transaction() as txn:
+            for key, value in group:
+                txn.apply([write(txn, "s", key, value)])
+                if value is None:
+                    after.pop(key, None)
+                else:
+                    after[key] = value
+            if gives_up:
+                raise ZeroDivisionError
+    except ZeroDivisionError:
+        return model
+    return after

@@ -1,0 +1,283 @@
+"""What a storage in a file promises beyond the contract: other processes, other people's files, other threads."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from partita.errors import ConfigurationError, PartitaError, SpaceMissing, StorageBusy, StorageError
+from partita.storage import sqlite
+from partita.storage.contract import Row, Totals, Write
+from partita.storage.sqlite import SqliteStorage
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "file.db")
+
+
+@pytest.fixture
+def storage(path: str) -> Iterator[SqliteStorage]:
+    storage = SqliteStorage(path)
+    with storage.transaction() as txn:
+        txn.create_space("s")
+    yield storage
+    storage.close()
+
+
+def put(storage: SqliteStorage, key: bytes, value: bytes) -> None:
+    with storage.transaction() as txn:
+        txn.apply([Write("s", key, txn.get("s", key), Row(len(value), value))])
+
+
+class Other:
+    """The same file in another process: lines of Python in, what they print out."""
+
+    def __init__(self, path: str) -> None:
+        code = (
+            "import sys\n"
+            "from partita.storage.sqlite import SqliteStorage\n"
+            "from partita.storage.contract import Row, Totals, Write\n"
+            f"storage = SqliteStorage({path!r})\n"
+            "for line in sys.stdin:\n"
+            "    exec(line)\n"
+            "    print('.', flush=True)\n"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def run(self, line: str) -> list[str]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        said: list[str] = []
+        for answer in self._process.stdout:
+            if answer == ".\n":
+                return said
+            said.append(answer.rstrip("\n"))
+        raise AssertionError("the other process ended")
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@contextmanager
+def other(path: str) -> Iterator[Other]:
+    process = Other(path)
+    try:
+        yield process
+    finally:
+        process.end()
+
+
+def test_file_keeps_what_was_put(path: str) -> None:
+    storage = SqliteStorage(path)
+    with storage.transaction() as txn:
+        txn.create_space("s")
+        txn.apply([Write("s", b"a", None, Row(7, b"x" * 5000))])
+    storage.close()
+    again = SqliteStorage(path)
+    assert again.get("s", b"a") == Row(7, b"x" * 5000)
+    assert again.totals("s") == Totals(1, 7)
+    again.close()
+
+
+def test_processes_see_each_others_writes_and_spaces(storage: SqliteStorage, path: str) -> None:
+    put(storage, b"a", b"mine")
+    with other(path) as theirs:
+        assert theirs.run("print(storage.get('s', b'a').value)") == ["b'mine'"]
+        theirs.run(
+            "with storage.transaction() as t: t.create_space('t'); t.apply([Write('t', b'b', None, Row(1, b'x'))])"
+        )
+        assert storage.get("t", b"b") == Row(1, b"x")
+        theirs.run("with storage.transaction() as t: t.drop_space('t')")
+        with pytest.raises(SpaceMissing):
+            storage.get("t", b"b")
+
+
+def test_reader_does_not_wait_for_the_writer_of_another_process(storage: SqliteStorage, path: str) -> None:
+    put(storage, b"a", b"old")
+    with other(path) as theirs:
+        theirs.run("block = storage.transaction(); t = block.__enter__()")
+        theirs.run("t.apply([Write('s', b'a', t.get('s', b'a'), Row(3, b'new'))])")
+        assert storage.get("s", b"a") == Row(3, b"old")
+        assert list(storage.range("s", b"", None)) == [(b"a", 3, b"old")]
+        theirs.run("block.__exit__(None, None, None)")
+        assert storage.get("s", b"a") == Row(3, b"new")
+
+
+def test_snapshot_stays_at_its_moment_while_another_process_writes(storage: SqliteStorage, path: str) -> None:
+    put(storage, b"a", b"old")
+    with other(path) as theirs, storage.snapshot() as view:
+        assert view.get("s", b"a") == Row(3, b"old")
+        theirs.run("with storage.transaction() as t: t.apply([Write('s', b'a', t.get('s', b'a'), Row(3, b'new'))])")
+        assert view.get("s", b"a") == Row(3, b"old")
+        assert view.totals("s") == Totals(1, 3)
+    assert storage.get("s", b"a") == Row(3, b"new")
+
+
+def test_writer_that_waits_too_long_says_so(storage: SqliteStorage, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    impatient = SqliteStorage(path)
+    with (
+        storage.transaction(),
+        pytest.raises(StorageBusy, match=r"another process kept the write lock for more than 0\.05 seconds"),
+        impatient.transaction(),
+    ):
+        pass
+    impatient.close()
+    put(storage, b"a", b"still works")
+
+
+def test_many_processes_raise_one_counter_and_lose_nothing(storage: SqliteStorage, path: str) -> None:
+    put(storage, b"n", b"0")
+    line = (
+        "for _ in range(25):\n with storage.transaction() as t:\n"
+        "  row = t.get('s', b'n'); t.apply([Write('s', b'n', row, Row(1, b'%d' % (int(row.value) + 1)))])"
+    )
+    with other(path) as one, other(path) as two, ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda each: each.run(f"exec({line!r})"), (one, two)))
+    assert storage.get("s", b"n") == Row(1, b"50")
+
+
+def test_several_processes_may_make_one_new_file_at_once(path: str) -> None:
+    code = f"import sys\nfrom partita import connect\nsys.stdin.read(1)\nconnect({path!r}).close()\n"
+    waiting = [subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True) for _ in range(4)]
+    for each in waiting:
+        assert each.stdin is not None
+        each.stdin.write("x")
+        each.stdin.close()
+    for each in waiting:
+        each.wait(60)
+    assert [each.returncode for each in waiting] == [0] * 4
+
+
+# Other people's files ------------------------------------------------------------------------------------------
+
+
+def refusal(path: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        SqliteStorage(path)
+    return str(caught.value)
+
+
+def test_text_file_is_refused_and_left_alone(path: str) -> None:
+    Path(path).write_text("this is not a database, and it is longer than a header\n" * 100)
+    before = Path(path).read_bytes()
+    assert refusal(path) == f"{path}: not a database file of Partita's (nor of SQLite's)"
+    assert Path(path).read_bytes() == before
+
+
+def test_sqlite_file_of_another_program_is_refused_and_left_alone(path: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+        connection.execute("INSERT INTO theirs VALUES (1)")
+    connection.close()
+    before = Path(path).read_bytes()
+    assert refusal(path) == f"{path}: an SQLite file, but not one of Partita's"
+    assert Path(path).read_bytes() == before
+    assert list(Path(path).parent.iterdir()) == [Path(path)]
+
+
+def test_file_of_a_later_version_is_refused(storage: SqliteStorage, path: str) -> None:
+    storage.close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    assert refusal(path) == f"{path}: written by another version of Partita (format 99)"
+
+
+def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = str(tmp_path / "none" / "file.db")
+    assert refusal(path) == f"{path}: cannot be opened; does its folder exist and may it be written?"
+
+
+def test_directory_is_refused(tmp_path: Path) -> None:
+    assert "cannot be opened" in refusal(str(tmp_path))
+
+
+def test_torn_file_is_an_error_of_ours(storage: SqliteStorage, path: str) -> None:
+    for number in range(300):
+        put(storage, b"%05d" % number, b"x" * 1000)
+    storage.close()
+    Path(path).write_bytes(Path(path).read_bytes()[:20000])
+    try:
+        torn = SqliteStorage(path)
+    except PartitaError:
+        return
+    with pytest.raises(StorageError):
+        list(torn.range("s", b"", None))
+    torn.close()
+
+
+# Threads and ends ----------------------------------------------------------------------------------------------
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts files by /proc")
+def test_thread_that_ends_gives_its_files_back(storage: SqliteStorage) -> None:
+    put(storage, b"a", b"1")
+
+    def read() -> None:
+        assert storage.get("s", b"a") == Row(1, b"1")
+
+    def run(times: int) -> None:
+        for _ in range(times):
+            thread = threading.Thread(target=read)
+            thread.start()
+            thread.join()
+
+    run(3)
+    before = open_files()
+    run(50)
+    assert open_files() <= before + 3
+
+
+def test_closed_storage_says_that_it_is_closed(path: str) -> None:
+    storage = SqliteStorage(path)
+    with storage.transaction() as txn:
+        txn.create_space("s")
+    assert storage.get("s", b"a") is None
+    storage.close()
+    storage.close()
+    with pytest.raises(StorageError, match="closed"):
+        storage.get("s", b"a")
+    with pytest.raises(StorageError, match="closed"):
+        list(storage.range("s", b"", None))
+    with pytest.raises(StorageError, match="closed"), storage.transaction():
+        pass
+
+
+def test_closing_leaves_one_file(storage: SqliteStorage, path: str) -> None:
+    put(storage, b"a", b"1")
+    storage.close()
+    assert list(Path(path).parent.iterdir()) == [Path(path)]
+
+
+def test_any_sqlite_tool_can_read_the_file(storage: SqliteStorage, path: str) -> None:
+    put(storage, b"a", b"1")
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT name, n, w FROM spaces").fetchall() == [("s", 1, 1)]
+    assert connection.execute("SELECT k, w, v FROM s").fetchall() == [(b"a", 1, b"1")]
+    connection.close()
+
+
+def test_dropped_space_leaves_no_large_value_behind(storage: SqliteStorage, path: str) -> None:
+    put(storage, b"a", b"1" * 5000)
+    put(storage, b"a", b"2" * 5000)
+    with storage.transaction() as txn:
+        txn.drop_space("s")
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM large").fetchall() == [(0,)]
+    connection.close()
