@@ -4,7 +4,7 @@ import pytest
 
 DEVIATIONS = {
     "test_a_transaction_whose_reply_was_lost_is_done_once[moto": "moto ignores ClientRequestToken",
-    "test_reading_reports_what_it_used[moto": "moto reports whole read units for eventual reads",
+    "test_reading_reports_what_it_used[moto": "moto charges strong reads as eventual ones",
     "test_values_with_separators_never_meet[dynoxide-a]": "dynoxide's begins_with ignores case",
     "test_values_with_separators_never_meet[dynoxide-A]": "dynoxide's begins_with ignores case",
     "test_native_index_keys_of_several_attributes[dynoxide": "dynoxide has no index keys of several attributes",

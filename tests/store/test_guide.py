@@ -1,0 +1,22 @@
+"""The guide's snippets are run in their order, and print what the page says."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide"
+BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["first-design.md", "design-language.md"])
+def test_snippets_run_and_print_what_the_page_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {"__name__": page}
+    printed = ""
+    for number, (kind, block) in enumerate(BLOCK.findall((GUIDE / page).read_text())):
+        if kind == "python":
+            exec(compile(block, f"{page}, block {number}", "exec"), names)  # noqa: S102 - the page is ours
+            printed = capsys.readouterr().out
+        else:
+            assert printed == block
