@@ -1,0 +1,1 @@
+"""nbhd.city: neighborhoods and their members' sites."""
