@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         Store,
         StoredItemInvalid,
         StoreError,
+        Transaction,
         TransitionRefused,
         VersionConflict,
     )
@@ -128,6 +129,7 @@ __all__ = [
     "StoredItemInvalid",
     "SumOf",
     "Table",
+    "Transaction",
     "TransitionRefused",
     "Transitions",
     "Unique",

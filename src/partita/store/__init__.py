@@ -19,6 +19,7 @@ from partita.store.async_store import AsyncStore
 from partita.store.reading import Page
 from partita.store.sending import Call, Capacity
 from partita.store.store import Store
+from partita.store.transactions import Transaction
 
 __all__ = [
     "AlreadyExists",
@@ -37,6 +38,7 @@ __all__ = [
     "Store",
     "StoreError",
     "StoredItemInvalid",
+    "Transaction",
     "TransitionRefused",
     "VersionConflict",
 ]
