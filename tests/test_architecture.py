@@ -29,17 +29,18 @@ MAY_SEE: dict[str, set[str]] = {
     "store": MEANING,
     "review": MEANING,
     # faces
-    "rest": MEANING | {"store"},
+    "rest": MEANING | {"store", "server"},
     "studio": MEANING | {"store", "review"},
     "boto": WAIST | {"connect"},
     "pytest_plugin": WAIST | {"connect", "boto"},
     # the two that see both sides of the waist, and the package's own door
     "connect": EVERYTHING - {"connect", "rest", "studio", "review", "boto", "server"},
     "cli": EVERYTHING,
+    "serving": EVERYTHING - {"cli", "studio"},
     "__init__": EVERYTHING,
     "__main__": {"cli"},
     # the systems are written as anybody's would be
-    "systems": {PUBLIC},
+    "systems": {PUBLIC, "rest"},
 }
 
 

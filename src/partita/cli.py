@@ -52,7 +52,110 @@ def engine(
     address = f"http://{host}:{port}"
     print(f"partita: DynamoDB at {address}, data in {where}", flush=True)
     print(f"try:     aws dynamodb list-tables --endpoint-url {address} --region us-east-1", flush=True)
-    serve(lambda: AsyncEngine(backend), host, port)
+
+    async def opened() -> AsyncEngine:
+        return AsyncEngine(backend)
+
+    serve(opened, host, port)
+
+
+@app.command
+def serve(
+    *systems: str,
+    on: str = "partita.db",
+    host: str = "127.0.0.1",
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 8000,
+    public: bool = False,
+    seed: bool = True,
+    scale: Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))] = 1.0,
+    keys: Path | None = None,
+    issuer: str | None = None,
+    audience: str | None = None,
+) -> None:
+    """Serve the systems over REST, with DynamoDB's protocol on the same port.
+
+    Parameters
+    ----------
+    systems
+        Which ones: perfectit, checks, eecar, blog, nbhd. All of them when none is named.
+    on
+        Where the data is: a file, memory:, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    host
+        The address to listen on. Anything but loopback needs --public.
+    port
+        The port to listen on.
+    public
+        Allow an address that others can reach. DynamoDB's protocol is not authenticated there.
+    seed
+        Plant demo data where there is none yet (only in a file or in memory).
+    scale
+        How much demo data: 1 is a few hundred items a system.
+    keys
+        A JSON Web Key Set that bearer tokens are verified against. Without it a local issuer is used.
+    issuer
+        What `iss` of a token must be.
+    audience
+        What `aud` of a token must be.
+    """
+    from partita.rest.identity import Verifier
+    from partita.server.serve import check_address
+    from partita.serving import System, issuer_beside, named, progress_bar, run
+    from partita.serving import seed as plant
+
+    names = named(systems)
+    check_address(host, public)
+    local = issuer_beside(on) if keys is None else None
+    verifier = local.verifier() if local else Verifier.from_file(keys, issuer, audience) if keys else None
+    assert verifier is not None
+    address = f"http://{host}:{port}"
+
+    def ready(opened: list[System]) -> None:
+        if seed and "://" not in on:
+            with progress_bar() as progress:
+                for system in opened:
+                    plant(system, scale, 1, progress)
+        print(f"partita: {', '.join(names)} at {address}, data in {on}")
+        for name in names:
+            print(f"  {address}/api/{name}/docs")
+        print("try:")
+        print(f"  curl {address}/api/{names[0]}/openapi.json")
+        print(f"  aws dynamodb list-tables --endpoint-url {address} --region us-east-1")
+        if local is not None:
+            token = local.token("u_demo", ("admin", "editor"), email="demo@example.com", email_verified=True)
+            print(f"  TOKEN={token}")
+            print(f'  curl -H "Authorization: Bearer $TOKEN" {address}/api/{names[0]}/docs', flush=True)
+
+    run(names, on, host, port, verifier, ready)
+
+
+@app.command(name="seed")
+def seed_command(
+    *systems: str,
+    on: str = "partita.db",
+    scale: Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))] = 1.0,
+    chance: int = 1,
+) -> None:
+    """Plant believable demo data; an interrupted run goes on where it stopped.
+
+    Parameters
+    ----------
+    systems
+        Which ones; all of them when none is named.
+    on
+        Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    scale
+        How much: 1 is a few hundred items a system.
+    chance
+        The same number gives the same data.
+    """
+    from partita.connect import open_backend
+    from partita.serving import named, opened, progress_bar
+    from partita.serving import seed as plant
+
+    names = named(systems)
+    with open_backend(on) as backend, progress_bar() as progress:
+        for system in opened(backend, names):
+            plant(system, scale, chance, progress)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from partita.design import declare
 from partita.design.errors import DesignError
 from partita.design.keys import KeyTemplates
 from partita.design.models import Model, ViewModel
+from partita.design.names import naming
 from partita.design.tables import Table
 
 _ROOTS = ("Entity", "View")
@@ -24,8 +25,8 @@ _ROOTS = ("Entity", "View")
 class EntityMeta(msgspec.StructMeta):
     """Takes the declaration's arguments out of the class statement and reads the body into a `Model`."""
 
-    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **_declared: Any) -> Any:
-        return super().__new__(mcls, name, bases, namespace, kw_only=True)
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> Any:
+        return super().__new__(mcls, name, bases, namespace, kw_only=True, rename=_rename(name, declared))
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:
         super().__init__(name, bases, namespace)
@@ -36,6 +37,12 @@ class EntityMeta(msgspec.StructMeta):
             cls.__model__.table.models.append(cls.__model__)
         elif name not in _ROOTS:
             raise DesignError(name, "no table is named", f"write class {name}(Entity, table=..., key=...)")
+
+
+def _rename(name: str, declared: dict[str, Any]) -> Any:
+    """Plain JSON of an entity, as an API shows it, has the names on disk."""
+    table = declared["of"].__model__.table if "of" in declared else declared.get("table")
+    return None if table is None else naming(name, declared.get("naming") or table.naming)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))

@@ -1,38 +1,39 @@
 """DynamoDB's JSON protocol as a bare ASGI application: a target and a body in, a reply and its checksum out."""
 
-import asyncio
 import gzip
-import zlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from partita.server.answers import JSON, Answers, reply_headers
+from partita.server.bodies import BodyTooLarge, read_body
 from partita.wire.backend import AsyncBackend
 from partita.wire.decode import error_body
-from partita.wire.errors import DynamoDBError, SerializationException, UnknownOperationException
+from partita.wire.errors import DynamoDBError, UnknownOperationException
 from partita.wire.limits import MB
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 16 * MB  # DynamoDB's own limit for a request
-BODY_SECONDS = 30.0
 GZIP_FROM = 4096  # smaller replies are sent sooner than they are compressed
 
 TOO_LARGE = b'{"__type":"com.amazon.coral.service#RequestEntityTooLargeException"}'
 _TOO_SLOW = b'{"__type":"com.amazon.coral.service#RequestTimeoutException"}'
 
 
-class BodyTooLarge(Exception):
-    """The body is larger than any request of DynamoDB's may be."""
-
-
 class Application:
     """The backend is opened when the server starts, since it belongs to the running event loop."""
 
-    def __init__(self, open_backend: Callable[[], AsyncBackend], opened: Callable[[Answers], None]) -> None:
-        """`opened` is told once the backend is there."""
+    def __init__(
+        self,
+        open_backend: Callable[[], Awaitable[AsyncBackend]],
+        opened: Callable[[Answers], None],
+        rest: AsgiApplication | None = None,
+    ) -> None:
+        """`opened` is told once the backend is there; `rest` answers what is below `/api/`."""
+        self._rest = rest
         self._open_backend = open_backend
         self._opened = opened
         self._answers: Answers | None = None
@@ -40,12 +41,14 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
+        elif scope["type"] == "http" and self._rest is not None and scope["path"].startswith("/api/"):
+            await self._rest(scope, receive, send)
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        backend = self._open_backend()
+        backend = await self._open_backend()
         self._answers = Answers(backend)
         self._opened(self._answers)
         await send({"type": "lifespan.startup.complete"})
@@ -56,7 +59,7 @@ class Application:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         try:
-            body = await _body(receive, headers)
+            body = await read_body(receive, headers, LARGEST_BODY)
         except BodyTooLarge:
             await _send(send, 413, TOO_LARGE, headers)
             return
@@ -78,36 +81,6 @@ class Application:
             await _send(send, 200, b"healthy: partita\n", headers, b"text/plain")
         else:
             await _send(send, 404, error_body(UnknownOperationException()), headers)
-
-
-async def _body(receive: Receive, headers: dict[bytes, bytes]) -> bytes:
-    """The whole body, unzipped; bounded in size and time."""
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message.get("more_body"):
-        async with asyncio.timeout(BODY_SECONDS):
-            parts, size = [body], len(body)
-            while message.get("more_body"):
-                message = await receive()
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > LARGEST_BODY:
-                    raise BodyTooLarge
-            body = b"".join(parts)
-    if len(body) > LARGEST_BODY:
-        raise BodyTooLarge
-    return _unzipped(body) if headers.get(b"content-encoding") == b"gzip" else body
-
-
-def _unzipped(body: bytes) -> bytes:
-    unzip = zlib.decompressobj(wbits=31)
-    try:
-        plain = unzip.decompress(body, LARGEST_BODY + 1)
-    except zlib.error:
-        raise SerializationException("The request body is not gzip") from None
-    if len(plain) > LARGEST_BODY:
-        raise BodyTooLarge
-    return plain
 
 
 async def _send(send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = JSON) -> None:

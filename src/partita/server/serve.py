@@ -2,14 +2,14 @@
 
 import ipaddress
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import uvicorn
 
 from partita.errors import ConfigurationError
 from partita.server.answers import Answers
-from partita.server.app import Application
+from partita.server.app import Application, AsgiApplication
 from partita.server.lane import IDLE_SECONDS, LaneProtocol
 from partita.wire.backend import AsyncBackend
 
@@ -32,15 +32,17 @@ def check_address(host: str, public: bool) -> None:
         )
 
 
-def serve(open_backend: Callable[[], AsyncBackend], host: str, port: int) -> None:
-    """Serves until interrupted; requests under way are answered first."""
+def serve(
+    open_backend: Callable[[], Awaitable[AsyncBackend]], host: str, port: int, rest: AsgiApplication | None = None
+) -> None:
+    """Serves until interrupted; requests under way are answered first. `rest` answers below `/api/`."""
     lane = type("Lane", (LaneProtocol,), {})  # its own class, since uvicorn makes the connections
 
     def opened(answers: Answers) -> None:
         lane.answers = answers  # type: ignore[attr-defined]
 
     config = uvicorn.Config(
-        Application(open_backend, opened),
+        Application(open_backend, opened, rest),
         host=host,
         port=port,
         http=lane,

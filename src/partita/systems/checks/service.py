@@ -48,9 +48,11 @@ class Checks:
 
     # Users
 
-    def register(self, email: str, *, tier: d.Tier = d.Tier.FREE, check_limit: int = 5) -> d.User:
+    def register(
+        self, email: str, *, user_id: str | None = None, tier: d.Tier = d.Tier.FREE, check_limit: int = 5
+    ) -> d.User:
         """A new user; an e-mail address is compared without case, and taken once."""
-        user_id = new_id("u", self.now())
+        user_id = user_id or new_id("u", self.now())
         return self.db.create(d.User(user_id=user_id, email=folded(email), tier=tier, check_limit=check_limit))
 
     def find_by_email(self, email: str) -> d.User | None:

@@ -1,0 +1,204 @@
+"""The OpenAPI 3.1 description of an API, with examples, made from its routes."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from partita.rest.problems import TITLES
+from partita.rest.routes import Api, Parameter, Route
+
+_REF = "#/components/schemas/{name}"
+_MEANING = {
+    304: "It is as you have it",
+    400: TITLES["malformed"],
+    401: TITLES["unauthorized"],
+    403: TITLES["forbidden"],
+    404: TITLES["not-found"],
+    408: "The body did not arrive in time",
+    409: TITLES["conflict"],
+    412: TITLES["precondition-failed"],
+    413: TITLES["too-large"],
+    415: TITLES["unsupported-media-type"],
+    422: TITLES["invalid"],
+    503: TITLES["busy"],
+}
+
+Schema = dict[str, Any]
+
+
+def openapi(api: Api[Any]) -> dict[str, Any]:
+    """The description as JSON-like Python."""
+    kinds = [kind for route in api.routes for kind in (route.body, route.result) if kind is not None]
+    kinds += [parameter.type for route in api.routes for parameter in (*route.in_path, *route.in_query)]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    of = dict(zip(map(_identity, kinds), schemas, strict=True))
+    for name, field in _times(kinds):
+        _mark_time(components[name]["properties"][field])
+    components["Problem"] = _PROBLEM
+    paths: dict[str, Any] = {}
+    for route in api.routes:
+        paths.setdefault(f"/api/{api.name}{route.path}", {})[route.method.lower()] = _operation(route, of, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": api.title, "version": "1", "description": api.about},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+        },
+    }
+
+
+def _times(kinds: list[Any]) -> Iterator[tuple[str, str]]:
+    """(schema, member) of every time: msgspec says of a time only that it is text."""
+    seen: set[Any] = set()
+    waiting = list(inspect.multi_type_info(kinds))
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, inspect.StructType) and kind.cls not in seen:
+            seen.add(kind.cls)
+            for field in kind.fields:
+                waiting.append(field.type)
+                if any(isinstance(each, inspect.DateTimeType) for each in (field.type, *_inner(field.type))):
+                    yield kind.cls.__name__, field.encode_name
+        else:
+            waiting.extend(_inner(kind))
+
+
+def _inner(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+    if isinstance(kind, inspect.UnionType):
+        return kind.types
+    if isinstance(kind, inspect.Metadata):
+        return (kind.type,)
+    if isinstance(kind, inspect.ListType):
+        return (kind.item_type,)
+    return (kind.value_type,) if isinstance(kind, inspect.DictType) else ()
+
+
+def _mark_time(schema: Schema) -> None:
+    for each in schema.get("anyOf", [schema]):
+        if each.get("type") == "string":
+            each["format"] = "date-time"
+    if schema.get("default") == "0001-01-01T00:00:00Z":
+        del schema["default"]
+
+
+def _identity(kind: Any) -> Any:
+    return id(kind) if not isinstance(kind, type) else kind
+
+
+def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": route.name,
+        "summary": route.about.splitlines()[0],
+        "description": f"{route.about}\n\nFor {route.who.told}.",
+        "responses": _responses(route, of, components),
+    }
+    parameters = [_parameter(each, "path", of) for each in route.in_path]
+    parameters += [_parameter(each, "query", of) for each in route.in_query]
+    if route.method in ("PATCH", "DELETE") and route.has_tag:
+        parameters.append({"name": "If-Match", "in": "header", "schema": {"type": "string"}})
+    if parameters:
+        described["parameters"] = parameters
+    if route.body is not None:
+        schema = of[_identity(route.body)]
+        content = {"schema": schema, "example": example(schema, components)}
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+    if not route.who.is_open:
+        described["security"] = [{"token": []}]
+    return described
+
+
+def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema]) -> dict[str, Any]:
+    schema = dict(of[_identity(parameter.type)])
+    if place == "path" and schema.get("type") == "string":
+        schema.setdefault("minLength", 1)
+    described = {
+        "name": parameter.name,
+        "in": place,
+        "required": place == "path" or parameter.required,
+        "schema": schema,
+    }
+    if not parameter.required and parameter.default is not None:
+        schema["default"] = msgspec.to_builtins(parameter.default)
+    return described
+
+
+def _responses(route: Route, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
+    done: dict[str, Any] = {"description": "Done"}
+    if route.result is not None:
+        schema = of[_identity(route.result)]
+        done["content"] = {"application/json": {"schema": schema, "example": example(schema, components)}}
+    responses = {str(route.status): done}
+    for status in _refusals(route):
+        problem = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
+        responses[str(status)] = {"description": _MEANING[status], **({} if status == 304 else {"content": problem})}
+    return responses
+
+
+def _refusals(route: Route) -> list[int]:
+    found = {400, 401, 404, 408, 413, 422, 503}
+    if not route.who.is_open:
+        found.add(403)
+    if route.method == "GET":
+        found.add(304)
+    else:
+        found |= {409, 412}
+    if route.body is not None:
+        found.add(415)
+    return sorted(found)
+
+
+_PROBLEM: Schema = {
+    "title": "Problem",
+    "type": "object",
+    "description": "RFC 9457: what is wrong, and where.",
+    "properties": {
+        "type": {"type": "string", "enum": [f"urn:partita:problem:{kind}" for kind in TITLES]},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "field": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+
+_SAMPLES = {
+    "date-time": "2025-01-01T09:00:00Z",
+    "date": "2025-01-01",
+    "uuid": "0b2f2c6e-7f0c-4d43-9a0e-2f3a7c1d5b11",
+    "decimal": "12.50",
+}
+
+
+def example(schema: Schema, components: Schema, name: str = "text") -> Any:
+    """A value that the schema allows."""
+    if "$ref" in schema:
+        return example(components[schema["$ref"].rpartition("/")[2]], components, name)
+    if "anyOf" in schema:
+        choices = [each for each in schema["anyOf"] if each.get("type") != "null"]
+        return example(choices[0], components, name)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "default" in schema and schema["default"] not in (None, [], {}):
+        return schema["default"]
+    kind = schema.get("type")
+    if kind == "object":
+        return {each: example(inner, components, each) for each, inner in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [example(schema["items"], components, name)] if "items" in schema else []
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 1)
+    if kind == "boolean":
+        return True
+    return _SAMPLES.get(schema.get("format", ""), _text(name, schema))
+
+
+def _text(name: str, schema: Schema) -> str:
+    if schema.get("pattern"):
+        return "example"
+    spoken = re.sub(r"[_A-Z]", lambda found: " " + found[0].strip("_").lower(), name).strip()
+    return spoken.ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 200)]

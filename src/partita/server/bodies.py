@@ -1,0 +1,48 @@
+"""Reads a request's body: whole, unzipped, bounded in size and time."""
+
+import asyncio
+import zlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from partita.wire.errors import SerializationException
+
+BODY_SECONDS = 30.0
+
+
+class BodyTooLarge(Exception):
+    """The body is larger than it may be."""
+
+
+async def read_body(
+    receive: Callable[[], Awaitable[dict[str, Any]]], headers: dict[bytes, bytes], largest: int
+) -> bytes:
+    """The body of an ASGI request; raises BodyTooLarge, TimeoutError, or SerializationException for broken gzip."""
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body"):
+        async with asyncio.timeout(BODY_SECONDS):
+            parts, size = [body], len(body)
+            while message.get("more_body"):
+                message = await receive()
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > largest:
+                    raise BodyTooLarge
+            body = b"".join(parts)
+    if len(body) > largest:
+        raise BodyTooLarge
+    return _unzipped(body, largest) if headers.get(b"content-encoding") == b"gzip" else body
+
+
+def _unzipped(body: bytes, largest: int) -> bytes:
+    unzip = zlib.decompressobj(wbits=31)
+    try:
+        plain = unzip.decompress(body, largest + 1)
+    except zlib.error:
+        raise SerializationException("The request body is not gzip") from None
+    if len(plain) > largest:
+        raise BodyTooLarge
+    if not unzip.eof:
+        raise SerializationException("The request body is not gzip")
+    return plain

@@ -1,0 +1,108 @@
+"""The systems at work: opened on a backend, seeded, and served on one port with DynamoDB's protocol beside them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from partita.connect import open_backend, open_backend_async
+from partita.engine.asynchronous import AsyncEngine
+from partita.engine.engine import Engine
+from partita.errors import ConfigurationError
+from partita.rest.app import BoundApi, RestApplication
+from partita.rest.identity import LocalIssuer, Verifier
+from partita.server.serve import serve
+from partita.store.seeding import is_planted, plant
+from partita.store.store import Store
+from partita.systems import NAMES, part_of
+from partita.wire.backend import AsyncBackend
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class System:
+    """One of the systems on a backend."""
+
+    name: str
+    db: Store
+
+
+def named(names: Iterable[str]) -> list[str]:
+    """The systems of these names; all of them when none is named."""
+    wanted = list(names) or list(NAMES)
+    for name in wanted:
+        if name not in NAMES:
+            raise ConfigurationError(f"{name}: there is no such system; there are {', '.join(NAMES)}")
+    return wanted
+
+
+def opened(backend: Any, names: Iterable[str], secret: bytes | None = None) -> list[System]:
+    """The systems with their tables made; a table that cannot be brought to its design is told, not served."""
+    systems = []
+    for name in names:
+        db = Store(backend, part_of(name, "design").design, secret=secret)
+        differences = db.create_tables()
+        if differences:
+            listed = "; ".join(map(str, differences))
+            raise ConfigurationError(f"{name}: the tables there differ from the design: {listed}")
+        systems.append(System(name, db))
+    return systems
+
+
+def seed(system: System, scale: float, chance: int, progress: Progress) -> int:
+    """Plant demo data; goes on where an interrupted run stopped. Answers with how many pieces were written."""
+    seeds = part_of(system.name, "seed")
+    total = seeds.total(scale)
+    title = f"{system.name}-{scale:g}-{chance}"
+    if is_planted(system.db, title, total):
+        return 0
+    pieces = seeds.pieces(scale, chance)
+    return plant(system.db, title, pieces, lambda done: progress(system.name, done, total))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Shows how far each seeding is; one line each, and none when nobody watches."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns) as bar:
+        tasks: dict[str, Any] = {}
+
+        def shown(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(f"seeding {name}", total=total)
+            bar.update(tasks[name], completed=done)
+
+        yield shown
+
+
+def run(
+    names: list[str],
+    address: str,
+    host: str,
+    port: int,
+    verifier: Verifier,
+    ready: Callable[[list[System]], None],
+) -> None:
+    """Serves until interrupted; `ready` is called when the systems are open, before the port is."""
+    backend: Any = open_backend(address)
+    systems = opened(backend, names)
+    ready(systems)
+    instant = isinstance(backend, Engine)
+    apis = [BoundApi(part_of(each.name, "api").api, each.db, instant=instant) for each in systems]
+    rest = RestApplication(apis, verifier)
+
+    async def protocol() -> AsyncBackend:
+        return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
+
+    serve(protocol, host, port, rest)
+
+
+def issuer_beside(address: str) -> LocalIssuer:
+    """The local issuer, whose key lives beside the database file so that tokens outlive a restart."""
+    is_file = address != "memory:" and "://" not in address
+    return LocalIssuer(Path(f"{address}.issuer.pem") if is_file else None)
