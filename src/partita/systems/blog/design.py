@@ -182,11 +182,12 @@ class Like(Dated, Entity, table=blog, key=("POST#{post_id}", "LIKE#{user_id}#{cr
     of_user = Keys("GSI2", "AUTHOR#{user_id}", "LIKE#{created_at}")
 
 
-class LikeGuard(Dated, Entity, table=blog, key=("LIKE#{user_id}#{post_id}", "LIKE")):
-    """One for each like, in no index: a user likes a post once, and it says under which time."""
+class LikeGuard(Entity, table=blog, key=("LIKE#{user_id}#{post_id}", "LIKE")):
+    """One for each like, in no index: a user likes a post once, and this says under which time."""
 
     user_id: Annotated[str, InKey()]
     post_id: Annotated[str, InKey()]
+    created_at: datetime
 
 
 # 6. Bookmarks
@@ -198,9 +199,10 @@ class Bookmark(Dated, Entity, table=blog, key=("USER#{user_id}", "BOOKMARK#{post
     of_post = Keys("GSI2", "POST#{post_id}", "BOOKMARK#{user_id}")
 
 
-class BookmarkGuard(Dated, Entity, table=blog, key=("BOOKMARK#{user_id}#{post_id}", "BOOKMARK")):
+class BookmarkGuard(Entity, table=blog, key=("BOOKMARK#{user_id}#{post_id}", "BOOKMARK")):
     user_id: Annotated[str, InKey()]
     post_id: Annotated[str, InKey()]
+    created_at: datetime
 
 
 # 7. Notifications

@@ -1,0 +1,127 @@
+"""The tree of categories: roots and, under them, subcategories in an order of their own. There is no third level.
+
+A category's place is told twice, by its own index key and by the link under its parent; both move in one transaction.
+"""
+
+from collections.abc import Sequence
+
+from partita import AlreadyExists, Condition, ConditionFailed, F, NotFound, Page, Store, Transaction, ValueRefused
+from partita.systems.blog import design as d
+from partita.systems.blog.ids import Ids
+
+_IS_ROOT = F.parent_id.is_absent()
+
+
+class Categories:
+    """Each change is one transaction; who comes second to the same place reads again."""
+
+    def __init__(self, db: Store, ids: Ids) -> None:
+        self.db = db
+        self.ids = ids
+
+    def add(self, name: str, parent_id: str | None = None) -> d.Category:
+        """A new category, last among its siblings."""
+        category_id = self.ids("k")
+        for _ in self.db.attempts(d.Category.__name__):
+            order = self._last_place(parent_id)
+            try:
+                with self.db.transaction() as transaction:
+                    category = d.Category(category_id=category_id, name=name, parent_id=parent_id, order=order)
+                    made = transaction.create(category)
+                    self._link(transaction, category_id, parent_id, order)
+            except ConditionFailed:
+                continue
+            break
+        return made
+
+    def rename(self, category_id: str, name: str) -> None:
+        with self.db.change(d.category(category_id)) as draft:
+            draft.name = name
+
+    def move(self, category_id: str, parent_id: str | None) -> None:
+        """Under another root, or out to the roots; a category that has subcategories stays a root."""
+        for _ in self.db.attempts(d.Category.__name__):
+            found = self.db.one(d.category(category_id), consistent=True)
+            if found.parent_id == parent_id:
+                return
+            if parent_id is not None and (found.child_count or parent_id == category_id):
+                raise ValueRefused("Category.parent_id", f"{found.name!r} has subcategories and cannot become one")
+            order = self._last_place(parent_id)
+            try:
+                with self.db.transaction() as transaction:
+                    draft = transaction.change(d.category(category_id), when=_unmoved(found) & (F.child_count == 0))
+                    draft.parent_id = parent_id
+                    draft.order = order
+                    self._unlink(transaction, found)
+                    self._link(transaction, category_id, parent_id, order)
+            except (ConditionFailed, AlreadyExists):
+                continue
+            return
+
+    def reorder(self, parent_id: str | None, category_ids: Sequence[str]) -> None:
+        """Put all subcategories of a root, or all roots, into this order at once."""
+        for _ in self.db.attempts(d.Category.__name__):
+            siblings = {each.category_id: each for each in self._siblings(parent_id)}
+            if sorted(category_ids) != sorted(siblings):
+                raise ValueRefused("Category.order", "name each of the categories that stand side by side once")
+            try:
+                with self.db.transaction() as transaction:
+                    for place, category_id in enumerate(category_ids):
+                        self._place(transaction, siblings[category_id], place)
+            except (ConditionFailed, NotFound):
+                continue
+            return
+
+    def remove(self, category_id: str) -> None:
+        """An empty category goes."""
+        for _ in self.db.attempts(d.Category.__name__):
+            found = self.db.one(d.category(category_id), consistent=True)
+            if found.child_count or found.post_count:
+                raise ValueRefused("Category.category_id", f"{found.name!r} still has subcategories or posts")
+            try:
+                with self.db.transaction() as transaction:
+                    empty = (F.child_count == 0) & (F.post_count == 0)
+                    transaction.delete(d.category(category_id), when=_unmoved(found) & empty)
+                    self._unlink(transaction, found)
+            except ConditionFailed:
+                continue
+            return
+
+    def posts(self, category_id: str, size: int | None = None, cursor: str | None = None) -> Page[d.Post]:
+        """The newest posts of a category and of its subcategories: one Query each, merged."""
+        ids = [category_id, *(link.child_id for link in self.db(d.children(category_id)))]
+        return self.db(d.posts_by_categories(ids)).page(size, cursor)
+
+    def _siblings(self, parent_id: str | None) -> list[d.Category]:
+        if parent_id is None:
+            return list(self.db(d.root_categories()))
+        links = self.db(d.children(parent_id), consistent=True)
+        found = self.db.many([d.category(link.child_id) for link in links])
+        return [each for each in found if each is not None]
+
+    def _last_place(self, parent_id: str | None) -> int:
+        if parent_id is not None and self.db.one(d.category(parent_id)).parent_id is not None:
+            raise ValueRefused("Category.parent_id", "it is a subcategory itself; there are two levels")
+        return 1 + max((each.order for each in self._siblings(parent_id)), default=-1)
+
+    def _place(self, transaction: Transaction, category: d.Category, place: int) -> None:
+        if category.order == place:
+            return
+        transaction.change(d.category(category.category_id), when=_unmoved(category)).order = place
+        if category.parent_id is not None:
+            transaction.change(d.child(category.parent_id, category.category_id, category.order)).order = place
+
+    def _link(self, transaction: Transaction, category_id: str, parent_id: str | None, order: int) -> None:
+        if parent_id is not None:
+            transaction.check(d.category(parent_id), _IS_ROOT)
+            transaction.create(d.CategoryChild(parent_id=parent_id, child_id=category_id, order=order))
+
+    def _unlink(self, transaction: Transaction, category: d.Category) -> None:
+        if category.parent_id is not None:
+            transaction.delete(d.child(category.parent_id, category.category_id, category.order))
+
+
+def _unmoved(category: d.Category) -> Condition:
+    """It still stands where it was read."""
+    parent = _IS_ROOT if category.parent_id is None else F.parent_id == category.parent_id
+    return parent & (F.order == category.order)

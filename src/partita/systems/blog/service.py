@@ -1,0 +1,207 @@
+"""What the design of the blog cannot say: what publishing means, that a like counts once, what goes with a post."""
+
+import secrets
+from collections.abc import Callable, Iterable
+
+from partita import AlreadyExists, ConditionFailed, F, NotFound, Store, ValueRefused
+from partita.systems.blog import design as d
+from partita.systems.blog.categories import Categories
+from partita.systems.blog.ids import Ids
+from partita.systems.blog.published import on_published
+from partita.systems.blog.threads import Threads
+
+WORDS_A_MINUTE = 200
+
+
+class Blog:
+    """The service on a store, whose clock is the service's; `chance` may be given to get the same ids again."""
+
+    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
+        self.db = db
+        self.now = db.context.clock
+        self.ids = Ids(self.now, chance)
+        self.categories = Categories(db, self.ids)
+        self.threads = Threads(db, self.ids)
+
+    # Users
+
+    def register(self, cognito_sub: str, name: str, *, groups: Iterable[str] = (), bio: str = "") -> d.User:
+        """The profile of somebody whom Cognito knows; the token's groups decide the role."""
+        return self.db.create(d.User(cognito_sub=cognito_sub, name=name, role=role_of(groups), bio=bio))
+
+    def change_profile(self, cognito_sub: str, *, name: str | None = None, bio: str | None = None) -> None:
+        with self.db.change(d.profile(cognito_sub)) as draft:
+            if name is not None:
+                draft.name = name
+            if bio is not None:
+                draft.bio = bio
+
+    def assign_role(self, cognito_sub: str, role: d.Role) -> None:
+        with self.db.change(d.profile(cognito_sub)) as draft:
+            draft.role = role
+
+    # Posts
+
+    def write(
+        self,
+        author_id: str,
+        title: str,
+        content: str,
+        *,
+        subcategory_id: str | None = None,
+        summary: str = "",
+        tags: Iterable[str] = (),
+    ) -> d.Post:
+        """A new draft, which its author alone finds."""
+        post = d.Post(
+            post_id=self.ids("p"),
+            author_id=author_id,
+            subcategory_id=subcategory_id,
+            title=title,
+            summary=summary,
+            tags=list(tags),
+            minutes_to_read=minutes_to_read(content),
+        )
+        with self.db.transaction() as transaction:
+            transaction.create(d.PostText(post_id=post.post_id, content=content))
+            return transaction.create(post)
+
+    def edit(
+        self,
+        post_id: str,
+        *,
+        title: str | None = None,
+        content: str | None = None,
+        subcategory_id: str | None = None,
+        summary: str | None = None,
+        tags: Iterable[str] | None = None,
+    ) -> None:
+        """Change what is given; a published post moves with its category."""
+        with self.db.transaction() as transaction:
+            draft = transaction.change(d.post(post_id))
+            if title is not None:
+                draft.title = title
+            if summary is not None:
+                draft.summary = summary
+            if tags is not None:
+                draft.tags = list(tags)
+            if subcategory_id is not None:
+                draft.subcategory_id = subcategory_id
+            if content is not None:
+                draft.minutes_to_read = minutes_to_read(content)
+                transaction.change(d.post_text(post_id)).content = content
+
+    def read(self, post_id: str) -> tuple[d.Post, d.PostText]:
+        """A post with its text, in one Query."""
+        match list(self.db(d.whole_post(post_id))):
+            case [d.Post() as post, d.PostText() as text]:
+                return post, text
+        raise NotFound(d.Post.__name__, post_id)
+
+    def publish(self, post_id: str) -> None:
+        """From now on readers find it; the day of its first publication stays."""
+
+        def edit(post: d.Post) -> None:
+            if post.subcategory_id is None:
+                raise ValueRefused("Post.subcategory_id", "a post is published in a category")
+            post.status = d.PostStatus.PUBLISHED
+            post.published_at = post.published_at or self.now()
+
+        self.db.update(d.post(post_id), edit)
+
+    def unpublish(self, post_id: str) -> None:
+        """It is a draft again; what readers left on it stays."""
+        with self.db.change(d.post(post_id)) as draft:
+            draft.status = d.PostStatus.DRAFT
+
+    def remove(self, post_id: str) -> None:
+        """The post goes with all that readers left on it; nobody adds to it meanwhile, and it may be done again."""
+        self.unpublish(post_id)
+        for bookmark in self.db(d.bookmarks_of_post(post_id)):
+            self.unbookmark(bookmark.user_id, post_id)
+        for like in self.db(d.likes_of_post(post_id)):
+            self.unlike(like.user_id, post_id)
+        for comment in self.db(d.thread(post_id)):
+            self.db.delete(comment)
+        with self.db.transaction() as transaction:
+            transaction.delete(d.post(post_id))
+            transaction.delete(d.post_text(post_id))
+
+    # Likes and bookmarks
+
+    def like(self, user_id: str, post_id: str) -> bool:
+        """Whether it is a new like: a user likes a post once."""
+        try:
+            with on_published(self.db, post_id) as transaction:
+                made = transaction.create(d.Like(post_id=post_id, user_id=user_id))
+                transaction.create(d.LikeGuard(user_id=user_id, post_id=post_id, created_at=made.created_at))
+        except AlreadyExists:
+            return False
+        return True
+
+    def unlike(self, user_id: str, post_id: str) -> bool:
+        """Whether there was a like to take back."""
+        guard = self.db(d.has_liked(user_id, post_id), consistent=True)
+        if guard is None:
+            return False
+        try:
+            with self.db.transaction() as transaction:
+                transaction.delete(d.has_liked(user_id, post_id), when=F.created_at == guard.created_at)
+                transaction.delete(d.like(post_id, user_id, guard.created_at))
+        except ConditionFailed:
+            return False
+        return True
+
+    def bookmark(self, user_id: str, post_id: str) -> bool:
+        """Whether it is a new bookmark: a user keeps a post once."""
+        try:
+            with on_published(self.db, post_id) as transaction:
+                made = transaction.create(d.Bookmark(user_id=user_id, post_id=post_id))
+                transaction.create(d.BookmarkGuard(user_id=user_id, post_id=post_id, created_at=made.created_at))
+        except AlreadyExists:
+            return False
+        return True
+
+    def unbookmark(self, user_id: str, post_id: str) -> bool:
+        """Whether there was a bookmark to take back."""
+        guard = self.db(d.has_bookmarked(user_id, post_id), consistent=True)
+        if guard is None:
+            return False
+        try:
+            with self.db.transaction() as transaction:
+                transaction.delete(d.has_bookmarked(user_id, post_id), when=F.created_at == guard.created_at)
+                transaction.delete(d.bookmark(user_id, post_id, guard.created_at))
+        except ConditionFailed:
+            return False
+        return True
+
+    # Notifications
+
+    def notify(
+        self, user_id: str, kind: d.NotificationType, actor_id: str, post_id: str, comment_id: str | None = None
+    ) -> d.Notification:
+        notification = d.Notification(
+            user_id=user_id,
+            notification_id=self.ids("n"),
+            type=kind,
+            actor_id=actor_id,
+            post_id=post_id,
+            comment_id=comment_id,
+        )
+        return self.db.create(notification)
+
+    def mark_read(self, notification: d.Notification) -> None:
+        key = d.notification(notification.user_id, notification.notification_id, notification.created_at)
+        with self.db.change(key) as draft:
+            draft.read = True
+
+
+def role_of(groups: Iterable[str]) -> d.Role:
+    """The strongest role among a token's groups; who is in none of them reads."""
+    ranks = [each for each in d.Role if each.value in set(groups)]
+    return ranks[-1] if ranks else d.Role.READER
+
+
+def minutes_to_read(content: str) -> int:
+    """How long a text takes, at least a minute."""
+    return max(1, round(len(content.split()) / WORDS_A_MINUTE))
