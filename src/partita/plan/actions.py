@@ -17,6 +17,7 @@ from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
 
 Kind = Literal["put", "update", "delete", "check"]
+_PRECEDENCE = ("put", "delete", "update", "check")  # which of two actions on one item the other one joins
 
 
 @dataclass(frozen=True)
@@ -124,34 +125,48 @@ def merged(actions: Iterable[Action]) -> list[Action]:
 
 
 def _both(one: Action, other: Action) -> Action:
-    if one.kind == "check" or other.kind == "check":
-        kept, check = (other, one) if one.kind == "check" else (one, other)
-        if kept.kind == "put":  # the transaction itself makes what the check asks for
-            return kept
-        return replace(kept, clauses=(*kept.clauses, *check.clauses))
-    if one.kind == other.kind == "update":
-        bounded = {clause.bounds for clause in one.clauses if clause.bounds}
-        if bounded & {clause.bounds for clause in other.clauses}:
-            raise StoreError(f"{one.entity}: one transaction adds two children under a limit; add them one by one")
-        steps = dict(one.steps)
-        for name, step in other.steps.items():
-            steps[name] = _sum(steps.get(name), step)
-        return replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
-    if {one.kind, other.kind} == {"put", "update"}:
-        put, update = (one, other) if one.kind == "put" else (other, one)
-        assert put.item is not None
-        return replace(put, item=_stepped(put.item, update.steps))
-    if {one.kind, other.kind} == {"delete", "update"}:
-        gone, update = (one, other) if one.kind == "delete" else (other, one)
-        return replace(gone, clauses=(*gone.clauses, *update.clauses))
+    """What two parts of a transaction make of one item."""
+    kinds = {one.kind, other.kind}
+    first, second = sorted((one, other), key=lambda each: _PRECEDENCE.index(each.kind))
+    if kinds == {"update"}:
+        return _both_updates(one, other)
+    if kinds == {"delete", "put"}:  # what one gives up the other takes: a unique value that changes hands
+        return replace(first, clauses=second.clauses)
+    if kinds == {"put", "update"} or kinds == {"put", "check"}:
+        return _new_item(first, second)
+    if "check" in kinds or (kinds == {"delete", "update"} and not _grows(second)):
+        return replace(first, clauses=(*first.clauses, *second.clauses))
     raise StoreError(f"{one.entity}: the transaction writes the same item twice ({one.kind} and {other.kind})")
 
 
-def _sum(one: Step | None, other: Step) -> Step:
+def _both_updates(one: Action, other: Action) -> Action:
+    bounded = {clause.bounds for clause in one.clauses if clause.bounds}
+    if bounded & {clause.bounds for clause in other.clauses}:
+        raise StoreError(f"{one.entity}: one transaction adds two children under a limit; add them one by one")
+    steps = dict(one.steps)
+    for name, step in other.steps.items():
+        steps[name] = _sum(one.entity, name, steps.get(name), step)
+    return replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
+
+
+def _new_item(put: Action, other: Action) -> Action:
+    """What the transaction itself puts has to satisfy what its other parts ask of the item."""
+    assert put.item is not None
+    blamed = culprit(other, put.item)
+    if blamed is not None:
+        raise blamed
+    return replace(put, item=_stepped(put.item, other.steps))
+
+
+def _grows(update: Action) -> bool:
+    return any(isinstance(step, Increment) and Decimal(step.by) > 0 for step in update.steps.values())
+
+
+def _sum(entity: str, name: str, one: Step | None, other: Step) -> Step:
     if isinstance(one, Increment) and isinstance(other, Increment):
         return Increment(_added(one.by, other.by), one.absent)
     if one is not None:
-        raise StoreError("a transaction changes the same attribute twice")
+        raise StoreError(f"{entity}: the transaction changes {name!r} twice")
     return other
 
 

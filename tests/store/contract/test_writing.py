@@ -466,6 +466,66 @@ def test_two_children_under_a_limit_in_one_transaction_are_refused(db: Store) ->
         write()
 
 
+def test_unique_values_change_hands_within_a_transaction(db: Store) -> None:
+    db.create(Artist(artist_id="bob", country="PT", handle="Bob"))
+    with db.transaction() as together:
+        together.change(artist("ann")).handle = "Bob"
+        together.change(artist("bob")).handle = "Ann"
+    assert db.holder(Artist, "named_once", "PT", "Bob") == db.one(artist("ann"))
+    assert db.holder(Artist, "named_once", "PT", "Ann") == db.one(artist("bob"))
+
+
+def test_a_parent_and_its_first_child_are_created_together_within_the_limit(db: Store) -> None:
+    with db.transaction() as together:
+        together.create(Artist(artist_id="bob", country="ES", handle="Bob"))
+        together.create(Work(work_id="w", artist_id="bob", title=""))
+    assert db.one(artist("bob")).work_count == 1
+
+    def write() -> None:
+        with db.transaction() as too_much:
+            too_much.create(Artist(artist_id="cem", country="ES", handle="Cem", room=0))
+            too_much.create(Work(work_id="v", artist_id="cem", title=""))
+
+    with pytest.raises(LimitReached):
+        write()
+    assert db(artist("cem")) is None
+
+
+def test_a_child_of_a_parent_that_the_transaction_deletes_is_refused(db: Store) -> None:
+    def write() -> None:
+        with db.transaction() as together:
+            together.delete(artist("ann"))
+            together.create(Work(work_id="w", artist_id="ann", title=""))
+
+    with pytest.raises(StoreError, match=r"^Artist: the transaction writes the same item twice \(delete and update\)$"):
+        write()
+
+
+def test_a_parent_and_its_last_child_are_deleted_together(db: Store, draft_work: Work) -> None:
+    with db.transaction() as together:
+        together.delete(artist("ann"))
+        together.delete(work("w1"))
+    assert disk(db) == {}
+
+
+def test_a_transaction_that_changes_an_attribute_twice_is_refused(db: Store, draft_work: Work) -> None:
+    def write() -> None:
+        with db.transaction() as together:
+            together.change(work("w1"), quietly=True).title = "a"
+            together.change(work("w1"), quietly=True).title = "b"
+
+    with pytest.raises(StoreError, match=r"^Work: the transaction changes 'title' twice$"):
+        write()
+
+
+def test_an_item_is_deleted_and_created_anew_in_one_transaction(db: Store) -> None:
+    db.create(Note(artist_id="ann", number=1, text="old"))
+    with db.transaction() as together:
+        together.delete(note("ann", 1))
+        together.create(Note(artist_id="ann", number=1, text="new"))
+    assert db.one(note("ann", 1)).text == "new"
+
+
 def test_batches_write_what_nothing_depends_on(db: Store) -> None:
     with db.measure() as used:
         db.put_many([Note(artist_id="ann", number=number, text="") for number in range(60)])

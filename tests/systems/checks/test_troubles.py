@@ -269,7 +269,7 @@ def test_uptime_and_latency_are_of_the_window(checks: Checks, clock: Clock) -> N
     ("given", "named"),
     [
         ({"url": "ftp://example.com"}, "Check.url"),
-        ({"delay_ms": 5}, "Check.delay_ms"),
+        ({"delay_ms": 5}, "Check.delay"),
         ({"check_type": d.CheckType("FAX")}, "Check.checkType"),
         ({"attributes": {"keyword": 3}}, "Check.attributes"),
         ({"attributes": {"colour": "red"}}, "Check.attributes"),
