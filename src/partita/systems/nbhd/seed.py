@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from partita import AlreadyExists, NotFound, NotUnique, Store
-from partita.store.seeding import Piece
+from partita import AlreadyExists, NotFound, NotUnique, Piece, Store
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.service import Nbhd
 
