@@ -35,8 +35,8 @@ MAY_SEE: dict[str, set[str]] = {
     "pytest_plugin": WAIST | {"connect", "boto"},
     # the two that see both sides of the waist, and the package's own door
     "connect": EVERYTHING - {"connect", "rest", "studio", "review", "boto", "server"},
-    "cli": EVERYTHING,
-    "serving": EVERYTHING - {"cli", "studio"},
+    "serving": EVERYTHING | {"systems"},
+    "cli": EVERYTHING | {"serving"},
     "__init__": EVERYTHING,
     "__main__": {"cli"},
     # the systems are written as anybody's would be

@@ -17,6 +17,7 @@ from partita.plan.errors import (
 )
 from partita.store.async_store import AsyncStore
 from partita.store.reading import Page
+from partita.store.seeding import Piece
 from partita.store.sending import Call, Capacity
 from partita.store.store import Store
 from partita.store.transactions import Transaction
@@ -34,6 +35,7 @@ __all__ = [
     "NotUnique",
     "OutcomeUnknown",
     "Page",
+    "Piece",
     "ReferenceMissing",
     "Store",
     "StoreError",
