@@ -187,6 +187,13 @@ class ConditionalCheckFailedException(DynamoDBError):
         return cls(members.get("Item"))
 
 
+class DuplicateItemException(DynamoDBError):
+    code = "DuplicateItemException"
+
+    def __init__(self) -> None:
+        super().__init__("Duplicate primary key exists in table")
+
+
 class TransactionCanceledException(DynamoDBError):
     """`reasons` has one entry for each action, `{"Code": "None"}` where it was not the cause."""
 

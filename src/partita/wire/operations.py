@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.wire import requests as q
-from partita.wire import resources, streams
+from partita.wire import resources, statements, streams
 
 _STREAMS = (streams.DescribeStream, streams.GetRecords, streams.GetShardIterator, streams.ListStreams)
 
@@ -53,6 +53,9 @@ _WRITES: tuple[type[q.Request[Any]], ...] = (
     q.UpdateTimeToLive,
     resources.TagResource,
     resources.UntagResource,
+    statements.BatchExecuteStatement,
+    statements.ExecuteStatement,
+    statements.ExecuteTransaction,
 )
 
 OPERATIONS: dict[str, Operation] = {

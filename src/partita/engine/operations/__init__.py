@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from partita.engine.context import Context, Job
+from partita.engine.operations.batch_execute_statement import batch_select, batch_write
 from partita.engine.operations.batch_get_item import batch_get_item
 from partita.engine.operations.batch_write_item import batch_write_item
 from partita.engine.operations.continuous_backups import describe_continuous_backups, update_continuous_backups
@@ -13,6 +14,8 @@ from partita.engine.operations.delete_table import delete_table
 from partita.engine.operations.describe_account import describe_endpoints, describe_limits
 from partita.engine.operations.describe_stream import describe_stream
 from partita.engine.operations.describe_table import describe_table
+from partita.engine.operations.execute_statement import execute_select, execute_write
+from partita.engine.operations.execute_transaction import transaction_select, transaction_write
 from partita.engine.operations.get_item import get_item
 from partita.engine.operations.get_records import get_records
 from partita.engine.operations.get_shard_iterator import get_shard_iterator
@@ -28,7 +31,7 @@ from partita.engine.operations.transact_write_items import transact_write_items
 from partita.engine.operations.update_item import update_item
 from partita.engine.operations.update_table import update_table
 from partita.wire import requests as q
-from partita.wire import resources, streams
+from partita.wire import resources, statements, streams
 
 READS: dict[type, Callable[[Context, Any], Any]] = {
     q.BatchGetItem: batch_get_item,
@@ -49,6 +52,22 @@ READS: dict[type, Callable[[Context, Any], Any]] = {
     streams.ListStreams: list_streams,
 }
 
+SELECTS: dict[type, Callable[[Context, Any], Any]] = {
+    statements.BatchExecuteStatement: batch_select,
+    statements.ExecuteStatement: execute_select,
+    statements.ExecuteTransaction: transaction_select,
+}
+"""How a request of PartiQL is read when all of its statements are SELECTs."""
+
+
+def reading(request: Any) -> Callable[[Context, Any], Any] | None:
+    """How a request is answered without writing; None: it writes."""
+    found = READS.get(type(request))
+    if found is None and type(request) in SELECTS and statements.only_selects(request):
+        return SELECTS[type(request)]
+    return found
+
+
 WRITES: dict[type, Callable[[Context, Any], Job]] = {
     q.BatchWriteItem: batch_write_item,
     q.CreateTable: create_table,
@@ -62,4 +81,7 @@ WRITES: dict[type, Callable[[Context, Any], Job]] = {
     q.UpdateTimeToLive: update_time_to_live,
     resources.TagResource: tag_resource,
     resources.UntagResource: untag_resource,
+    statements.BatchExecuteStatement: batch_write,
+    statements.ExecuteStatement: execute_write,
+    statements.ExecuteTransaction: transaction_write,
 }

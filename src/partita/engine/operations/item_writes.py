@@ -74,6 +74,19 @@ class Deleting:
 
 
 @dataclass(frozen=True, slots=True)
+class Checking:
+    """A condition check: the item stays as it is."""
+
+    key: Item
+
+    def place(self, table: Table) -> bytes:
+        return table.position(self.key)
+
+    def after(self, table: Table, before: Image | None) -> Image | None:
+        return before
+
+
+@dataclass(frozen=True, slots=True)
 class Updating:
     key: Item
     changes: Changes | None
@@ -169,7 +182,7 @@ def write_job(
         position = intent.place(table)
         outcome = decide(context, txn, table, position, intent, condition, return_old)
         txn.apply(outcome.writes)
-        reply.attributes = _returned(request, intent, outcome)
+        reply.attributes = returned(request.return_values, intent, outcome)
         reply.consumed_capacity = consumed(outcome.usage, request.return_consumed_capacity)
         reply.item_collection_metrics = collection_metrics(txn, request, outcome, position)
         return reply
@@ -177,8 +190,8 @@ def write_job(
     return job
 
 
-def _returned(request: Any, intent: Intent, outcome: Outcome) -> Raw | None:
-    asked = request.return_values
+def returned(asked: str | None, intent: Intent, outcome: Outcome) -> Raw | None:
+    """What ReturnValues asks for."""
     if asked is None or asked == "NONE":
         return None
     image = outcome.after if asked.endswith("NEW") else outcome.before
@@ -195,7 +208,8 @@ def collection_metrics(reader: Reader, request: Any, outcome: Outcome, position:
     """The estimated size of the item's collection, for tables with a local index."""
     table = outcome.table
     image = outcome.after or outcome.before
-    if request.return_item_collection_metrics != "SIZE" or not table.has_local_indexes or image is None:
+    asked = getattr(request, "return_item_collection_metrics", None)
+    if asked != "SIZE" or not table.has_local_indexes or image is None:
         return None
     name = table.keys.partition[0].name
     return ItemCollectionMetrics(item_collection_key={name: image.item[name]}, size_estimate_range_gb=[0.0, 1.0])

@@ -1,5 +1,6 @@
 """TransactWriteItems: up to a hundred writes and checks of several tables, all or none, once for each token."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -12,6 +13,7 @@ from partita.engine.context import Context, Job
 from partita.engine.expressions.condition import Bound
 from partita.engine.members import check_members
 from partita.engine.operations.item_writes import (
+    Checking,
     Deleting,
     Intent,
     Outcome,
@@ -24,10 +26,11 @@ from partita.engine.operations.item_writes import (
 from partita.engine.operations.transact_get_items import ONCE
 from partita.engine.parameters import check_combination, condition_of, scope_of
 from partita.engine.schema import Table
-from partita.engine.write import Image, image_at
+from partita.engine.write import image_at
 from partita.storage.contract import Row, Transaction, Write
 from partita.wire.errors import (
     ConditionalCheckFailedException,
+    DuplicateItemException,
     IdempotentParameterMismatchException,
     TransactionCanceledException,
     ValidationException,
@@ -51,20 +54,9 @@ _decode_token = msgspec.json.Decoder(_Token).decode
 
 
 @dataclass(frozen=True, slots=True)
-class _Checking:
-    """A ConditionCheck: the item stays as it is."""
+class Action:
+    """One write or check of a transaction."""
 
-    key: dict[str, Any]
-
-    def place(self, table: Table) -> bytes:
-        return table.position(self.key)
-
-    def after(self, table: Table, before: Image | None) -> Image | None:
-        return before
-
-
-@dataclass(frozen=True, slots=True)
-class _Action:
     table_name: str
     intent: Intent
     condition: Bound | None
@@ -72,7 +64,7 @@ class _Action:
 
     @property
     def is_check(self) -> bool:
-        return isinstance(self.intent, _Checking)
+        return isinstance(self.intent, Checking)
 
 
 def transact_write_items(context: Context, request: TransactWriteItems) -> Job:
@@ -88,16 +80,23 @@ def transact_write_items(context: Context, request: TransactWriteItems) -> Job:
         )
 
     def job(txn: Transaction) -> TransactWriteItemsOutput:
-        if request.client_request_token is None:
-            return _run(context, txn, request, actions, [])
-        digest = _digest(request)
-        repeated = _repeated(context, txn, request, digest)
-        return repeated or _run(context, txn, request, actions, [digest])
+        return run_transaction(context, txn, request, lambda: actions)
 
     return job
 
 
-def _action(item: TransactWriteItem) -> _Action:
+def run_transaction(
+    context: Context, txn: Transaction, request: Any, actions: Callable[[], list[Action]]
+) -> TransactWriteItemsOutput:
+    """Runs the actions, unless the request's token says that they have been run."""
+    if request.client_request_token is None:
+        return _run(context, txn, request, actions(), [])
+    digest = _digest(request)
+    repeated = _repeated(context, txn, request, digest)
+    return repeated or _run(context, txn, request, actions(), [digest])
+
+
+def _action(item: TransactWriteItem) -> Action:
     given = [each for each in (item.condition_check, item.put, item.delete, item.update) if each is not None]
     if len(given) != 1:
         raise ValidationException(
@@ -117,16 +116,16 @@ def _action(item: TransactWriteItem) -> _Action:
     elif item.delete is not None:
         intent = Deleting(item.delete.key or {})
     else:
-        intent = _Checking(request.key or {})
+        intent = Checking(request.key or {})
     condition = condition_of(request, scope)
     if scope:
         scope.check_all_used()
     return_old = request.return_values_on_condition_check_failure == "ALL_OLD"
-    return _Action(request.table_name, intent, condition, return_old)
+    return Action(request.table_name, intent, condition, return_old)
 
 
 def _run(
-    context: Context, txn: Transaction, request: TransactWriteItems, actions: list[_Action], digest: list[str]
+    context: Context, txn: Transaction, request: Any, actions: list[Action], digest: list[str]
 ) -> TransactWriteItemsOutput:
     tables = [context.known_table(action.table_name) for action in actions]
     outcomes = _outcomes(context, txn, actions, tables)
@@ -145,7 +144,7 @@ def _run(
     return _output(request, used, "write", metrics)
 
 
-def _outcomes(context: Context, txn: Transaction, actions: list[_Action], tables: list[Table]) -> list[Outcome]:
+def _outcomes(context: Context, txn: Transaction, actions: list[Action], tables: list[Table]) -> list[Outcome]:
     """What each action does; the first pass over all of them says for each whether it can."""
     outcomes: list[Outcome] = []
     reasons: list[dict[str, Any]] = []
@@ -165,6 +164,8 @@ def _outcomes(context: Context, txn: Transaction, actions: list[_Action], tables
             if error.item is not None:
                 reason["Item"] = error.item
             reasons.append(reason)
+        except DuplicateItemException as error:
+            reasons.append({"Code": "DuplicateItem", "Message": error.message})
         except ValidationException as error:
             if "cannot contain an empty" in error.message:
                 raise
@@ -178,9 +179,7 @@ class _TwiceOnOneItem(ValidationException):
     """A fault of the request, not of one action."""
 
 
-def _outcome(
-    context: Context, txn: Transaction, action: _Action, table: Table, position: bytes, offset: int
-) -> Outcome:
+def _outcome(context: Context, txn: Transaction, action: Action, table: Table, position: bytes, offset: int) -> Outcome:
     outcome = decide(context, txn, table, position, action.intent, action.condition, action.return_old, offset)
     if not action.is_check:
         return outcome
@@ -188,15 +187,13 @@ def _outcome(
     return Outcome(table, before, before, [], Usage(table, outcome.usage.units))
 
 
-def _digest(request: TransactWriteItems) -> str:
+def _digest(request: Any) -> str:
     """The request without what may differ between repetitions."""
     same = msgspec.structs.replace(request, client_request_token=None, return_consumed_capacity=None)
     return blake2b(_encode(same), digest_size=16).hexdigest()
 
 
-def _repeated(
-    context: Context, txn: Transaction, request: TransactWriteItems, digest: str
-) -> TransactWriteItemsOutput | None:
+def _repeated(context: Context, txn: Transaction, request: Any, digest: str) -> TransactWriteItemsOutput | None:
     """The answer to a token that was seen within ten minutes; it is charged as a transactional read."""
     row = txn.get(TOKENS, (request.client_request_token or "").encode())
     if row is None:
@@ -213,9 +210,7 @@ def _repeated(
     return _output(request, used, "read", {})
 
 
-def _token_write(
-    context: Context, txn: Transaction, request: TransactWriteItems, digest: str, outcomes: list[Outcome]
-) -> Write:
+def _token_write(context: Context, txn: Transaction, request: Any, digest: str, outcomes: list[Outcome]) -> Write:
     sizes = [
         (each.table.name, max(each.before.size if each.before else 0, each.after.size if each.after else 0))
         for each in outcomes
@@ -226,7 +221,7 @@ def _token_write(
 
 
 def _output(
-    request: TransactWriteItems,
+    request: Any,
     used: dict[str, Usage],
     kind: str,
     metrics: dict[str, list[ItemCollectionMetrics]],

@@ -1,0 +1,178 @@
+"""BatchExecuteStatement: up to 25 statements, all SELECTs of one item or all writes, each on its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec import Raw
+
+from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.context import Context, Job
+from partita.engine.members import Member, report_violations
+from partita.engine.operations.batch_get_item import DUPLICATES
+from partita.engine.operations.execute_statement import CONSUMED, ONLY_IN_TRANSACTIONS, STATEMENT
+from partita.engine.operations.item_writes import decide, returned
+from partita.engine.partiql.parameters import BoundStatement
+from partita.engine.partiql.parse import parse_statement
+from partita.engine.partiql.places import exact_key, fixes_key
+from partita.engine.partiql.selecting import paths_of, shown
+from partita.engine.partiql.statements import Body, Exists, Select
+from partita.engine.partiql.writing import Meant, meant
+from partita.engine.schema import Table
+from partita.engine.write import image_at
+from partita.storage.contract import Reader, Transaction
+from partita.wire.errors import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    DynamoDBError,
+    ResourceNotFoundException,
+    ValidationException,
+)
+from partita.wire.shapes import ConsumedCapacity
+from partita.wire.statements import (
+    BatchExecuteStatement,
+    BatchExecuteStatementOutput,
+    BatchStatementError,
+    BatchStatementResponse,
+    StatementRequest,
+)
+
+STATEMENTS = 25
+_MEMBERS = (
+    Member("statements", required=True, shortest=1, longest=STATEMENTS, children=STATEMENT),
+    CONSUMED,
+)
+_SINGLE = "Only single item select is supported"
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A statement that is about one item of a table."""
+
+    table: Table
+    position: bytes
+    statement: BoundStatement
+    means: Meant | None = None
+
+
+def batch_select(context: Context, request: BatchExecuteStatement) -> BatchExecuteStatementOutput:
+    report_violations(request, _MEMBERS)
+    asked = request.statements or []
+    batch = _Batch(request)
+    placed = batch.placed(lambda each: _selected(context, each))
+    with context.storage.snapshot() as reader:
+        for number, each in placed.items():
+            batch.read(reader, number, each, asked[number].consistent_read)
+    return batch.output()
+
+
+def batch_write(context: Context, request: BatchExecuteStatement) -> Job:
+    report_violations(request, _MEMBERS)
+    kinds = {type(body) is Select for body in map(_body, request.statements or []) if body is not None}
+    if len(kinds) > 1:
+        raise ValidationException("Read and write requests together in the same batch is not supported.")
+
+    def job(txn: Transaction) -> BatchExecuteStatementOutput:
+        if True in kinds:
+            return batch_select(context, request)
+        batch = _Batch(request)
+        for number, each in batch.placed(lambda each: _written(context, each)).items():
+            batch.write(context, txn, number, each)
+        return batch.output()
+
+    return job
+
+
+def _body(asked: StatementRequest) -> Body | None:
+    """What a statement is; None when it is not one, which its own answer will say."""
+    try:
+        return parse_statement(asked.statement or "").body
+    except ValidationException:
+        return None
+
+
+def _selected(context: Context, asked: StatementRequest) -> _Placed:
+    statement = BoundStatement(asked.statement or "", asked.parameters)
+    assert isinstance(statement.body, Select)
+    table = context.table(statement.table)
+    if statement.body.index is not None or not fixes_key(table.keys, statement.body.where, statement.scope):
+        raise ValidationException(_SINGLE)
+    key, rest = exact_key(table.keys, statement.body.where, statement.scope)
+    if rest is not None:
+        raise ValidationException(_SINGLE)
+    paths_of(table, statement.body)
+    return _Placed(table, table.position(key), statement)
+
+
+def _written(context: Context, asked: StatementRequest) -> _Placed:
+    statement = BoundStatement(asked.statement or "", asked.parameters)
+    if isinstance(statement.body, Exists):
+        raise ValidationException(ONLY_IN_TRANSACTIONS)
+    table = context.known_table(statement.table)
+    means = meant(table, statement)
+    return _Placed(table, means.intent.place(table), statement, means)
+
+
+class _Batch:
+    """The answers of one batch, in the order of its statements."""
+
+    def __init__(self, request: BatchExecuteStatement) -> None:
+        self._request = request
+        self._asked = request.statements or []
+        self._answers: dict[int, BatchStatementResponse] = {}
+        self._used: dict[str, Usage] = {}
+
+    def placed(self, place: Callable[[StatementRequest], _Placed]) -> dict[int, _Placed]:
+        """Where each statement's item lies; no two may be about one. What cannot be placed is answered with why."""
+        found: dict[int, _Placed] = {}
+        for number, asked in enumerate(self._asked):
+            try:
+                found[number] = place(asked)
+            except DynamoDBError as error:
+                self._fail(number, None, error)
+        if len({(each.table.name, each.position) for each in found.values()}) < len(found):
+            raise ValidationException(DUPLICATES)
+        return found
+
+    def read(self, reader: Reader, number: int, placed: _Placed, consistent: bool | None) -> None:
+        image = image_at(reader, placed.table, placed.position)
+        usage = self._used.setdefault(placed.table.name, Usage(placed.table))
+        usage.units += read_units(image.size if image else 0, consistent)
+        item: Raw | None = None
+        if image is not None:
+            assert isinstance(placed.statement.body, Select)
+            paths = placed.statement.body.paths
+            item = Raw(image.row.value) if paths is None else shown(image.item, paths)
+        self._answers[number] = BatchStatementResponse(table_name=placed.table.name, item=item)
+
+    def write(self, context: Context, txn: Transaction, number: int, placed: _Placed) -> None:
+        assert placed.means is not None
+        means, table = placed.means, placed.table
+        return_old = self._asked[number].return_values_on_condition_check_failure == "ALL_OLD"
+        try:
+            outcome = decide(context, txn, table, placed.position, means.intent, means.condition, return_old)
+        except DynamoDBError as error:
+            self._fail(number, table.name, error)
+            return
+        txn.apply(outcome.writes)
+        self._used.setdefault(table.name, Usage(table)).add(outcome.usage)
+        item = returned(means.returning, means.intent, outcome)
+        self._answers[number] = BatchStatementResponse(table_name=table.name, item=item)
+
+    def output(self) -> BatchExecuteStatementOutput:
+        capacities = (consumed(usage, self._request.return_consumed_capacity) for usage in self._used.values())
+        used: list[ConsumedCapacity] = [each for each in capacities if each is not None]
+        answers = [self._answers[number] for number in range(len(self._asked))]
+        return BatchExecuteStatementOutput(responses=answers, consumed_capacity=used or None)
+
+    def _fail(self, number: int, table: str | None, error: DynamoDBError) -> None:
+        item = error.item if isinstance(error, ConditionalCheckFailedException) else None
+        told = BatchStatementError(code=_code(error), message=error.message, item=item)
+        self._answers[number] = BatchStatementResponse(error=told, table_name=table)
+
+
+def _code(error: DynamoDBError) -> str:
+    if isinstance(error, ConditionalCheckFailedException):
+        return "ConditionalCheckFailed"
+    if isinstance(error, DuplicateItemException):
+        return "DuplicateItem"
+    return "ResourceNotFound" if isinstance(error, ResourceNotFoundException) else "ValidationError"

@@ -1,0 +1,70 @@
+"""ExecuteStatement: one PartiQL statement; a SELECT gives a page, anything else writes one item."""
+
+from partita.engine.capacity import consumed
+from partita.engine.context import Context, Job
+from partita.engine.members import Member, report_violations
+from partita.engine.operations.item_writes import write_job
+from partita.engine.partiql.parameters import BoundStatement
+from partita.engine.partiql.selecting import select_page
+from partita.engine.partiql.statements import Exists, Select
+from partita.engine.partiql.writing import meant
+from partita.storage.contract import Transaction
+from partita.wire.errors import ValidationException
+from partita.wire.requests import UpdateItem
+from partita.wire.responses import UpdateItemOutput
+from partita.wire.statements import ExecuteStatement, ExecuteStatementOutput
+
+STATEMENT = (
+    Member("statement", required=True, shortest=1, longest=8192),
+    Member("parameters", shortest=1),
+    Member("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE")),
+)
+CONSUMED = Member("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
+ONLY_IN_TRANSACTIONS = "EXISTS can only be used in ExecuteTransaction write requests."
+_MEMBERS = (
+    *STATEMENT,
+    Member("next_token", shortest=1, longest=32768),
+    CONSUMED,
+    Member("limit", least=1),
+)
+
+
+def execute_select(context: Context, request: ExecuteStatement) -> ExecuteStatementOutput:
+    report_violations(request, _MEMBERS)
+    statement = BoundStatement(request.statement or "", request.parameters)
+    assert isinstance(statement.body, Select)
+    page = select_page(
+        context,
+        statement,
+        statement.body,
+        limit=request.limit,
+        consistent=request.consistent_read,
+        token=request.next_token,
+    )
+    return ExecuteStatementOutput(
+        items=page.items,
+        next_token=page.next_token,
+        consumed_capacity=consumed(page.usage, request.return_consumed_capacity),
+    )
+
+
+def execute_write(context: Context, request: ExecuteStatement) -> Job:
+    report_violations(request, _MEMBERS)
+    statement = BoundStatement(request.statement or "", request.parameters)
+    if isinstance(statement.body, Exists):
+        raise ValidationException(ONLY_IN_TRANSACTIONS)
+
+    def job(txn: Transaction) -> ExecuteStatementOutput:
+        means = meant(context.known_table(statement.table), statement)
+        asked = UpdateItem(
+            table_name=statement.table,
+            return_values=means.returning,
+            return_consumed_capacity=request.return_consumed_capacity,
+            return_values_on_condition_check_failure=request.return_values_on_condition_check_failure,
+        )
+        reply = write_job(context, asked, means.intent, means.condition, UpdateItemOutput())(txn)
+        return ExecuteStatementOutput(
+            items=[] if reply.attributes is None else [reply.attributes], consumed_capacity=reply.consumed_capacity
+        )
+
+    return job

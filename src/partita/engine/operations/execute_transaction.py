@@ -1,0 +1,137 @@
+"""ExecuteTransaction: up to a hundred statements, all of them SELECTs of one item, or all of them writes and checks."""
+
+from dataclasses import dataclass
+
+from msgspec import Raw
+
+from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.context import Context, Job
+from partita.engine.members import Member, report_violations
+from partita.engine.operations.execute_statement import CONSUMED, STATEMENT
+from partita.engine.operations.transact_get_items import ONCE
+from partita.engine.operations.transact_write_items import Action, run_transaction
+from partita.engine.partiql.parameters import BoundStatement
+from partita.engine.partiql.places import exact_key, fixes_key
+from partita.engine.partiql.selecting import filter_of, paths_of, shown
+from partita.engine.partiql.statements import Change, Exists, Remove, Select
+from partita.engine.partiql.writing import meant
+from partita.engine.schema import Table
+from partita.engine.write import Image, image_at
+from partita.storage.contract import Transaction
+from partita.wire.errors import ValidationException
+from partita.wire.limits import TRANSACTION_ACTIONS
+from partita.wire.responses import ItemResponse
+from partita.wire.statements import ExecuteTransaction, ExecuteTransactionOutput, StatementRequest
+
+_MEMBERS = (
+    Member("transact_statements", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=STATEMENT),
+    Member("client_request_token", shortest=1, longest=36),
+    CONSUMED,
+)
+
+
+def transaction_select(context: Context, request: ExecuteTransaction) -> ExecuteTransactionOutput:
+    report_violations(request, _MEMBERS)
+    statements = _bound(request)
+    tables = [context.table(statement.table) for statement in statements]
+    positions = [_position(at, table, each) for at, (table, each) in enumerate(zip(tables, statements, strict=True))]
+    if len({(table.name, position) for table, position in zip(tables, positions, strict=True)}) < len(positions):
+        raise ValidationException(ONCE)
+    with context.storage.snapshot() as reader:
+        images = [image_at(reader, table, position) for table, position in zip(tables, positions, strict=True)]
+    used: dict[str, Usage] = {}
+    for table, image in zip(tables, images, strict=True):
+        usage = used.setdefault(table.name, Usage(table))
+        usage.units += 2 * read_units(image.size if image else 0, True)
+    capacities = [consumed(usage, request.return_consumed_capacity, "read") for usage in used.values()]
+    return ExecuteTransactionOutput(
+        responses=[
+            ItemResponse(item=_shown(table, each, image))
+            for table, each, image in zip(tables, statements, images, strict=True)
+        ],
+        consumed_capacity=[each for each in capacities if each is not None] or None,
+    )
+
+
+def transaction_write(context: Context, request: ExecuteTransaction) -> Job:
+    report_violations(request, _MEMBERS)
+    statements = _bound(request)
+    if any(isinstance(statement.body, Select) for statement in statements):
+        raise ValidationException(
+            "ExecuteTransaction API does not support both read and write operations in the same request."
+        )
+    for at, statement in enumerate(statements):
+        if isinstance(statement.body, Change | Remove) and statement.body.returning is not None:
+            raise _refused(at, "RETURNING clause is not supported in ExecuteTransaction.")
+
+    def job(txn: Transaction) -> ExecuteTransactionOutput:
+        reply = run_transaction(context, txn, request, lambda: _actions(context, request, statements))
+        return ExecuteTransactionOutput(responses=[], consumed_capacity=reply.consumed_capacity)
+
+    return job
+
+
+def _bound(request: ExecuteTransaction) -> list[BoundStatement]:
+    found: list[BoundStatement] = []
+    for at, each in enumerate(request.transact_statements or []):
+        try:
+            found.append(BoundStatement(each.statement or "", each.parameters))
+        except ValidationException as error:
+            raise _refused(at, error.message) from None
+    return found
+
+
+def _refused(at: int, why: str) -> ValidationException:
+    return ValidationException(f"Validation failed in TransactStatements[{at}]: {why}")
+
+
+def _position(at: int, table: Table, statement: BoundStatement) -> bytes:
+    assert isinstance(statement.body, Select)
+    if statement.body.index is not None or not fixes_key(table.keys, statement.body.where, statement.scope):
+        raise _refused(
+            at, "Select statements within ExecuteTransaction must specify the primary key in the where clause."
+        )
+    paths_of(table, statement.body)
+    return table.position(exact_key(table.keys, statement.body.where, statement.scope)[0])
+
+
+def _shown(table: Table, statement: BoundStatement, image: Image | None) -> Raw | None:
+    """The item as it is selected, where it is there and the whole WHERE holds for it."""
+    assert isinstance(statement.body, Select)
+    keep = filter_of(table, statement.body, statement)
+    if image is None or (keep is not None and not keep.keep(image.item)):
+        return None
+    return Raw(image.row.value) if statement.body.paths is None else shown(image.item, statement.body.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A statement that its table makes impossible: the transaction is cancelled, and this is the reason."""
+
+    error: ValidationException
+
+    def place(self, table: Table) -> bytes:
+        raise self.error
+
+    def after(self, table: Table, before: Image | None) -> Image | None:
+        raise self.error
+
+
+def _actions(context: Context, request: ExecuteTransaction, statements: list[BoundStatement]) -> list[Action]:
+    asked = request.transact_statements or []
+    return [
+        _action(context, at, each, statement)
+        for at, (each, statement) in enumerate(zip(asked, statements, strict=True))
+    ]
+
+
+def _action(context: Context, at: int, asked: StatementRequest, statement: BoundStatement) -> Action:
+    return_old = asked.return_values_on_condition_check_failure == "ALL_OLD"
+    table = context.known_table(statement.table)
+    try:
+        means = meant(table, statement)
+    except ValidationException as error:
+        if isinstance(statement.body, Exists):
+            raise _refused(at, error.message) from None
+        return Action(table.name, _Refused(error), None, return_old)
+    return Action(table.name, means.intent, means.condition, return_old)
