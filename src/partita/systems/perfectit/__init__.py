@@ -1,0 +1,1 @@
+"""PerfectIt: how-to cards, votes, comments, collections."""

@@ -1,0 +1,178 @@
+"""Cards: written, published, edited, removed, and listed in the ways that people look for them."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from partita import CursorRefused, NotFound, Page, Store, Transaction, ValueRefused
+from partita.systems.perfectit import design as d
+from partita.systems.perfectit.terms import terms_of, words
+from partita.systems.perfectit.votes import Votes
+
+RECENT = timedelta(days=90)  # how far back `recent` goes
+WALK = 30  # how many days, and so Queries, one page of it may take
+
+
+class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    """What an author writes; what is not given stays as it is."""
+
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    image_urls: list[str] | UnsetType = UNSET
+    instructions: list[str] | UnsetType = UNSET
+    materials: dict[str, str] | UnsetType = UNSET
+    tools: list[str] | UnsetType = UNSET
+    category: str | UnsetType | None = UNSET
+    tags: list[str] | UnsetType = UNSET
+    difficulty: d.Difficulty | UnsetType = UNSET
+    estimated_time: int | UnsetType = UNSET
+    estimated_cost: int | UnsetType = UNSET
+
+    def given(self) -> dict[str, Any]:
+        if isinstance(self.difficulty, d.Difficulty) and self.difficulty not in list(d.Difficulty):
+            known = ", ".join(each.value for each in d.Difficulty)
+            raise ValueRefused("PerfectionCard.difficulty", f"{self.difficulty.value!r} is none of {known}")
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
+
+
+class OfCard(Protocol):
+    """Anything that names a card."""
+
+    card_id: str
+
+
+C = TypeVar("C", bound=OfCard)
+
+
+class Cards:
+    """Cards on a store; `new_id` makes their ids."""
+
+    def __init__(self, db: Store, votes: Votes, new_id: Callable[[str], str]) -> None:
+        self.db = db
+        self.now = db.context.clock
+        self._votes = votes
+        self._new_id = new_id
+
+    def draft(self, author_id: str, content: Content) -> d.PerfectionCard:
+        """A card that only its author sees, for thirty days after its last edit."""
+        if content.title is UNSET:
+            raise ValueRefused("PerfectionCard.title", "a card needs one")
+        return self.db.create(d.PerfectionCard(card_id=self._new_id("c"), author_id=author_id, **content.given()))
+
+    def edit(self, card_id: str, content: Content, *, version: int | None = None) -> None:
+        """Change what is given; a published card's terms follow in the same transaction."""
+        card = self._present(card_id)
+        with self.db.transaction() as transaction:
+            draft = transaction.change(d.card(card_id), version=card.version if version is None else version)
+            for name, value in content.given().items():
+                setattr(draft, name, value)
+            if card.status == d.CardStatus.PUBLISHED:
+                edited = msgspec.structs.replace(card, **content.given())
+                filed = {each.term for each in self.db(d.terms_of_card(card_id), consistent=True)}
+                self._file(transaction, complete(edited), filed)
+
+    def publish(self, card_id: str) -> None:
+        """Show a draft to everybody: it enters the indexes, is found by its terms, and expires no more."""
+        card = self._present(card_id)
+        if card.status == d.CardStatus.PUBLISHED:
+            return
+        with self.db.transaction() as transaction:
+            draft = transaction.change(d.card(card_id), version=card.version)
+            draft.status = d.CardStatus.PUBLISHED
+            draft.published_at = self.now()
+            transaction.create(d.Controversy(card_id=card_id))
+            self._file(transaction, complete(card), set())
+
+    def remove(self, card_id: str) -> None:
+        """A card goes with its comments, terms and votes; it leaves every list first, so an interrupted removal shows
+        nothing and can be repeated."""
+        card = self.db(d.card(card_id), consistent=True)
+        if card is not None and card.status == d.CardStatus.PUBLISHED:
+            with self.db.change(d.card(card_id)) as draft:
+                draft.status = d.CardStatus.REMOVED
+        for comment in self.db(d.comments_of_card(card_id), consistent=True):
+            self._votes.forget(comment.comment_id)
+        self._votes.forget(card_id)
+        self.db.delete(d.card(card_id))
+
+    def count_views(self, card_id: str, views: int) -> None:
+        """Views are counted elsewhere and arrive in batches: the number is approximate, and no edit."""
+        if views < 1:
+            raise ValueRefused("PerfectionCard.viewCount", f"{views} views cannot be added")
+        with self.db.change(d.card(card_id)) as draft:
+            draft.view_count += views
+
+    def _present(self, card_id: str) -> d.PerfectionCard:
+        card = self.db.one(d.card(card_id), consistent=True)
+        if card.status == d.CardStatus.REMOVED:
+            raise NotFound("PerfectionCard", card_id)
+        return card
+
+    def _file(self, transaction: Transaction, card: d.PerfectionCard, filed: set[str]) -> None:
+        """Make the terms of a card what they should be, from those under which it is filed."""
+        wanted = terms_of(card)
+        for term in sorted(filed.difference(wanted)):
+            transaction.delete(d.term(card.card_id, term))
+        for term in wanted:
+            if term not in filed:
+                transaction.create(d.Term(card_id=card.card_id, term=term))
+
+    # Lists
+
+    def recent(self, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
+        """The newest cards, day by day backwards; the cursor carries the day. A page may be short before the end."""
+        today = self.now().date()
+        day, inside = _day_of(cursor) if cursor else (today, None)
+        cards: list[d.CardSummary] = []
+        for _ in range(WALK):
+            if day <= today - RECENT:
+                return Page(cards, None)
+            page = self.db(d.cards_of_day(day)).page(size - len(cards), inside)
+            cards += page.items
+            if page.cursor is not None:
+                return Page(cards, f"{day}~{page.cursor}")
+            day, inside = day - timedelta(days=1), None
+            if len(cards) == size:
+                break
+        return Page(cards, f"{day}~")
+
+    def controversial(self, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
+        """The most divided cards first."""
+        return self.named(self.db(d.controversial()).page(size, cursor))
+
+    def trending(self, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
+        return self.named(self.db(d.trending()).page(size, cursor))
+
+    def search(self, text: str, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
+        """Cards that have every word of the text among their terms: the longest word is looked up, the others are
+        compared, so a page may be short."""
+        wanted = set(words(text))
+        if not wanted:
+            return Page([], None)
+        found = self.named(self.db(d.cards_by_term(max(sorted(wanted), key=len))).page(size, cursor))
+        return Page([card for card in found.items if wanted.issubset(terms_of(card))], found.cursor)
+
+    def named(self, page: Page[C]) -> Page[d.PerfectionCard]:
+        """The published cards that a page names: one BatchGetItem; what is gone is skipped."""
+        found = self.db.many([d.card(each.card_id) for each in page.items])
+        return Page([card for card in found if card and card.status == d.CardStatus.PUBLISHED], page.cursor)
+
+
+def complete(card: d.PerfectionCard) -> d.PerfectionCard:
+    """A card that everybody may see says where it belongs and how it is done."""
+    if card.category is None:
+        raise ValueRefused("PerfectionCard.category", "a published card needs one")
+    if not card.instructions:
+        raise ValueRefused("PerfectionCard.instructions", "a published card needs at least one step")
+    return card
+
+
+def _day_of(cursor: str) -> tuple[date, str | None]:
+    day, _, inside = cursor.partition("~")
+    try:
+        return date.fromisoformat(day), inside or None
+    except ValueError:
+        raise CursorRefused("recent", "it names no day") from None

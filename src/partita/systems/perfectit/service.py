@@ -1,0 +1,148 @@
+"""PerfectIt: what people do with cards, and what the design cannot say about it."""
+
+import secrets
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from partita import (
+    AlreadyExists,
+    ConditionFailed,
+    F,
+    Page,
+    ReferenceMissing,
+    Store,
+    Transaction,
+    ValueRefused,
+    new_id,
+)
+from partita.systems.perfectit import design as d
+from partita.systems.perfectit.cards import Cards
+from partita.systems.perfectit.votes import Votes
+
+
+class PerfectIt:
+    """The service on a store; the clock is the store's own, `chance` makes the ids."""
+
+    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
+        self.db = db
+        self.now = db.context.clock
+        self._chance = chance
+        self.votes = Votes(db)
+        self.cards = Cards(db, self.votes, self._id)
+
+    def _id(self, prefix: str) -> str:
+        return new_id(prefix, self.now(), self._chance)
+
+    # Users
+
+    def register(self, username: str, display_name: str, *, user_id: str | None = None) -> d.User:
+        """A new user; a username is compared without case, and taken once."""
+        made = d.User(user_id=user_id or self._id("u"), username=composed(username), display_name=display_name)
+        return self.db.create(made)
+
+    def rename(self, user_id: str, username: str) -> None:
+        with self.db.change(d.user(user_id)) as draft:
+            draft.username = composed(username)
+
+    # Comments
+
+    def comment(self, author_id: str, card_id: str, text: str) -> d.Comment:
+        made = d.Comment(comment_id=self._id("m"), card_id=card_id, author_id=author_id, text=text)
+        with self._while_published("Comment", card_id) as transaction:
+            return transaction.create(made)
+
+    def edit_comment(self, card_id: str, created_at: datetime, comment_id: str, text: str) -> None:
+        with self.db.change(d.comment(card_id, created_at, comment_id)) as draft:
+            draft.text = text
+
+    def remove_comment(self, card_id: str, created_at: datetime, comment_id: str) -> None:
+        self.db.delete(d.comment(card_id, created_at, comment_id))
+        self.votes.forget(comment_id)
+
+    @contextmanager
+    def _while_published(self, entity: str, card_id: str) -> Iterator[Transaction]:
+        """A transaction that is refused unless the card is there for everybody."""
+        try:
+            with self.db.transaction() as transaction:
+                transaction.check(d.card(card_id), d.PUBLISHED)
+                yield transaction
+        except ConditionFailed:
+            raise ReferenceMissing(entity, "PerfectionCard", card_id) from None
+
+    # Collections
+
+    def new_collection(self, user_id: str, name: str) -> d.Collection:
+        return self.db.create(d.Collection(collection_id=self._id("l"), user_id=user_id, name=name))
+
+    def collect(self, user_id: str, collection_id: str, card_id: str) -> None:
+        """Put a card into one's collection; twice is once."""
+        entry = d.CardInCollection(collection_id=collection_id, card_id=card_id, user_id=user_id)
+        try:
+            with self._while_published("CardInCollection", card_id) as transaction:
+                transaction.create(entry)
+        except AlreadyExists:
+            return
+
+    def uncollect(self, collection_id: str, card_id: str) -> None:
+        self.db.delete(d.card_in_collection(collection_id, card_id))
+
+    def collected(self, collection_id: str, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
+        """The cards of a collection; those that were removed meanwhile are skipped."""
+        return self.cards.named(self.db(d.cards_in_collection(collection_id)).page(size, cursor))
+
+    def sweep(self, collection_id: str) -> int:
+        """Take removed cards out of a collection; how many there were."""
+        entries = [d.card_in_collection(collection_id, each.card_id) for each in self._dangling(collection_id)]
+        self.db.delete_many(entries)
+        return len(entries)
+
+    def _dangling(self, collection_id: str) -> Iterator[d.CardInCollection]:
+        entries = list(self.db(d.cards_in_collection(collection_id)))
+        cards = self.db.many([d.card(each.card_id) for each in entries])
+        return (entry for entry, card in zip(entries, cards, strict=True) if card is None)
+
+    # Categories
+
+    def add_category(self, category_id: str, name: str, parent_id: str = d.ROOT, sort_order: int = 0) -> d.Category:
+        """A category under another, which must exist, or under none."""
+        if category_id == d.ROOT:
+            raise ValueRefused("Category.id", f"{d.ROOT} stands for no parent")
+        made = d.Category(category_id=category_id, name=name, parent_id=parent_id, sort_order=sort_order)
+        return self.db.create(made)
+
+    def move_category(self, category_id: str, parent_id: str) -> None:
+        """Put it under another parent; one that has subcategories stays where it is, or becomes a root."""
+        childless = None if parent_id == d.ROOT else F.child_count == 0
+        if parent_id == category_id:
+            raise ValueRefused("Category.parentId", "a category is not its own parent")
+        try:
+            with self.db.change(d.category(category_id), when=childless) as draft:
+                draft.parent_id = parent_id
+        except ConditionFailed:
+            raise ValueRefused("Category.parentId", f"{category_id} has subcategories of its own") from None
+
+    def remove_category(self, category_id: str) -> None:
+        try:
+            self.db.delete(d.category(category_id), when=(F.child_count == 0) & (F.card_count == 0))
+        except ConditionFailed:
+            raise ValueRefused("Category.id", f"{category_id} still has cards or subcategories") from None
+
+    # Notifications
+
+    def read_notification(self, user_id: str, created_at: datetime, notification_id: str) -> None:
+        with self.db.change(d.notification(user_id, created_at, notification_id)) as draft:
+            draft.read = True
+
+    def read_all_notifications(self, user_id: str) -> int:
+        """Mark everything read; how many were not."""
+        unread = [each for each in self.db(d.notifications_of_user(user_id)) if not each.read]
+        for each in unread:
+            self.read_notification(user_id, each.created_at, each.notification_id)
+        return len(unread)
+
+
+def composed(username: str) -> str:
+    """A username as it is stored: composed, without surrounding space."""
+    return unicodedata.normalize("NFC", username.strip())

@@ -1,0 +1,80 @@
+"""Votes: cast, changed, withdrawn, and always as many as the counts say.
+
+A card's score stands in the sort key of an index, where no arithmetic reaches it. So a vote reads the counts, and
+writes vote, counts, score and controversy in one transaction that holds only while the counts are what was read;
+whoever is overtaken reads again.
+"""
+
+from datetime import datetime
+
+from partita import AlreadyExists, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store
+from partita.systems.perfectit import design as d
+
+_OVERTAKEN = (AlreadyExists, ConditionFailed, NotFound)
+
+
+class Votes:
+    """Votes on cards and comments."""
+
+    def __init__(self, db: Store) -> None:
+        self.db = db
+
+    def on_card(self, user_id: str, card_id: str, vote: d.VoteType | None) -> None:
+        """Vote, change the vote, or withdraw it with None."""
+        self._vote(user_id, card_id, d.TargetType.CARD, d.card(card_id), vote)
+
+    def on_comment(
+        self, user_id: str, card_id: str, created_at: datetime, comment_id: str, vote: d.VoteType | None
+    ) -> None:
+        target = d.comment(card_id, created_at, comment_id)
+        self._vote(user_id, comment_id, d.TargetType.COMMENT, target, vote)
+
+    def _vote(
+        self,
+        user_id: str,
+        target_id: str,
+        target_type: d.TargetType,
+        call: Get[d.PerfectionCard | d.Comment],
+        vote: d.VoteType | None,
+    ) -> None:
+        for _ in self.db.attempts("Vote"):
+            target = self.db.one(call, consistent=True)
+            if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
+                raise ReferenceMissing("Vote", "PerfectionCard", target_id)
+            held = self.db(d.vote(user_id, target_id), consistent=True)
+            before = held.vote_type if held else None
+            if before == vote:
+                return
+            up = target.up_count + (vote == d.VoteType.UP) - (before == d.VoteType.UP)
+            down = target.down_count + (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
+            try:
+                with self.db.transaction() as transaction:
+                    if vote is None:
+                        transaction.delete(d.vote(user_id, target_id), when=F.vote_type == before)
+                    elif before is None:
+                        cast = d.Vote(user_id=user_id, target_id=target_id, target_type=target_type, vote_type=vote)
+                        transaction.create(cast)
+                    else:
+                        transaction.change(d.vote(user_id, target_id), when=F.vote_type == before).vote_type = vote
+                    unmoved = (F.up_count == target.up_count) & (F.down_count == target.down_count)
+                    if isinstance(target, d.PerfectionCard):
+                        unmoved &= d.PUBLISHED
+                        transaction.change(d.controversy(target_id)).score = controversy(up, down)
+                    draft = transaction.change(call, when=unmoved)
+                    draft.up_count, draft.down_count, draft.vote_score = up, down, up - down
+            except _OVERTAKEN:
+                continue
+            return
+
+    def forget(self, target_id: str) -> None:
+        votes = [d.vote(each.user_id, target_id) for each in self.db(d.votes_of_target(target_id))]
+        self.db.delete_many(votes)
+
+
+def controversy(up: int, down: int) -> int:
+    """Many votes, evenly divided: all of them, times the smaller side over the larger.
+
+    >>> controversy(100, 100), controversy(100, 50), controversy(100, 0)
+    (200, 75, 0)
+    """
+    return (up + down) * min(up, down) // max(up, down, 1)
