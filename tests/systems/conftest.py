@@ -1,0 +1,25 @@
+"""The backends that the systems are tried on: embedded in memory and on file, over HTTP, and DynamoDB Local."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partita import connect
+from tests.store.conftest import partita_engine
+
+__all__ = ["partita_engine"]
+
+
+@pytest.fixture(params=("memory", "file", "partita_engine", "dynamodb_local"))
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """Each backend in turn; those over HTTP are shared by the session."""
+    if request.param == "memory":
+        address = "memory:"
+    elif request.param == "file":
+        address = str(tmp_path / "system.db")
+    else:
+        address = request.getfixturevalue(request.param)
+    with connect(address, durability="process", maintain=False) as opened:
+        yield opened

@@ -1,0 +1,35 @@
+"""What reads cost: the number of requests and the read units, by what the backend says that it has used."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from partita import Get, Query, Store
+from partita.design.models import model_of
+from partita.plan.items import item_of, values_of
+from partita.wire.requests import BatchWriteItem, PutRequest, WriteRequest
+
+Cost = tuple[int, float]
+ONE_READ: Cost = (1, 0.5)  # one eventually consistent GetItem or Query of no more than 4 KB
+BATCH = 25
+
+
+def costs(db: Store, calls: Iterable[Get[Any] | Query[Any]]) -> dict[str, Cost]:
+    """Requests and read units of each call by its pattern's name: the item, or the first page, which is not empty."""
+    found = {}
+    for call in calls:
+        with db.measure() as used:
+            assert db(call) if isinstance(call, Get) else db(call).page().items, call
+        found[call.read.name] = (used.requests, used.reads)
+    return found
+
+
+def put_as_they_are(db: Store, entities: Iterable[Any]) -> None:
+    """Write items straight to the table, whatever their promises: a crowd around what a test looks at."""
+    requests: dict[str, list[WriteRequest]] = {}
+    for entity in entities:
+        model = model_of(type(entity))
+        item = item_of(model, values_of(model, entity))
+        requests.setdefault(model.table.name, []).append(WriteRequest(put_request=PutRequest(item=item)))
+    for table, writes in requests.items():
+        for start in range(0, len(writes), BATCH):
+            db.backend.call(BatchWriteItem(request_items={table: writes[start : start + BATCH]}))
