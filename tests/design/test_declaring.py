@@ -135,6 +135,10 @@ def an_index_name_with_a_space() -> None:
     Index("Email Index", "email")
 
 
+def a_short_table_name() -> None:
+    Table("t", pk="PK")
+
+
 def two_indexes_of_one_name() -> None:
     table(Index("GSI1", "A"), Index("GSI1", "B"))
 
@@ -189,6 +193,7 @@ ATTRIBUTES = "the attributes are thing_id"
             an_index_name_with_a_space,
             "Index Email Index: DynamoDB refuses the name; use 3 to 255 of a-z, A-Z, 0-9, _ - .",
         ),
+        (a_short_table_name, "Table t: DynamoDB refuses the name; use 3 to 255 of a-z, A-Z, 0-9, _ - ."),
         (two_indexes_of_one_name, "Table things: two indexes have the same name"),
     ],
 )
@@ -353,8 +358,8 @@ def test_names_on_disk_are_camel_case_snake_case_or_exact() -> None:
 
 
 def test_the_type_of_an_item_is_told_as_the_class_is_named_or_in_upper_case() -> None:
-    shouted = Table("t", pk="PK", type_attribute="type", type_naming="upper")
-    plain = Table("t", pk="PK", type_attribute="type")
+    shouted = Table("things", pk="PK", type_attribute="type", type_naming="upper")
+    plain = Table("things", pk="PK", type_attribute="type")
 
     class PostText(Entity, table=shouted, key="P#{post_id}"):
         post_id: str

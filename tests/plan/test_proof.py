@@ -41,7 +41,7 @@ class Tier(OpenEnum):
 
 
 def table(*indexes: Index, **settings: Any) -> Table:
-    return Table("t", pk="PK", sk="SK", indexes=indexes, **settings)
+    return Table("things", pk="PK", sk="SK", indexes=indexes, **settings)
 
 
 def proof_of(*tables: Table) -> str:
@@ -465,7 +465,7 @@ def test_an_index_that_nobody_fills_is_refused() -> None:
         a: str
 
     assert proof_of(t) == (
-        "Index GSI1: no entity of table 't' fills 'GSI1PK'; declare Keys for it on an entity, or remove the index"
+        "Index GSI1: no entity of table 'things' fills 'GSI1PK'; declare Keys for it on an entity, or remove the index"
     )
 
 

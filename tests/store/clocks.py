@@ -1,4 +1,4 @@
-"""A clock that is moved by hand."""
+"""A clock moved by hand. It starts far ahead, so that a server with its own clock expires nothing that tests write."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,7 +7,7 @@ class Clock:
     """Time stands still until it is told to pass."""
 
     def __init__(self) -> None:
-        self.now = datetime(2025, 1, 1, tzinfo=UTC)
+        self.now = datetime(2095, 1, 1, tzinfo=UTC)
 
     def __call__(self) -> datetime:
         return self.now

@@ -28,7 +28,7 @@ AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that b
 _ESCAPED = re.compile(r"\$(.)")
 _LIGHT = str.maketrans({"#": "$S", "$": "$T"})
 _FULL = str.maketrans({chr(code): f"${chr(code + 0x30)}" for code in range(ord("$") + 1)})
-_EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded on its way into a key
+EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
 _COMPLEMENT = str.maketrans("0123456789np", "9876543210pn")
 
 
@@ -112,7 +112,7 @@ class Number(Form):
         return self.digits + self.places + self.signed
 
     def write(self, value: Any) -> str:
-        scaled = Decimal(value).scaleb(self.places, _EXACT)
+        scaled = Decimal(value).scaleb(self.places, EXACT)
         whole = int(scaled)
         size = self.digits + self.places
         if whole != scaled or abs(whole) >= 10**size or (whole < 0 and not self.signed):
@@ -127,7 +127,7 @@ class Number(Form):
         if sign not in ("p", "n") or len(digits) != size or not (digits.isascii() and digits.isdigit()):
             raise ValueError(f"{text!r} is not of the form {self.spec}")
         whole = int(digits) if sign == "p" else int(digits) - 10**size + 1
-        return whole if self.kind is int else self.kind(Decimal(whole).scaleb(-self.places, _EXACT))
+        return whole if self.kind is int else self.kind(Decimal(whole).scaleb(-self.places, EXACT))
 
     @property
     def spec(self) -> str:

@@ -1,5 +1,6 @@
 """Tables and their indexes, as the document lists them."""
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,11 @@ Names = str | tuple[str, ...]
 
 def _several(names: Names | None) -> tuple[str, ...]:
     return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def _check_name(where: str, name: str) -> None:
+    if not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", name):
+        raise DesignError(where, "DynamoDB refuses the name", "use 3 to 255 of a-z, A-Z, 0-9, _ - .")
 
 
 class Index:
@@ -39,8 +45,7 @@ class Index:
         self.local = local
         if not all(0 <= len(names) <= limits.INDEX_KEY_ATTRIBUTES for names in (self.pk, self.sk)):
             raise DesignError(f"Index {name}", "an index has at most four partition and four sort attributes")
-        if not name.replace("-", "_").replace(".", "_").replace("_", "a").isalnum() or not 3 <= len(name) <= 255:
-            raise DesignError(f"Index {name}", "DynamoDB refuses the name", "use 3 to 255 of a-z, A-Z, 0-9, _ - .")
+        _check_name(f"Index {name}", name)
 
 
 @dataclass(eq=False)
@@ -66,6 +71,7 @@ class Table:
 
     def __post_init__(self) -> None:
         self.indexes = tuple(self.indexes)
+        _check_name(f"Table {self.name}", self.name)
         naming(f"Table {self.name}", self.naming)
         names = [index.name for index in self.indexes]
         if len(set(names)) < len(names):

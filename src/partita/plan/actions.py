@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
+from partita.design.parts import EXACT
 from partita.plan.errors import StoreError
 from partita.plan.expressions import Expression, holds
 from partita.wire import requests as wire
@@ -181,7 +182,7 @@ def _stepped(item: Item, steps: dict[str, Step]) -> Item:
 
 
 def _added(one: str, other: str) -> str:
-    return str(Decimal(one) + Decimal(other))
+    return str(EXACT.add(Decimal(one), Decimal(other)))
 
 
 def single(action: Action) -> wire.Request[Any]:

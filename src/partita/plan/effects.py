@@ -16,7 +16,7 @@ from partita.design.errors import DesignError, ValueRefused
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.moments import time_text
-from partita.design.parts import SEPARATOR, Text
+from partita.design.parts import EXACT, SEPARATOR, Text
 from partita.plan.actions import Action, Assign, Clause, Increment, Remove, Step, absent, alive, equals, present
 from partita.plan.designs import Counter, Design
 from partita.plan.errors import LimitReached, NotUnique, Orphaned, ReferenceMissing
@@ -167,7 +167,7 @@ def _count_action(
     after: tuple[Counter, Item, Decimal] | None,
     gone: bool,
 ) -> Action | None:
-    change = (after[2] if after else Decimal(0)) - (before[2] if before else Decimal(0))
+    change = EXACT.subtract(after[2] if after else Decimal(0), before[2] if before else Decimal(0))
     found = after or before
     assert found is not None
     counter, key, _ = found

@@ -8,6 +8,7 @@ computes what is missing and fences what it has relied on, so that a racing writ
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from partita.design.codecs import number_text
@@ -15,6 +16,7 @@ from partita.design.conditions import AnyOf, Comparison, Condition
 from partita.design.errors import ValueRefused
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
+from partita.design.parts import EXACT
 from partita.plan import effects as effect
 from partita.plan.actions import (
     Action,
@@ -226,7 +228,8 @@ def _applied(value: Any, edit: Edit) -> Any:
     if edit.kind == "assign":
         return edit.value
     if edit.kind == "add":
-        return (value or 0) + edit.value
+        exact = isinstance(value, Decimal) or isinstance(edit.value, Decimal)
+        return EXACT.add(value or 0, edit.value) if exact else (value or 0) + edit.value
     if edit.kind == "append":
         return [*(value or ()), *edit.value]
     held = set(value or ())

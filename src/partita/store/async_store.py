@@ -154,3 +154,11 @@ class AsyncStore:
 
     def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         return explain(call, item_bytes)
+
+    def explain_create(self, entity: Any) -> str:
+        return self._does.explain_create(entity)
+
+    def explain_change(self, call: Get[E], edit: Callable[[E], None]) -> str:
+        draft: Any = Draft(plan_of(call.read).model)
+        edit(draft)
+        return self._does.explain_change(call, draft)

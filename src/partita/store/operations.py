@@ -12,8 +12,10 @@ from partita.design.models import Model, model_of
 from partita.design.reads import Get
 from partita.plan.designs import Design
 from partita.plan.effects import OWNER, guard_key
+from partita.plan.explain_write import explain_actions, explain_change
+from partita.plan.items import validated
 from partita.plan.requests import get_key, key_values, plan_of
-from partita.plan.writes import Change
+from partita.plan.writes import Change, creation, fresh
 from partita.store import batches, writing
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
@@ -89,6 +91,17 @@ class Operations:
         model = model_of(entity)
         declared = _unique(model, unique)
         return writing.release(self.context, model, declared, dict(zip(declared.fields, values, strict=True)))
+
+    def explain_create(self, entity: Any) -> str:
+        model = self._model(entity)
+        now = self.context.clock()
+        made = fresh(model, validated(model, entity), now)
+        return explain_actions(f"create {model.name}", model, creation(self.design, model, made, now))
+
+    def explain_change(self, call: Get[Any], draft: Draft) -> str:
+        plan = plan_of(call.read)
+        key = key_values(plan, call.arguments)
+        return explain_change(self.design, Change(plan.model, key, edits_of(draft), self.context.clock()))
 
     def _model(self, entity: Any) -> Model:
         model = model_of(type(entity))

@@ -28,7 +28,7 @@ PERHAPS_DONE = {"InternalServerError", "ServiceUnavailable"}
 _WRITES = (wire.PutItem, wire.UpdateItem, wire.DeleteItem, wire.BatchWriteItem, wire.TransactWriteItems)
 
 
-@dataclass
+@dataclass(eq=False)
 class Capacity:
     """Units used; `reads` and `writes` as DynamoDB bills them."""
 

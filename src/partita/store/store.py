@@ -196,6 +196,16 @@ class Store:
         """What the read sends and costs, and why it is right."""
         return explain(call, item_bytes)
 
+    def explain_create(self, entity: Any) -> str:
+        """What creating the entity would do to which items, under which conditions, for how many units."""
+        return self._does.explain_create(entity)
+
+    def explain_change(self, call: Get[E], edit: Callable[[E], None]) -> str:
+        """What a change would do, or what it would have to read first; `edit` is given the draft."""
+        draft: Any = Draft(plan_of(call.read).model)
+        edit(draft)
+        return self._does.explain_change(call, draft)
+
 
 def context_of(
     clock: Callable[[], datetime] | None,

@@ -50,6 +50,7 @@ class Box(Entity, table=table, key=("BOX#{box_id}", "BOX")):
     name: str
     room: int = 2
     held: Annotated[int, CountOf(lambda: Thing)] = 0
+    weight: Decimal = Decimal(0)
     state: Annotated[str, Transitions({"open": ["closed"], "closed": []})] = "open"
     anything: dict[str, Any] = msgspec.field(default_factory=dict)
     by_name = Keys("ByName")
@@ -134,8 +135,15 @@ def test_values_that_a_type_leaves_open_keep_their_own_types(edges: Store) -> No
     anything = {"n": Decimal("1.5"), "b": b"\x00", "l": [1, None, True], "m": {"x": "y"}, "i": 7}
     edges.create(Box(box_id="b", name="x", anything=anything))
     assert edges.one(box("b")).anything == anything
-    edges.create(Box(box_id="c", name="x", anything={"at": date(2025, 1, 1)}))
-    assert edges.one(box("c")).anything == {"at": "2025-01-01"}
+    edges.create(Box(box_id="c", name="x", anything={"at": date(2095, 1, 1)}))
+    assert edges.one(box("c")).anything == {"at": "2095-01-01"}
+
+
+def test_steps_of_long_decimals_are_exact(edges: Store) -> None:
+    edges.create(Box(box_id="b", name="x", weight=Decimal("12345678901234567890123456789.000000001")))
+    with edges.change(box("b")) as draft:
+        draft.weight += Decimal("0.000000001")
+    assert edges.one(box("b")).weight == Decimal("12345678901234567890123456789.000000002")
 
 
 def test_a_number_that_is_none_is_refused_by_name(edges: Store) -> None:

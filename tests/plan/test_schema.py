@@ -1,0 +1,84 @@
+"""Tables are made as the design says, and brought to it where DynamoDB allows that."""
+
+from typing import Any
+
+import pytest
+
+from partita import Entity, Index, Store, Table, connect, prove
+from partita.wire.requests import DescribeContinuousBackups, DescribeTable, DescribeTimeToLive
+
+
+def opened(backend: Any, table: Table) -> Store:
+    return Store(backend, prove("test", table), sleep=lambda _: None)
+
+
+def table(*indexes: Index, sk: str = "SK", **settings: Any) -> Table:
+    made = Table("things", pk="PK", sk=sk, indexes=indexes, **settings)
+
+    class Row(Entity, table=made, key=("ROW#{row_id}", "ROW")):
+        row_id: str
+        name: str
+        score: int
+
+    return made
+
+
+BY_NAME = Index("ByName", "name", "PK")
+BY_SCORE = Index("ByScore", "score", project=("name",))
+
+
+@pytest.fixture
+def backend() -> Any:
+    with connect("memory:", maintain=False) as engine:
+        yield engine
+
+
+def test_a_table_is_made_with_indexes_stream_ttl_and_recovery(backend: Any) -> None:
+    db = opened(backend, table(BY_NAME, BY_SCORE, ttl="ttl", stream="NEW_AND_OLD_IMAGES", recovery_days=35))
+    assert db.create_tables() == []
+    assert db.differences() == []
+    described = backend.call(DescribeTable(table_name="things")).table
+    types = {each.attribute_name: each.attribute_type for each in described.attribute_definitions}
+    assert types == {"PK": "S", "SK": "S", "name": "S", "score": "N"}
+    projections = {each.index_name: each.projection for each in described.global_secondary_indexes}
+    assert projections["ByName"].projection_type == "ALL"
+    assert projections["ByScore"].non_key_attributes == ["name"]
+    assert described.stream_specification.stream_view_type == "NEW_AND_OLD_IMAGES"
+    lifetime = backend.call(DescribeTimeToLive(table_name="things")).time_to_live_description
+    assert lifetime.attribute_name == "ttl"
+    recovery = backend.call(DescribeContinuousBackups(table_name="things")).continuous_backups_description
+    assert recovery.point_in_time_recovery_description.recovery_period_in_days == 35
+
+
+def test_making_tables_twice_changes_nothing(backend: Any) -> None:
+    db = opened(backend, table(BY_NAME, ttl="ttl"))
+    db.create_tables()
+    assert db.create_tables() == []
+
+
+def test_a_table_that_is_missing_is_a_difference(backend: Any) -> None:
+    (missing,) = opened(backend, table()).differences()
+    assert missing.sentence == "table things is missing"
+
+
+def test_a_new_index_and_stream_are_added_to_a_table_that_exists(backend: Any) -> None:
+    opened(backend, table()).create_tables()
+    later = opened(backend, table(BY_NAME, stream="NEW_IMAGE"))
+    assert [each.sentence for each in later.differences()] == [
+        "index ByName is missing",
+        "table things: the stream NEW_IMAGE is not on",
+    ]
+    assert later.create_tables() == []
+    assert later.differences() == []
+
+
+def test_what_dynamodb_cannot_change_is_told(backend: Any) -> None:
+    opened(backend, table(BY_NAME, BY_SCORE)).create_tables()
+    other = opened(backend, table(Index("ByName", "name"), sk="SORT"))
+    said = [
+        "table things: its key is another; only a new table can have the design's",
+        "index ByName has another key or projection; give the new one another name",
+        "index ByScore is not in the design",
+    ]
+    assert [each.sentence for each in other.differences()] == said
+    assert [each.sentence for each in other.create_tables()] == said
