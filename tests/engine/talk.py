@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from partita import connect
+from partita.connect import open_engine
 from partita.engine.engine import Engine
 from partita.wire.decode import decode_request
 from partita.wire.errors import DynamoDBError
@@ -48,7 +48,7 @@ class Embedded:
     """An engine in this process, asked in JSON; what would be a traceback stays one."""
 
     def __init__(self, engine: Engine | None = None) -> None:
-        self.engine = engine or connect("memory:", maintain=False)
+        self.engine = engine or open_engine("memory:", maintain=False)
 
     def ask(self, operation: str, body: Json) -> Answer:
         try:

@@ -1,0 +1,139 @@
+"""What most tests of the engine start from: a table in a line, a clock moved by hand, an engine on each storage."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from partita.connect import open_engine
+from partita.engine.changes import Change, read_changes
+from tests.engine.talk import Answer, Embedded, Json
+
+
+class Clock:
+    """The time is what the test says."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Bench(Embedded):
+    """An engine whose clock and housekeeping are moved by hand."""
+
+    def __init__(self, address: str = "memory:") -> None:
+        self.clock = Clock()
+        self.address = address
+        super().__init__(open_engine(address, clock=self.clock, maintain=False, durability="process"))
+
+    def reopen(self) -> None:
+        """As if the process had ended and begun again; only a file remembers."""
+        self.engine.close()
+        self.engine = open_engine(self.address, clock=self.clock, maintain=False, durability="process")
+
+    def ok(self, operation: str, **body: Any) -> Json:
+        """The reply; an error is a failed test."""
+        answer = self.ask(operation, body)
+        assert not answer.error, answer.error
+        return answer.body
+
+    def error(self, operation: str, **body: Any) -> str:
+        """`Code: message`."""
+        answer = self.ask(operation, body)
+        assert answer.error, f"{operation} was accepted: {answer.body}"
+        return answer.error
+
+    def refused(self, operation: str, **body: Any) -> Answer:
+        answer = self.ask(operation, body)
+        assert answer.error, f"{operation} was accepted: {answer.body}"
+        return answer
+
+    def table(self, name: str, keys: str, *indexes: Json, local: tuple[Json, ...] = (), **more: Any) -> str:
+        """`table("notes", "pk:S sk:N", index("byDay", "day:S"))`."""
+        types = dict(part.split(":") for part in keys.split())
+        for each in (*indexes, *local):
+            types |= each.pop("_types")
+        body = {
+            "TableName": name,
+            "KeySchema": _schema(keys),
+            "AttributeDefinitions": [{"AttributeName": key, "AttributeType": kind} for key, kind in types.items()],
+            "BillingMode": "PAY_PER_REQUEST",
+            **more,
+        }
+        if indexes:
+            body["GlobalSecondaryIndexes"] = list(indexes)
+        if local:
+            body["LocalSecondaryIndexes"] = list(local)
+        self.ok("CreateTable", **body)
+        return name
+
+    def put(self, table: str, **item: Any) -> Json:
+        return self.ok("PutItem", TableName=table, Item=plain(item))
+
+    def get(self, table: str, **key: Any) -> Json | None:
+        item: Json | None = self.ok("GetItem", TableName=table, Key=plain(key)).get("Item")
+        return item
+
+    def rows(self, table: str, index: str | None = None) -> list[Json]:
+        """Everything in a table or index."""
+        body: Json = {"TableName": table} | ({"IndexName": index} if index else {})
+        found: list[Json] = []
+        while True:
+            page = self.ok("Scan", **body)
+            found += page["Items"]
+            if "LastEvaluatedKey" not in page:
+                return found
+            body["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def changes(self, table: str) -> list[Change]:
+        """The change log."""
+        context = self.engine._context
+        return [change for _, change in read_changes(context.storage, context.catalog.known(table), 0, 1_000_000)]
+
+    def settle(self) -> None:
+        """Housekeeping until there is nothing left to do."""
+        while self.engine.maintenance.step():
+            pass
+
+
+def index(name: str, keys: str, projection: str = "ALL", include: str = "") -> Json:
+    """A secondary index; `keys` as in `Bench.table`, several HASH keys joined by a plus: `a:S+b:S c:N`."""
+    described: Json = {"ProjectionType": projection}
+    if include:
+        described["NonKeyAttributes"] = include.split()
+    types = dict(part.split(":") for part in keys.replace("+", " ").split())
+    return {"IndexName": name, "KeySchema": _schema(keys), "Projection": described, "_types": types}
+
+
+def _schema(keys: str) -> list[Json]:
+    schema: list[Json] = []
+    for place, part in enumerate(keys.split()):
+        kind = "HASH" if place == 0 else "RANGE"
+        schema += [{"AttributeName": each.split(":")[0], "KeyType": kind} for each in part.split("+")]
+    return schema
+
+
+def plain(item: dict[str, Any]) -> Json:
+    """Python values as attribute values; a dict that is one already stays."""
+    return {name: value(each) for name, each in item.items()}
+
+
+def value(python: Any) -> Json:
+    match python:
+        case dict():
+            return python
+        case bool():
+            return {"BOOL": python}
+        case None:
+            return {"NULL": True}
+        case int() | float():
+            return {"N": str(python)}
+        case list():
+            return {"L": [value(each) for each in python]}
+        case _:
+            return {"S": python}
+
+
+def numbers(prefix: str, count: int) -> Iterator[str]:
+    """`a0000`, `a0001`, ..."""
+    return (f"{prefix}{number:04}" for number in range(count))

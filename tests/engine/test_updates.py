@@ -1,0 +1,225 @@
+"""UpdateItem: what each action does, what comes back, what is refused."""
+
+from typing import Any
+
+import pytest
+
+from tests.engine.tables import Bench, plain
+from tests.engine.talk import Json
+
+ENVELOPE = "ValidationException: 1 validation error detected: "
+
+
+@pytest.fixture
+def table(bench: Bench) -> str:
+    return bench.table("ttt", "pk:S")
+
+
+def update(bench: Bench, expression: str, item: Json | None = None, returned: str = "ALL_NEW", **values: Any) -> Json:
+    """What an update makes of an item, keys left out."""
+    if item is not None:
+        bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", **item}))
+    body: Json = {
+        "TableName": "ttt",
+        "Key": plain({"pk": "a"}),
+        "UpdateExpression": expression,
+        "ReturnValues": returned,
+    }
+    if values:
+        body["ExpressionAttributeValues"] = plain({f":{name}": value for name, value in values.items()})
+    attributes: Json = bench.ok("UpdateItem", **body).get("Attributes", {})
+    attributes.pop("pk", None)
+    return attributes
+
+
+def refusal(bench: Bench, expression: str, item: Json | None = None, **values: Any) -> str:
+    if item is not None:
+        bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", **item}))
+    body: Json = {"TableName": "ttt", "Key": plain({"pk": "a"}), "UpdateExpression": expression}
+    if values:
+        body["ExpressionAttributeValues"] = plain({f":{name}": value for name, value in values.items()})
+    return bench.error("UpdateItem", **body)
+
+
+LIST = [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("expression", "item", "values", "expected"),
+    [
+        ("SET a = :v", {}, {"v": 1}, {"a": 1}),
+        ("SET a = b, b = a", {"a": 1, "b": 2}, {}, {"a": 2, "b": 1}),
+        ("SET n = n + :v", {"n": 1}, {"v": 2}, {"n": 3}),
+        ("SET n = :v - n", {"n": {"N": "0.1"}}, {"v": 1}, {"n": {"N": "0.9"}}),
+        ("SET n = n - n", {"n": 5}, {}, {"n": 0}),
+        ("SET n = (n + :v)", {"n": 1}, {"v": 2}, {"n": 3}),
+        ("SET n = if_not_exists(n, :z) + :o", {}, {"z": 0, "o": 1}, {"n": 1}),
+        ("SET n = if_not_exists(n, :z) + :o", {"n": 7}, {"z": 0, "o": 1}, {"n": 8}),
+        ("SET l = list_append(l, :v)", {"l": LIST}, {"v": [4]}, {"l": [1, 2, 3, 4]}),
+        ("SET l = list_append(:v, l)", {"l": LIST}, {"v": [0]}, {"l": [0, 1, 2, 3]}),
+        ("SET l = list_append(l, l)", {"l": [1]}, {}, {"l": [1, 1]}),
+        ("SET l = list_append(if_not_exists(l, :e), :v)", {}, {"e": [], "v": [1]}, {"l": [1]}),
+        ("SET l[0] = :v", {"l": LIST}, {"v": "x"}, {"l": ["x", 2, 3]}),
+        ("SET l[9] = :v", {"l": LIST}, {"v": "x"}, {"l": [1, 2, 3, "x"]}),
+        ("SET l[9] = :b, l[5] = :a", {"l": LIST}, {"a": "five", "b": "nine"}, {"l": [1, 2, 3, "five", "nine"]}),
+        ("SET l[1] = :a, l[7] = :b", {"l": LIST}, {"a": "x", "b": "y"}, {"l": [1, "x", 3, "y"]}),
+        ("REMOVE l[0]", {"l": LIST}, {}, {"l": [2, 3]}),
+        ("REMOVE l[0], l[2]", {"l": LIST}, {}, {"l": [2]}),
+        ("REMOVE l[2], l[0], l[1]", {"l": LIST}, {}, {"l": []}),
+        ("REMOVE l[7]", {"l": LIST}, {}, {"l": LIST}),
+        ("REMOVE l[0] SET l[1] = :v", {"l": LIST}, {"v": "x"}, {"l": ["x", 3]}),
+        ("SET l[3] = :v REMOVE l[0]", {"l": LIST}, {"v": "x"}, {"l": [2, 3, "x"]}),
+        ("REMOVE a, b", {"a": 1, "c": 3}, {}, {"c": 3}),
+        ("ADD n :v", {}, {"v": 5}, {"n": 5}),
+        ("ADD n :v", {"n": 1}, {"v": -5}, {"n": -4}),
+        ("ADD s :v", {}, {"v": {"SS": ["b", "a"]}}, {"s": {"SS": ["a", "b"]}}),
+        ("ADD s :v", {"s": {"SS": ["a"]}}, {"v": {"SS": ["b", "a"]}}, {"s": {"SS": ["a", "b"]}}),
+        ("ADD s :v", {"s": {"NS": ["1"]}}, {"v": {"NS": ["1.0", "2"]}}, {"s": {"NS": ["1", "2"]}}),
+        ("DELETE s :v", {"s": {"SS": ["a", "b"]}}, {"v": {"SS": ["b", "c"]}}, {"s": {"SS": ["a"]}}),
+        ("DELETE s :v", {"s": {"SS": ["a"]}, "x": 1}, {"v": {"SS": ["a"]}}, {"x": 1}),
+        ("DELETE s :v", {"x": 1}, {"v": {"SS": ["a"]}}, {"x": 1}),
+        ("SET m.a.b = :v", {"m": {"M": {"a": {"M": {}}}}}, {"v": 1}, {"m": {"M": {"a": {"M": {"b": {"N": "1"}}}}}}),
+        ("ADD m.n :v", {"m": {"M": {}}}, {"v": 1}, {"m": {"M": {"n": {"N": "1"}}}}),
+        ("SET m.l[1].x = :v", {"m": {"M": {"l": {"L": [{"N": "0"}, {"M": {}}]}}}}, {"v": 1},
+         {"m": {"M": {"l": {"L": [{"N": "0"}, {"M": {"x": {"N": "1"}}}]}}}}),
+        ("set a = :v remove b", {"b": 1}, {"v": 1}, {"a": 1}),
+    ],
+)  # fmt: skip
+def test_update_makes_of_an_item(
+    bench: Bench, table: str, expression: str, item: Json, values: Json, expected: Json
+) -> None:
+    assert update(bench, expression, item, **values) == plain(expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "returned", "expected"),
+    [
+        ("SET a.b = :v", "UPDATED_OLD", {"a": {"M": {"b": {"S": "dog"}}}}),
+        ("SET a.b = :v", "UPDATED_NEW", {"a": {"M": {"b": {"N": "7"}}}}),
+        ("SET a.c[1] = :v", "UPDATED_OLD", {"a": {"M": {"c": {"L": [{"N": "2"}]}}}}),
+        ("SET a.c[1] = :v", "UPDATED_NEW", {"a": {"M": {"c": {"L": [{"N": "7"}]}}}}),
+        ("SET a.c[1] = :v, a.b = :v", "UPDATED_OLD", {"a": {"M": {"c": {"L": [{"N": "2"}]}, "b": {"S": "dog"}}}}),
+        ("SET a.x = :v", "UPDATED_OLD", {}),
+        ("SET a.x = :v", "UPDATED_NEW", {"a": {"M": {"x": {"N": "7"}}}}),
+        ("SET a.c[100] = :v", "UPDATED_NEW", {}),
+        ("SET d = :v, e = :v", "UPDATED_OLD", {"d": {"S": "cat"}}),
+        ("SET d = :v, e = :v", "UPDATED_NEW", {"d": {"N": "7"}, "e": {"N": "7"}}),
+    ],
+)
+def test_update_returns_only_what_it_touched(
+    bench: Bench, table: str, expression: str, returned: str, expected: Json
+) -> None:
+    """As the service does by scylladb's test_returnvalues.py, which is run on it."""
+    item = {"a": {"M": {"b": {"S": "dog"}, "c": {"L": [{"N": "1"}, {"N": "2"}, {"N": "3"}]}}}, "d": "cat"}
+    assert update(bench, expression, item, returned, v=7) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "returned", "expected"),
+    [
+        ("REMOVE d", "UPDATED_OLD", {"d": {"S": "cat"}}),
+        ("REMOVE d", "UPDATED_NEW", {}),
+        ("REMOVE l[1], l[9]", "UPDATED_OLD", {"l": {"L": [{"N": "2"}]}}),
+        ("REMOVE l[1]", "UPDATED_NEW", {"l": {"L": [{"N": "3"}]}}),
+        ("REMOVE d", "ALL_OLD", {"d": {"S": "cat"}, "l": {"L": [{"N": "1"}, {"N": "2"}, {"N": "3"}]}}),
+        ("REMOVE d", "NONE", {}),
+    ],
+)
+def test_removal_returns_what_was_there(
+    bench: Bench, table: str, expression: str, returned: str, expected: Json
+) -> None:
+    assert update(bench, expression, {"d": "cat", "l": LIST}, returned) == expected
+
+
+@pytest.mark.parametrize("expression", ["REMOVE a", "DELETE s :v", "REMOVE a DELETE s :v"])
+def test_update_that_only_takes_away_makes_no_item(bench: Bench, table: str, expression: str) -> None:
+    """scylladb/scylladb#5862, tried on the service."""
+    values = {"v": {"SS": ["x"]}} if ":v" in expression else {}
+    assert update(bench, expression, **values) == {}
+    assert bench.get("ttt", pk="a") is None
+
+
+@pytest.mark.parametrize("body", [{}, {"AttributeUpdates": {}}])
+def test_update_of_nothing_makes_an_item_of_its_key(bench: Bench, table: str, body: Json) -> None:
+    bench.ok("UpdateItem", TableName="ttt", Key=plain({"pk": "a"}), **body)
+    assert bench.get("ttt", pk="a") == plain({"pk": "a"})
+
+
+NO_PATH = "ValidationException: The document path provided in the update expression is invalid for update"
+NO_ATTRIBUTE = "ValidationException: The provided expression refers to an attribute that does not exist in the item"
+WRONG_TYPE = "ValidationException: An operand in the update expression has an incorrect data type"
+UPDATE = f"{ENVELOPE}Invalid UpdateExpression: "
+
+
+@pytest.mark.parametrize(
+    ("expression", "item", "values", "message"),
+    [
+        ("SET a.b = :v", {}, {"v": 1}, NO_PATH),
+        ("SET a[0] = :v", {"a": "text"}, {"v": 1}, NO_PATH),
+        ("SET m[0] = :v", {"m": {"M": {}}}, {"v": 1}, NO_PATH),
+        ("REMOVE l.x", {"l": LIST}, {}, NO_PATH),
+        ("SET a = b", {"c": 1}, {}, NO_ATTRIBUTE),
+        ("SET n = n + :v", {}, {"v": 1}, NO_ATTRIBUTE),
+        ("SET n = a + :v", {"a": "text"}, {"v": 1}, WRONG_TYPE),
+        ("ADD a :v", {"a": "text"}, {"v": 1}, WRONG_TYPE),
+        ("ADD a :v", {"a": {"SS": ["x"]}}, {"v": {"NS": ["1"]}}, WRONG_TYPE),
+        ("DELETE a :v", {"a": 1}, {"v": {"SS": ["x"]}}, WRONG_TYPE),
+        ("SET l = list_append(a, :v)", {"a": 1}, {"v": [1]}, WRONG_TYPE),
+        ("SET pk = :v", {}, {"v": "b"}, "ValidationException: One or more parameter values were invalid: "
+         "Cannot update attribute pk. This attribute is part of the key"),
+        ("SET a = :v, a.b = :v", {}, {"v": 1}, f"{UPDATE}Two document paths overlap with each other; "
+         "must remove or rewrite one of these paths; path one: [a], path two: [a, b]"),
+        ("SET a.b = :v REMOVE a[0]", {}, {"v": 1}, f"{UPDATE}Two document paths conflict with each other; "
+         "must remove or rewrite one of these paths; path one: [a, b], path two: [a, [0]]"),
+        ("SET a = :v SET b = :v", {}, {"v": 1},
+         f'{UPDATE}The "SET" section can only be used once in an update expression;'),
+        ("SET a = ", {}, {}, f'{UPDATE}Syntax error; token: "<EOF>", near: "="'),
+        ("a = :v", {}, {"v": 1}, f'{UPDATE}Syntax error; token: "a", near: "a ="'),
+        ("SET a = :v + :v + :v", {}, {"v": 1}, f'{UPDATE}Syntax error; token: "+", near: ":v + :v"'),
+        ("SET a = size(b)", {}, {}, f"{UPDATE}Invalid function name; function: size"),
+        ("SET a = attribute_exists(b)", {}, {}, f"{UPDATE}Invalid function name; function: attribute_exists"),
+        ("SET a = list_append(list_append(l, l), l)", {}, {}, f"{UPDATE}The function is not allowed to be used this "
+         "way in an expression; function: list_append"),
+        ("SET a = if_not_exists(l, list_append(l, l))", {}, {}, f"{UPDATE}The function is not allowed to be used this "
+         "way in an expression; function: list_append"),
+        ("SET a = if_not_exists(l, l)", {}, {}, f"{UPDATE}The first operand must be distinct from the remaining "
+         "operands for this operator or function; operator: if_not_exists, first operand: [l]"),
+        ("SET a = if_not_exists(:v, :v)", {}, {"v": 1},
+         f"{UPDATE}Operator or function requires a document path; operator or function: if_not_exists"),
+        ("SET a = list_append(:v)", {}, {"v": [1]}, f"{UPDATE}Incorrect number of operands for operator or function; "
+         "operator or function: list_append, number of operands: 1"),
+        ("SET a = list_append(:v, l)", {}, {"v": 1}, f"{UPDATE}Incorrect operand type for operator or function; "
+         "operator or function: list_append, operand type: N"),
+        ("SET a = b + :v", {}, {"v": "x"}, f"{UPDATE}Incorrect operand type for operator or function; "
+         "operator or function: +, operand type: S"),
+        ("ADD a :v", {}, {"v": "x"}, f"{UPDATE}Incorrect operand type for operator or function; "
+         "operator: ADD, operand type: STRING"),
+        ("DELETE a :v", {}, {"v": 1}, f"{UPDATE}Incorrect operand type for operator or function; "
+         "operator: DELETE, operand type: NUMBER"),
+        ("SET name = :v", {}, {"v": 1}, f"{UPDATE}Attribute name is a reserved keyword; reserved keyword: name"),
+        ("SET #a = :v", {}, {"v": 1}, f"{UPDATE}An expression attribute name used in the document path is not defined; "
+         "attribute name: #a"),
+        ("SET a = :w", {}, {"v": 1}, f"{UPDATE}An expression attribute value used in expression is not defined; "
+         "attribute value: :w"),
+        ("SET a = :v", {}, {"v": 1, "w": 2}, "ValidationException: Value provided in ExpressionAttributeValues unused in "
+         "expressions: keys: {:w}"),
+        ("SET a[99999999999] = :v", {}, {"v": 1},
+         f"{UPDATE}List index is not within the allowable range; index: [99999999999]"),
+        ("", {}, {}, "ValidationException: Invalid UpdateExpression: The expression can not be empty;"),
+    ],
+)  # fmt: skip
+def test_update_is_refused(bench: Bench, table: str, expression: str, item: Json, values: Json, message: str) -> None:
+    assert refusal(bench, expression, item, **values) == message
+
+
+def test_old_item_stays_when_an_update_is_refused(bench: Bench, table: str) -> None:
+    assert refusal(bench, "SET l[0] = :v, m.x = :v", {"l": LIST, "m": "text"}, v=9) == NO_PATH
+    assert bench.get("ttt", pk="a") == plain({"pk": "a", "l": LIST, "m": "text"})
+
+
+def test_item_grows_to_four_hundred_kilobytes_and_no_further(bench: Bench, table: str) -> None:
+    room = 400 * 1024 - len("pk") - len("a") - len("s")
+    update(bench, "SET s = :v", {}, v="x" * room)
+    message = "ValidationException: Item size to update has exceeded the maximum allowed size"
+    assert refusal(bench, "SET s = :v", v="x" * (room + 1)) == message
+    assert refusal(bench, "SET t = :v", v="") == message
