@@ -1,6 +1,7 @@
 """The command `partita`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,6 +21,8 @@ def engine(
     host: str = "127.0.0.1",
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 8000,
     durability: Literal["power", "process"] = "power",
+    credentials: Path | None = None,
+    cors: Sequence[str] = (),
     public: bool = False,
 ) -> None:
     """Serve DynamoDB's own protocol from this machine, for any AWS SDK or tool.
@@ -31,22 +34,30 @@ def engine(
     data
         Keep everything in this file. Several processes may use it at once.
     host
-        The address to listen on. Anything but loopback needs --public.
+        The address to listen on. Anything but loopback needs --credentials or --public.
     port
         The port to listen on.
     durability
         What an acknowledged write survives: loss of power, or the end of the process (faster).
+    credentials
+        A TOML file with the access keys that may ask, [keys.ID] with secret, read_only and session_token. Every
+        request's signature is verified. The connection itself is not encrypted.
+    cors
+        An origin whose pages may ask from a browser; * for any. Can be given more than once.
     public
-        Allow an address that others can reach. Requests are not authenticated.
+        Allow an address that others can reach without --credentials. Requests are not authenticated.
     """
     from partita.connect import open_engine
     from partita.engine.asynchronous import AsyncEngine
     from partita.errors import ConfigurationError
+    from partita.server.credentials import load_credentials
+    from partita.server.guard import Guard
     from partita.server.serve import check_address, serve
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data: choose one")
-    check_address(host, public)
+    guard = Guard(load_credentials(credentials)) if credentials is not None else None
+    check_address(host, public or guard is not None)
     backend = open_engine(str(data) if data is not None else "memory:", durability=durability)
     where = "memory (gone when this ends)" if data is None else f"{data} (survives {durability} loss)"
     address = f"http://{host}:{port}"
@@ -56,7 +67,7 @@ def engine(
     async def opened() -> AsyncEngine:
         return AsyncEngine(backend)
 
-    serve(opened, host, port)
+    serve(opened, host, port, guard=guard, origins=cors)
 
 
 @app.command

@@ -1,14 +1,16 @@
 """From a target and a body to the status and body of the reply: what every way in has in common."""
 
+import asyncio
 import itertools
 import logging
 import secrets
 from binascii import crc32
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from partita.wire.backend import AsyncBackend
+from partita.wire.backend import AsyncBackend, QuickBackend
 from partita.wire.decode import decode_request, error_body
 from partita.wire.errors import DynamoDBError, InternalServerError, UnknownOperationException
 from partita.wire.operations import TARGETS
@@ -27,28 +29,42 @@ class Answers:
 
     def __init__(self, backend: AsyncBackend) -> None:
         self._backend = backend
-        self._is_instant: Any = getattr(backend, "answers_at_once", lambda request: False)
-        self._call_at_once: Any = getattr(backend, "call_at_once", None)
+        self._engine = backend if isinstance(backend, QuickBackend) else None
 
-    def begin(self, target: bytes, body: bytes) -> Answer | Request[Any]:
-        """The answer, where it is known at once; otherwise the request, for `finish`."""
+    def begin(self, target: bytes, body: bytes, done: Callable[[Answer], None]) -> Answer | None:
+        """The answer, where it is known at once; otherwise None, and `done` is called with it later."""
         try:
             request = requested(target, body)
-            if not self._is_instant(request):
-                return request
-            return 200, _encode(self._call_at_once(request))
+            if self._engine is None:
+                _tasks.add(task := asyncio.ensure_future(self._finish(request, done)))
+                task.add_done_callback(_tasks.discard)
+                return None
+            if self._engine.answers_at_once(request):
+                return 200, _encode(self._engine.call_at_once(request))
+            self._engine.start(request, lambda reply, error: done(_told(reply, error, target)))
         except Exception as error:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
             return failure(error, target)
-
-    async def finish(self, request: Request[Any]) -> Answer:
-        try:
-            return 200, _encode(await self._backend.call(request))
-        except Exception as error:  # noqa: BLE001 - as above
-            return failure(error, type(request).__name__.encode())
+        return None
 
     async def answer(self, target: bytes, body: bytes) -> Answer:
-        begun = self.begin(target, body)
-        return begun if isinstance(begun, tuple) else await self.finish(begun)
+        """The same, awaited."""
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        begun = self.begin(target, body, lambda answer: None if future.done() else future.set_result(answer))
+        return await future if begun is None else begun
+
+    async def _finish(self, request: Request[Any], done: Callable[[Answer], None]) -> None:
+        try:
+            answer = 200, _encode(await self._backend.call(request))
+        except Exception as error:  # noqa: BLE001 - as above
+            answer = failure(error, type(request).__name__.encode())
+        done(answer)
+
+
+_tasks: set[asyncio.Future[None]] = set()  # an event loop alone does not keep its tasks
+
+
+def _told(reply: Any, error: BaseException | None, target: bytes) -> Answer:
+    return (200, _encode(reply)) if error is None else failure(error, target)
 
 
 def requested(target: bytes, body: bytes) -> Request[Any]:
@@ -58,7 +74,7 @@ def requested(target: bytes, body: bytes) -> Request[Any]:
     return decode_request(operation, body)
 
 
-def failure(error: Exception, target: bytes) -> Answer:
+def failure(error: BaseException, target: bytes) -> Answer:
     """An error as its reply; one that nobody foresaw is logged and told without details."""
     if isinstance(error, DynamoDBError):
         return error.status, error_body(error)

@@ -5,7 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from partita.server.answers import JSON, Answers, reply_headers
-from partita.server.bodies import BodyTooLarge, read_body
+from partita.server.bodies import BodyTooLarge, plain_body, read_raw_body
+from partita.server.guard import Guard
+from partita.server.signatures import SignedRequest
 from partita.wire.backend import AsyncBackend
 from partita.wire.decode import error_body
 from partita.wire.errors import DynamoDBError, UnknownOperationException
@@ -31,9 +33,11 @@ class Application:
         open_backend: Callable[[], Awaitable[AsyncBackend]],
         opened: Callable[[Answers], None],
         rest: AsgiApplication | None = None,
+        guard: Guard | None = None,
     ) -> None:
         """`opened` is told once the backend is there; `rest` answers what is below `/api/`."""
         self._rest = rest
+        self._guard = guard
         self._open_backend = open_backend
         self._opened = opened
         self._answers: Answers | None = None
@@ -59,7 +63,8 @@ class Application:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         try:
-            body = await read_body(receive, headers, LARGEST_BODY)
+            raw = await read_raw_body(receive, LARGEST_BODY)
+            body = self._guarded(scope, headers, raw)
         except BodyTooLarge:
             await _send(send, 413, TOO_LARGE, headers)
             return
@@ -75,6 +80,17 @@ class Application:
         assert self._answers is not None
         status, reply = await self._answers.answer(headers.get(b"x-amz-target", b""), body)
         await _send(send, status, reply, headers)
+
+    def _guarded(self, scope: Scope, headers: dict[bytes, bytes], raw: bytes) -> bytes:
+        """The plain body of a request that may be answered; raises DynamoDB's error for one that may not."""
+        if self._guard is None or scope["method"] != "POST":
+            return plain_body(raw, headers, LARGEST_BODY)
+        query = scope["query_string"].decode("latin-1")
+        request = SignedRequest.of(scope["method"], scope["path"], query, scope["headers"], raw)
+        credential = self._guard.check_signature(request)
+        body = plain_body(raw, headers, LARGEST_BODY)
+        self._guard.check_permission(credential, headers.get(b"x-amz-target", b"").decode("latin-1"), body)
+        return body
 
     async def _answer_get(self, scope: Scope, send: Send, headers: dict[bytes, bytes]) -> None:
         if scope["method"] in ("GET", "HEAD") and scope["path"] in ("/", "/health"):

@@ -1,4 +1,4 @@
-"""Reads a request's body: whole, unzipped, bounded in size and time."""
+"""Reads a request's body: whole, bounded in size and time, and unzips it."""
 
 import asyncio
 import zlib
@@ -18,6 +18,11 @@ async def read_body(
     receive: Callable[[], Awaitable[dict[str, Any]]], headers: dict[bytes, bytes], largest: int
 ) -> bytes:
     """The body of an ASGI request; raises BodyTooLarge, TimeoutError, or SerializationException for broken gzip."""
+    return plain_body(await read_raw_body(receive, largest), headers, largest)
+
+
+async def read_raw_body(receive: Callable[[], Awaitable[dict[str, Any]]], largest: int) -> bytes:
+    """The body as it was sent, which is what a signature covers."""
     message = await receive()
     body: bytes = message.get("body", b"")
     if message.get("more_body"):
@@ -32,6 +37,11 @@ async def read_body(
             body = b"".join(parts)
     if len(body) > largest:
         raise BodyTooLarge
+    return body
+
+
+def plain_body(body: bytes, headers: dict[bytes, bytes], largest: int) -> bytes:
+    """The body unzipped, where it says that it is zipped."""
     return _unzipped(body, largest) if headers.get(b"content-encoding") == b"gzip" else body
 
 

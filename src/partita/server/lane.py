@@ -5,7 +5,6 @@ is what an SDK sends, is answered in this protocol; everything else goes the usu
 an ASGI cycle costs more than a GetItem (docs/decisions/0005).
 """
 
-import asyncio
 from asyncio import TimerHandle
 from collections import deque
 from http import HTTPStatus
@@ -104,19 +103,17 @@ class LaneProtocol(HttpToolsProtocol):
 
     def _answer(self, target: bytes, body: bytes) -> None:
         assert self.answers is not None
-        begun = self.answers.begin(target, body)
-        if isinstance(begun, tuple):
-            self._write(begun)
-            return
         self._is_answering = True
-        self._task = self.loop.create_task(self.answers.finish(begun))
-        self._task.add_done_callback(self._answered)
+        answer = self.answers.begin(target, body, self._answered)
+        if answer is not None:
+            self._is_answering = False
+            self._write(answer)
 
-    def _answered(self, task: asyncio.Task[Answer]) -> None:
+    def _answered(self, answer: Answer) -> None:
         self._is_answering = False
-        if task.cancelled() or self.transport.is_closing():
+        if self.transport.is_closing():
             return
-        self._write(task.result())
+        self._write(answer)
         while self._waiting and not self._is_answering:
             self._answer(*self._waiting.popleft())
 

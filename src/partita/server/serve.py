@@ -2,7 +2,7 @@
 
 import ipaddress
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import uvicorn
@@ -10,6 +10,8 @@ import uvicorn
 from partita.errors import ConfigurationError
 from partita.server.answers import Answers
 from partita.server.app import Application, AsgiApplication
+from partita.server.cors import Cors
+from partita.server.guard import Guard
 from partita.server.lane import IDLE_SECONDS, LaneProtocol
 from partita.wire.backend import AsyncBackend
 
@@ -28,21 +30,32 @@ def check_address(host: str, public: bool) -> None:
     if not loopback:
         raise ConfigurationError(
             f"--host {host}: anybody who can reach this address could read and write everything, since requests are "
-            "not authenticated; say --public as well if that is what you want"
+            "not authenticated; name who may with --credentials, or say --public as well if that is what you want"
         )
 
 
 def serve(
-    open_backend: Callable[[], Awaitable[AsyncBackend]], host: str, port: int, rest: AsgiApplication | None = None
+    open_backend: Callable[[], Awaitable[AsyncBackend]],
+    host: str,
+    port: int,
+    rest: AsgiApplication | None = None,
+    *,
+    guard: Guard | None = None,
+    origins: Sequence[str] = (),
 ) -> None:
-    """Serves until interrupted; requests under way are answered first. `rest` answers below `/api/`."""
+    """Serves until interrupted; requests under way are answered first. `rest` answers below `/api/`.
+
+    With a guard, or for pages of other origins, every request takes the ASGI way: the fast lane looks at neither.
+    """
     lane = type("Lane", (LaneProtocol,), {})  # its own class, since uvicorn makes the connections
 
     def opened(answers: Answers) -> None:
-        lane.answers = answers  # type: ignore[attr-defined]
+        if guard is None and not origins:
+            lane.answers = answers  # type: ignore[attr-defined]
 
+    application: AsgiApplication = Application(open_backend, opened, rest, guard)
     config = uvicorn.Config(
-        Application(open_backend, opened, rest),
+        Cors(application, origins) if origins else application,
         host=host,
         port=port,
         http=lane,

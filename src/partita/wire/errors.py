@@ -92,6 +92,24 @@ class MissingAuthenticationToken(DynamoDBError):
         return cls()
 
 
+class IncompleteSignatureException(DynamoDBError):
+    code = "IncompleteSignatureException"
+    namespace = _CORAL_SERVICE
+
+
+class InvalidSignatureException(DynamoDBError):
+    code = "InvalidSignatureException"
+    namespace = _CORAL_SERVICE
+
+
+class UnrecognizedClientException(DynamoDBError):
+    code = "UnrecognizedClientException"
+    namespace = _CORAL_SERVICE
+
+    def __init__(self) -> None:
+        super().__init__("The security token included in the request is invalid.")
+
+
 class AccessDeniedException(DynamoDBError):
     code = "AccessDeniedException"
     namespace = _CORAL_SERVICE

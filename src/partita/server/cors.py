@@ -1,0 +1,51 @@
+"""Lets pages of named origins ask from a browser: preflights are answered, and replies say who may read them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_AGE = b"172800"
+EXPOSED = b"x-amzn-requestid, x-amz-crc32"
+
+
+class Cors:
+    """An application around another one; the origin `*` stands for any."""
+
+    def __init__(self, application: AsgiApplication, origins: Sequence[str]) -> None:
+        self._application = application
+        self._origins = {origin.encode() for origin in origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope.get("headers", ()))
+        origin = headers.get(b"origin")
+        if scope["type"] != "http" or origin is None or not self._origins & {origin, b"*"}:
+            await self._application(scope, receive, send)
+            return
+        allowed = [(b"access-control-allow-origin", origin), (b"vary", b"origin")]
+        if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+            await _answer_preflight(headers, allowed, send)
+            return
+
+        async def send_allowed(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                exposed = [*allowed, (b"access-control-expose-headers", EXPOSED)]
+                message = {**message, "headers": [*message["headers"], *exposed]}
+            await send(message)
+
+        await self._application(scope, receive, send_allowed)
+
+
+async def _answer_preflight(asked: dict[bytes, bytes], allowed: list[tuple[bytes, bytes]], send: Send) -> None:
+    headers = [
+        *allowed,
+        (b"access-control-allow-methods", b"POST"),
+        (b"access-control-allow-headers", asked.get(b"access-control-request-headers", b"")),
+        (b"access-control-max-age", MAX_AGE),
+        (b"content-length", b"0"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
