@@ -1,0 +1,52 @@
+"""The blog on an embedded engine, with a clock that is moved by hand and a few people to write and read."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from partita import Store, connect
+from partita.systems.blog import design as d
+from partita.systems.blog.service import Blog
+from partita.wire.requests import Scan
+from tests.store.clocks import Clock
+
+ANA, BIA, CAIO = "sub-ana", "sub-bia", "sub-caio"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def db(clock: Clock) -> Iterator[Store]:
+    with connect("memory:", maintain=False) as backend:
+        store = Store(backend, d.design, clock=clock, sleep=lambda _: None)
+        store.create_tables()
+        yield store
+
+
+@pytest.fixture
+def blog(db: Store) -> Blog:
+    return Blog(db)
+
+
+@pytest.fixture
+def post(blog: Blog) -> d.Post:
+    """Ana's post, published in the subcategory Samba of Música."""
+    root = blog.categories.add("Música")
+    return published(blog, blog.categories.add("Samba", root.category_id).category_id)
+
+
+def published(blog: Blog, subcategory_id: str, title: str = "Roda de samba") -> d.Post:
+    written = blog.write(ANA, title, "Quem não gosta de samba bom sujeito não é.", subcategory_id=subcategory_id)
+    blog.publish(written.post_id)
+    return blog.db.one(d.post(written.post_id))
+
+
+def disk(db: Store) -> list[dict[str, dict[str, Any]]]:
+    """Every item as it is stored; only a test may scan."""
+    reply = db.backend.call(Scan(table_name=d.blog.name))
+    return [msgspec.json.decode(item) for item in reply.items or ()]
