@@ -1,0 +1,31 @@
+"""Making a design's tables where not everything can be had."""
+
+from typing import Any
+
+from partita import Entity, Store, Table, connect
+from partita.wire.errors import UnknownOperationException
+from partita.wire.requests import UpdateContinuousBackups
+
+
+def test_a_setting_that_a_backend_does_not_know_is_told_and_the_table_is_there() -> None:
+    shelf = Table("shelf", pk="PK", recovery_days=35)
+
+    class Book(Entity, table=shelf, key="BOOK#{title}"):
+        title: str
+
+    class WithoutHistory:
+        """A backend that keeps none."""
+
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def call(self, request: Any, /) -> Any:
+            if isinstance(request, UpdateContinuousBackups):
+                raise UnknownOperationException
+            return self.inner.call(request)
+
+    with connect("memory:", maintain=False) as backend:
+        db = Store(WithoutHistory(backend), shelf)
+        (left,) = db.create_tables()
+        assert left.sentence == "table shelf: UpdateContinuousBackups is not to be had here"
+        db.create(Book(title="Atlas"))
