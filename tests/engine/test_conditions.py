@@ -150,7 +150,7 @@ REFUSED: list[tuple[str, Json, str]] = [
     ("n == :v", {"v": 1}, 'Syntax error; token: "=", near: "== :v"'),
     ("n = :v AND", {"v": 1}, 'Syntax error; token: "<EOF>", near: "AND"'),
     ("n = 5", {}, 'Syntax error; token: "5", near: "= 5"'),
-    ("n = 'x'", {}, "Syntax error; token: \"'\", near: \"= 'x\""),
+    ("n = 'x'", {}, 'Syntax error; token: "\'", near: "= \'x"'),
     ("n IN ()", {}, 'Syntax error; token: ")", near: "()"'),
     ("n BETWEEN :v", {"v": 1}, 'Syntax error; token: "<EOF>", near: ":v"'),
     ("((n = :v))", {"v": 1}, "The expression has redundant parentheses;"),
@@ -158,47 +158,112 @@ REFUSED: list[tuple[str, Json, str]] = [
     ("Size(n) = :v", {"v": 1}, "Invalid function name; function: Size"),
     ("list_append(l, l) = l", {}, "Invalid function name; function: list_append"),
     ("size(n)", {}, "The function is not allowed to be used this way in an expression; function: size"),
-    ("begins_with(s, :v) = :v", {"v": "h"},
-     "The function is not allowed to be used this way in an expression; function: begins_with"),
-    ("attribute_exists(:v)", {"v": 1},
-     "Operator or function requires a document path; operator or function: attribute_exists"),
-    ("attribute_exists(n, s)", {}, "Incorrect number of operands for operator or function; "
-     "operator or function: attribute_exists, number of operands: 2"),
-    ("begins_with(n, :v)", {"v": 5},
-     "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N"),
-    ("size(:v) = :v", {"v": 5},
-     "Incorrect operand type for operator or function; operator or function: size, operand type: N"),
-    ("n < :v", {"v": True},
-     "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL"),
-    (":v >= n", {"v": [1]},
-     "Incorrect operand type for operator or function; operator or function: >=, operand type: L"),
-    ("n BETWEEN :v AND :v", {"v": None},
-     "Incorrect operand type for operator or function; operator or function: BETWEEN, operand type: NULL"),
-    ("n BETWEEN :v AND s", {"v": None},
-     "Incorrect operand type for operator or function; operator or function: BETWEEN, operand type: NULL"),
-    ("n BETWEEN :a AND :b", {"a": 2, "b": 1}, "The BETWEEN operator requires upper bound to be greater than or equal "
-     "to lower bound; lower bound operand: AttributeValue: {N:2}, upper bound operand: AttributeValue: {N:1}"),
-    ("n BETWEEN :a AND :b", {"a": 2, "b": "3"}, "The BETWEEN operator requires same data type for lower and upper "
-     "bounds; lower bound operand: AttributeValue: {N:2}, upper bound operand: AttributeValue: {S:3}"),
-    ("attribute_type(n, :v)", {"v": "X"},
-     "Invalid attribute type name found; type: X, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}"),
-    ("n = n", {}, "The first operand must be distinct from the remaining operands for this operator or function; "
-     "operator: =, first operand: [n]"),
-    ("n IN (:v, n)", {"v": 1}, "The first operand must be distinct from the remaining operands for this operator or "
-     "function; operator: IN, first operand: [n]"),
-    ("n BETWEEN n AND :v", {"v": 1}, "The first operand must be distinct from the remaining operands for this operator "
-     "or function; operator: BETWEEN, first operand: [n]"),
+    (
+        "begins_with(s, :v) = :v",
+        {"v": "h"},
+        "The function is not allowed to be used this way in an expression; function: begins_with",
+    ),
+    (
+        "attribute_exists(:v)",
+        {"v": 1},
+        "Operator or function requires a document path; operator or function: attribute_exists",
+    ),
+    (
+        "attribute_exists(n, s)",
+        {},
+        (
+            "Incorrect number of operands for operator or function; "
+            "operator or function: attribute_exists, number of operands: 2"
+        ),
+    ),
+    (
+        "begins_with(n, :v)",
+        {"v": 5},
+        "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N",
+    ),
+    (
+        "size(:v) = :v",
+        {"v": 5},
+        "Incorrect operand type for operator or function; operator or function: size, operand type: N",
+    ),
+    (
+        "n < :v",
+        {"v": True},
+        "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL",
+    ),
+    (
+        ":v >= n",
+        {"v": [1]},
+        "Incorrect operand type for operator or function; operator or function: >=, operand type: L",
+    ),
+    (
+        "n BETWEEN :v AND :v",
+        {"v": None},
+        "Incorrect operand type for operator or function; operator or function: BETWEEN, operand type: NULL",
+    ),
+    (
+        "n BETWEEN :v AND s",
+        {"v": None},
+        "Incorrect operand type for operator or function; operator or function: BETWEEN, operand type: NULL",
+    ),
+    (
+        "n BETWEEN :a AND :b",
+        {"a": 2, "b": 1},
+        (
+            "The BETWEEN operator requires upper bound to be greater than or equal "
+            "to lower bound; lower bound operand: AttributeValue: {N:2}, upper bound operand: AttributeValue: {N:1}"
+        ),
+    ),
+    (
+        "n BETWEEN :a AND :b",
+        {"a": 2, "b": "3"},
+        (
+            "The BETWEEN operator requires same data type for lower and upper "
+            "bounds; lower bound operand: AttributeValue: {N:2}, upper bound operand: AttributeValue: {S:3}"
+        ),
+    ),
+    (
+        "attribute_type(n, :v)",
+        {"v": "X"},
+        "Invalid attribute type name found; type: X, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}",
+    ),
+    (
+        "n = n",
+        {},
+        (
+            "The first operand must be distinct from the remaining operands for this operator or function; "
+            "operator: =, first operand: [n]"
+        ),
+    ),
+    (
+        "n IN (:v, n)",
+        {"v": 1},
+        (
+            "The first operand must be distinct from the remaining operands for this operator or "
+            "function; operator: IN, first operand: [n]"
+        ),
+    ),
+    (
+        "n BETWEEN n AND :v",
+        {"v": 1},
+        (
+            "The first operand must be distinct from the remaining operands for this operator "
+            "or function; operator: BETWEEN, first operand: [n]"
+        ),
+    ),
     ("status = :v", {"v": 1}, "Attribute name is a reserved keyword; reserved keyword: status"),
     ("m.name = :v", {"v": 1}, "Attribute name is a reserved keyword; reserved keyword: name"),
-    ("#a = :v", {"v": 1},
-     "An expression attribute name used in the document path is not defined; attribute name: #a"),
+    ("#a = :v", {"v": 1}, "An expression attribute name used in the document path is not defined; attribute name: #a"),
     ("n = :w", {"v": 1}, "An expression attribute value used in expression is not defined; attribute value: :w"),
-    ("n IN (" + ", ".join([":v"] * 101) + ")", {"v": 1},
-     "Too many operands for operator or function; operator: IN, number of operands: 101, limit: 100"),
+    (
+        "n IN (" + ", ".join([":v"] * 101) + ")",
+        {"v": 1},
+        "Too many operands for operator or function; operator: IN, number of operands: 101, limit: 100",
+    ),
     ("l[x] = :v", {"v": 1}, 'Syntax error; token: "x", near: "[x]"'),
     ("l[-1] = :v", {"v": 1}, 'Syntax error; token: "-", near: "[-1"'),
     ("", {}, "The expression can not be empty;"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("expression", "values", "message"), REFUSED)
@@ -244,28 +309,51 @@ def test_three_hundred_operators_are_the_most(bench: Bench, notes: str) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"ExpressionAttributeNames": {"#a": "n"}},
-         "ExpressionAttributeNames can only be specified when using expressions"),
-        ({"ExpressionAttributeValues": {":v": {"N": "1"}}}, "ExpressionAttributeValues can only be specified when using "
-         "expressions: FilterExpression is null"),
-        ({"FilterExpression": "n = :v", "ExpressionAttributeValues": {}}, "ExpressionAttributeValues must not be empty"),
+        (
+            {"ExpressionAttributeNames": {"#a": "n"}},
+            "ExpressionAttributeNames can only be specified when using expressions",
+        ),
+        (
+            {"ExpressionAttributeValues": {":v": {"N": "1"}}},
+            ("ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null"),
+        ),
+        (
+            {"FilterExpression": "n = :v", "ExpressionAttributeValues": {}},
+            "ExpressionAttributeValues must not be empty",
+        ),
         ({"FilterExpression": "n = s", "ExpressionAttributeNames": {}}, "ExpressionAttributeNames must not be empty"),
-        ({"FilterExpression": "n = :v", "ExpressionAttributeValues": {"v": {"N": "1"}}},
-         'ExpressionAttributeValues contains invalid key: Syntax error; key: "v"'),
-        ({"FilterExpression": "#a = s", "ExpressionAttributeNames": {"#a b": "n"}},
-         'ExpressionAttributeNames contains invalid key: Syntax error; key: "#a b"'),
-        ({"FilterExpression": "n = :v", "ExpressionAttributeValues": {":v": {"N": "1"}, ":w": {"N": "1"}}},
-         "Value provided in ExpressionAttributeValues unused in expressions: keys: {:w}"),
-        ({"FilterExpression": "n = s", "ExpressionAttributeNames": {"#w": "n"}},
-         "Value provided in ExpressionAttributeNames unused in expressions: keys: {#w}"),
-        ({"FilterExpression": "n = :v", "ExpressionAttributeValues": {":v": {"N": "x"}}},
-         "ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value: x "
-         "for key :v"),
-        ({"FilterExpression": "n = s", "ScanFilter": {"n": {"ComparisonOperator": "NULL"}}},
-         "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: "
-         "{ScanFilter} Expression parameters: {FilterExpression}"),
+        (
+            {"FilterExpression": "n = :v", "ExpressionAttributeValues": {"v": {"N": "1"}}},
+            'ExpressionAttributeValues contains invalid key: Syntax error; key: "v"',
+        ),
+        (
+            {"FilterExpression": "#a = s", "ExpressionAttributeNames": {"#a b": "n"}},
+            'ExpressionAttributeNames contains invalid key: Syntax error; key: "#a b"',
+        ),
+        (
+            {"FilterExpression": "n = :v", "ExpressionAttributeValues": {":v": {"N": "1"}, ":w": {"N": "1"}}},
+            "Value provided in ExpressionAttributeValues unused in expressions: keys: {:w}",
+        ),
+        (
+            {"FilterExpression": "n = s", "ExpressionAttributeNames": {"#w": "n"}},
+            "Value provided in ExpressionAttributeNames unused in expressions: keys: {#w}",
+        ),
+        (
+            {"FilterExpression": "n = :v", "ExpressionAttributeValues": {":v": {"N": "x"}}},
+            (
+                "ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value: x "
+                "for key :v"
+            ),
+        ),
+        (
+            {"FilterExpression": "n = s", "ScanFilter": {"n": {"ComparisonOperator": "NULL"}}},
+            (
+                "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: "
+                "{ScanFilter} Expression parameters: {FilterExpression}"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_placeholders_are_checked(bench: Bench, notes: str, body: Json, message: str) -> None:
     assert bench.error("Scan", TableName="notes", **body) == f"ValidationException: {message}"
 

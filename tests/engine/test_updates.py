@@ -80,11 +80,15 @@ LIST = [1, 2, 3]
         ("DELETE s :v", {"x": 1}, {"v": {"SS": ["a"]}}, {"x": 1}),
         ("SET m.a.b = :v", {"m": {"M": {"a": {"M": {}}}}}, {"v": 1}, {"m": {"M": {"a": {"M": {"b": {"N": "1"}}}}}}),
         ("ADD m.n :v", {"m": {"M": {}}}, {"v": 1}, {"m": {"M": {"n": {"N": "1"}}}}),
-        ("SET m.l[1].x = :v", {"m": {"M": {"l": {"L": [{"N": "0"}, {"M": {}}]}}}}, {"v": 1},
-         {"m": {"M": {"l": {"L": [{"N": "0"}, {"M": {"x": {"N": "1"}}}]}}}}),
+        (
+            "SET m.l[1].x = :v",
+            {"m": {"M": {"l": {"L": [{"N": "0"}, {"M": {}}]}}}},
+            {"v": 1},
+            {"m": {"M": {"l": {"L": [{"N": "0"}, {"M": {"x": {"N": "1"}}}]}}}},
+        ),
         ("set a = :v remove b", {"b": 1}, {"v": 1}, {"a": 1}),
     ],
-)  # fmt: skip
+)
 def test_update_makes_of_an_item(
     bench: Bench, table: str, expression: str, item: Json, values: Json, expected: Json
 ) -> None:
@@ -165,49 +169,135 @@ UPDATE = f"{ENVELOPE}Invalid UpdateExpression: "
         ("ADD a :v", {"a": {"SS": ["x"]}}, {"v": {"NS": ["1"]}}, WRONG_TYPE),
         ("DELETE a :v", {"a": 1}, {"v": {"SS": ["x"]}}, WRONG_TYPE),
         ("SET l = list_append(a, :v)", {"a": 1}, {"v": [1]}, WRONG_TYPE),
-        ("SET pk = :v", {}, {"v": "b"}, "ValidationException: One or more parameter values were invalid: "
-         "Cannot update attribute pk. This attribute is part of the key"),
-        ("SET a = :v, a.b = :v", {}, {"v": 1}, f"{UPDATE}Two document paths overlap with each other; "
-         "must remove or rewrite one of these paths; path one: [a], path two: [a, b]"),
-        ("SET a.b = :v REMOVE a[0]", {}, {"v": 1}, f"{UPDATE}Two document paths conflict with each other; "
-         "must remove or rewrite one of these paths; path one: [a, b], path two: [a, [0]]"),
-        ("SET a = :v SET b = :v", {}, {"v": 1},
-         f'{UPDATE}The "SET" section can only be used once in an update expression;'),
+        (
+            "SET pk = :v",
+            {},
+            {"v": "b"},
+            (
+                "ValidationException: One or more parameter values were invalid: "
+                "Cannot update attribute pk. This attribute is part of the key"
+            ),
+        ),
+        (
+            "SET a = :v, a.b = :v",
+            {},
+            {"v": 1},
+            (
+                f"{UPDATE}Two document paths overlap with each other; "
+                "must remove or rewrite one of these paths; path one: [a], path two: [a, b]"
+            ),
+        ),
+        (
+            "SET a.b = :v REMOVE a[0]",
+            {},
+            {"v": 1},
+            (
+                f"{UPDATE}Two document paths conflict with each other; "
+                "must remove or rewrite one of these paths; path one: [a, b], path two: [a, [0]]"
+            ),
+        ),
+        (
+            "SET a = :v SET b = :v",
+            {},
+            {"v": 1},
+            f'{UPDATE}The "SET" section can only be used once in an update expression;',
+        ),
         ("SET a = ", {}, {}, f'{UPDATE}Syntax error; token: "<EOF>", near: "="'),
         ("a = :v", {}, {"v": 1}, f'{UPDATE}Syntax error; token: "a", near: "a ="'),
         ("SET a = :v + :v + :v", {}, {"v": 1}, f'{UPDATE}Syntax error; token: "+", near: ":v + :v"'),
         ("SET a = size(b)", {}, {}, f"{UPDATE}Invalid function name; function: size"),
         ("SET a = attribute_exists(b)", {}, {}, f"{UPDATE}Invalid function name; function: attribute_exists"),
-        ("SET a = list_append(list_append(l, l), l)", {}, {}, f"{UPDATE}The function is not allowed to be used this "
-         "way in an expression; function: list_append"),
-        ("SET a = if_not_exists(l, list_append(l, l))", {}, {}, f"{UPDATE}The function is not allowed to be used this "
-         "way in an expression; function: list_append"),
-        ("SET a = if_not_exists(l, l)", {}, {}, f"{UPDATE}The first operand must be distinct from the remaining "
-         "operands for this operator or function; operator: if_not_exists, first operand: [l]"),
-        ("SET a = if_not_exists(:v, :v)", {}, {"v": 1},
-         f"{UPDATE}Operator or function requires a document path; operator or function: if_not_exists"),
-        ("SET a = list_append(:v)", {}, {"v": [1]}, f"{UPDATE}Incorrect number of operands for operator or function; "
-         "operator or function: list_append, number of operands: 1"),
-        ("SET a = list_append(:v, l)", {}, {"v": 1}, f"{UPDATE}Incorrect operand type for operator or function; "
-         "operator or function: list_append, operand type: N"),
-        ("SET a = b + :v", {}, {"v": "x"}, f"{UPDATE}Incorrect operand type for operator or function; "
-         "operator or function: +, operand type: S"),
-        ("ADD a :v", {}, {"v": "x"}, f"{UPDATE}Incorrect operand type for operator or function; "
-         "operator: ADD, operand type: STRING"),
-        ("DELETE a :v", {}, {"v": 1}, f"{UPDATE}Incorrect operand type for operator or function; "
-         "operator: DELETE, operand type: NUMBER"),
+        (
+            "SET a = list_append(list_append(l, l), l)",
+            {},
+            {},
+            (f"{UPDATE}The function is not allowed to be used this way in an expression; function: list_append"),
+        ),
+        (
+            "SET a = if_not_exists(l, list_append(l, l))",
+            {},
+            {},
+            (f"{UPDATE}The function is not allowed to be used this way in an expression; function: list_append"),
+        ),
+        (
+            "SET a = if_not_exists(l, l)",
+            {},
+            {},
+            (
+                f"{UPDATE}The first operand must be distinct from the remaining "
+                "operands for this operator or function; operator: if_not_exists, first operand: [l]"
+            ),
+        ),
+        (
+            "SET a = if_not_exists(:v, :v)",
+            {},
+            {"v": 1},
+            f"{UPDATE}Operator or function requires a document path; operator or function: if_not_exists",
+        ),
+        (
+            "SET a = list_append(:v)",
+            {},
+            {"v": [1]},
+            (
+                f"{UPDATE}Incorrect number of operands for operator or function; "
+                "operator or function: list_append, number of operands: 1"
+            ),
+        ),
+        (
+            "SET a = list_append(:v, l)",
+            {},
+            {"v": 1},
+            (
+                f"{UPDATE}Incorrect operand type for operator or function; "
+                "operator or function: list_append, operand type: N"
+            ),
+        ),
+        (
+            "SET a = b + :v",
+            {},
+            {"v": "x"},
+            (f"{UPDATE}Incorrect operand type for operator or function; operator or function: +, operand type: S"),
+        ),
+        (
+            "ADD a :v",
+            {},
+            {"v": "x"},
+            (f"{UPDATE}Incorrect operand type for operator or function; operator: ADD, operand type: STRING"),
+        ),
+        (
+            "DELETE a :v",
+            {},
+            {"v": 1},
+            (f"{UPDATE}Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER"),
+        ),
         ("SET name = :v", {}, {"v": 1}, f"{UPDATE}Attribute name is a reserved keyword; reserved keyword: name"),
-        ("SET #a = :v", {}, {"v": 1}, f"{UPDATE}An expression attribute name used in the document path is not defined; "
-         "attribute name: #a"),
-        ("SET a = :w", {}, {"v": 1}, f"{UPDATE}An expression attribute value used in expression is not defined; "
-         "attribute value: :w"),
-        ("SET a = :v", {}, {"v": 1, "w": 2}, "ValidationException: Value provided in ExpressionAttributeValues unused in "
-         "expressions: keys: {:w}"),
-        ("SET a[99999999999] = :v", {}, {"v": 1},
-         f"{UPDATE}List index is not within the allowable range; index: [99999999999]"),
+        (
+            "SET #a = :v",
+            {},
+            {"v": 1},
+            (f"{UPDATE}An expression attribute name used in the document path is not defined; attribute name: #a"),
+        ),
+        (
+            "SET a = :w",
+            {},
+            {"v": 1},
+            (f"{UPDATE}An expression attribute value used in expression is not defined; attribute value: :w"),
+        ),
+        (
+            "SET a = :v",
+            {},
+            {"v": 1, "w": 2},
+            ("ValidationException: Value provided in ExpressionAttributeValues unused in expressions: keys: {:w}"),
+        ),
+        (
+            "SET a[99999999999] = :v",
+            {},
+            {"v": 1},
+            f"{UPDATE}List index is not within the allowable range; index: [99999999999]",
+        ),
         ("", {}, {}, "ValidationException: Invalid UpdateExpression: The expression can not be empty;"),
     ],
-)  # fmt: skip
+)
 def test_update_is_refused(bench: Bench, table: str, expression: str, item: Json, values: Json, message: str) -> None:
     assert refusal(bench, expression, item, **values) == message
 
