@@ -9,6 +9,8 @@ each way a commit, instead of one a statement, is what the two threads' sharing 
 
 import asyncio
 import threading
+from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -18,6 +20,7 @@ from partita.errors import StorageError
 from partita.wire.requests import Request
 
 Reply = TypeVar("Reply")
+Done = Callable[[Any, BaseException | None], None]
 
 
 class AsyncEngine:
@@ -45,16 +48,16 @@ class AsyncEngine:
         if self._engine.is_read(request):
             return self._engine.call(request)
         future: asyncio.Future[Reply] = self._loop.create_future()
-        self._writer.enqueue(Ticket(self._engine.prepared(request), future))
+        self.start(request, partial(_resolve, future))
+        return await future
+
+    def start(self, request: Request[Any], done: Done) -> None:
+        """Queues a write and calls `done` with its reply or its error, from the loop, once it is committed."""
+        job = self._engine.prepared(request)
+        self._writer.enqueue(Ticket(job, (request, done)))
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._begin)  # after whatever else has arrived by now
-        try:
-            reply = await future
-        except StorageError as error:
-            raise storage_failure(error) from error
-        self._engine.written(request)
-        return reply
 
     async def close(self) -> None:
         await self._idle.wait()
@@ -82,14 +85,23 @@ class AsyncEngine:
 
     def _finish(self, tickets: list[Ticket]) -> None:
         for ticket in tickets:
-            future: asyncio.Future[Any] | None = ticket.waiter
-            if future is None or future.done():
+            if ticket.waiter is None:  # somebody waits in a thread of his own
                 continue
-            if ticket.error is not None:
-                future.set_exception(ticket.error)
-            else:
-                future.set_result(ticket.reply)
+            request, done = ticket.waiter
+            error = ticket.error
+            if error is None:
+                self._engine.written(request)
+            done(ticket.reply, storage_failure(error) if isinstance(error, StorageError) else error)
         if len(self._writer):
             self._begin()
         else:
             self._idle.set()
+
+
+def _resolve(future: asyncio.Future[Any], reply: Any, error: BaseException | None) -> None:
+    if future.done():  # whoever waited has gone
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(reply)

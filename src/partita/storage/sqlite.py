@@ -15,7 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakSet
@@ -23,6 +23,7 @@ from weakref import WeakSet
 import apsw
 
 from partita.errors import ConfigurationError, SpaceMissing, StorageBusy, StorageError
+from partita.storage.checkpoints import Checkpointer
 from partita.storage.contract import Row, Totals, Write
 
 Durability = Literal["power", "process"]
@@ -52,7 +53,6 @@ class _Connection:
             "cache_size = -8000",
             f"mmap_size = {1 << 40}",
             "temp_store = MEMORY",
-            "wal_autocheckpoint = 4000",  # pages; a page that changes often is copied to the file less often
         ):
             self.apsw.execute(f"PRAGMA {pragma}").fetchall()
 
@@ -118,6 +118,8 @@ class SqliteStorage:
         self._is_closed = False
         self._writer = self._connect(is_first=True)
         _prepare(self._writer)
+        self._checkpointer = Checkpointer(self.path)
+        self._writer.apsw.set_wal_hook(self._checkpointer.after_commit)
 
     def _connect(self, *, is_first: bool = False) -> _Connection:
         if self._is_closed:
@@ -210,6 +212,7 @@ class SqliteStorage:
         """Closes every connection; the write-ahead log is folded into the file."""
         with self._lock:
             self._is_closed = True
+            self._checkpointer.stop()
             for connection in list(self._open):
                 connection.apsw.close(True)
             self._open.clear()
@@ -248,11 +251,7 @@ class _SqliteTransaction:
         value: Any = row.value
         if _is_large(key, row):
             value = self._execute("INSERT INTO large (v) VALUES (?) RETURNING id", (value,)).fetchall()[0][0]
-        self._execute(
-            f'INSERT INTO "{space}" (k, w, v) VALUES (?, ?, ?) '
-            "ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v",
-            (key, row.weight, value),
-        )
+        self._execute(_upsert(space), (key, row.weight, value))
 
     def create_space(self, space: str) -> None:
         self._execute(f'CREATE TABLE "{space}" (k BLOB PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL) WITHOUT ROWID')
@@ -268,6 +267,11 @@ class _SqliteTransaction:
         for space, (rows, weight) in self._moved.items():
             if rows or weight:
                 self._execute("UPDATE spaces SET n = n + ?, w = w + ? WHERE name = ?", (rows, weight, space))
+
+
+@cache
+def _upsert(space: str) -> str:
+    return f'INSERT INTO "{space}" (k, w, v) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v'
 
 
 def _is_large(key: bytes, row: Row) -> bool:

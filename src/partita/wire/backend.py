@@ -1,6 +1,7 @@
 """The waist itself: whoever answers requests, in a thread or on an event loop."""
 
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from partita.wire.requests import Request
 
@@ -21,3 +22,14 @@ class AsyncBackend(Protocol):
     async def call(self, request: Request[Reply]) -> Reply: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class QuickBackend(Protocol):
+    """An async backend that knows which requests it can answer without waiting, and needs no task for the others."""
+
+    def answers_at_once(self, request: Request[Any]) -> bool: ...
+
+    def call_at_once(self, request: Request[Any]) -> Any: ...
+
+    def start(self, request: Request[Any], done: Callable[[Any, BaseException | None], None]) -> None: ...
