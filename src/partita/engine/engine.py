@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import Context, Job
 from partita.engine.maintenance import Maintenance
-from partita.engine.operations import WRITES, reading
+from partita.engine.operations import READS, WRITES, selecting
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageError
 from partita.storage.contract import Storage
@@ -44,7 +44,7 @@ class Engine:
     def call(self, request: Request[Reply]) -> Reply:
         """Answers a request, or raises the `DynamoDBError` that DynamoDB would answer with."""
         try:
-            read = reading(request)
+            read = READS.get(type(request)) or selecting(request)
             if read is not None:
                 try:
                     return read(self._context, request)  # type: ignore[no-any-return]
@@ -76,7 +76,7 @@ class Engine:
         return self._context.storage.waits_for_disk
 
     def is_read(self, request: Request[Any]) -> bool:
-        return reading(request) is not None
+        return type(request) in READS or selecting(request) is not None
 
     def close(self) -> None:
         """Ends the housekeeping and closes the storage."""

@@ -148,8 +148,9 @@ def _authorization(given: str, request: SignedRequest) -> _Authorization:
             "Credential must have at least 5 slash-delimited elements (e.g. keyid/date/region/service/term), "
             f"got '{found['Credential']}'"
         )
-    key_id = "/".join(parts[:-4])
-    return _Authorization(key_id, *parts[-4:], found["SignedHeaders"].lower().split(";"), found["Signature"])
+    date, region, service, terminator = parts[-4:]
+    signed = found["SignedHeaders"].lower().split(";")
+    return _Authorization("/".join(parts[:-4]), date, region, service, terminator, signed, found["Signature"])
 
 
 def _time_of(request: SignedRequest) -> str:

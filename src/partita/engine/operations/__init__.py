@@ -60,12 +60,10 @@ SELECTS: dict[type, Callable[[Context, Any], Any]] = {
 """How a request of PartiQL is read when all of its statements are SELECTs."""
 
 
-def reading(request: Any) -> Callable[[Context, Any], Any] | None:
-    """How a request is answered without writing; None: it writes."""
-    found = READS.get(type(request))
-    if found is None and type(request) in SELECTS and statements.only_selects(request):
-        return SELECTS[type(request)]
-    return found
+def selecting(request: Any) -> Callable[[Context, Any], Any] | None:
+    """How a request of PartiQL is answered without writing; None: it writes, or is no such request."""
+    found = SELECTS.get(type(request))
+    return found if found is not None and statements.only_selects(request) else None
 
 
 WRITES: dict[type, Callable[[Context, Any], Job]] = {

@@ -1,0 +1,18 @@
+"""The page of operations says what is so."""
+
+from partita.engine.operations import READS, WRITES
+from partita.wire.operations import OPERATIONS
+from tests.docs.operations import PAGE, page
+
+
+def test_page_of_operations_is_current() -> None:
+    assert PAGE.read_text() == page(), "run python -m tests.docs.operations"
+
+
+def test_every_operation_of_the_wire_is_answered_by_the_engine() -> None:
+    assert {operation.request for operation in OPERATIONS.values()} == {*READS, *WRITES}
+
+
+def test_page_lists_what_is_not_there() -> None:
+    assert "| CreateBackup | no | |" in page()
+    assert "| PutItem | yes |  |" in page()
