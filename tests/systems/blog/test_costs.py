@@ -113,12 +113,7 @@ def test_a_thread_of_two_hundred_comments_is_one_request(blog: Blog, db: Store, 
 def test_a_page_of_posts_reads_no_more_than_the_page(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
     category = post.subcategory_id
     assert category is not None
-    more: dict[str, Any] = {
-        "author_id": ANA,
-        "subcategory_id": category,
-        "title": "Outro",
-        "status": d.PostStatus.PUBLISHED,
-    }
+    more: dict[str, Any] = {"author_id": ANA, "subcategory_id": category, "status": d.PostStatus.PUBLISHED}
     put_as_they_are(
         db,
         (d.Post(**more, post_id=f"p_{number:04}", title="Outro", published_at=clock()) for number in range(CROWD * 10)),
