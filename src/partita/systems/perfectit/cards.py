@@ -128,13 +128,13 @@ class Cards:
         day, inside = _day_of(cursor) if cursor else (today, None)
         cards: list[d.CardSummary] = []
         for _ in range(WALK):
-            if day <= today - RECENT:
-                return Page(cards, None)
             page = self.db(d.cards_of_day(day)).page(size - len(cards), inside)
             cards += page.items
             if page.cursor is not None:
                 return Page(cards, f"{day}~{page.cursor}")
             day, inside = day - timedelta(days=1), None
+            if day <= today - RECENT:
+                return Page(cards, None)
             if len(cards) == size:
                 break
         return Page(cards, f"{day}~")

@@ -343,7 +343,7 @@ def cards_of_day(day: date) -> Query[CardSummary]:
 
 @pattern
 def top_voted() -> Query[CardSummary]:
-    return PerfectionCard.by_score.query().largest_first("vote_score").as_(CardSummary)
+    return PerfectionCard.by_score.query().largest_first("vote_score").page(20).as_(CardSummary)
 
 
 # What the document implies
@@ -391,12 +391,12 @@ def notifications_of_user(user_id: str) -> Query[Notification]:
 
 @pattern
 def controversial() -> Query[Controversy]:
-    return Controversy.by_score.query().largest_first("score")
+    return Controversy.by_score.query().largest_first("score").page(20)
 
 
 @pattern
 def trending() -> Query[Trend]:
-    return Trend.by_score.query().largest_first("score")
+    return Trend.by_score.query().largest_first("score").page(20)
 
 
 @pattern

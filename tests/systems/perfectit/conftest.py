@@ -1,0 +1,80 @@
+"""PerfectIt on an embedded engine, with a clock that is moved by hand."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from partita import Store, connect
+from partita.systems.perfectit import design as d
+from partita.systems.perfectit.cards import Content
+from partita.systems.perfectit.service import PerfectIt
+from partita.wire.requests import Scan
+from tests.store.clocks import Clock
+
+OIL = Content(
+    title="Perfect Wood Finish",
+    description="Three thin coats.",
+    image_urls=["https://img.example.com/finish.jpg"],
+    instructions=["Sand with 240 grit.", "Wipe on the oil.", "Wait a day, and again."],
+    materials={"linseed oil": "250 ml"},
+    tools=["cotton cloth"],
+    category="woodworking",
+    tags=["furniture", "finishing"],
+    difficulty=d.Difficulty.INTERMEDIATE,
+    estimated_time=120,
+    estimated_cost=50,
+)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def db(clock: Clock) -> Iterator[Store]:
+    with connect("memory:", maintain=False) as backend:
+        store = Store(backend, d.design, clock=clock, sleep=lambda _: None)
+        store.create_tables()
+        yield store
+
+
+@pytest.fixture
+def perfectit(db: Store) -> PerfectIt:
+    made = PerfectIt(db)
+    made.add_category("woodworking", "Woodworking")
+    return made
+
+
+@pytest.fixture
+def ann(perfectit: PerfectIt) -> str:
+    return perfectit.register("ann", "Ann").user_id
+
+
+@pytest.fixture
+def card(perfectit: PerfectIt, ann: str) -> str:
+    """A published card of Ann's."""
+    return published(perfectit, ann)
+
+
+def published(perfectit: PerfectIt, author_id: str, **content: Any) -> str:
+    """A new card that everybody sees."""
+    made = perfectit.cards.draft(author_id, msgspec.structs.replace(OIL, **content))
+    perfectit.cards.publish(made.card_id)
+    return made.card_id
+
+
+def people(perfectit: PerfectIt, count: int) -> list[str]:
+    return [perfectit.register(f"someone-{number}", f"Someone {number}").user_id for number in range(count)]
+
+
+def disk(db: Store) -> list[dict[str, Any]]:
+    """Every item as it is stored, with its values bare; only a test may scan."""
+    items = db.backend.call(Scan(table_name="perfectit-main")).items or ()
+    return [{name: next(iter(value.values())) for name, value in msgspec.json.decode(raw).items()} for raw in items]
+
+
+def on_disk(db: Store, pk: str, sk: str) -> dict[str, Any] | None:
+    return next((item for item in disk(db) if (item["PK"], item["SK"]) == (pk, sk)), None)
