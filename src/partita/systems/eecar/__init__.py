@@ -1,0 +1,1 @@
+"""EECAR: parts of electric cars, matched to who needs them."""

@@ -1,0 +1,82 @@
+"""Cached matches: what tells one query from another, when an answer is stale, and how hits are counted.
+
+A hit moves its match in the index. So hits are counted in memory and written in batches: a hot query costs one write
+a batch, no read waits for one, and what a process had not yet written is lost with it.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+from unicodedata import normalize
+
+import msgspec
+
+from partita import AlreadyExists, NotFound, Store, get
+from partita.systems.eecar import design as d
+from partita.systems.eecar.categories import ANY, Category
+from partita.systems.eecar.subject import MakeId, Subject
+
+
+def query_hash(text: str, conditions: Mapping[str, Any], embedding_model: str, reason_model: str) -> str:
+    """The same for queries that get the same answer: by their words, hard conditions and both models.
+
+    >>> query_hash("ESS용  배터리", {}, "e1", "r1") == query_hash("ess용 배터리", {}, "e1", "r1")
+    True
+    >>> query_hash("배터리", {}, "e1", "r1") == query_hash("배터리", {"maxPrice": 1}, "e1", "r1")
+    False
+    """
+    words = " ".join(normalize("NFC", text).casefold().split())
+    whole = msgspec.json.encode([words, dict(conditions), embedding_model, reason_model], order="deterministic")
+    return hashlib.blake2b(whole, digest_size=16).hexdigest()
+
+
+class Matches(Subject):
+    def __init__(self, db: Store, make_id: MakeId) -> None:
+        super().__init__(db, make_id)
+        self._hits: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def catalogue(self, categories: Iterable[Category] = ()) -> dict[str, int]:
+        """How far the parts of these categories (or all) have come: read before matching, remembered with the match."""
+        wanted = list(categories) or [ANY]
+        found = self.db.many([get(d.Catalogue, category) for category in wanted])
+        return {
+            category.value: 0 if reached is None else reached.version
+            for category, reached in zip(wanted, found, strict=True)
+        }
+
+    def remember(self, match: d.Match) -> None:
+        """Cache a match; one that is there already is renewed and keeps its hits."""
+        for _ in self.db.attempts("Match"):
+            with suppress(AlreadyExists):
+                self.db.create(match)
+                return
+            with suppress(NotFound):
+                with self.db.change(d.match(match.query_hash)) as draft:
+                    draft.query_embedding = match.query_embedding
+                    draft.matched_parts = match.matched_parts
+                    draft.model_used = match.model_used
+                    draft.created_at = match.created_at
+                    draft.catalogue = match.catalogue
+                return
+
+    def recall(self, query_hash: str) -> d.Match | None:
+        """A cached match, unless parts of its categories have changed since; one GetItem and one BatchGetItem."""
+        found = self.db(d.match(query_hash))
+        if found is None or found.catalogue != self.catalogue(map(Category, found.catalogue)):
+            return None
+        with self._lock:
+            self._hits[query_hash] += 1
+        return found
+
+    def write_hits(self) -> int:
+        """Write the hits that were counted; how many matches had some."""
+        with self._lock:
+            batch, self._hits = self._hits, Counter()
+        for query_hash, hits in batch.items():
+            with suppress(NotFound), self.db.change(d.match(query_hash), quietly=True) as draft:
+                draft.hit_count += hits
+        return len(batch)

@@ -1,0 +1,39 @@
+"""Needs: what companies look for, until it is found, cancelled or out of date."""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from partita import ValueRefused
+from partita.systems.eecar import design as d
+from partita.systems.eecar.categories import category_of
+from partita.systems.eecar.subject import Subject
+
+
+class Needs(Subject):
+    def post(self, need: d.Need) -> d.Need:
+        """A company needs something, until `expires_at` where it says so."""
+        self._check_future(need.expires_at)
+        required = need.required_specs
+        if required.category is not None:
+            required = replace(required, category=category_of(required.category, "Need.required_specs.category"))
+        return self.db.create(replace(need, need_id=self._id("n"), required_specs=required))
+
+    def prolong(self, company_id: str, need_id: str, expires_at: datetime | None) -> None:
+        """It is needed until then, or for as long as it is active."""
+        self._check_future(expires_at)
+        with self.db.change(d.need(company_id, need_id)) as draft:
+            draft.expires_at = expires_at
+
+    def fulfil(self, company_id: str, need_id: str) -> None:
+        """It was found; the need is kept for good."""
+        with self.db.change(d.need(company_id, need_id)) as draft:
+            draft.status = "fulfilled"
+
+    def cancel(self, company_id: str, need_id: str) -> None:
+        with self.db.change(d.need(company_id, need_id)) as draft:
+            draft.status = "cancelled"
+
+    def _check_future(self, expires_at: datetime | None) -> None:
+        if expires_at is not None and expires_at <= self.now():
+            raise ValueRefused("Need.expires_at", f"{expires_at.isoformat()} is past")
