@@ -18,6 +18,7 @@ from partita.server.app import LARGEST_BODY, TOO_LARGE
 REQUEST_SECONDS = 30.0  # from a request's first byte to its last
 IDLE_SECONDS = 75.0  # between requests on one connection
 LOOK_SECONDS = 5.0  # how often a connection is looked at
+MOST_WAITING = 16  # requests that a client may send ahead of their answers
 
 _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _TARGETS = (b"DynamoDB_20120810.", b"DynamoDBStreams_20120810.")
@@ -35,6 +36,7 @@ class LaneProtocol(HttpToolsProtocol):
         self._waiting: deque[tuple[bytes, bytes]] = deque()
         self._is_answering = False
         self._is_last = False
+        self._is_deaf = False
         self._is_reading = True
         self._since = self.loop.time()
         self._look: TimerHandle = self.loop.call_later(LOOK_SECONDS, self._look_around)
@@ -61,6 +63,9 @@ class LaneProtocol(HttpToolsProtocol):
         if self._belongs_here():
             self._in_lane, self._body = True, b""
             return
+        if self._is_answering or self._waiting:  # the answers would change places: the client has to ask again
+            self._is_last = self._is_deaf = True
+            return
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.headers, self.expect_100_continue = url, headers, expects
@@ -82,20 +87,27 @@ class LaneProtocol(HttpToolsProtocol):
         return self._target.startswith(_TARGETS) and not full
 
     def on_body(self, body: bytes) -> None:
+        if self._is_deaf:
+            return
         if not self._in_lane:
             super().on_body(body)
             return
         self._body = self._body + body if self._body else body
         if len(self._body) > LARGEST_BODY:
+            self._is_deaf = True
             self._write((413, TOO_LARGE))
             self.transport.close()
 
     def on_message_complete(self) -> None:
         self._is_reading, self._since = False, self.loop.time()
+        if self._is_deaf:
+            return
         if not self._in_lane:
             super().on_message_complete()
-        elif self._is_answering:
+        elif self._is_answering or self._waiting or self.flow.write_paused:
             self._waiting.append((self._target, self._body))
+            if len(self._waiting) >= MOST_WAITING:
+                self.flow.pause_reading()
         else:
             self._answer(self._target, self._body)
 
@@ -114,8 +126,18 @@ class LaneProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._write(answer)
-        while self._waiting and not self._is_answering:
+        self._answer_waiting()
+
+    def _answer_waiting(self) -> None:
+        """Answers what a client has asked ahead, as long as it takes the answers."""
+        while self._waiting and not self._is_answering and not self.flow.write_paused:
             self._answer(*self._waiting.popleft())
+        if len(self._waiting) < MOST_WAITING:
+            self.flow.resume_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._answer_waiting()
 
     def _write(self, answer: Answer) -> None:
         status, body = answer
