@@ -21,6 +21,7 @@ import msgspec
 
 from partita.design.errors import DesignError
 from partita.design.moments import in_utc, time_text
+from partita.wire import limits
 from partita.wire.values import AttributeValue
 
 Namer = Callable[[str], str]
@@ -364,6 +365,11 @@ def number_text(value: Any) -> str:
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         raise ValueError(f"{value} is not a number that DynamoDB stores")
+    digits = number.as_tuple().digits
+    if len(digits) > limits.NUMBER_DIGITS and len("".join(map(str, digits)).strip("0")) > limits.NUMBER_DIGITS:
+        raise ValueError(f"{value} has more than the {limits.NUMBER_DIGITS} digits that DynamoDB stores")
+    if number and not limits.NUMBER_MIN_EXPONENT <= number.adjusted() <= limits.NUMBER_MAX_EXPONENT:
+        raise ValueError(f"{value} is larger or smaller than the numbers that DynamoDB stores")
     return str(number)
 
 

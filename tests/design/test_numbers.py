@@ -1,0 +1,32 @@
+"""Numbers: what DynamoDB stores is written as it is, and what it does not store is refused before anything is sent."""
+
+from decimal import Decimal
+
+import pytest
+
+from partita.design.codecs import number_text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (-7, "-7"),
+        (0.1, "0.1"),
+        (Decimal("1.50"), "1.50"),
+        (10**38 - 1, "9" * 38),
+        (Decimal("-9.9999999999999999999999999999999999999E+125"), "-9.9999999999999999999999999999999999999E+125"),
+        (Decimal("1E-130"), "1E-130"),
+        (10**60, "1" + "0" * 60),
+    ],
+)
+def test_a_number_that_dynamodb_stores_is_written_exactly(value: int | float | Decimal, text: str) -> None:
+    assert number_text(value) == text
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), 10**38 + 1, Decimal("0." + "1" * 39), 1e300, Decimal("1E-131"), 10**126]
+)
+def test_a_number_that_dynamodb_does_not_store_is_refused(value: int | float | Decimal) -> None:
+    with pytest.raises(ValueError, match="DynamoDB stores"):
+        number_text(value)
