@@ -1,0 +1,157 @@
+"""Many at once, on every backend: afterwards the counters equal what is counted, and each unique thing exists once."""
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from typing import Any, TypeVar
+
+import pytest
+
+from partita import NotUnique, Store, ValueRefused, VersionConflict
+from partita.systems.perfectit import design as d
+from partita.systems.perfectit.cards import Content
+from partita.systems.perfectit.service import PerfectIt
+from partita.systems.perfectit.terms import terms_of
+from partita.systems.perfectit.votes import controversy
+from tests.systems.perfectit.conftest import published
+
+THREADS = 6
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@pytest.fixture
+def here(backend: Any) -> PerfectIt:
+    """PerfectIt on a backend that others may share: its names are its own."""
+    db = Store(backend, d.design)
+    db.create_tables()
+    return PerfectIt(db)
+
+
+@pytest.fixture
+def category(here: PerfectIt) -> str:
+    return here.add_category(here._id("k"), "Woodworking").category_id
+
+
+def at_once(do: Callable[[T], R], given: list[T]) -> list[R]:
+    with ThreadPoolExecutor(THREADS) as threads:
+        return list(threads.map(do, given))
+
+
+def someone(here: PerfectIt) -> str:
+    user_id = here._id("u")
+    return here.register(user_id[-20:], "Somebody", user_id=user_id).user_id
+
+
+def test_votes_changed_and_withdrawn_at_once_leave_the_exact_score(here: PerfectIt, category: str) -> None:
+    voters = [someone(here) for _ in range(THREADS)]
+    card = published(here, voters[0], category=category)
+    chance = Random(1)
+    votes = [(voter, chance.choice([d.VoteType.UP, d.VoteType.DOWN, None])) for voter in voters for _ in range(6)]
+    chance.shuffle(votes)
+    at_once(lambda each: here.votes.on_card(each[0], card, each[1]), votes)
+    held = [here.db(d.vote(voter, card), consistent=True) for voter in voters]
+    counted = Counter(each.vote_type for each in held if each is not None)
+    up, down = counted[d.VoteType.UP], counted[d.VoteType.DOWN]
+    stored = here.db.one(d.card(card), consistent=True)
+    assert (stored.vote_score, stored.up_count, stored.down_count) == (up - down, up, down)
+    assert here.db.one(d.controversy(card), consistent=True).score == controversy(up, down)
+    assert len(list(here.db(d.votes_of_target(card)))) == up + down
+    (listed,) = [each for each in here.db(d.top_voted()) if each.card_id == card]
+    assert listed.vote_score == up - down
+
+
+def test_hundreds_of_voters_at_once_are_all_counted(perfectit: PerfectIt, db: Store) -> None:
+    here = PerfectIt(Store(db.backend, d.design))
+    author = someone(here)
+    card = published(here, author)
+    voters = [someone(here) for _ in range(400)]
+    at_once(lambda voter: here.votes.on_card(voter, card, d.VoteType.UP), voters)
+    assert db.one(d.card(card)).vote_score == len(voters)
+
+
+def test_one_user_who_votes_in_many_places_at_once_votes_once(here: PerfectIt, category: str) -> None:
+    voter = someone(here)
+    card = published(here, voter, category=category)
+    comment = here.comment(voter, card, "At once.")
+    where = (card, comment.created_at, comment.comment_id)
+    at_once(lambda _: here.votes.on_card(voter, card, d.VoteType.UP), list(range(12)))
+    at_once(lambda _: here.votes.on_comment(voter, *where, d.VoteType.DOWN), list(range(12)))
+    assert here.db.one(d.card(card), consistent=True).vote_score == 1
+    assert here.db.one(d.comment(*where), consistent=True).vote_score == -1
+
+
+def test_of_many_who_want_one_username_exactly_one_gets_it(here: PerfectIt) -> None:
+    wanted = here._id("n")[-20:]
+
+    def register(number: int) -> bool:
+        try:
+            here.register(wanted.lower() if number % 2 else wanted, "Somebody")
+        except NotUnique:
+            return False
+        return True
+
+    assert sum(at_once(register, list(range(18)))) == 1
+    assert len(list(here.db(d.users_by_username(wanted)))) == 1
+
+
+def test_cards_published_and_moved_at_once_are_counted_exactly(here: PerfectIt, category: str) -> None:
+    other = here.add_category(here._id("k"), "Metal").category_id
+    author = someone(here)
+    drafts = [here.cards.draft(author, _content(category)).card_id for _ in range(12)]
+    at_once(here.cards.publish, drafts)
+    at_once(lambda card: here.cards.edit(card, Content(category=other)), drafts[:5])
+    at_once(here.cards.remove, drafts[3:8])
+    left = {category: 4, other: 3}
+    assert {name: here.db.one(d.category(name), consistent=True).card_count for name in left} == left
+    assert {name: len(list(here.db(d.cards_by_category(name)))) for name in left} == left
+
+
+def test_one_draft_published_at_once_by_many_is_published_once(here: PerfectIt, category: str) -> None:
+    card = here.cards.draft(someone(here), _content(category)).card_id
+
+    def publish(_: int) -> None:
+        try:
+            here.cards.publish(card)
+        except VersionConflict:
+            return
+
+    at_once(publish, list(range(8)))
+    assert here.db.one(d.category(category), consistent=True).card_count == 1
+    assert here.db.one(d.card(card), consistent=True).version == 2
+
+
+def test_edits_at_once_leave_the_terms_of_the_last_one(here: PerfectIt, category: str) -> None:
+    card = published(here, someone(here), category=category)
+
+    def edit(number: int) -> bool:
+        try:
+            here.cards.edit(card, Content(title=f"Title{number} word{number}"))
+        except VersionConflict:
+            return False
+        return True
+
+    done = sum(at_once(edit, list(range(12))))
+    stored = here.db.one(d.card(card), consistent=True)
+    assert stored.version == 2 + done
+    assert {each.term for each in here.db(d.terms_of_card(card), consistent=True)} == set(terms_of(stored))
+
+
+def test_moved_at_once_into_each_other_categories_make_no_circle(here: PerfectIt, category: str) -> None:
+    other = here.add_category(here._id("k"), "Metal").category_id
+
+    def move(pair: tuple[str, str]) -> bool:
+        try:
+            here.move_category(*pair)
+        except ValueRefused:
+            return False
+        return True
+
+    assert sum(at_once(move, [(category, other), (other, category)])) == 1
+    found = [here.db.one(d.category(name), consistent=True) for name in (category, other)]
+    assert sorted(each.child_count for each in found) == [0, 1]
+
+
+def _content(category: str) -> Content:
+    return Content(title="Perfect Joint", category=category, instructions=["Mark.", "Cut.", "Fit."])
