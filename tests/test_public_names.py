@@ -1,0 +1,28 @@
+"""What a team may import: a name that comes or goes does so here too, on purpose."""
+
+import subprocess
+import sys
+
+import partita
+
+NAMES = """
+KEPT SHARDS AlreadyExists AsyncStore Call Capacity Condition ConditionFailed Contended CountOf CreatedAt CursorRefused
+Design DesignError Entity Expires F Get InKey Index Keys Limit LimitReached Name NotFound NotUnique OpenEnum Ordered
+OutcomeUnknown Owns Page Pattern Piece ProofError Query Quiet ReferenceMissing References Store StoreError
+StoredItemInvalid SumOf Table Transaction TransitionRefused Transitions Unique UpdatedAt ValueRefused Version
+VersionConflict View Zipped connect connect_async each get new_id pattern prove query together
+""".split()
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(partita.__all__) == sorted(NAMES)
+
+
+def test_every_public_name_can_be_had() -> None:
+    assert all(getattr(partita, name) is not None for name in partita.__all__)
+
+
+def test_importing_partita_loads_neither_the_engine_nor_a_server() -> None:
+    code = "import sys, partita; print([n for n in sys.modules if n in ('apsw', 'uvicorn', 'botocore', 'jwt', 'rich')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
