@@ -249,8 +249,9 @@ class BatchWriteItem(Request[r.BatchWriteItemOutput]):
 # Transactions ---------------------------------------------------------------------------------------------------
 
 
-class ConditionCheck(Shape):
-    key: Item | None = None
+class Action(Shape):
+    """What every action of a transaction may say."""
+
     table_name: str | None = None
     condition_expression: str | None = None
     expression_attribute_names: dict[str, str] | None = None
@@ -258,32 +259,21 @@ class ConditionCheck(Shape):
     return_values_on_condition_check_failure: str | None = None
 
 
-class Put(Shape):
+class ConditionCheck(Action):
+    key: Item | None = None
+
+
+class Put(Action):
     item: Item | None = None
-    table_name: str | None = None
-    condition_expression: str | None = None
-    expression_attribute_names: dict[str, str] | None = None
-    expression_attribute_values: Item | None = None
-    return_values_on_condition_check_failure: str | None = None
 
 
-class Delete(Shape):
+class Delete(Action):
     key: Item | None = None
-    table_name: str | None = None
-    condition_expression: str | None = None
-    expression_attribute_names: dict[str, str] | None = None
-    expression_attribute_values: Item | None = None
-    return_values_on_condition_check_failure: str | None = None
 
 
-class Update(Shape):
+class Update(Action):
     key: Item | None = None
     update_expression: str | None = None
-    table_name: str | None = None
-    condition_expression: str | None = None
-    expression_attribute_names: dict[str, str] | None = None
-    expression_attribute_values: Item | None = None
-    return_values_on_condition_check_failure: str | None = None
 
 
 class TransactWriteItem(Shape):
