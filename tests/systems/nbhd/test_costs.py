@@ -1,7 +1,8 @@
 """Every access pattern costs what one GetItem or Query costs, however much else there is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from partita import Get, Query, Store
@@ -12,6 +13,7 @@ from tests.systems.cost import ONE_READ, costs, put_as_they_are
 from tests.systems.nbhd.conftest import ALICE, BORA, disk
 
 CROWD = 220
+PAGE = Path(d.__file__).with_name("page.md")
 
 
 def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
@@ -94,3 +96,26 @@ def test_joining_rewrites_the_summary_in_one_index_and_no_description(nbhd: Nbhd
     # twice each: the membership (1), the neighborhood of 2 to 3 KB (3), the check of the user (1); once each: the
     # membership in GSI3 (1), the summary in GSI1 (1)
     assert (used.requests, used.writes) == (1, 12.0)
+
+
+def test_the_units_that_the_page_tells_are_measured(nbhd: Nbhd, db: Store) -> None:
+    told = {row[1].strip(): row[3].strip() for row in map(_cells, PAGE.read_text().splitlines()) if len(row) == 6}
+    site = nbhd.create_site(ALICE, "Blog", "blog", "alice").site_id
+    home = nbhd.found(ALICE, "Downtown").id
+    operations: dict[str, Callable[[], object]] = {
+        "register": lambda: nbhd.register("did:plc:dan", "dan.bsky.social", "Dan"),
+        "found a neighborhood": lambda: nbhd.found(ALICE, "Uptown"),
+        "join": lambda: nbhd.join(home, BORA),
+        "leave": lambda: nbhd.leave(home, BORA),
+        "start and finish a build": lambda: nbhd.finish_build(ALICE, nbhd.start_build(ALICE, site)),
+        "find by handle, slug or subdomain": lambda: nbhd.find_by_slug("downtown"),
+    }
+    for name, act in operations.items():
+        with db.measure() as used:
+            act()
+        units = [f"{used.reads:g} read"] * bool(used.reads) + [f"{used.writes:g} write"] * bool(used.writes)
+        assert told[name] == ", ".join(units), name
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("|")
