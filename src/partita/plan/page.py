@@ -160,9 +160,9 @@ def _remarks(attribute: Attribute) -> str:
 def _remark(marker: Any) -> str:
     match marker:
         case CountOf():
-            return f"counts {marker.child().__name__}, exactly"
+            return f"counts {marker.child().__name__}{_while(marker.when)}, exactly"
         case SumOf():
-            return f"sums `{marker.amount}` of {marker.child().__name__}, exactly"
+            return f"sums `{marker.amount}` of {marker.child().__name__}{_while(marker.when)}, exactly"
         case References():
             return f"must name an existing {marker.entity().__name__}"
         case Transitions():
@@ -184,17 +184,19 @@ def _remark(marker: Any) -> str:
 
 def _promises(model: Model) -> Iterator[str]:
     for unique in model.uniques:
-        yield f"{' and '.join(map(_code, unique.fields))}: no two items hold the same" + (
-            ", compared without case" if unique.fold else ""
-        )
+        folded = ", compared without case" if unique.fold else ""
+        yield f"{' and '.join(map(_code, unique.fields))}: no two items hold the same{folded}{_while(unique.when)}"
     for limit in model.limits:
         yield f"always {told(limit.condition)}"
     for owns in model.owns:
         yield f"takes its {owns.child().__name__} items with it when it is deleted"
     if model.expires is not None:
         after = f"{model.expires.after.days} days after" if model.expires.after else "at"
-        while_ = f", while {told(model.expires.when)}" if model.expires.when is not None else ""
-        yield f"expires {after} `{model.expires.at}`{while_}"
+        yield f"expires {after} `{model.expires.at}`{_while(model.expires.when)}"
+
+
+def _while(condition: Condition | None) -> str:
+    return f", while {told(condition)}" if condition is not None else ""
 
 
 # Patterns and costs
