@@ -118,7 +118,7 @@ def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identit
     """What has to happen to other items; parents in `orphaned` are gone, and nothing is taken from them."""
     yield from _guard_actions(before, after, now)
     counted = set()
-    for where in before.counts.keys() | after.counts.keys():
+    for where in before.counts | after.counts:  # in the order of the design: the same request every time
         change = _count_action(model, before.counts.get(where), after.counts.get(where), where[0] in orphaned)
         if change is not None:
             counted.add(where[0])
