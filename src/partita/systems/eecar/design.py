@@ -122,19 +122,19 @@ class Offered(Entity, table=table, key=("PART#{part_id}", "SELLER")):
     by_seller = Keys("GSI1", "SELLER#{seller_id}", "CREATED_AT#{created_at}")
 
 
-class Materials(msgspec.Struct, kw_only=True):
+class Materials(msgspec.Struct, kw_only=True, rename="camel"):
     primary: str
     secondary: list[str] = []
 
 
-class Dimensions(msgspec.Struct, kw_only=True):
+class Dimensions(msgspec.Struct, kw_only=True, rename="camel"):
     length: Measure
     width: Measure
     height: Measure
     unit: str = "mm"
 
 
-class ElectricalProps(msgspec.Struct, kw_only=True):
+class ElectricalProps(msgspec.Struct, kw_only=True, rename="camel"):
     voltage: Measure | None = None
     capacity: Measure | None = None
     power: Measure | None = None
@@ -181,7 +181,7 @@ class Priority(StrEnum):  # in the order in which needs are served
 NeedStatus = Literal["active", "fulfilled", "cancelled"]
 
 
-class RequiredSpecs(msgspec.Struct, kw_only=True):
+class RequiredSpecs(msgspec.Struct, kw_only=True, rename="camel"):
     category: Category | None = None
     min_quantity: Count | None = None
     max_price: Won | None = None
@@ -206,7 +206,7 @@ class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
 
 
 # 3. Match results, a cache --------------------------------------------------------------------------------------
-class MatchedPart(msgspec.Struct, kw_only=True):
+class MatchedPart(msgspec.Struct, kw_only=True, rename="camel"):
     part_id: str
     score: Score
     reason: str
@@ -247,7 +247,7 @@ class Catalogue(Entity, table=table, key=("CATALOGUE#{category}", "VERSION")):
 WatchStatus = Literal["active", "triggered", "cancelled"]
 
 
-class Criteria(msgspec.Struct, kw_only=True):
+class Criteria(msgspec.Struct, kw_only=True, rename="camel"):
     category: Category | None = None
     min_specs: dict[str, Any] = {}
     max_price: Won | None = None

@@ -16,7 +16,7 @@ class Needs(Subject):
         self._check_future(need.expires_at)
         required = need.required_specs
         if required.category is not None:
-            required = replace(required, category=category_of(required.category, "Need.required_specs.category"))
+            required = replace(required, category=category_of(required.category, "Need.requiredSpecs.category"))
         return self.db.create(replace(need, need_id=self._id("n"), required_specs=required))
 
     def prolong(self, company_id: str, need_id: str, expires_at: datetime | None) -> None:
@@ -36,4 +36,4 @@ class Needs(Subject):
 
     def _check_future(self, expires_at: datetime | None) -> None:
         if expires_at is not None and expires_at <= self.now():
-            raise ValueRefused("Need.expires_at", f"{expires_at.isoformat()} is past")
+            raise ValueRefused("Need.expiresAt", f"{expires_at.isoformat()} is past")

@@ -14,6 +14,7 @@ from partita.systems.eecar.notifications import proposal_received
 from partita.systems.eecar.subject import Subject
 
 Answer = Literal["accepted", "rejected", "negotiating"]
+SIDES = {"from_company_id": "fromCompanyId", "to_company_id": "toCompanyId"}
 _OPEN = F.status.is_in(*d.OPEN)
 
 
@@ -21,7 +22,7 @@ class Proposals(Subject):
     def make(self, proposal: d.Proposal) -> d.Proposal:
         """An offer to another company, which is told of it."""
         if proposal.from_company_id == proposal.to_company_id:
-            raise ValueRefused("Proposal.to_company_id", "a company cannot propose to itself")
+            raise ValueRefused("Proposal.toCompanyId", "a company cannot propose to itself")
         self._check_parts(proposal.part_ids)
         with self.db.transaction() as transaction:
             made = transaction.create(replace(proposal, proposal_id=self._id("o")))
@@ -66,11 +67,11 @@ class Proposals(Subject):
     def _refusal(self, proposal_id: str, side: str, by: str, status: str) -> ValueRefused | TransitionRefused:
         found = self.db.one(d.proposal(proposal_id), consistent=True)
         if getattr(found, side) != by:
-            return ValueRefused(f"Proposal.{side}", f"it is not {by!r} who may do this")
+            return ValueRefused("Proposal." + SIDES[side], f"it is not {by!r} who may do this")
         return TransitionRefused("Proposal", "status", status)
 
     def _check_parts(self, part_ids: list[str]) -> None:
         found = self.db.many([d.part(part_id) for part_id in part_ids])
         for part_id, part in zip(part_ids, found, strict=True):
             if part is None:
-                raise ValueRefused("Proposal.part_ids", f"there is no part {part_id!r}")
+                raise ValueRefused("Proposal.partIds", f"there is no part {part_id!r}")
