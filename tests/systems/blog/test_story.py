@@ -1,0 +1,11 @@
+"""The story of the blog is told as the golden file has it."""
+
+from pathlib import Path
+
+from partita.systems.blog.design import design
+from partita.systems.blog.story import tell
+from tests.systems.narrator import check_story
+
+
+def test_a_day_of_the_blog() -> None:
+    check_story(design, tell, Path(__file__).with_name("story.txt"))
