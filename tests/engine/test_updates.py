@@ -138,7 +138,7 @@ def test_removal_returns_what_was_there(
 @pytest.mark.parametrize("expression", ["REMOVE a", "DELETE s :v", "REMOVE a DELETE s :v"])
 def test_update_that_only_takes_away_makes_no_item(bench: Bench, table: str, expression: str) -> None:
     """scylladb/scylladb#5862, tried on the service."""
-    values = {"v": {"SS": ["x"]}} if ":v" in expression else {}
+    values: Json = {"v": {"SS": ["x"]}} if ":v" in expression else {}
     assert update(bench, expression, **values) == {}
     assert bench.get("ttt", pk="a") is None
 

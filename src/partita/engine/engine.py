@@ -90,12 +90,12 @@ class Engine:
         self.close()
 
     def written(self, request: Request[Any]) -> None:
-        """After a write: a table may now have something to look after."""
-        if not isinstance(request, _ITEM_WRITES):
+        """After a write: a table may now have something to look after, or a token wants to be forgotten."""
+        if not isinstance(request, _ITEM_WRITES) or getattr(request, "client_request_token", None) is not None:
             self._start_maintenance()
 
     def _start_maintenance(self) -> None:
-        if self._maintains and self.maintenance.needed():
+        if self._maintains and not self.maintenance.is_running and self.maintenance.needed():
             self.maintenance.start()
 
 

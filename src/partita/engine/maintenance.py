@@ -16,8 +16,8 @@ from partita.engine.expiry import due_range
 from partita.engine.schema import Table, TableRecord
 from partita.engine.write import image_at, writes_of
 from partita.engine.writer import Writer
-from partita.errors import PartitaError
-from partita.storage.contract import Row, Transaction, Write
+from partita.errors import PartitaError, SpaceMissing
+from partita.storage.contract import Reader, Row, Transaction, Write
 from partita.wire.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
 
 BATCH = 200
@@ -34,6 +34,7 @@ class Maintenance:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._tokens_from = b""
 
     def step(self) -> bool:
         """One batch of each kind of work; true when there is more to do at once."""
@@ -44,17 +45,26 @@ class Maintenance:
                 more |= self._writer.run(partial(fill, self._context, table.name))
             if table.record.ttl_space is not None:
                 more |= self._writer.run(partial(expire, self._context, table.name))
-            if table.record.streams or table.record.recovery_days is not None:
+            if table.record.streams or _has_rows(self._context.storage, table.record.changes):
                 more |= self._writer.run(partial(trim, self._context, table.name))
         if self._context.catalog.departed:
             self._writer.run(partial(bury_departed, self._context))
-        more |= self._writer.run(partial(forget_tokens, self._context))
-        return bool(more)
+        self._tokens_from = self._writer.run(partial(forget_tokens, self._context, self._tokens_from))
+        return bool(more or self._tokens_from)
 
     def needed(self) -> bool:
         """Whether any table has something to look after."""
-        catalog = self._context.catalog
-        return bool(catalog.departed) or any(_needs(table.record) for table in catalog.tables.values())
+        catalog, storage = self._context.catalog, self._context.storage
+        return (
+            bool(catalog.departed)
+            or any(_needs(table.record) for table in catalog.tables.values())
+            or _has_rows(storage, TOKENS)
+            or any(_has_rows(storage, table.record.changes) for table in catalog.tables.values())
+        )
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None
 
     def start(self) -> None:
         """Begins to work in the background; more than once does nothing more."""
@@ -75,6 +85,13 @@ class Maintenance:
             except PartitaError:  # a busy or full disk: the next round tries again
                 more = False
             self._stop.wait(0.0 if more else SECONDS_BETWEEN)
+
+
+def _has_rows(reader: Reader, space: str) -> bool:
+    try:
+        return reader.totals(space).rows > 0
+    except SpaceMissing:  # another process has just dropped it
+        return False
 
 
 def _needs(record: TableRecord) -> bool:
@@ -135,21 +152,17 @@ def bury_departed(context: Context, txn: Transaction) -> None:
             context.catalog.bury(txn, table.record)
 
 
-def forget_tokens(context: Context, txn: Transaction) -> bool:
-    """Drops idempotency tokens that are older than their ten minutes."""
+def forget_tokens(context: Context, low: bytes, txn: Transaction) -> bytes:
+    """Drops idempotency tokens that are older than their ten minutes, from `low` on; where to go on, if anywhere."""
     now = context.clock()
-    old = [
-        Write(TOKENS, key, row, None)
-        for key, row in _batch(txn, TOKENS, None)
-        if now - _decode(row.value)["at"] > TOKEN_SECONDS
-    ]
-    txn.apply(old)
-    return len(old) == BATCH
+    rows = _batch(txn, TOKENS, None, low)
+    txn.apply(Write(TOKENS, key, row, None) for key, row in rows if now - _decode(row.value)["at"] > TOKEN_SECONDS)
+    return rows[-1][0] + b"\0" if len(rows) == BATCH else b""
 
 
-def _batch(txn: Transaction, space: str, high: bytes | None) -> list[tuple[bytes, Row]]:
+def _batch(txn: Transaction, space: str, high: bytes | None, low: bytes = b"") -> list[tuple[bytes, Row]]:
     found: list[tuple[bytes, Row]] = []
-    for key, weight, value in txn.range(space, b"", high):
+    for key, weight, value in txn.range(space, low, high):
         found.append((key, Row(weight, value)))
         if len(found) == BATCH:
             break

@@ -37,8 +37,7 @@ def _run(
     writes: list[Write] = []
     used: dict[str, Usage] = {}
     metrics: dict[str, list[ItemCollectionMetrics]] = {}
-    for name, each in intents.items():
-        table = context.known_table(name)
+    for table, each in _by_table(context, intents):
         usage = used.setdefault(table.name, Usage(table))
         for number, (position, intent) in enumerate(_placed(table, each)):
             outcome = decide(context, txn, table, position, intent, None, False, offset=number)
@@ -53,6 +52,15 @@ def _run(
         consumed_capacity=[each for each in capacities if each is not None] or None,
         item_collection_metrics=metrics or None,
     )
+
+
+def _by_table(context: Context, intents: dict[str, list[Intent]]) -> list[tuple[Table, list[Intent]]]:
+    """The intents of each table, which may be named by its name and by its ARN in one request."""
+    found: dict[str, tuple[Table, list[Intent]]] = {}
+    for name, each in intents.items():
+        table = context.known_table(name)
+        found.setdefault(table.name, (table, []))[1].extend(each)
+    return list(found.values())
 
 
 def _placed(table: Table, intents: list[Intent]) -> list[tuple[bytes, Intent]]:
