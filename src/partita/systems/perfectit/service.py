@@ -1,6 +1,5 @@
 """PerfectIt: what people do with cards, and what the design cannot say about it."""
 
-import secrets
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,17 +22,17 @@ from partita.systems.perfectit.votes import Votes
 
 
 class PerfectIt:
-    """The service on a store; the clock is the store's own, `chance` makes the ids."""
+    """The service on a store; the clock is the store's own, `ids` makes an id from a prefix and the time."""
 
-    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
+    def __init__(self, db: Store, ids: Callable[[str, datetime], str] = new_id) -> None:
         self.db = db
         self.now = db.context.clock
-        self._chance = chance
+        self._ids = ids
         self.votes = Votes(db)
         self.cards = Cards(db, self.votes, self._id)
 
     def _id(self, prefix: str) -> str:
-        return new_id(prefix, self.now(), self._chance)
+        return self._ids(prefix, self.now())
 
     # Users
 

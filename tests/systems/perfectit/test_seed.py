@@ -1,0 +1,85 @@
+"""Demo data is the same for the same seed, survives an interruption, and keeps every promise of the design."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from partita import Store, connect
+from partita.store.seeding import is_planted, plant
+from partita.systems.perfectit import design as d
+from partita.systems.perfectit.seed import pieces, total
+from partita.systems.perfectit.service import PerfectIt
+from partita.systems.perfectit.terms import terms_of
+from partita.systems.perfectit.votes import controversy
+from tests.store.clocks import Clock
+from tests.systems.perfectit.conftest import disk
+
+
+def planted(db: Store, scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
+    """What is stored after a seeding, in which piece number `twice` is run again after it."""
+    for number, piece in enumerate(pieces(scale, seed)):
+        assert callable(piece)
+        for _ in range(2 if number == twice else 1):
+            piece(db)
+    return disk(db)
+
+
+@pytest.fixture
+def other(clock: Clock) -> Iterator[Store]:
+    with connect("memory:", maintain=False) as backend:
+        store = Store(backend, d.design, clock=clock)
+        store.create_tables()
+        yield store
+
+
+@pytest.mark.parametrize("twice", [None, 0, 3, 8, 10])
+def test_the_same_seed_plants_the_same_even_if_a_piece_is_planted_twice(
+    db: Store, other: Store, twice: int | None
+) -> None:
+    assert planted(db, 0.25, 7) == planted(other, 0.25, 7, twice=twice)
+
+
+def test_another_seed_plants_something_else(db: Store, other: Store) -> None:
+    assert planted(db, 0.2, 7) != planted(other, 0.2, 8)
+
+
+def test_a_seeding_that_goes_on_the_next_day_finds_what_it_planted(db: Store, clock: Clock) -> None:
+    every = list(pieces(0.3, 7))
+    plant(db, "perfectit", every[: len(every) // 2])
+    clock.passes(days=1)
+    assert plant(db, "perfectit", every) == len(every) - len(every) // 2
+    assert is_planted(db, "perfectit", total(0.3))
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
+def test_the_number_of_pieces_is_known_before(scale: float) -> None:
+    assert sum(1 for _ in pieces(scale, 1)) == total(scale)
+
+
+def test_a_few_hundred_items_keep_every_promise(db: Store, clock: Clock) -> None:
+    plant(db, "perfectit", pieces(1, 1))
+    kinds = Counter(item.get("entityType", "guard") for item in disk(db))
+    assert 300 < sum(kinds.values()) < 1_500
+    assert kinds.keys() == {"guard", *(model.name for model in d.design.models)}
+    listed = 0
+    for root in db(d.root_categories()):
+        children = list(db(d.subcategories(root.category_id)))
+        assert root.child_count == len(children)
+        for child in children:
+            cards = list(db(d.cards_by_category(child.category_id)))
+            assert child.card_count == len(cards)
+            listed += len(cards)
+            for each in cards:
+                card = db.one(d.card(each.card_id))
+                votes = Counter(vote.vote_type for vote in db(d.votes_of_target(card.card_id)))
+                up, down = votes[d.VoteType.UP], votes[d.VoteType.DOWN]
+                assert (card.vote_score, card.up_count, card.down_count) == (up - down, up, down)
+                assert db.one(d.controversy(card.card_id)).score == controversy(up, down)
+                assert {term.term for term in db(d.terms_of_card(card.card_id))} == set(terms_of(card))
+    assert listed == 20
+    assert PerfectIt(db).cards.recent(5).items
+    assert list(db(d.trending()))
+    assert len(list(db(d.metrics_between(clock().date() - timedelta(days=7), clock().date())))) == 7
