@@ -1,10 +1,13 @@
-"""A clock moved by hand. It starts far ahead, so that a server with its own clock expires nothing that tests write."""
+"""A clock that is moved by hand."""
 
 from datetime import UTC, datetime, timedelta
 
 
 class Clock:
-    """Time stands still until it is told to pass."""
+    """Time stands still until it is told to pass.
+
+    It starts far ahead, so that a server with a clock of its own expires nothing that a test writes.
+    """
 
     def __init__(self) -> None:
         self.now = datetime(2095, 1, 1, tzinfo=UTC)

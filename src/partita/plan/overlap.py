@@ -98,9 +98,7 @@ def _beginning_meets(start: Beginning, model: Model, attribute: KeyAttribute) ->
         return False
     if len(segments) <= len(start.pieces):
         return False
-    following = segments[len(start.pieces)]
-    if start.following is not None and following.form is not None and start.following.form is not None:
-        return _pair_meets(Piece(start.following), following)
+    following = segments[len(start.pieces)]  # the range is of text: what follows may be of any form
     return following.constant.startswith(start.tail) or (
         following.form is not None and start.tail.startswith(following.constant)
     )
