@@ -341,15 +341,15 @@ def test_three_hundred_operators_are_the_most(bench: Bench, notes: str) -> None:
         (
             {"FilterExpression": "n = :v", "ExpressionAttributeValues": {":v": {"N": "x"}}},
             (
-                "ExpressionAttributeValues contains invalid value: The parameter cannot be converted to a numeric value: x "
-                "for key :v"
+                "ExpressionAttributeValues contains invalid value: "
+                "The parameter cannot be converted to a numeric value: x for key :v"
             ),
         ),
         (
             {"FilterExpression": "n = s", "ScanFilter": {"n": {"ComparisonOperator": "NULL"}}},
             (
-                "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: "
-                "{ScanFilter} Expression parameters: {FilterExpression}"
+                "Can not use both expression and non-expression parameters in the same request: "
+                "Non-expression parameters: {ScanFilter} Expression parameters: {FilterExpression}"
             ),
         ),
     ],

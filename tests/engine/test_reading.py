@@ -312,8 +312,8 @@ def test_scan_is_refused(bench: Bench, body: Json, error: str) -> None:
             {":a": "a", ":b": 2, ":c": 1},
             (
                 "Invalid KeyConditionExpression: The "
-                "BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: "
-                "AttributeValue: {N:2}, upper bound operand: AttributeValue: {N:1}"
+                "BETWEEN operator requires upper bound to be greater than or equal to lower bound; "
+                "lower bound operand: AttributeValue: {N:2}, upper bound operand: AttributeValue: {N:1}"
             ),
         ),
     ],

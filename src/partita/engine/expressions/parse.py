@@ -148,15 +148,8 @@ class _Parser:
 
     def _operand_in_parentheses(self) -> bool:
         """Whether the parenthesis ahead closes over an operand, as in `(a) = :v`."""
-        depth, ahead = 0, 0
-        while True:
-            text = self.tokens.peek(ahead).text
-            if text == "<EOF>":
-                return False
-            depth += (text == "(") - (text == ")")
-            ahead += 1
-            if depth == 0:
-                return self.tokens.peek(ahead).text.upper() in (*COMPARATORS, "BETWEEN", "IN", ".", "[")
+        behind = self.tokens.behind_parenthesis()
+        return behind is not None and behind.upper() in (*COMPARATORS, "BETWEEN", "IN", ".", "[")
 
     def _condition_in_parentheses(self) -> Condition:
         with self.parentheses():
@@ -166,13 +159,7 @@ class _Parser:
 
     def _closes_twice(self) -> bool:
         """Whether the parenthesis ahead is closed right before the one that holds it."""
-        depth, ahead = 0, 0
-        while (text := self.tokens.peek(ahead).text) != "<EOF>":
-            depth += (text == "(") - (text == ")")
-            ahead += 1
-            if depth == 0:
-                return self.tokens.peek(ahead).text == ")"
-        return False
+        return self.tokens.behind_parenthesis() == ")"
 
     # Operands
 

@@ -43,6 +43,12 @@ class Tokens:
         self.source = source
         self._all = _split(source)
         self._at = 0
+        self._closings = _closings(self._all)
+
+    def behind_parenthesis(self, ahead: int = 0) -> str | None:
+        """The text behind the parenthesis that is closed for the one `ahead`; None where it is not closed."""
+        closed = self._closings.get(self._at + ahead)
+        return None if closed is None else self.peek(closed + 1 - self._at).text
 
     def peek(self, ahead: int = 0) -> Token:
         at = self._at + ahead
@@ -79,4 +85,16 @@ class Tokens:
 
 def _split(source: str) -> list[Token]:
     """Any other character is a token of its own: the parser says that it does not belong there."""
-    return [Token(match[1], match.start(1)) for match in _TOKEN.finditer(source)]
+    return [Token(match[1], match.start(1)) for match in _TOKEN.finditer(source.rstrip(" \t\r\n"))]
+
+
+def _closings(tokens: list[Token]) -> dict[int, int]:
+    """Where each parenthesis is closed, by the places of the two tokens; found once, however deep they nest."""
+    found: dict[int, int] = {}
+    open_ones: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.text == "(":
+            open_ones.append(at)
+        elif token.text == ")" and open_ones:
+            found[open_ones.pop()] = at
+    return found
