@@ -458,7 +458,7 @@ def test_a_config_that_no_item_holds_is_refused_by_name(nbhd: Nbhd, db: Store, b
     assert db.one(d.site(ALICE, blog.site_id)) == blog
 
 
-@pytest.mark.parametrize("worst", [1, [], {}, "", True, None, "글"])
+@pytest.mark.parametrize("worst", [1, None, "글"])  # a digit and its comma are two bytes of JSON, and three here
 def test_the_largest_config_that_is_taken_fits_an_item_whatever_it_holds(
     nbhd: Nbhd, db: Store, blog: d.Site, worst: object
 ) -> None:
