@@ -1,5 +1,6 @@
 """Transactions: several writes to several entities, all or nothing, with every promise of each of them."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,9 +13,9 @@ from partita.plan.designs import Design
 from partita.plan.effects import Identity
 from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import on_disk
-from partita.plan.items import key_of, key_text, validated
+from partita.plan.items import item_of, key_of, key_text, validated, values_of
 from partita.plan.requests import key_values, plan_of
-from partita.plan.writes import Change, creation, fresh
+from partita.plan.writes import Change, Found, creation, fresh, plan_change
 from partita.store.drafts import Draft, edits_of
 from partita.store.executing import fenced
 from partita.store.flows import Flow
@@ -47,18 +48,32 @@ class Transaction:
         return made
 
     def change(
-        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, quietly: bool = False
+        self,
+        call: Get[E],
+        *,
+        when: Condition | None = None,
+        version: int | None = None,
+        quietly: bool = False,
+        seen: E | None = None,
     ) -> E:
-        """A draft whose changes are part of the transaction."""
+        """A draft whose changes are part of the transaction.
+
+        `seen` is the entity as the caller has just read it: it is not read again unless it has changed since.
+        """
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
         draft: Any = Draft(plan.model)
+        known = [] if seen is None else [_as_seen(plan.model, seen)]
 
         def step(orphaned: set[Identity]) -> Flow[list[Action]]:
             if not edits_of(draft):
                 return self._check(plan.model, key, when)
             now = self.context.clock()
             wanted = Change(plan.model, key, edits_of(draft), now, when, version, quietly, orphaned)
+            if known and not wanted.edits.keys() & set(plan.model.key.fields):
+                planned = plan_change(self.design, wanted, None) or plan_change(self.design, wanted, known.pop())
+                assert planned is not None
+                return planned
             return (yield from planned_change(self.context, self.design, wanted))
 
         self._steps.append(step)
@@ -103,3 +118,9 @@ class Transaction:
             return actions
 
         yield from fenced(self.context, self._name, plan)
+
+
+def _as_seen(model: Model, entity: Any) -> Found:
+    """An item as its entity tells it; where it is stored otherwise, what relies on it is refused and it is read."""
+    values = values_of(model, entity)
+    return Found(item_of(model, values), copy.copy(entity))
