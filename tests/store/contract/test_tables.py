@@ -1,0 +1,124 @@
+"""Tables of other shapes: one key attribute, keys that are plain attributes and numbers, local indexes."""
+
+from typing import Annotated, Any
+
+import pytest
+
+from partita import (
+    AlreadyExists,
+    Entity,
+    Get,
+    Index,
+    Keys,
+    NotUnique,
+    Query,
+    Store,
+    Table,
+    Unique,
+    get,
+    pattern,
+    prove,
+    query,
+)
+from tests.store.clocks import Clock
+from tests.store.conftest import fresh
+
+people = Table("people", pk="id")
+readings = Table(
+    "readings",
+    pk="sensor",
+    sk="at",
+    naming="camel",
+    indexes=(Index("ByValue", "sensor", "value", local=True, project="KEYS_ONLY"), Index("ByPlace", "place")),
+)
+
+
+class Person(Entity, table=people):
+    id: str
+    email: Annotated[str, Unique()]
+
+
+class Reading(Entity, table=readings):
+    sensor: str
+    at: int
+    value: int | None = None
+    place: str | None = None
+
+    by_place = Keys("ByPlace")
+
+
+@pattern
+def person(id: str) -> Get[Person]:  # noqa: A002 - the attribute's own name
+    return get(Person, id)
+
+
+@pattern
+def reading(sensor: str, at: int) -> Get[Reading]:
+    return get(Reading, sensor, at)
+
+
+@pattern
+def readings_between(sensor: str, low: int, high: int) -> Query[Reading]:
+    return query(Reading, sensor).between(low, high).largest_first("at")
+
+
+@pattern
+def readings_since(sensor: str, low: int) -> Query[Reading]:
+    return query(Reading, sensor).since(low)
+
+
+@pattern
+def readings_until(sensor: str, high: int) -> Query[Reading]:
+    return query(Reading, sensor).until(high)
+
+
+@pattern
+def readings_at(place: str) -> Query[Reading]:
+    return Reading.by_place.query(place)
+
+
+design = prove("shapes", people, readings)
+
+
+@pytest.fixture
+def shapes(backend: Any, clock: Clock) -> Store:
+    return fresh(backend, design, clock)
+
+
+def test_a_table_with_one_key_attribute_keeps_its_promises(shapes: Store) -> None:
+    ann = shapes.create(Person(id="ann", email="a@example.com"))
+    assert shapes(person("ann")) == ann
+    with pytest.raises(NotUnique):
+        shapes.create(Person(id="bob", email="a@example.com"))
+    with pytest.raises(AlreadyExists, match=r"^Person ann exists already$"):
+        shapes.create(Person(id="ann", email="b@example.com"))
+    with shapes.change(person("ann")) as draft:
+        draft.id = "anna"
+    assert shapes.holder(Person, "email", "a@example.com") == shapes.one(person("anna"))
+
+
+def test_numbers_are_keys_in_their_own_type(shapes: Store) -> None:
+    for at in (9, 10, -1, 100):
+        shapes.create(Reading(sensor="s", at=at, value=at * 2))
+    assert [each.at for each in shapes(readings_between("s", -5, 10))] == [10, 9, -1]
+    assert [each.at for each in shapes(readings_since("s", 10))] == [10, 100]
+    assert [each.at for each in shapes(readings_until("s", 9))] == [-1, 9]
+    with shapes.change(reading("s", 9)) as draft:
+        draft.value = None
+        draft.place = "roof"
+    assert [each.at for each in shapes(readings_at("roof"))] == [9]
+
+
+def test_the_tables_are_as_the_design_says(shapes: Store) -> None:
+    assert shapes.differences() == []
+
+
+def test_pages_of_plain_keys_continue(shapes: Store) -> None:
+    for at in range(5):
+        shapes.create(Reading(sensor="s", at=at, place="roof"))
+    first = shapes(readings_since("s", 0)).page(3)
+    second = shapes(readings_since("s", 0)).page(3, first.cursor)
+    assert [each.at for each in (*first.items, *second.items)] == [0, 1, 2, 3, 4]
+    one = shapes(readings_at("roof")).page(2)
+    rest = shapes(readings_at("roof")).page(9, one.cursor)
+    assert sorted(each.at for each in (*one.items, *rest.items)) == [0, 1, 2, 3, 4]
