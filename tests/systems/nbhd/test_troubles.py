@@ -396,6 +396,17 @@ def test_a_deleted_account_comes_back_within_its_grace_period(
     assert db(d.user(BORA)) is not None
 
 
+def test_deleting_an_account_goes_on_where_it_was_interrupted(
+    nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
+) -> None:
+    nbhd.join(downtown.id, BORA)
+    with db.change(d.user(BORA)) as draft:
+        draft.deleted_at = clock()
+    assert db.one(d.neighborhood(downtown.id)).member_count == 2
+    nbhd.delete_account(BORA)
+    assert db.one(d.neighborhood(downtown.id)).member_count == 1
+
+
 def test_a_deleted_account_is_gone_after_thirty_days_and_its_handle_is_free(
     nbhd: Nbhd, db: Store, clock: Clock
 ) -> None:
@@ -412,6 +423,8 @@ def test_a_deleted_account_neither_joins_nor_founds_nor_writes(nbhd: Nbhd, db: S
     before = disk(db)
     with pytest.raises(ValueRefused, match=r"Membership.user_did: the account is deleted"):
         nbhd.join(downtown.id, BORA)
+    with pytest.raises(ValueRefused, match=r"User.did: the account is deleted"):
+        nbhd.change_handle(BORA, "bora.nbhd.city")
     with pytest.raises(ValueRefused, match=r"Neighborhood.creator_did: the account is deleted"):
         nbhd.found(BORA, "Uptown")
     with pytest.raises(ValueRefused, match=r"Site.did: the account is deleted"):

@@ -58,7 +58,8 @@ class Nbhd:
         return self.db.create(user)
 
     def change_handle(self, did: str, handle: str) -> None:
-        with self.db.change(d.user(did), when=_LIVING) as draft:
+        refusals = {"User": ("User.did", "the account is deleted")}
+        with refusing(refusals), self.db.change(d.user(did), when=_LIVING) as draft:
             draft.bluesky_handle = checked_handle(handle)
 
     def find_by_handle(self, handle: str) -> d.User | None:
@@ -67,7 +68,7 @@ class Nbhd:
         return user if user is not None and user.deleted_at is None else None
 
     def delete_account(self, did: str) -> None:
-        """Out of every list at once, gone in 30 days; calling it again goes on where it was interrupted."""
+        """Out of the list of users at once, hidden in 30 days; called again, it goes on where it was interrupted."""
         with suppress(ConditionFailed), self.db.change(d.user(did), when=_LIVING) as draft:
             draft.deleted_at = self.now()
         self._stand(did, d.Standing.INACTIVE, _DELETED)
