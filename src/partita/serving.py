@@ -10,8 +10,10 @@ from partita.connect import open_backend, open_backend_async
 from partita.engine.asynchronous import AsyncEngine
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError
-from partita.rest.app import BoundApi, RestApplication
-from partita.rest.identity import LocalIssuer, Verifier
+from partita.rest.app import RestApplication
+from partita.rest.bound import BoundApi
+from partita.rest.identity import Verifier
+from partita.rest.issuer import LocalIssuer
 from partita.server.serve import serve
 from partita.store.seeding import is_planted, plant
 from partita.store.store import Store

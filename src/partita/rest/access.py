@@ -7,16 +7,23 @@ from partita.rest.identity import Caller
 from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]
+Allows = Callable[[Caller, Arguments, Any], bool]
 
 
 class Who:
-    """A rule; `told` is how the documentation says it. `needs` says whether the thing itself must be looked at."""
+    """A rule; `told` is how the documentation says it."""
 
-    def __init__(self, told: str, allows: Callable[[Caller, Arguments, Any], bool], *, looks: bool = False) -> None:
+    def __init__(self, told: str, allows: Allows, *, looks: bool = False, strangers: bool = False) -> None:
+        """`looks` where the rule is about the thing itself; `strangers` where nobody in particular may pass."""
         self.told = told
         self.allows = allows
-        self.looks = looks  # the rule is about the entity, so it must be read first
-        self.is_open = False
+        self.looks = looks
+        self.strangers = strangers
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may, whatever it is about."""
+        return self.strangers and not self.looks
 
     def __or__(self, other: "Who") -> "Who":
         return Who(
@@ -25,20 +32,26 @@ class Who:
                 self.allows(caller, arguments, thing) or other.allows(caller, arguments, thing)
             ),
             looks=self.looks or other.looks,
+            strangers=self.strangers or other.strangers,
         )
+
+    def greet(self, caller: Caller, arguments: Arguments) -> None:
+        """Refuses whoever can be refused before anything is read."""
+        if not self.strangers and caller.id is None:
+            raise Problem(401, "unauthorized", f"this is for {self.told}; send a bearer token")
+        if not self.looks:
+            self.check(caller, arguments)
 
     def check(self, caller: Caller, arguments: Arguments, thing: Any = None) -> None:
         """Raises 401 where nobody has signed in, 403 where somebody else has."""
-        if self.is_open or self.allows(caller, arguments, thing):
+        if self.allows(caller, arguments, thing):
             return
         if caller.id is None:
             raise Problem(401, "unauthorized", f"this is for {self.told}; send a bearer token")
         raise Problem(403, "forbidden", f"this is for {self.told}")
 
 
-anyone = Who("anyone", lambda caller, arguments, thing: True)
-anyone.is_open = True
-
+anyone = Who("anyone", lambda caller, arguments, thing: True, strangers=True)
 signed_in = Who("anyone who has signed in", lambda caller, arguments, thing: caller.id is not None)
 
 
@@ -62,3 +75,8 @@ def owner(attribute: str) -> Who:
         lambda caller, arguments, thing: caller.id is not None and getattr(thing, attribute, None) == caller.id,
         looks=True,
     )
+
+
+def shown(told: str, when: Callable[[Any], bool]) -> Who:
+    """Anyone, as long as the thing itself is open to everybody: `shown("a published post", is_published)`."""
+    return Who(f"anyone, of {told}", lambda caller, arguments, thing: when(thing), looks=True, strangers=True)

@@ -2,78 +2,45 @@
 
 import asyncio
 import logging
+import zlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
-from partita.rest.docs_page import docs_page
+from partita.rest.bound import BoundApi
 from partita.rest.identity import Verifier
-from partita.rest.openapi import openapi
-from partita.rest.parsing import Decoders, path_arguments, query_arguments
-from partita.rest.problems import MEDIA_TYPE, Problem, problem_of
-from partita.rest.routes import Api, Call, Route, tag_of
+from partita.rest.parsing import decoder_of, path_arguments, query_arguments
+from partita.rest.problems import MEDIA_TYPE, Problem
+from partita.rest.routes import Call, Reply, Route, placeholders
+from partita.rest.tags import ZIPPED, IfMatch, digest, entity_tag, none_match
 from partita.server.bodies import BodyTooLarge, read_body
 from partita.store.reading import Page
-from partita.store.store import Store
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
+Asked = dict[bytes, bytes]
 
 LARGEST_BODY = 1024 * 1024
+ZIP_FROM = 8 * 1024  # a smaller reply is sent sooner than it is zipped
 JSON = b"application/json"
 HTML = b"text/html; charset=utf-8"
+UTF8 = (b"utf-8", b"utf8", b'"utf-8"')
 
+_TYPED = (b"content-type", JSON)
+_VARIES = (b"vary", b"accept-encoding, authorization")
 _encode = msgspec.json.encode
 _log = logging.getLogger("partita.rest")
+_NO_MATCH = IfMatch(None)
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     status: int
     body: bytes
     headers: Headers
-
-
-class BoundApi:
-    """An API on a store; `instant` says that its reads never wait, so they may run on the event loop."""
-
-    def __init__(self, api: Api[Any], db: Store, *, instant: bool) -> None:
-        self.api = api
-        self.db = db
-        self.instant = instant
-        self.service = api.service(db)
-        self.root = f"/api/{api.name}"
-        self.description = _encode(openapi(api))
-        self.page = docs_page(api).encode()
-        self._tree: dict[Any, Any] = {}
-        for route in api.routes:
-            self._plant(route)
-
-    def _plant(self, route: Route) -> None:
-        branch = self._tree
-        for segment in route.segments:
-            branch = branch.setdefault(None if segment.startswith("{") else segment, {})
-        branch.setdefault("", {})[route.method] = route
-
-    def find(self, path: str) -> tuple[dict[str, Route], list[str]] | None:
-        """The routes at a path, by method, and the values of its placeholders; constants go before placeholders."""
-        return _walk(self._tree, path.strip("/").split("/"), [])
-
-
-def _walk(branch: dict[Any, Any], segments: list[str], values: list[str]) -> tuple[dict[str, Route], list[str]] | None:
-    if not segments:
-        methods = branch.get("")
-        return (methods, values) if methods else None
-    head, rest = segments[0], segments[1:]
-    if not head:
-        return None
-    if head in branch and (found := _walk(branch[head], rest, values)) is not None:
-        return found
-    return _walk(branch[None], rest, [*values, head]) if None in branch else None
 
 
 class RestApplication:
@@ -82,63 +49,76 @@ class RestApplication:
     def __init__(self, apis: list[BoundApi], verifier: Verifier) -> None:
         self._apis = {bound.api.name: bound for bound in apis}
         self._verifier = verifier
-        self._decoders = Decoders()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            answer = await self._answer(scope, receive)
-        except Exception as error:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
-            problem = problem_of(error)
-            if problem is None:
-                _log.error("an unexpected error at %s %s", scope["method"], scope["path"], exc_info=error)
-                problem = Problem(500, "internal", "the request could not be answered")
-            answer = _refusal(problem)
-        body = b"" if scope["method"] == "HEAD" or answer.status in (204, 304) else answer.body
-        headers = [*answer.headers, (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        asked: Asked = dict(scope["headers"])
+        answer = await self._answered(scope, receive, asked)
+        body = b"" if scope["method"] == "HEAD" else answer.body
+        if answer.status not in (204, 304):
+            answer.headers.append((b"content-length", b"%d" % len(answer.body)))
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
-        path = scope["raw_path"].decode("latin-1")
+    async def _answered(self, scope: Scope, receive: Receive, asked: Asked) -> Answer:
+        """Never raises: a client gets an answer, the log gets the traceback."""
+        bound: BoundApi | None = None
+        route: Route | None = None
+        try:
+            bound, tail = self._system(scope["raw_path"].decode("latin-1"))
+            page = _page(bound, tail, scope["method"])
+            if page is not None:
+                return _conditional(page, digest(page.body), scope["method"], asked)
+            route, values = _routed(bound, tail, scope["method"])
+            call = await self._call(bound, route, values, scope, receive, asked)
+            if bound.instant and route.method == "GET":
+                result = route.run(call)
+            else:
+                result = await asyncio.to_thread(route.run, call)
+            return _told(bound, route, result, asked)
+        except Problem as problem:
+            return _refusal(bound.problem(route, problem, matching=False) or problem if bound else problem)
+        except Exception as error:  # noqa: BLE001 - as above
+            problem_ = bound.problem(route, error, matching=b"if-match" in asked) if bound else None
+            if problem_ is None:
+                _log.error("an unexpected error at %s %s", scope["method"], scope["path"], exc_info=error)
+                problem_ = Problem(500, "internal", "the request could not be answered")
+            return _refusal(problem_)
+
+    def _system(self, path: str) -> tuple[BoundApi, str]:
         _, _, name, *rest = path.split("/", 3)
         bound = self._apis.get(name)
         if bound is None:
-            known = ", ".join(sorted(self._apis))
-            raise Problem(404, "not-found", f"there is no system {name!r}; there are {known}")
-        tail = rest[0] if rest else ""
-        if tail in ("docs", "docs/", ""):
-            return Answer(200, bound.page, [(b"content-type", HTML)])
-        if tail == "openapi.json":
-            return Answer(200, bound.description, [(b"content-type", JSON)])
-        route, values = _routed(bound, tail, scope["method"])
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        call = self._call(bound, route, values, scope, headers, await _body(route, receive, headers))
-        if bound.instant and route.method == "GET":
-            result = route.run(call)
-        else:
-            result = await asyncio.to_thread(route.run, call)
-        return _answered(route, result, headers)
+            known = ", ".join(f"/api/{each}/docs" for each in self._apis)
+            raise Problem(404, "not-found", f"there is no system {name!r}; see {known}")
+        return bound, rest[0] if rest else ""
 
-    def _call(
-        self,
-        bound: BoundApi,
-        route: Route,
-        values: list[str],
-        scope: Scope,
-        headers: dict[bytes, bytes],
-        body: bytes,
+    async def _call(
+        self, bound: BoundApi, route: Route, values: list[str], scope: Scope, receive: Receive, asked: Asked
     ) -> Call:
-        caller = self._verifier.caller(headers.get(b"authorization"))
-        if not route.who.looks:
-            route.who.check(caller, path_arguments(route, values))
-        elif caller.id is None:
-            route.who.check(caller, {}, None)
-        arguments = path_arguments(route, values) | query_arguments(route, scope["query_string"])
-        decoded = None if route.body is None else self._decoders.decode(route.body, body)
-        if_match = headers.get(b"if-match")
-        return Call(
-            bound.db, bound.service, caller, arguments, decoded, if_match.decode("latin-1") if if_match else None
-        )
+        caller = self._verifier.caller(asked.get(b"authorization"))
+        arguments = path_arguments(route, values)
+        route.who.greet(caller, arguments)
+        if route.in_query or scope["query_string"]:
+            arguments |= query_arguments(route, scope["query_string"])
+        if_match = _NO_MATCH
+        if b"if-match" in asked:
+            if not route.takes_if_match:
+                raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
+            if_match = IfMatch(asked[b"if-match"].decode("latin-1"))
+        body = None
+        if route.body is not None:
+            body = decoder_of(route.body)(await _body(receive, asked))
+        return Call(bound.db, bound.service, bound.memory, caller, arguments, body, if_match)
+
+
+def _page(bound: BoundApi, tail: str, method: str) -> Answer | None:
+    """The two pages that every API has."""
+    if tail not in ("docs", "openapi.json"):
+        return None
+    if method not in ("GET", "HEAD"):
+        raise Problem(405, "method-not-allowed", "here one can GET, HEAD", allow="GET, HEAD")
+    kind, body = (HTML, bound.page) if tail == "docs" else (JSON, bound.description)
+    return Answer(200, body, [(b"content-type", kind), (b"cache-control", b"no-cache")])
 
 
 def _routed(bound: BoundApi, tail: str, method: str) -> tuple[Route, list[str]]:
@@ -148,41 +128,69 @@ def _routed(bound: BoundApi, tail: str, method: str) -> tuple[Route, list[str]]:
     methods, values = found
     route = methods.get("GET" if method == "HEAD" else method)
     if route is None:
-        raise Problem(405, "method-not-allowed", f"here one can {', '.join(sorted(methods))}")
+        allow = ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
+        raise Problem(405, "method-not-allowed", f"here one can {allow}", allow=allow)
     return route, values
 
 
-async def _body(route: Route, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
+async def _body(receive: Receive, asked: Asked) -> bytes:
+    kind, *settings = [each.strip().lower() for each in asked.get(b"content-type", JSON).split(b";")]
+    charsets = [each.partition(b"=")[2] for each in settings if each.startswith(b"charset=")]
+    if (kind != JSON and not kind.endswith(b"+json")) or any(each not in UTF8 for each in charsets):
+        raise Problem(415, "unsupported-media-type", "the body must be application/json in UTF-8")
+    if asked.get(b"content-encoding", b"identity") not in (b"identity", b"gzip"):
+        raise Problem(415, "unsupported-media-type", "the body may be zipped by gzip alone")
     try:
-        body = await read_body(receive, headers, LARGEST_BODY)
+        return await read_body(receive, asked, LARGEST_BODY)
     except BodyTooLarge:
         raise Problem(413, "too-large", f"a request may have {LARGEST_BODY:,} bytes") from None
     except TimeoutError:
         raise Problem(408, "malformed", "the body did not arrive in time") from None
-    if route.body is not None:
-        kind = headers.get(b"content-type", JSON).partition(b";")[0].strip().lower()
-        if kind != JSON and not kind.endswith(b"+json"):
-            raise Problem(415, "unsupported-media-type", "the body must be application/json")
-    return body
 
 
-def _answered(route: Route, result: Any, asked: dict[bytes, bytes]) -> Answer:
+def _told(bound: BoundApi, route: Route, result: Any, asked: Asked) -> Answer:
     if route.result is None:
         return Answer(204, b"", [])
-    body = _encode({"items": result.items, "cursor": result.cursor} if isinstance(result, Page) else result)
-    headers: Headers = [(b"content-type", JSON)]
+    if isinstance(result, Reply):
+        body, tag = result
+    elif isinstance(result, Page):
+        body = _encode({"items": result.items, "cursor": result.cursor})
+        tag = digest(body)
+    else:
+        body = _encode(result)
+        tag = entity_tag(result, body) if route.tagged else digest(body)
+    headers: Headers = [_TYPED]
     if route.cache is not None:
         headers.append((b"cache-control", route.cache.encode()))
-    if route.has_tag or route.method == "GET":
-        tag = tag_of(body).encode()
-        headers.append((b"etag", tag))
-        if route.method == "GET" and asked.get(b"if-none-match") == tag:
-            return Answer(304, b"", headers)
-    return Answer(route.status, body, headers)
+    if route.location is not None:
+        headers.append((b"location", _location(bound, route.location, result)))
+    return _conditional(Answer(route.status, body, headers), tag, route.method, asked)
+
+
+def _conditional(answer: Answer, tag: str, method: str, asked: Asked) -> Answer:
+    """The answer with its tag, zipped where that was asked for; 304 where the client has it."""
+    if method in ("GET", "HEAD"):
+        wanted = asked.get(b"if-none-match")
+        if wanted is not None and not none_match(wanted.decode("latin-1"), tag):
+            return Answer(304, b"", [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
+    if len(answer.body) < ZIP_FROM or b"gzip" not in asked.get(b"accept-encoding", b""):
+        return Answer(answer.status, answer.body, [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
+    zipping = zlib.compressobj(1, wbits=31)
+    body = zipping.compress(answer.body) + zipping.flush()
+    extra = [(b"etag", f'"{tag}{ZIPPED}"'.encode()), _VARIES, (b"content-encoding", b"gzip")]
+    return Answer(answer.status, body, [*answer.headers, *extra])
+
+
+def _location(bound: BoundApi, path: str, made: Any) -> bytes:
+    for name in placeholders(path):
+        path = path.replace(f"{{{name}}}", quote(str(msgspec.to_builtins(getattr(made, name))), safe=""))
+    return f"{bound.root}{path}".encode()
 
 
 def _refusal(problem: Problem) -> Answer:
-    headers: Headers = [(b"content-type", MEDIA_TYPE)]
+    headers: Headers = [(b"content-type", MEDIA_TYPE), (b"cache-control", b"no-store")]
+    if problem.allow is not None:
+        headers.append((b"allow", problem.allow.encode()))
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if problem.status == 503:

@@ -4,47 +4,60 @@ import json
 from html import escape
 from typing import Any
 
-from partita.rest.openapi import openapi
-from partita.rest.routes import Api
-
 _STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c}
-h1{margin-bottom:.2rem}h2{margin-top:2.2rem;font-size:1.05rem;border-top:1px solid #ddd;padding-top:1rem}
-.method{display:inline-block;min-width:4.5rem;font-weight:700}.GET{color:#0a6b3d}.POST{color:#0b4f9e}
-.PATCH,.PUT{color:#8a5a00}.DELETE{color:#a3201d}code,pre{font:14px/1.45 ui-monospace,monospace}
-pre{background:#f3f2ee;padding:.8rem;border-radius:6px;overflow:auto}table{border-collapse:collapse}
-td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}.who{color:#555}nav a{margin-right:1rem}
+:root{color-scheme:light dark;--line:#8884;--soft:#8882;--faint:#777}
+body{font:16px/1.55 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
+h1{margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .4rem;text-transform:capitalize}
+.method{display:inline-block;min-width:4.2rem;font-weight:700}.GET{color:#15803d}.POST{color:#2563eb}
+.PATCH,.PUT{color:#b45309}.DELETE{color:#dc2626}code,pre{font:14px/1.45 ui-monospace,monospace}
+details{border:1px solid var(--line);border-radius:8px;margin:.35rem 0;padding:.1rem .9rem}
+details[open]{padding-bottom:.8rem}summary{cursor:pointer;padding:.35rem 0}
+summary .about{color:var(--faint);margin-left:.8rem}summary code{overflow-wrap:anywhere}
+pre{background:var(--soft);padding:.8rem;border-radius:6px;overflow:auto;max-height:26rem}
+table{border-collapse:collapse}td{padding:.15rem 1rem .15rem 0;vertical-align:top}
+.faint{color:var(--faint)}p{margin:.5rem 0}
 """
 
 
-def docs_page(api: Api[Any]) -> str:
-    """The page in HTML."""
-    described = openapi(api)
-    operations = [
-        _operation(path, method.upper(), operation)
-        for path, methods in described["paths"].items()
-        for method, operation in methods.items()
-    ]
-    title = escape(api.title)
+def docs_page(title: str, described: dict[str, Any]) -> str:
+    """The page in HTML, of an OpenAPI description."""
+    sections: dict[str, list[str]] = {}
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            sections.setdefault(path.split("/")[3], []).append(_operation(path, method.upper(), operation))
+    body = "".join(f"<h2>{escape(name)}</h2>{''.join(each)}" for name, each in sections.items())
+    about = escape(described["info"]["description"])
     return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>{title}</title><style>{_STYLE}</style><h1>{title}</h1><p>{escape(api.about)}</p>"
-        f"<nav><a href='openapi.json'>openapi.json</a></nav>{''.join(operations)}</html>"
+        "<!doctype html><html lang=en><head><meta charset=utf-8>"
+        "<meta name=viewport content='width=device-width,initial-scale=1'>"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1><p>{about}</p>"
+        "<p class=faint>Who you are is said by a bearer token (<code>Authorization: Bearer …</code>). "
+        "Lists come in pages: give <code>cursor</code> back for the next. Refusals are problem details (RFC 9457). "
+        f"For machines: <a href=openapi.json>openapi.json</a>.</p>{body}</body></html>"
     )
 
 
 def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
-    about = "".join(f"<p>{escape(each)}</p>" for each in operation["description"].split("\n\n"))
+    about, _, who = operation["description"].rpartition("\n\n")
+    told = "".join(f"<p>{_prose(each)}</p>" for each in about.split("\n\n"))
     return (
-        f"<h2 id={escape(operation['operationId'])}><span class='method {method}'>{method}</span>"
-        f"<code>{escape(path)}</code></h2>{about}{_parameters(operation)}{_body(operation)}{_responses(operation)}"
+        f"<details id='{escape(operation['operationId'])}'><summary><span class='method {method}'>{method}</span>"
+        f"<code>{escape(path)}</code><span class=about>{_prose(operation['summary'])}</span></summary>"
+        f"{told}<p class=faint>{_prose(who)}</p>{_parameters(operation)}{_body(operation)}{_responses(operation)}"
+        "</details>"
     )
+
+
+def _prose(text: str) -> str:
+    """Text with its `code` set as such."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))
 
 
 def _parameters(operation: dict[str, Any]) -> str:
     rows = [
-        f"<tr><td><code>{escape(each['name'])}</code><td>{each['in']}{'' if each.get('required') else ', optional'}"
-        f"<td>{escape(_kind(each['schema']))}"
+        f"<tr><td><code>{escape(each['name'])}</code><td class=faint>{each['in']}"
+        f"{'' if each.get('required') else ', optional'}<td>{escape(_kind(each['schema']))}"
         for each in operation.get("parameters", [])
     ]
     return f"<table>{''.join(rows)}</table>" if rows else ""
@@ -54,7 +67,9 @@ def _kind(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
-        return " or ".join(_kind(each) for each in schema["anyOf"])
+        return " or ".join(_kind(each) for each in schema["anyOf"] if each.get("type") != "null")
+    if "minimum" in schema and "maximum" in schema:
+        return f"{schema['minimum']} to {schema['maximum']}"
     return str(schema.get("format") or schema.get("type", "anything"))
 
 
@@ -69,12 +84,14 @@ def _responses(operation: dict[str, Any]) -> str:
         content = response.get("content", {}).get("application/json")
         if content:
             told.append(f"<p>{status}</p>{_example(content)}")
+        elif status == "204":
+            told.append("<p>204, without a body</p>")
     refusals = ", ".join(
         f"{status} {escape(response['description'].lower())}"
         for status, response in operation["responses"].items()
         if status >= "300"
     )
-    return "".join(told) + f"<p class=who>Otherwise: {refusals}.</p>"
+    return "".join(told) + f"<p class=faint>Otherwise: {refusals}.</p>"
 
 
 def _example(content: dict[str, Any]) -> str:

@@ -1,26 +1,27 @@
-"""Who is calling: a bearer JWT verified against a key set, and a local issuer for development.
+"""Who is calling: a bearer JWT verified against a key set.
 
-The claims are Cognito's: `sub` is the caller's id, `cognito:groups` the groups that decide what they may do.
+The claims are Cognito's: `sub` is the caller's id, `cognito:groups` the groups that decide what they may do. Its
+access tokens name their client in `client_id` and not in `aud`; either is taken for the audience.
 """
 
 import json
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import jwt
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from partita.errors import ConfigurationError
 from partita.rest.problems import Problem
 
-ALGORITHMS = ["RS256", "ES256", "EdDSA"]
+ALGORITHMS = ("RS256", "ES256", "EdDSA")
 GROUPS = "cognito:groups"
 REMEMBERED = 1024
 LEEWAY_SECONDS = 30
+READ_AGAIN_SECONDS = 60  # how often a key that is not in the set may have it read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +41,56 @@ class Caller:
 
 
 NOBODY = Caller()
+Keys = dict[str, jwt.PyJWK]
+
+
+def keys_of(key_set: Any) -> Keys:
+    """The keys of a JSON Web Key Set that may sign tokens, by their ids."""
+    try:
+        found = jwt.PyJWKSet.from_dict(key_set).keys
+    except (jwt.PyJWTError, AttributeError, TypeError) as error:
+        raise ConfigurationError(f"key set: {error}") from None
+    keys = {key.key_id: key for key in found if key.key_id and key.algorithm_name in ALGORITHMS}
+    if not keys:
+        raise ConfigurationError(f"key set: no key with a `kid`, for one of {', '.join(ALGORITHMS)}")
+    return keys
 
 
 class Verifier:
     """Turns the `Authorization` header into a caller; a token that was verified is remembered until it expires."""
 
-    def __init__(self, key_set: dict[str, Any], issuer: str | None = None, audience: str | None = None) -> None:
-        try:
-            self._keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict(key_set).keys}
-        except jwt.PyJWTError as error:
-            raise ConfigurationError(f"key set: {error}") from None
+    def __init__(
+        self,
+        keys: Callable[[], Keys],
+        issuer: str | None = None,
+        audience: str | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._read_keys = keys
+        self._keys = keys()
         self._issuer = issuer
         self._audience = audience
+        self._clock = clock
+        self._read_at = clock()
         self._known: OrderedDict[bytes, tuple[float, Caller]] = OrderedDict()
 
     @classmethod
     def from_file(cls, path: Path, issuer: str | None = None, audience: str | None = None) -> "Verifier":
-        try:
-            return cls(json.loads(path.read_text()), issuer, audience)
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"{path}: no key set can be read from it ({error})") from None
+        """A key set in a file; it is read again when a token names a key that it did not have."""
+
+        def keys() -> Keys:
+            try:
+                return keys_of(json.loads(path.read_text(encoding="utf-8")))
+            except (OSError, ValueError) as error:
+                raise ConfigurationError(f"{path}: no key set can be read from it ({error})") from None
+
+        return cls(keys, issuer, audience)
 
     def caller(self, header: bytes | None) -> Caller:
         if header is None:
             return NOBODY
         known = self._known.get(header)
-        if known is not None and known[0] > time.time():
+        if known is not None and known[0] > self._clock():
             return known[1]
         caller, expires = self._verified(header)
         self._known[header] = (expires, caller)
@@ -76,62 +101,43 @@ class Verifier:
     def _verified(self, header: bytes) -> tuple[Caller, float]:
         scheme, _, token = header.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not token:
-            raise Problem(401, "unauthorized", "the Authorization header must hold a bearer token")
+            raise _refused("the Authorization header must hold a bearer token")
         try:
-            key = self._keys.get(jwt.get_unverified_header(token).get("kid"))
-            if key is None:
-                raise Problem(401, "unauthorized", "the token is signed by a key that is not in the key set")
+            key = self._key(jwt.get_unverified_header(token).get("kid"))
             claims = jwt.decode(
                 token,
                 key.key,
-                algorithms=ALGORITHMS,
+                algorithms=[str(key.algorithm_name)],
                 issuer=self._issuer,
-                audience=self._audience,
                 leeway=LEEWAY_SECONDS,
-                options={"require": ["sub", "exp"], "verify_aud": self._audience is not None},
+                options={"require": ["sub", "exp"], "verify_aud": False},
             )
         except jwt.PyJWTError as error:
-            raise Problem(401, "unauthorized", f"the token is not valid: {error}") from None
+            raise _refused(f"the token is not valid: {error}") from None
+        if self._audience is not None and self._audience not in _audiences(claims):
+            raise _refused("the token is for somebody else")
         groups = claims.get(GROUPS, [])
-        if not isinstance(groups, list) or not isinstance(claims["sub"], str):
-            raise Problem(401, "unauthorized", "the token's claims are not of the expected form")
+        if not isinstance(groups, list) or not isinstance(claims["sub"], str) or not claims["sub"]:
+            raise _refused("the token's claims are not of the expected form")
         return Caller(claims["sub"], frozenset(map(str, groups)), claims), float(claims["exp"])
 
-
-class LocalIssuer:
-    """Issues tokens for development; its key lives in a file beside the data, or only as long as the process."""
-
-    NAME = "partita-local"
-
-    def __init__(self, key_file: Path | None = None) -> None:
-        self._key = _loaded(key_file)
-
-    @property
-    def key_set(self) -> dict[str, Any]:
-        public = jwt.algorithms.OKPAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
-        return {"keys": [{**public, "kid": self.NAME, "alg": "EdDSA", "use": "sig"}]}
-
-    def verifier(self) -> Verifier:
-        return Verifier(self.key_set, issuer=self.NAME)
-
-    def token(self, subject: str, groups: tuple[str, ...] = (), seconds: int = 30 * 24 * 3600, **claims: Any) -> str:
-        now = int(time.time())
-        body = {"sub": subject, GROUPS: list(groups), "iss": self.NAME, "iat": now, "exp": now + seconds, **claims}
-        return jwt.encode(body, self._key, algorithm="EdDSA", headers={"kid": self.NAME})
+    def _key(self, key_id: Any) -> jwt.PyJWK:
+        now = self._clock()
+        if key_id not in self._keys and now - self._read_at > READ_AGAIN_SECONDS:
+            self._read_at = now
+            try:
+                self._keys = self._read_keys()
+            except ConfigurationError as error:
+                raise _refused(f"the key set cannot be read: {error}") from None
+        if key_id not in self._keys:
+            raise _refused("the token is signed by a key that is not in the key set")
+        return self._keys[key_id]
 
 
-def _loaded(key_file: Path | None) -> Ed25519PrivateKey:
-    if key_file is not None and key_file.exists():
-        key = serialization.load_pem_private_key(key_file.read_bytes(), None)
-        if not isinstance(key, Ed25519PrivateKey):
-            raise ConfigurationError(f"{key_file}: not a key of the local issuer's")
-        return key
-    made = Ed25519PrivateKey.generate()
-    if key_file is not None:
-        key_file.touch(mode=0o600)
-        key_file.write_bytes(
-            made.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-        )
-    return made
+def _audiences(claims: dict[str, Any]) -> list[Any]:
+    named = claims.get("aud", [])
+    return [*(named if isinstance(named, list) else [named]), claims.get("client_id")]
+
+
+def _refused(why: str) -> Problem:
+    return Problem(401, "unauthorized", why)

@@ -1,14 +1,15 @@
 """The OpenAPI 3.1 description of an API, with examples, made from its routes."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
+from partita.rest.api import Api
+from partita.rest.examples import Schema, example
 from partita.rest.problems import TITLES
-from partita.rest.routes import Api, Parameter, Route
+from partita.rest.routes import Parameter, Route
 
 _REF = "#/components/schemas/{name}"
 _MEANING = {
@@ -25,8 +26,12 @@ _MEANING = {
     422: TITLES["invalid"],
     503: TITLES["busy"],
 }
-
-Schema = dict[str, Any]
+_TAG = {"description": "What `If-None-Match` and `If-Match` are given", "schema": {"type": "string"}}
+_LOCATION = {"description": "Where it is", "schema": {"type": "string"}}
+_CONDITIONS = {
+    "If-Match": "Refuse with 412 unless it is still as it was when it had this ETag.",
+    "If-None-Match": "Answer with 304 if it still has this ETag.",
+}
 
 
 def openapi(api: Api[Any]) -> dict[str, Any]:
@@ -36,7 +41,8 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     of = dict(zip(map(_identity, kinds), schemas, strict=True))
     for name, field in _times(kinds):
-        _mark_time(components[name]["properties"][field])
+        if name in components:
+            _mark_time(components[name]["properties"][field])
     components["Problem"] = _PROBLEM
     paths: dict[str, Any] = {}
     for route in api.routes:
@@ -44,6 +50,7 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": api.title, "version": "1", "description": api.about},
+        "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
             "schemas": components,
@@ -87,7 +94,7 @@ def _mark_time(schema: Schema) -> None:
 
 
 def _identity(kind: Any) -> Any:
-    return id(kind) if not isinstance(kind, type) else kind
+    return kind if isinstance(kind, type) else id(kind)
 
 
 def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
@@ -97,10 +104,13 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
         "description": f"{route.about}\n\nFor {route.who.told}.",
         "responses": _responses(route, of, components),
     }
-    parameters = [_parameter(each, "path", of) for each in route.in_path]
-    parameters += [_parameter(each, "query", of) for each in route.in_query]
-    if route.method in ("PATCH", "DELETE") and route.has_tag:
-        parameters.append({"name": "If-Match", "in": "header", "schema": {"type": "string"}})
+    parameters = [_parameter(each, "path", of, components) for each in route.in_path]
+    parameters += [_parameter(each, "query", of, components) for each in route.in_query]
+    parameters += [
+        {"name": name, "in": "header", "description": about, "schema": {"type": "string"}}
+        for name, about in _CONDITIONS.items()
+        if (route.takes_if_match if name == "If-Match" else route.method == "GET")
+    ]
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:
@@ -108,31 +118,30 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
         content = {"schema": schema, "example": example(schema, components)}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
     if not route.who.is_open:
-        described["security"] = [{"token": []}]
+        described["security"] = [{"token": []}, *([{}] if route.who.strangers else [])]
     return described
 
 
-def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema]) -> dict[str, Any]:
+def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
     schema = dict(of[_identity(parameter.type)])
-    if place == "path" and schema.get("type") == "string":
-        schema.setdefault("minLength", 1)
-    described = {
-        "name": parameter.name,
-        "in": place,
-        "required": place == "path" or parameter.required,
-        "schema": schema,
-    }
     if not parameter.required and parameter.default is not None:
         schema["default"] = msgspec.to_builtins(parameter.default)
-    return described
+    described = {"name": parameter.name, "in": place, "required": place == "path" or parameter.required}
+    if parameter.required:
+        described["example"] = example(schema, components, parameter.name)
+    return described | {"schema": schema}
 
 
 def _responses(route: Route, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
     done: dict[str, Any] = {"description": "Done"}
+    headers: dict[str, Any] = {}
     if route.result is not None:
         schema = of[_identity(route.result)]
         done["content"] = {"application/json": {"schema": schema, "example": example(schema, components)}}
-    responses = {str(route.status): done}
+        headers["ETag"] = _TAG
+    if route.location is not None:
+        headers["Location"] = _LOCATION
+    responses = {str(route.status): {**done, **({"headers": headers} if headers else {})}}
     for status in _refusals(route):
         problem = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
         responses[str(status)] = {"description": _MEANING[status], **({} if status == 304 else {"content": problem})}
@@ -140,15 +149,14 @@ def _responses(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
 
 
 def _refusals(route: Route) -> list[int]:
-    found = {400, 401, 404, 408, 413, 422, 503}
+    found = {400, 401, 404, 422, 503}
     if not route.who.is_open:
         found.add(403)
-    if route.method == "GET":
-        found.add(304)
-    else:
-        found |= {409, 412}
+    found.add(304 if route.method == "GET" else 409)
+    if route.takes_if_match:
+        found.add(412)
     if route.body is not None:
-        found.add(415)
+        found |= {408, 413, 415}
     return sorted(found)
 
 
@@ -165,40 +173,3 @@ _PROBLEM: Schema = {
     },
     "required": ["type", "title", "status", "detail"],
 }
-
-_SAMPLES = {
-    "date-time": "2025-01-01T09:00:00Z",
-    "date": "2025-01-01",
-    "uuid": "0b2f2c6e-7f0c-4d43-9a0e-2f3a7c1d5b11",
-    "decimal": "12.50",
-}
-
-
-def example(schema: Schema, components: Schema, name: str = "text") -> Any:
-    """A value that the schema allows."""
-    if "$ref" in schema:
-        return example(components[schema["$ref"].rpartition("/")[2]], components, name)
-    if "anyOf" in schema:
-        choices = [each for each in schema["anyOf"] if each.get("type") != "null"]
-        return example(choices[0], components, name)
-    if "enum" in schema:
-        return schema["enum"][0]
-    if "default" in schema and schema["default"] not in (None, [], {}):
-        return schema["default"]
-    kind = schema.get("type")
-    if kind == "object":
-        return {each: example(inner, components, each) for each, inner in schema.get("properties", {}).items()}
-    if kind == "array":
-        return [example(schema["items"], components, name)] if "items" in schema else []
-    if kind in ("integer", "number"):
-        return schema.get("minimum", 1)
-    if kind == "boolean":
-        return True
-    return _SAMPLES.get(schema.get("format", ""), _text(name, schema))
-
-
-def _text(name: str, schema: Schema) -> str:
-    if schema.get("pattern"):
-        return "example"
-    spoken = re.sub(r"[_A-Z]", lambda found: " " + found[0].strip("_").lower(), name).strip()
-    return spoken.ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 200)]

@@ -1,38 +1,68 @@
 """From a path, a query string and a body to typed arguments; what does not fit is a problem that names the field."""
 
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
+from msgspec import inspect
 
+from partita.design.open_enum import OpenEnum
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
 
+_FIELD = re.compile(r"field `([^`]+)`")
+MOST_PARAMETERS = 20
 
-class Decoders:
-    """One decoder a body type, made when it is first needed."""
 
-    def __init__(self) -> None:
-        self._made: dict[Any, msgspec.json.Decoder[Any]] = {}
+@cache
+def decoder_of(kind: Any) -> Callable[[bytes], Any]:
+    """How a body becomes a value of its type."""
+    decode = msgspec.json.Decoder(kind).decode
+    chosen = list(_choices(kind))
 
-    def decode(self, kind: Any, body: bytes) -> Any:
-        decoder = self._made.get(kind)
-        if decoder is None:
-            decoder = self._made[kind] = msgspec.json.Decoder(kind)
+    def decoded(body: bytes) -> Any:
         try:
-            return decoder.decode(body)
+            value = decode(body)
         except msgspec.ValidationError as error:
             message, _, where = str(error).partition(" - at `$")
-            raise Problem(422, "invalid", message, where.strip(".`") or None) from None
+            named = _FIELD.search(message)
+            place = ".".join(filter(None, [where.strip(".`"), named[1] if named else ""]))
+            raise Problem(422, "invalid", message, place or None) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             raise Problem(400, "malformed", "the body is not JSON in UTF-8") from None
+        for attribute, name in chosen:
+            check_known(name, getattr(value, attribute))
+        return value
+
+    return decoded
+
+
+def _choices(kind: Any) -> Iterator[tuple[str, str]]:
+    """(attribute, member) of a body's open enums: what others wrote is read, and what nobody knows is not taken."""
+    described = inspect.type_info(kind)
+    if isinstance(described, inspect.StructType):
+        for field in described.fields:
+            inner = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+            if any(isinstance(each, inspect.EnumType) and issubclass(each.cls, OpenEnum) for each in inner):
+                yield field.name, field.encode_name
+
+
+def check_known(name: str, value: Any) -> None:
+    """A value of an open enum must be one that the design has a name for."""
+    if isinstance(value, OpenEnum) and value not in list(type(value)):
+        known = ", ".join(each.value for each in type(value))
+        raise Problem(422, "invalid", f"{value.value!r} is none of {known}", name)
 
 
 def path_arguments(route: Route, values: list[str]) -> dict[str, Any]:
     """The values of a path's placeholders, in order."""
-    names = [segment[1:-1] for segment in route.segments if segment.startswith("{")]
-    given = {name: _unquoted(name, value) for name, value in zip(names, values, strict=True)}
-    return {each.name: converted(each, given[each.name]) for each in route.in_path}
+    return {
+        each.name: converted(each, _unquoted(each.name, value))
+        for each, value in zip(route.in_path, values, strict=True)
+    }
 
 
 def query_arguments(route: Route, query: bytes) -> dict[str, Any]:
@@ -40,14 +70,18 @@ def query_arguments(route: Route, query: bytes) -> dict[str, Any]:
     given: dict[str, str] = {}
     if query:
         try:
-            pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=100, errors="strict")
+            pairs = parse_qsl(
+                query.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_PARAMETERS, errors="strict"
+            )
         except ValueError:
             raise Problem(400, "malformed", "the query string cannot be read") from None
-        given = dict(pairs)
-    known = {each.name for each in route.in_query}
-    for name in given:
-        if name not in known:
-            raise Problem(400, "malformed", f"there is no parameter {name!r} here", name)
+        known = {each.name for each in route.in_query}
+        for name, value in pairs:
+            if name not in known:
+                raise Problem(400, "malformed", f"there is no parameter {name!r} here", name)
+            if name in given:
+                raise Problem(400, "malformed", f"the parameter {name!r} is given twice", name)
+            given[name] = value
     return {each.name: _query_argument(each, given) for each in route.in_query}
 
 
@@ -61,18 +95,16 @@ def _query_argument(parameter: Parameter, given: dict[str, str]) -> Any:
 
 def converted(parameter: Parameter, text: str) -> Any:
     """Text as the parameter's type."""
-    if parameter.type is str:
-        return text
     try:
-        return msgspec.convert(text, parameter.type, strict=False)
+        value = msgspec.convert(text, parameter.type, strict=False)
     except msgspec.ValidationError as error:
         raise Problem(422, "invalid", str(error).partition(" - at")[0], parameter.name) from None
+    check_known(parameter.name, value)
+    return value
 
 
 def _unquoted(name: str, value: str) -> str:
-    if "%" not in value:
-        return value
     try:
-        return unquote(value, errors="strict")
+        return unquote(value.encode("latin-1").decode() if not value.isascii() else value, errors="strict")
     except UnicodeDecodeError:
         raise Problem(400, "malformed", "the path is not UTF-8", name) from None

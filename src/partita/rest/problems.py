@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from partita.design.errors import ValueRefused
+from partita.errors import NoReply, StorageError
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -26,8 +27,12 @@ MEDIA_TYPE = b"application/problem+json"
 class Problem(Exception):
     """A refusal: `kind` is its name in the documentation, `field` the member of the request that is at fault."""
 
-    def __init__(self, status: int, kind: str, detail: str, field: str | None = None) -> None:
+    def __init__(
+        self, status: int, kind: str, detail: str, field: str | None = None, *, allow: str | None = None
+    ) -> None:
+        """`allow` names the methods that are possible where this one is not."""
         super().__init__(detail)
+        self.allow = allow
         self.status = status
         self.kind = kind
         self.detail = detail
@@ -61,11 +66,16 @@ TITLES = {
     "internal": "Something went wrong on our side",
 }
 
-_CONFLICTS = (AlreadyExists, LimitReached, ConditionFailed, TransitionRefused)
+_CONFLICTS = (AlreadyExists, LimitReached, TransitionRefused)
+_WAITING = (Contended, OutcomeUnknown, NoReply, StorageError)
+_BUSY = ("ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded")
 
 
-def problem_of(error: Exception) -> Problem | None:
-    """The problem that an error of the store or a service is to a client; None when it is a fault of ours."""
+def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
+    """The problem that an error of the store or a service is to a client; None when it is a fault of ours.
+
+    `matching` says that the client asked for something to be as it was read.
+    """
     match error:
         case Problem():
             return error
@@ -77,14 +87,22 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem(422, "invalid", str(error), error.missing)
         case ValueRefused():
             return Problem(422, "invalid", str(error), error.where.rpartition(".")[2])
-        case VersionConflict():
-            return Problem(412, "precondition-failed", str(error))
+        case VersionConflict() | ConditionFailed():
+            if matching:
+                return Problem(412, "precondition-failed", str(error))
+            return Problem(409, "conflict", str(error))
         case CursorRefused():
             return Problem(400, "malformed", str(error), "cursor")
-        case Contended() | OutcomeUnknown():
-            return Problem(503, "busy", str(error))
-        case DynamoDBError() if error.code in ("ThrottlingException", "ProvisionedThroughputExceededException"):
-            return Problem(503, "busy", "the database is busy")
-        case DynamoDBError() if error.code == "ValidationException":
-            return Problem(422, "invalid", error.message)
+        case DynamoDBError():
+            return _told(error)
+    if isinstance(error, _WAITING):
+        return Problem(503, "busy", str(error))
     return Problem(409, "conflict", str(error)) if isinstance(error, _CONFLICTS) else None
+
+
+def _told(error: DynamoDBError) -> Problem | None:
+    if error.code in _BUSY:
+        return Problem(503, "busy", "the database is busy")
+    if error.code == "SerializationException":
+        return Problem(400, "malformed", error.message)
+    return Problem(422, "invalid", error.message) if error.code == "ValidationException" else None

@@ -50,6 +50,14 @@ class Decoder:
         except (msgspec.DecodeError, ValueError, TypeError, KeyError) as refusal:
             raise self._invalid(msgspec.json.decode(raw), refusal) from None
 
+    def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]:
+        """The entity and the second from which it has expired, if ever."""
+        try:
+            found = self._read(raw)
+            return self._build(found), self._expiry(found)
+        except (msgspec.DecodeError, ValueError, TypeError, KeyError) as refusal:
+            raise self._invalid(msgspec.json.decode(raw), refusal) from None
+
     def from_item(self, item: Item) -> Any:
         """The entity of an item that is a dict already."""
         try:
@@ -58,10 +66,12 @@ class Decoder:
             raise self._invalid(item, refusal) from None
 
     def _expired(self, found: Any, now: int) -> bool:
-        if self._ttl is None:
-            return False
-        value = getattr(found, self._ttl)
-        return value is not None and value.N is not None and float(value.N) <= now
+        expiry = self._expiry(found)
+        return expiry is not None and expiry <= now
+
+    def _expiry(self, found: Any) -> float | None:
+        value = getattr(found, self._ttl) if self._ttl is not None else None
+        return float(value.N) if value is not None and value.N is not None else None
 
     def _invalid(self, item: Item, refusal: Exception) -> StoredItemInvalid:
         keys = [next(iter(item[name].values())) for name in self._model.table.key_names if name in item]
@@ -137,10 +147,17 @@ class Recogniser:
                     return model
         return None
 
-    def __call__(self, raw: bytes | msgspec.Raw, now: int | None = None) -> Any:
+    def decoder(self, raw: bytes | msgspec.Raw) -> Decoder:
+        """The decoder of what the item is."""
         model = self.model_of(raw)
         if model is None:
             item = msgspec.json.decode(raw)
             key = " ".join(str(next(iter(item[name].values()))) for name in self._models[0].table.key_names)
             raise StoredItemInvalid(" or ".join(each.name for each in self._models), key, "the key is of neither form")
-        return decoder_of(model)(raw, now)
+        return decoder_of(model)
+
+    def __call__(self, raw: bytes | msgspec.Raw, now: int | None = None) -> Any:
+        return self.decoder(raw)(raw, now)
+
+    def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]:
+        return self.decoder(raw).with_expiry(raw)

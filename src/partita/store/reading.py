@@ -39,10 +39,13 @@ def second(context: Context) -> int:
     return int(context.clock().timestamp())
 
 
-def fetch_one(context: Context, call: Get[E], *, consistent: bool = False) -> Flow[E | None]:
+def fetch_one(
+    context: Context, call: Get[E], *, consistent: bool = False, decode: Decode | None = None
+) -> Flow[E | None]:
+    """The entity, or whatever else `decode` makes of the item's bytes."""
     plan = plan_of(call.read)
     reply = yield from ask(context, get_item(plan, call.arguments, consistent=consistent))
-    return None if reply.item is None else decoder_of(plan.model)(reply.item, second(context))
+    return None if reply.item is None else (decode or decoder_of(plan.model))(reply.item, second(context))
 
 
 def fetch_found(context: Context, model: Model, key: Item) -> Flow[Found | None]:
@@ -82,8 +85,9 @@ def fetch_page(
     cursor: str | None = None,
     consistent: bool = False,
     expired: bool = False,
+    decode: Decode | None = None,
 ) -> Flow[Page[E]]:
-    """The next page of a query, with expired items only where they are asked for."""
+    """The next page of a query, with expired items only where they are asked for; `decode` as for one item."""
     plan = plan_of(call.read)
     over = repeats(plan, call.arguments)
     states: list[State] = [START] * len(over)
@@ -91,7 +95,7 @@ def fetch_page(
         states = states_of(plan.read.name, cursor, binding(plan, call.arguments), context.secret)
     ranges = [_opened(repeat, state) for repeat, state in zip(over, states, strict=True)]
     wanted = size or call.read.page_size
-    decode = decoding(call.read)
+    decode = decode or decoding(call.read)
     now = None if expired else second(context)
     items: list[E] = []
     while wanted is None or len(items) < wanted:

@@ -142,14 +142,24 @@ def _on_what_was_read(model: Model, actions: list[Action] | None, found: Found) 
 
 
 def delete(
-    context: Context, design: Design, model: Model, key: dict[str, Any], when: Condition | None = None
+    context: Context,
+    design: Design,
+    model: Model,
+    key: dict[str, Any],
+    when: Condition | None = None,
+    check: Callable[[Any], None] | None = None,
 ) -> Flow[Any]:
-    """The entity goes, after what it owns; answers with what it was, or None where there was none."""
+    """The entity goes, after what it owns; answers with what it was, or None where there was none.
+
+    `check` may raise when it is given the entity; what it has let pass is what is deleted.
+    """
     stored_key = key_of(model, key)
     if design.ownerships.get(model):
         found = yield from fetch_found(context, model, stored_key)
         if found is None:
             return None
+        if check is not None:
+            check(found.entity)
         if when is not None and not holds(on_disk(model, when), found.item):
             raise ConditionFailed(model.name, key_text(stored_key))
         for ownership in design.ownerships[model]:
@@ -157,7 +167,7 @@ def delete(
     last: list[Found | None] = [None]
 
     def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
-        actions, last[0] = yield from planned_deletion(context, design, model, key, when, orphaned)
+        actions, last[0] = yield from planned_deletion(context, design, model, key, when, orphaned, check)
         return actions
 
     reply = yield from fenced(context, model.name, plan)
@@ -168,15 +178,25 @@ def delete(
 
 
 def planned_deletion(
-    context: Context, design: Design, model: Model, key: dict[str, Any], when: Condition | None, orphaned: set[Identity]
+    context: Context,
+    design: Design,
+    model: Model,
+    key: dict[str, Any],
+    when: Condition | None,
+    orphaned: set[Identity],
+    check: Callable[[Any], None] | None = None,
 ) -> Flow[tuple[list[Action], Found | None]]:
     stored_key = key_of(model, key)
-    if blind_deletion(design, model):
+    if check is None and blind_deletion(design, model):
         return deletion(design, model, stored_key, None, context.clock(), when), None
     found = yield from fetch_found(context, model, stored_key)
     if found is None:
         return [], None
-    return deletion(design, model, stored_key, found, context.clock(), when, orphaned), found
+    actions = deletion(design, model, stored_key, found, context.clock(), when, orphaned)
+    if check is not None:
+        check(found.entity)
+        actions = _on_what_was_read(model, actions, found)
+    return actions, found
 
 
 def _delete_owned(context: Context, design: Design, ownership: Ownership, parent: Any) -> Flow[None]:

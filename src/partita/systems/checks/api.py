@@ -6,17 +6,23 @@ from typing import Annotated, Any
 import msgspec
 
 from partita import NotFound
-from partita.rest import Api, Caller, anyone, group, myself, owner, signed_in
+from partita.rest import Api, Caller, IfMatch, group, myself, owner, signed_in
 from partita.systems.checks import design as d
+from partita.systems.checks.options import checked_url, options_of
 from partita.systems.checks.service import Checks, Uptime
 
 admin = group("admin")
+mine = owner("userid")
 api = Api("checks", "Checks", Checks, "Is it up, and does it say what it should?")
 
-Email = Annotated[str, msgspec.Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
-Url = Annotated[str, msgspec.Meta(min_length=8, max_length=2000)]
-Delay = Annotated[int, msgspec.Meta(ge=d.LEAST_DELAY_MS, le=7 * 24 * 3600 * 1000)]
+Email = Annotated[
+    str,
+    msgspec.Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$", examples=["ana@example.com"]),
+]
+Url = Annotated[str, msgspec.Meta(min_length=8, max_length=2000, examples=["https://example.com/"])]
+Delay = Annotated[int, msgspec.Meta(ge=d.LEAST_DELAY_MS, le=7 * 24 * 3600 * 1000, examples=[60_000])]
 Days = Annotated[int, msgspec.Meta(ge=1, le=30)]
+Options = Annotated[dict[str, Any], msgspec.Meta(examples=[{"keyword": "welcome"}])]
 
 
 class Registration(msgspec.Struct, forbid_unknown_fields=True):
@@ -27,21 +33,38 @@ class NewCheck(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     url: Url
     check_type: d.CheckType
     delay_ms: Delay
-    attributes: dict[str, Any] = {}
+    attributes: Options = {}
 
 
-class NewLimit(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    check_limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+class ChangedCheck(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """What is left out stays as it is."""
+
+    url: Url | msgspec.UnsetType = msgspec.UNSET
+    delay_ms: Delay | msgspec.UnsetType = msgspec.UNSET
+    attributes: Options | msgspec.UnsetType = msgspec.UNSET
+
+
+class Allowance(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    check_limit: Annotated[int, msgspec.Meta(ge=0, le=10_000, examples=[20])]
     tier: d.Tier
 
 
 # Users
 
 
-@api.post("/users", who=signed_in, status=201)
+@api.post("/users", who=signed_in, location="/users/{user_id}")
 def register(service: Checks, caller: Caller, registration: Registration) -> d.User:
     """Become a user; the token says who you are."""
     return service.register(registration.email, user_id=caller.name)
+
+
+@api.get("/users", who=admin)
+def find_user(service: Checks, email: Email) -> d.User:
+    """Find a user by e-mail address."""
+    found = service.find_by_email(email)
+    if found is None:
+        raise NotFound("User", email)
+    return found
 
 
 api.reads("/users/{user_id}", d.user, who=myself("user_id") | admin)
@@ -54,72 +77,73 @@ def change_email(service: Checks, user_id: str, registration: Registration) -> N
     service.change_email(user_id, registration.email)
 
 
-@api.put("/users/{user_id}/limit", who=admin)
-def change_limit(service: Checks, user_id: str, limit: NewLimit) -> None:
+@api.put("/users/{user_id}/allowance", who=admin)
+def change_allowance(service: Checks, user_id: str, allowance: Allowance) -> None:
     """How many checks a user may have; lowering it below what they have allows no new ones."""
     with service.db.change(d.user(user_id)) as draft:
-        draft.check_limit = limit.check_limit
-        draft.tier = limit.tier
+        draft.check_limit = allowance.check_limit
+        draft.tier = allowance.tier
 
 
-@api.post("/users/{user_id}/suspension", who=admin)
+@api.put("/users/{user_id}/suspension", who=admin)
 def suspend(service: Checks, user_id: str) -> None:
     """Nothing of theirs is run until they are active again."""
     service.suspend(user_id)
 
 
-@api.get("/users-by-email", who=admin)
-def user_by_email(service: Checks, email: str) -> d.User:
-    """Find a user by e-mail address."""
-    found = service.find_by_email(email)
-    if found is None:
-        raise NotFound("User", email)
-    return found
+@api.delete("/users/{user_id}/suspension", who=admin)
+def reinstate(service: Checks, user_id: str) -> None:
+    """Their checks are run again."""
+    service.reinstate(user_id)
 
 
 # Checks
 
 
-@api.post("/checks", who=signed_in, status=201)
+@api.post("/checks", who=signed_in, location="/checks/{check_id}")
 def add_check(service: Checks, caller: Caller, new: NewCheck) -> d.Check:
     """Watch an address, if your limit allows one more."""
     return service.add(caller.name, new.url, new.check_type, new.delay_ms, new.attributes)
 
 
-mine = owner("userid")
 api.reads("/checks/{check_id}", d.check, who=mine | admin)
-api.changes("/checks/{check_id}", d.check, "url", "delay_ms", who=mine)
 api.deletes("/checks/{check_id}", d.check, who=mine | admin)
 api.lists("/users/{userid}/checks", d.checks_of_user, who=myself("userid") | admin)
-api.lists("/types/{check_type}/checks", d.checks_by_type_and_status, who=admin)
+api.lists("/types/{check_type}/{status}/checks", d.checks_by_type_and_status, who=admin)
 
 
-def _mine(service: Checks, caller: Caller, check_id: str) -> None:
-    mine.check(caller, {}, service.db.one(d.check(check_id)))
+@api.patch("/checks/{check_id}", who=mine, of=d.check)
+def change_check(service: Checks, check_id: str, change: ChangedCheck, match: IfMatch) -> d.Check:
+    """Watch another address, at another pace, or for something else."""
+    check = service.db.one(d.check(check_id), consistent=True)
+    with service.db.change(d.check(check_id), when=match.when(check)) as draft:
+        if change.url is not msgspec.UNSET:
+            draft.url = checked_url(change.url)
+        if change.delay_ms is not msgspec.UNSET:
+            draft.delay_ms = change.delay_ms
+        if change.attributes is not msgspec.UNSET:
+            options_of(check.check_type, change.attributes)
+            draft.attributes = change.attributes
+    return service.db.one(d.check(check_id), consistent=True)
 
 
-@api.post("/checks/{check_id}/pause", who=signed_in)
-def pause(service: Checks, caller: Caller, check_id: str) -> None:
+@api.post("/checks/{check_id}/pause", who=mine, of=d.check)
+def pause(service: Checks, check_id: str) -> None:
     """Leave it alone for now."""
-    _mine(service, caller, check_id)
     service.pause(check_id)
 
 
-@api.post("/checks/{check_id}/resume", who=signed_in)
-def resume(service: Checks, caller: Caller, check_id: str) -> None:
+@api.post("/checks/{check_id}/resume", who=mine, of=d.check)
+def resume(service: Checks, check_id: str) -> None:
     """Watch it again, from now."""
-    _mine(service, caller, check_id)
     service.resume(check_id)
 
 
-@api.get("/checks/{check_id}/uptime", who=signed_in)
-def uptime(service: Checks, caller: Caller, check_id: str, days: Days = 7) -> Uptime:
+@api.get("/checks/{check_id}/uptime", who=mine | admin, of=d.check)
+def uptime(service: Checks, check_id: str, days: Days = 7) -> Uptime:
     """The share of runs that found it up, over the last days."""
-    _mine(service, caller, check_id)
     return service.uptime(check_id, timedelta(days=days))
 
 
-@api.get("/health", who=anyone)
-def health(service: Checks) -> dict[str, str]:
-    """Whether this API answers."""
-    return {"status": "UP"}
+api.lists("/checks/{check_id}/results", d.results, who=mine | admin, of=d.check)
+api.tries(signed="/types/AVAILABILITY/ACTIVE/checks")

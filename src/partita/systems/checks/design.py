@@ -58,7 +58,7 @@ class CheckStatus(OpenEnum):
     FAILED = "FAILED"
 
 
-class Outcome(msgspec.Struct, kw_only=True):
+class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
     """How one run went: `status` is UP or DOWN."""
 
     status: str

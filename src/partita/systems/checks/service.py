@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
+
 from partita import ConditionFailed, F, NotFound, Store, ValueRefused, new_id
 from partita.systems.checks import design as d
 from partita.systems.checks.options import checked_url, options_of
@@ -30,8 +32,7 @@ class Claim:
     until: datetime
 
 
-@dataclass(frozen=True)
-class Uptime:
+class Uptime(msgspec.Struct, frozen=True, rename="camel"):
     """The share of runs that found it up, and their mean response time in milliseconds; None without runs."""
 
     runs: int
@@ -65,6 +66,10 @@ class Checks:
     def suspend(self, user_id: str) -> None:
         with self.db.change(d.user(user_id)) as draft:
             draft.status = d.UserStatus.SUSPENDED
+
+    def reinstate(self, user_id: str) -> None:
+        with self.db.change(d.user(user_id)) as draft:
+            draft.status = d.UserStatus.ACTIVE
 
     # Checks
 

@@ -1,0 +1,81 @@
+"""An API on a store: its service made, its paths planted in a tree, its pages printed."""
+
+from typing import Any
+
+import msgspec
+
+from partita.plan.errors import ReferenceMissing
+from partita.rest.api import Api
+from partita.rest.docs_page import docs_page
+from partita.rest.openapi import openapi
+from partita.rest.problems import Problem, problem_of
+from partita.rest.remembered import Memory
+from partita.rest.routes import Route
+from partita.store.store import Store
+
+
+class BoundApi:
+    """`instant` says that reads of the store never wait, so they may run on the event loop."""
+
+    def __init__(self, api: Api[Any], db: Store, *, instant: bool) -> None:
+        described = openapi(api)
+        self.api = api
+        self.db = db
+        self.instant = instant
+        self.service = api.service(db)
+        self.memory = Memory()
+        self.root = f"/api/{api.name}"
+        self.description = msgspec.json.encode(described)
+        self.page = docs_page(api.title, described).encode()
+        self._tree: dict[Any, Any] = {}
+        for route in api.routes:
+            self._plant(route)
+        self._members = {route.name: _members(route) for route in api.routes}
+        self._references = {
+            (model.name, marker.entity().__name__): attribute.field
+            for model in db.design.models
+            for attribute, marker in model.references
+        }
+
+    def _plant(self, route: Route) -> None:
+        branch = self._tree
+        for segment in route.segments:
+            branch = branch.setdefault(None if segment.startswith("{") else segment, {})
+        branch.setdefault("", {})[route.method] = route
+
+    def find(self, tail: str) -> tuple[dict[str, Route], list[str]] | None:
+        """The routes at a path, by method, and the values of its placeholders; constants go before placeholders."""
+        return _walk(self._tree, tail.split("/"), 0, [])
+
+    def problem(self, route: Route | None, error: Exception, *, matching: bool) -> Problem | None:
+        """The problem that an error is, with the field as the client calls it; None for a fault of ours."""
+        problem = problem_of(error, matching=matching)
+        if problem is None or route is None or problem.field is None:
+            return problem
+        field = problem.field
+        if isinstance(error, ReferenceMissing):
+            field = self._references.get((error.entity, error.missing), field)
+        problem.field = self._members[route.name].get(field, field)
+        return problem
+
+
+def _members(route: Route) -> dict[str, str]:
+    """The members of a body as JSON has them, by the names that Python has for them."""
+    return {} if route.body is None else {each.name: each.encode_name for each in msgspec.structs.fields(route.body)}
+
+
+def _walk(
+    branch: dict[Any, Any], segments: list[str], at: int, values: list[str]
+) -> tuple[dict[str, Route], list[str]] | None:
+    if at == len(segments):
+        methods = branch.get("")
+        return (methods, values) if methods else None
+    head = segments[at]
+    if not head:
+        return None
+    constant, placeholder = branch.get(head), branch.get(None)
+    if constant is not None:
+        found = _walk(constant, segments, at + 1, values)
+        if found is not None or placeholder is None:
+            return found
+    return _walk(placeholder, segments, at + 1, [*values, head]) if placeholder is not None else None

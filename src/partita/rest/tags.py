@@ -1,0 +1,105 @@
+"""Entity tags: what a client holds to say "if it is still as I have read it".
+
+    "5f0c....91ab...."        an entity: how it was last edited, and the reply as a whole
+    "91ab...."                any other reply
+
+`If-None-Match` is about the whole reply. `If-Match` is about the edit alone: a like that arrives while somebody writes
+changes the reply, and is no reason to refuse what they have written. What an edit is, the design says: every attribute
+except those that are counted or marked `Quiet`. A zipped reply is another one, so its tag ends in `.gz`.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from partita.design.conditions import Condition, F
+from partita.design.markers import CountOf, SumOf, Version
+from partita.design.models import Attribute, Model
+from partita.rest.problems import Problem
+
+ZIPPED = ".gz"
+_encode = msgspec.json.encode
+
+
+def digest(body: bytes) -> str:
+    return blake2b(body, digest_size=8).hexdigest()
+
+
+def entity_tag(entity: Any, body: bytes) -> str:
+    """The tag of a reply that is one entity."""
+    return f"{edit_of(entity)}.{digest(body)}"
+
+
+def edit_of(entity: Any) -> str:
+    """What changes whenever somebody edits the entity, and only then."""
+    return digest(_encode([getattr(entity, each.field) for each in _edited(entity.__model__)]))
+
+
+@cache
+def _edited(model: Model) -> tuple[Attribute, ...]:
+    return tuple(
+        each
+        for each in model.attributes.values()
+        if not each.quiet and each.marker(CountOf) is None and each.marker(SumOf) is None
+    )
+
+
+class IfMatch:
+    """The tags that a client sent with `If-Match`; an operation that takes it says what must still be so."""
+
+    def __init__(self, header: str | None) -> None:
+        self.given = header is not None
+        self._any = header is not None and header.strip() == "*"
+        # A weak tag never matches (RFC 9110, 13.1.1).
+        self._edits = {tag[1:-1].partition(".")[0] for tag in _listed(header or "") if not tag.startswith("W/")}
+
+    def check(self, entity: Any) -> None:
+        """Refuses unless the entity is as it was read."""
+        if self.given and not self._any and edit_of(entity) not in self._edits:
+            raise Problem(412, "precondition-failed", "it has changed since it was read; read it again")
+
+    def when(self, entity: Any) -> Condition | None:
+        """The same as a condition, so that what was compared is still so when it is written."""
+        self.check(entity)
+        return unchanged(entity) if self.given else None
+
+
+def unchanged(entity: Any) -> Condition | None:
+    """That the entity on disk has not been edited since it was read."""
+    model: Model = entity.__model__
+    version = model.one_marked(Version)
+    watched = (version,) if version is not None else _edited(model)
+    condition: Condition | None = None
+    for each in watched:
+        if not each.in_key:
+            same = _holds(entity, each)
+            condition = same if condition is None else condition & same
+    return condition
+
+
+def _holds(entity: Any, attribute: Attribute) -> Condition:
+    field, value = F[attribute.field], getattr(entity, attribute.field)
+    if value is None:
+        return field.is_absent()
+    same: Condition = field == value
+    return same | field.is_absent() if value == _default(type(entity), attribute.field) else same
+
+
+def _default(entity: type[Any], name: str) -> Any:
+    """What an attribute is where an older item lacks it."""
+    field = next(each for each in msgspec.structs.fields(entity) if each.name == name)
+    make: Callable[[], Any] | Any = field.default_factory
+    return make() if make is not msgspec.NODEFAULT else field.default
+
+
+def none_match(header: str, tag: str) -> bool:
+    """Whether a client that sent `If-None-Match` lacks this reply."""
+    known = {each.removeprefix("W/")[1:-1].removesuffix(ZIPPED) for each in _listed(header)}
+    return header.strip() != "*" and tag not in known
+
+
+def _listed(header: str) -> list[str]:
+    return [each.strip() for each in header.split(",") if each.strip().endswith('"')]
