@@ -1,5 +1,7 @@
 """What readers write under a post: comments, replies to them, and what is left when one is deleted."""
 
+from contextlib import suppress
+
 from partita import ConditionFailed, F, NotFound, Store, ValueRefused
 from partita.systems.blog import design as d
 from partita.systems.blog.ids import Ids
@@ -60,12 +62,13 @@ class Threads:
         if isinstance(found, d.Reply):
             self.db.delete(found)
             return
-        try:
-            self.db.delete(found, when=F.reply_count == 0)
-        except ConditionFailed:
-            with self.db.change(d.comment(found.post_id, comment_id, found.created_at), when=d.ALIVE) as tombstone:
-                tombstone.content = None
-                tombstone.deleted_at = self.db.context.clock()
+        with suppress(ConditionFailed):
+            if found.reply_count == 0:
+                self.db.delete(found, when=F.reply_count == 0)
+                return
+        with self.db.change(d.comment(found.post_id, comment_id, found.created_at), when=d.ALIVE) as tombstone:
+            tombstone.content = None
+            tombstone.deleted_at = self.db.context.clock()
 
 
 def written(content: str) -> str:
