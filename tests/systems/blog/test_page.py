@@ -48,7 +48,7 @@ def test_the_units_that_it_tells_are_measured(blog: Blog, db: Store, clock: Cloc
         "read a post": lambda: blog.read(post),
         "ten posts of a category": lambda: db(d.posts_by_category(samba)).page(),
         "posts of a root with two subcategories": lambda: blog.categories.posts(root),
-        "a thread of 200 comments": lambda: list(db(d.thread(long))),
+        "a thread of 200 comments of a hundred characters": lambda: list(db(d.thread(long))),
         "write a draft": lambda: blog.write(ANA, "Rascunho", "Ainda não.", subcategory_id=samba),
         "publish": lambda: blog.publish(draft),
         "comment": lambda: blog.threads.comment(post, BIA, "Oi"),
