@@ -6,13 +6,13 @@ from typing import Any, get_args
 
 import pytest
 
-from partita import NotFound, Store, TransitionRefused, VersionConflict, get
+from partita import NotFound, ReferenceMissing, Store, TransitionRefused, VersionConflict, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.proposals import Answer
 from partita.systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
-from tests.systems.eecar.conftest import BUYER, MAKER, SELLER, a_match, a_need, a_part, a_proposal, a_watch
+from tests.systems.eecar.conftest import BUYER, MAKER, SELLER, a_match, a_need, a_part, a_proposal, a_usage, a_watch
 
 THREADS = 8
 
@@ -38,7 +38,7 @@ def won(act: Callable[[Any], object], over: Iterable[Any], *losing: type[Excepti
 
 def test_of_many_answers_to_one_offer_exactly_one_wins(eecar: Eecar, db: Store, battery: d.Part) -> None:
     made = eecar.proposals.make(a_proposal(battery))
-    answers = get_args(Answer) * 6
+    answers = get_args(Answer) * 4
 
     def answer(given: Answer) -> None:
         eecar.proposals.answer(made.proposal_id, SELLER, given, version=made.version)
@@ -112,9 +112,9 @@ def test_hits_that_many_processes_write_are_all_counted(eecar: Eecar, db: Store,
         assert process.matches.recall("h1") is not None
         process.matches.write_hits()
 
-    assert won(act, range(24)) == 24
-    assert db.one(d.match("h1"), consistent=True).hit_count == 24
-    assert [each.hit_count for each in db(d.most_hit_matches())] == [24]
+    assert won(act, range(16)) == 16
+    assert db.one(d.match("h1"), consistent=True).hit_count == 16
+    assert [each.hit_count for each in db(d.most_hit_matches())] == [16]
 
 
 def test_a_need_is_fulfilled_or_cancelled_and_not_both(eecar: Eecar, db: Store) -> None:
@@ -142,6 +142,20 @@ def test_parts_listed_handed_over_and_withdrawn_at_once_leave_exact_lists(eecar:
     listed = {part.part_id: seller for seller in (SELLER, MAKER) for part in eecar.parts.of_seller(seller).items}
     assert left == listed
     assert set(left) == {part.part_id for number, part in enumerate(parts) if number % 2 == 0}
+
+
+def test_a_use_added_while_its_part_is_withdrawn_does_not_stay_behind(eecar: Eecar, db: Store) -> None:
+    parts = [eecar.parts.list_(a_part()) for _ in range(4)]
+
+    def act(number: int) -> None:
+        part_id = parts[number // 4].part_id
+        if number % 4 == 2:
+            eecar.parts.withdraw(part_id)
+        else:
+            eecar.parts.add_usage(part_id, a_usage())
+
+    won(act, range(16), ReferenceMissing)
+    assert [list(db(d.whole_part(part.part_id), consistent=True)) for part in parts] == [[]] * 4
 
 
 def test_ids_made_at_one_moment_are_all_different(eecar: Eecar) -> None:

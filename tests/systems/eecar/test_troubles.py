@@ -290,6 +290,19 @@ def test_a_part_that_is_handed_over_or_withdrawn_leaves_the_seller(eecar: Eecar,
     assert disk(db) == {}
 
 
+@pytest.mark.parametrize("how", ["withdraw", "delete"])
+def test_a_part_takes_all_that_is_known_of_it_along(eecar: Eecar, db: Store, how: str) -> None:
+    part = eecar.parts.list_(a_part(), spec=a_spec(), usages=[a_usage() for _ in range(30)])
+    eecar.parts.refer_to_vector(part.part_id, "vectors/1.bin", "offline-1", 256)
+    if how == "withdraw":
+        eecar.parts.withdraw(part.part_id)
+    else:
+        db.delete(d.part(part.part_id))
+    assert disk(db) == {}
+    with pytest.raises(ReferenceMissing):
+        eecar.parts.add_usage(part.part_id, a_usage())
+
+
 def test_sent_proposals_follow_the_status_of_the_proposal(eecar: Eecar, db: Store, battery: d.Part) -> None:
     made = eecar.proposals.make(a_proposal(battery))
     assert eecar.proposals.sent(BUYER, "pending").items == [made]

@@ -68,8 +68,12 @@ class Parts(Subject):
             transaction.change(get(d.Offered, part_id)).seller_id = seller_id
 
     def withdraw(self, part_id: str) -> None:
-        """The part goes with everything that is known of it."""
-        self.db.delete(d.part(part_id))
+        """The part goes with all that is known of it; uses last, because none is added to a part that is gone."""
+        with self.db.transaction() as transaction:
+            for call in (d.part(part_id), get(d.Offered, part_id), d.spec(part_id), d.vector(part_id)):
+                transaction.delete(call)
+        uses = self.db(d.usages(part_id), consistent=True)
+        self.db.delete_many([d.usage(part_id, use.usage_id) for use in uses])
 
     def whole(self, part_id: str) -> WholePart | None:
         """One Query."""

@@ -53,8 +53,8 @@ class Watches(Subject):
 
     def trigger(self, watch_id: str, part: d.Part, match_score: float) -> bool:
         """Tell the buyer of a part; false, and nothing written, where the watch has ended or has told of it before."""
-        watch = self.db(d.watch(watch_id))
-        if watch is None:
+        watch = self.db(d.watch(watch_id), consistent=True)
+        if watch is None or watch.status != "active":
             return False
         now = self.now()
         try:
