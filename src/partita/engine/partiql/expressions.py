@@ -19,6 +19,7 @@ from partita.engine.expressions.nodes import (
 from partita.engine.partiql.literals import DEEPEST, literal, starts_literal
 from partita.engine.partiql.tokens import NotWellFormed, Token, Tokens
 from partita.wire.errors import ValidationException
+from partita.wire.limits import EXPRESSION_IN_OPERANDS
 from partita.wire.values import AttributeValue, Item
 
 _COMPARISONS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -119,6 +120,10 @@ class Expressions:
         self.tokens.expect(end)
         if not found:
             raise _not_choices()
+        if len(found) > EXPRESSION_IN_OPERANDS:
+            raise ValidationException(
+                f"The IN operator is provided with too many operands; number of operands: {len(found)}"
+            )
         return tuple(found)
 
     # Operands

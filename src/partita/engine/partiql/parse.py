@@ -1,6 +1,5 @@
 """A statement's text to a statement; parsed ones are kept, since programs send few distinct ones."""
 
-from collections.abc import Callable
 from functools import lru_cache
 
 from partita.engine.expressions.nodes import Action, Call, Condition, Operand, Path, Value
@@ -161,21 +160,17 @@ class _Parser(Expressions):
         actions: list[Action] = []
         while True:
             if self.tokens.accept("SET"):
-                actions += self._each(self._assignment)
+                actions.append(self._assignment())
+                while self.tokens.accept(","):
+                    actions.append(self._assignment())
             elif self.tokens.accept("REMOVE"):
-                actions += self._each(lambda: Action("REMOVE", self.path(), None))
+                actions.append(Action("REMOVE", self.path(), None))
             else:
                 break
         if not actions:
             raise self.tokens.unexpected("Expected SET or REMOVE")
         where = self.condition() if self.tokens.accept("WHERE") else None
         return Change(table, tuple(actions), where, self._returning())
-
-    def _each(self, one: Callable[[], Action]) -> list[Action]:
-        found = [one()]
-        while self.tokens.accept(","):
-            found.append(one())
-        return found
 
     def _assignment(self) -> Action:
         path = self.path()
