@@ -66,7 +66,7 @@ def test_hundreds_of_voters_at_once_are_all_counted(perfectit: PerfectIt, db: St
     here = PerfectIt(Store(db.backend, d.design))
     author = someone(here)
     card = published(here, author)
-    voters = [someone(here) for _ in range(400)]
+    voters = [someone(here) for _ in range(300)]
     at_once(lambda voter: here.votes.on_card(voter, card, d.VoteType.UP), voters)
     assert db.one(d.card(card)).vote_score == len(voters)
 

@@ -66,7 +66,7 @@ class Cards:
         """Change what is given; a published card's terms follow in the same transaction."""
         card = self._present(card_id)
         with self.db.transaction() as transaction:
-            draft = transaction.change(d.card(card_id), version=card.version if version is None else version)
+            draft = transaction.change(d.card(card_id), version=card.version if version is None else version, seen=card)
             for name, value in content.given().items():
                 setattr(draft, name, value)
             if card.status == d.CardStatus.PUBLISHED:
@@ -80,7 +80,7 @@ class Cards:
         if card.status == d.CardStatus.PUBLISHED:
             return
         with self.db.transaction() as transaction:
-            draft = transaction.change(d.card(card_id), version=card.version)
+            draft = transaction.change(d.card(card_id), version=card.version, seen=card)
             draft.status = d.CardStatus.PUBLISHED
             draft.published_at = self.now()
             transaction.create(d.Controversy(card_id=card_id))

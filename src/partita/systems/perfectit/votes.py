@@ -7,9 +7,11 @@ whoever is overtaken reads again.
 
 from datetime import datetime
 
-from partita import AlreadyExists, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store
+from partita import AlreadyExists, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store, Transaction
 from partita.systems.perfectit import design as d
 
+Target = d.PerfectionCard | d.Comment
+Choice = d.VoteType | None
 _OVERTAKEN = (AlreadyExists, ConditionFailed, NotFound)
 
 
@@ -19,24 +21,14 @@ class Votes:
     def __init__(self, db: Store) -> None:
         self.db = db
 
-    def on_card(self, user_id: str, card_id: str, vote: d.VoteType | None) -> None:
+    def on_card(self, user_id: str, card_id: str, vote: Choice) -> None:
         """Vote, change the vote, or withdraw it with None."""
-        self._vote(user_id, card_id, d.TargetType.CARD, d.card(card_id), vote)
+        self._vote(user_id, card_id, d.card(card_id), vote)
 
-    def on_comment(
-        self, user_id: str, card_id: str, created_at: datetime, comment_id: str, vote: d.VoteType | None
-    ) -> None:
-        target = d.comment(card_id, created_at, comment_id)
-        self._vote(user_id, comment_id, d.TargetType.COMMENT, target, vote)
+    def on_comment(self, user_id: str, card_id: str, created_at: datetime, comment_id: str, vote: Choice) -> None:
+        self._vote(user_id, comment_id, d.comment(card_id, created_at, comment_id), vote)
 
-    def _vote(
-        self,
-        user_id: str,
-        target_id: str,
-        target_type: d.TargetType,
-        call: Get[d.PerfectionCard | d.Comment],
-        vote: d.VoteType | None,
-    ) -> None:
+    def _vote(self, user_id: str, target_id: str, call: Get[Target], vote: Choice) -> None:
         for _ in self.db.attempts("Vote"):
             target = self.db.one(call, consistent=True)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
@@ -45,26 +37,36 @@ class Votes:
             before = held.vote_type if held else None
             if before == vote:
                 return
-            up = target.up_count + (vote == d.VoteType.UP) - (before == d.VoteType.UP)
-            down = target.down_count + (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
             try:
                 with self.db.transaction() as transaction:
-                    if vote is None:
-                        transaction.delete(d.vote(user_id, target_id), when=F.vote_type == before)
-                    elif before is None:
-                        cast = d.Vote(user_id=user_id, target_id=target_id, target_type=target_type, vote_type=vote)
-                        transaction.create(cast)
-                    else:
-                        transaction.change(d.vote(user_id, target_id), when=F.vote_type == before).vote_type = vote
-                    unmoved = (F.up_count == target.up_count) & (F.down_count == target.down_count)
-                    if isinstance(target, d.PerfectionCard):
-                        unmoved &= d.PUBLISHED
-                        transaction.change(d.controversy(target_id)).score = controversy(up, down)
-                    draft = transaction.change(call, when=unmoved)
-                    draft.up_count, draft.down_count, draft.vote_score = up, down, up - down
+                    self._write(transaction, before, vote, user_id, target_id, target)
+                    self._count(transaction, before, vote, call, target)
             except _OVERTAKEN:
                 continue
             return
+
+    def _write(
+        self, transaction: Transaction, before: Choice, vote: Choice, user_id: str, target_id: str, target: Target
+    ) -> None:
+        """The vote itself, if it still is what it was."""
+        if vote is None:
+            transaction.delete(d.vote(user_id, target_id), when=F.vote_type == before)
+        elif before is not None:
+            transaction.change(d.vote(user_id, target_id), when=F.vote_type == before).vote_type = vote
+        else:
+            kind = d.TargetType.CARD if isinstance(target, d.PerfectionCard) else d.TargetType.COMMENT
+            transaction.create(d.Vote(user_id=user_id, target_id=target_id, target_type=kind, vote_type=vote))
+
+    def _count(self, transaction: Transaction, before: Choice, vote: Choice, call: Get[Target], target: Target) -> None:
+        """What follows from the vote, if the counts still are what they were."""
+        up = target.up_count + (vote == d.VoteType.UP) - (before == d.VoteType.UP)
+        down = target.down_count + (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
+        unmoved = (F.up_count == target.up_count) & (F.down_count == target.down_count)
+        if isinstance(target, d.PerfectionCard):
+            unmoved = unmoved & d.PUBLISHED
+            transaction.change(d.controversy(target.card_id)).score = controversy(up, down)
+        draft = transaction.change(call, when=unmoved, seen=target)
+        draft.up_count, draft.down_count, draft.vote_score = up, down, up - down
 
     def forget(self, target_id: str) -> None:
         votes = [d.vote(each.user_id, target_id) for each in self.db(d.votes_of_target(target_id))]
