@@ -420,6 +420,27 @@ def test_owned_children_must_be_found_from_their_parent() -> None:
     )
 
 
+def test_children_that_are_owned_must_be_alone_in_their_range() -> None:
+    t = table()
+
+    class Parent(Entity, table=t, key=("PARENT#{parent_id}", "P")):
+        parent_id: str
+        all_of_it = Owns(lambda: Child)
+
+    class Child(Entity, table=t, key=("PARENT#{parent_id}", "CHILD#{name}")):
+        parent_id: str
+        name: str
+
+    class Toy(Entity, table=t, key=("PARENT#{parent_id}", "CHILD#{name}#{toy}")):
+        parent_id: str
+        name: str
+        toy: str
+
+    assert proof_of(t).startswith(
+        "Parent owns Child: Toy (PARENT#{parent_id}, CHILD#{name}#{toy}) can lie in the range"
+    )
+
+
 def test_what_a_design_refers_to_must_be_loaded_with_it() -> None:
     one, other = table(), Table("other", pk="PK", sk="SK")
 

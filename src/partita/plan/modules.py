@@ -1,0 +1,41 @@
+"""A design by the name of its module: what `partita prove MODULE` and `partita explain MODULE PATTERN` print."""
+
+from importlib import import_module
+
+from partita.design.errors import DesignError
+from partita.design.tables import Table
+from partita.plan.designs import Design
+from partita.plan.explain import explain_read
+from partita.plan.proof import prove
+
+
+def design_in(module: str) -> Design:
+    """The design that a module proves, or else its tables, proven here; importing the module is half of the proof."""
+    found = vars(import_module(module)).values()
+    designs = [each for each in found if isinstance(each, Design)]
+    if len(designs) > 1:
+        raise DesignError(module, f"holds {len(designs)} designs", "keep one design in a module")
+    if designs:
+        return designs[0]
+    tables = [each for each in found if isinstance(each, Table)]
+    if not tables:
+        raise DesignError(module, "holds neither a design nor a table", 'end it with design = prove("name", table)')
+    return prove(module.rpartition(".")[2], *tables)
+
+
+def proof_told(design: Design) -> str:
+    """One line a pattern: what it is, where it reads, that it is proven."""
+    lines = [f"{design.name}: {len(design.models)} entities, {len(design.patterns)} patterns, proven"]
+    for name, pattern in design.patterns.items():
+        index = pattern.read.sources[0].keys.index
+        place = index or pattern.read.sources[0].model.table.name
+        lines.append(f"  {name:<32} {'GetItem' if pattern.read.single else 'Query':<8} {place}")
+    return "\n".join(lines)
+
+
+def pattern_told(design: Design, name: str, item_bytes: int = 1024) -> str:
+    """The explanation of one pattern."""
+    pattern = design.patterns.get(name)
+    if pattern is None:
+        raise DesignError(design.name, f"has no pattern {name!r}", f"its patterns are {', '.join(design.patterns)}")
+    return explain_read(pattern.read, item_bytes)

@@ -1,0 +1,35 @@
+"""A design is found by its module's name, and tells what was proven."""
+
+import pytest
+
+from partita import DesignError
+from partita.plan.modules import design_in, pattern_told, proof_told
+from tests.store import gallery
+
+
+def test_a_module_s_design_is_the_one_it_proves() -> None:
+    assert design_in("tests.store.gallery") is gallery.design
+
+
+def test_a_module_with_tables_alone_is_proven() -> None:
+    assert proof_told(design_in("tests.design.shop")) == (
+        "shop: 2 entities, 4 patterns, proven\n"
+        "  customer                         GetItem  shop\n"
+        "  order                            GetItem  shop\n"
+        "  orders_to_ship                   Query    GSI1\n"
+        "  account                          Query    shop"
+    )
+
+
+def test_a_pattern_is_told_by_its_name() -> None:
+    assert pattern_told(gallery.design, "notes").startswith("notes -> Note\n  where    table gallery\n")
+    with pytest.raises(DesignError, match=r"^gallery: has no pattern 'nothing'; its patterns are artist, work"):
+        pattern_told(gallery.design, "nothing")
+
+
+def test_a_module_without_a_design_says_how_to_end_it() -> None:
+    with pytest.raises(DesignError) as refusal:
+        design_in("tests.store.clocks")
+    assert str(refusal.value) == (
+        'tests.store.clocks: holds neither a design nor a table; end it with design = prove("name", table)'
+    )
