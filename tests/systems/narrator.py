@@ -54,11 +54,19 @@ class Narrator:
 
 
 def _told(body: dict[str, Any]) -> list[str]:
-    return [f"{name}: {_compact(value)}" for name, value in body.items()]
+    """A member a line, in alphabetical order; the actions of a transaction or batch get a line each."""
+    lines: list[str] = []
+    for name in sorted(body):
+        value = body[name]
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            lines += [f"{name}:", *(f"  {_compact(each)}" for each in value)]
+        else:
+            lines.append(f"{name}: {_compact(value)}")
+    return lines
 
 
 def _compact(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="deterministic").decode()
 
 
 def check_story(design: Design, tell: Callable[[Narrator], None], golden: Path) -> None:
