@@ -37,7 +37,8 @@ def calls(blog: Blog, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
         d.comments_of_user(BIA),
         *(d.has_liked(BIA, post), d.like(post, BIA, at), d.likes_of_post(post), d.likes_of_user(BIA)),
         *(d.has_bookmarked(BIA, post), d.bookmark(BIA, post, at), d.bookmarks_of_user(BIA), d.bookmarks_of_post(post)),
-        *(d.notifications(ANA), d.notification(ANA, notification.notification_id, at)),
+        *(d.notifications(ANA), d.notification_by_id(ANA, notification.notification_id)),
+        d.notification(ANA, notification.notification_id, at),
     ]
     return {call.read.name: call for call in every}
 

@@ -5,6 +5,7 @@ import pytest
 from partita import LimitReached, NotFound, Store, ValueRefused
 from partita.systems.blog import design as d
 from partita.systems.blog.service import Blog
+from partita.wire.requests import PutItem
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
 
@@ -89,7 +90,7 @@ def test_notifications_are_read_from_the_first_index_newest_first(blog: Blog, db
         clock.passes(minutes=1)
     found = db(d.notifications(ANA)).first(10)
     assert [each.notification_id for each in found] == made[::-1]
-    blog.mark_read(found[0])
+    blog.mark_read(ANA, found[0].notification_id)
     assert [each.read for each in db(d.notifications(ANA))] == [True, False, False]
 
 
@@ -373,6 +374,14 @@ def test_reordering_changes_both_places_in_one_transaction(blog: Blog, db: Store
     places = {each.category_id: each.order for each in db(d.subcategories(root))}
     assert {each.child_id: each.order for each in db(d.children(root))} == places == {forro: 0, samba: 1, choro: 2}
     assert db.one(d.category(root)).child_count == 3
+
+
+def test_a_link_of_the_old_form_without_leading_zeros_is_read(blog: Blog, db: Store) -> None:
+    root = blog.categories.add("Música").category_id
+    blog.categories.add("Samba", root)
+    link = {"PK": {"S": f"CATEGORY#{root}"}, "SK": {"S": "CHILD#42#7"}}
+    db.backend.call(PutItem(table_name=d.blog.name, item=link))
+    assert {each.order for each in db(d.children(root))} == {0, 7}
 
 
 def test_root_categories_are_put_in_order_too(blog: Blog, db: Store) -> None:

@@ -74,7 +74,7 @@ Order = Annotated[int, Ordered(0, 9999)]
 Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
 
 
-class Dated(Struct, kw_only=True):
+class Dated(Struct, kw_only=True, rename="camel"):
     """What every item has."""
 
     created_at: Annotated[datetime, CreatedAt()] = KEPT
@@ -135,10 +135,18 @@ class Category(Dated, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGO
     bounded = Limit(F.child_count <= MOST_CHILDREN)
 
 
-class CategoryChild(Dated, Entity, table=blog, key=("CATEGORY#{parent_id}", "CHILD#{child_id}#{order}")):
-    parent_id: str
-    child_id: str
-    order: Order
+class CategoryChild(
+    Dated,
+    Entity,
+    table=blog,
+    key=("CATEGORY#{parent_id}", "CHILD#{child_id}#{order}"),
+    was=[("CATEGORY#{parent_id}", "CHILD#{child_id}#{order:plain}")],
+):
+    """The link from a root to its subcategory; all that it says is in its key, once without leading zeros."""
+
+    parent_id: Annotated[str, InKey()]
+    child_id: Annotated[str, InKey()]
+    order: Annotated[Order, InKey()]
 
 
 # 4. Comments
@@ -364,6 +372,11 @@ def bookmarks_of_post(post_id: str) -> Query[Bookmark]:
 @pattern
 def notification(user_id: str, notification_id: str, created_at: datetime) -> Get[Notification]:
     return get(Notification, user_id, notification_id, created_at)
+
+
+@pattern
+def notification_by_id(user_id: str, notification_id: str) -> Query[Notification]:
+    return query(Notification, user_id, notification_id)
 
 
 @pattern

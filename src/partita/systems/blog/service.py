@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterable
 
-from partita import AlreadyExists, ConditionFailed, F, NotFound, Store, ValueRefused
+from partita import AlreadyExists, Condition, ConditionFailed, F, NotFound, Store, ValueRefused
 from partita.systems.blog import design as d
 from partita.systems.blog.categories import Categories
 from partita.systems.blog.ids import Ids
@@ -75,10 +75,11 @@ class Blog:
         subcategory_id: str | None = None,
         summary: str | None = None,
         tags: Iterable[str] | None = None,
+        when: Condition | None = None,
     ) -> None:
         """Change what is given; a published post moves with its category."""
         with self.db.transaction() as transaction:
-            draft = transaction.change(d.post(post_id))
+            draft = transaction.change(d.post(post_id), when=when)
             if title is not None:
                 draft.title = title
             if summary is not None:
@@ -109,14 +110,14 @@ class Blog:
 
         self.db.update(d.post(post_id), edit)
 
-    def unpublish(self, post_id: str) -> None:
+    def unpublish(self, post_id: str, when: Condition | None = None) -> None:
         """It is a draft again; what readers left on it stays."""
-        with self.db.change(d.post(post_id)) as draft:
+        with self.db.change(d.post(post_id), when=when) as draft:
             draft.status = d.PostStatus.DRAFT
 
-    def remove(self, post_id: str) -> None:
+    def remove(self, post_id: str, when: Condition | None = None) -> None:
         """The post goes with all that readers left on it; nobody adds to it meanwhile, and it may be done again."""
-        self.unpublish(post_id)
+        self.unpublish(post_id, when)
         for bookmark in self.db(d.bookmarks_of_post(post_id)):
             self.unbookmark(bookmark.user_id, post_id)
         for like in self.db(d.likes_of_post(post_id)):
@@ -190,9 +191,11 @@ class Blog:
         )
         return self.db.create(notification)
 
-    def mark_read(self, notification: d.Notification) -> None:
-        key = d.notification(notification.user_id, notification.notification_id, notification.created_at)
-        with self.db.change(key) as draft:
+    def mark_read(self, user_id: str, notification_id: str) -> None:
+        found = self.db(d.notification_by_id(user_id, notification_id)).one()
+        if found is None:
+            raise NotFound(d.Notification.__name__, notification_id)
+        with self.db.change(d.notification(user_id, notification_id, found.created_at)) as draft:
             draft.read = True
 
 
