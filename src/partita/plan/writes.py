@@ -360,7 +360,7 @@ def _move(design: Design, change: Change, found: Found, before: dict[str, Any], 
     ]
     gone = Action("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change, old_key), *every))
     new_key = key_of(model, after)
-    item = _carried(model, found.item, before, after)
+    item = carried(model, found.item, before, after)
     taken = Clause(absent(model.table.pk), lambda: AlreadyExists(model.name, key_text(new_key)))
     edits = {name: Edit("assign", after[name]) for name in change.edits}
     transitions = tuple(_transition_clauses(model, edits))
@@ -371,7 +371,7 @@ def _move(design: Design, change: Change, found: Found, before: dict[str, Any], 
     return [gone, here, *effect.actions(model, was, will, change.orphaned, change.now)]
 
 
-def _carried(model: Model, old: Item, before: Values, after: Values) -> Item:
+def carried(model: Model, old: Item, before: Values, after: Values) -> Item:
     """The old item with what follows from the new values; attributes that other code wrote stay."""
     mine = set(item_of(model, before)) | {name for group in derivations(model) for name in group.names}
     return {name: value for name, value in old.items() if name not in mine} | item_of(model, after)

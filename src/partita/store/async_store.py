@@ -15,6 +15,7 @@ from partita.plan.errors import Contended
 from partita.plan.explain import explain
 from partita.plan.requests import plan_of
 from partita.plan.schema import Difference
+from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
 from partita.store.executing import ATTEMPTS
 from partita.store.flows import AsyncBackend, Backend, Flow, run_async
@@ -131,6 +132,9 @@ class AsyncStore:
 
     async def release(self, entity: type[Any], unique: str, *values: Any) -> None:
         await self._run(self._does.release(entity, unique, *values))
+
+    async def adopt(self, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
+        return await self._run(adopt(self.context, self.design, progress))
 
     async def create_tables(self) -> list[Difference]:
         return await self._run(create_tables(self.context, self.design))

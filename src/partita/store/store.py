@@ -25,6 +25,7 @@ from partita.plan.items import key_text
 from partita.plan.proof import prove
 from partita.plan.requests import get_key, plan_of
 from partita.plan.schema import Difference
+from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
 from partita.store.executing import ATTEMPTS
 from partita.store.flows import Backend, Flow, run
@@ -169,6 +170,10 @@ class Store:
 
     def release(self, entity: type[Any], unique: str, *values: Any) -> None:
         self._run(self._does.release(entity, unique, *values))
+
+    def adopt(self, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
+        """Bring what other code stored to what the design says: old keys, missing guards, wrong counters."""
+        return self._run(adopt(self.context, self.design, progress))
 
     def create_tables(self) -> list[Difference]:
         """Make the design's tables; answers with what an existing table has otherwise and cannot change."""

@@ -1,0 +1,151 @@
+"""Adopting a table that other code filled: old key formats are rewritten, missing guards and counters are made.
+
+Every item is read once. One that is not as the design writes it is rewritten in a transaction that fails if somebody
+changed it meanwhile. Running it again finishes what was interrupted and finds nothing more to do. Counters are counted
+over the whole run and then set; let nobody write meanwhile, or run it again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from partita.design.models import Model
+from partita.design.parts import EXACT
+from partita.design.tables import Table
+from partita.plan.actions import Action, Assign, Clause, Step, absent, equals, present
+from partita.plan.designs import Counter, Design
+from partita.plan.effects import GUARD, OWNER, Effects, actions, effects
+from partita.plan.errors import AlreadyExists, NotFound, Raced, StoreError
+from partita.plan.expressions import same
+from partita.plan.items import key_of, key_text, values_of
+from partita.plan.writes import carried
+from partita.store.decoding import Recogniser, decoder_of
+from partita.store.executing import execute
+from partita.store.flows import Flow
+from partita.store.reading import fetch_found
+from partita.store.sending import Context, ask
+from partita.wire import requests as wire
+from partita.wire.values import Item
+
+
+@dataclass
+class Adoption:
+    """What was found and done; `unknown` items are of no entity, `refused` ones stand as they were, with the reason."""
+
+    seen: int = 0
+    rewritten: int = 0
+    guarded: int = 0
+    counted: int = 0
+    unknown: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Count:
+    counter: Counter
+    key: Item
+    total: Decimal = Decimal(0)
+
+
+Counts = dict[Any, _Count]
+
+
+def adopt(context: Context, design: Design, progress: Callable[[Adoption], None]) -> Flow[Adoption]:
+    """Bring every item of the design's tables to what the design says."""
+    done = Adoption()
+    counts: Counts = {}
+    for table in design.tables:
+        start: Item | None = None
+        while True:
+            request = wire.Scan(table_name=table.name, exclusive_start_key=start, consistent_read=True)
+            reply = yield from ask(context, request)
+            for raw in reply.items or ():
+                yield from _adopt_item(context, design, table, raw, done, counts)
+            progress(done)
+            if reply.last_evaluated_key is None:
+                break
+            start = msgspec.json.decode(reply.last_evaluated_key)
+    for count in counts.values():
+        yield from _set_counter(context, count, done)
+    return done
+
+
+def _adopt_item(
+    context: Context, design: Design, table: Table, raw: msgspec.Raw, done: Adoption, counts: Counts
+) -> Flow[None]:
+    item: Item = msgspec.json.decode(raw)
+    name = key_text({each: item[each] for each in table.key_names})
+    if OWNER in item and name.startswith(GUARD):
+        return
+    done.seen += 1
+    model = Recogniser(tuple(table.models)).model_of(raw)
+    if model is None:
+        done.unknown.append(name)
+        return
+    try:
+        values = values_of(model, decoder_of(model).from_item(item))
+        wanted = carried(model, item, values, values)
+        after = effects(design, model, values, wanted)
+        _count(after, counts)
+        missing = yield from _missing_guards(context, model, after)
+        rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
+        yield from execute(
+            context, [*rewriting, *actions(model, Effects(exists=False), missing, set(), context.clock())]
+        )
+    except StoreError as refusal:
+        done.refused.append(f"{model.name} {name}: {refusal}")
+        return
+    done.rewritten += bool(rewriting)
+    done.guarded += len(missing.guards)
+
+
+def _rewriting(model: Model, old: Item, new: Item) -> Iterator[Action]:
+    """The item as it should be, in place of what it was; fenced by all that was read."""
+    old_key = {name: old[name] for name in model.table.key_names}
+    new_key = {name: new[name] for name in model.table.key_names}
+    seen = tuple(Clause(equals(name, old[name]), lambda: Raced("it changed")) for name in old if name not in old_key)
+    if old_key == new_key:
+        here = Clause(present(model.table.pk), lambda: NotFound(model.name, key_text(old_key)))
+        yield Action("put", model.table.name, new_key, model.name, item=new, clauses=(here, *seen))
+        return
+    yield Action("delete", model.table.name, old_key, model.name, clauses=seen)
+    free = Clause(absent(model.table.pk), lambda: AlreadyExists(model.name, key_text(new_key)))
+    yield Action("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
+
+
+def _missing_guards(context: Context, model: Model, after: Effects) -> Flow[Effects]:
+    """The guards that nobody holds for this item yet."""
+    missing = Effects()
+    for identity, guard in after.guards.items():
+        request = wire.GetItem(table_name=model.table.name, key=guard.key, consistent_read=True)
+        reply = yield from ask(context, request)
+        if reply.item is None or msgspec.json.decode(reply.item).get(OWNER) != {"M": guard.owner}:
+            missing.guards[identity] = guard
+    return missing
+
+
+def _count(after: Effects, counts: Counts) -> None:
+    for where, (counter, key, amount) in after.counts.items():
+        count = counts.setdefault(where, _Count(counter, key))
+        count.total = EXACT.add(count.total, amount)
+
+
+def _set_counter(context: Context, count: _Count, done: Adoption) -> Flow[None]:
+    parent, attribute = count.counter.parent, count.counter.attribute
+    found = yield from fetch_found(context, parent, count.key)
+    if found is None or getattr(found.entity, attribute.field) == count.total:
+        return
+    text = key_text(key_of(parent, values_of(parent, found.entity)))
+    unchanged = Clause(equals(attribute.name, found.item.get(attribute.name)), lambda: Raced(f"{text} changed"))
+    steps: dict[str, Step] = {attribute.name: Assign({"N": str(count.total)})}
+    try:
+        yield from execute(
+            context, [Action("update", parent.table.name, count.key, parent.name, steps=steps, clauses=(unchanged,))]
+        )
+    except StoreError as refusal:
+        done.refused.append(f"{parent.name} {text}: {refusal}")
+        return
+    done.counted += 1

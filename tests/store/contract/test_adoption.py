@@ -1,0 +1,80 @@
+"""Adopting what other code stored: old key formats, missing guards, wrong counters; once, and nothing is lost."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from partita import NotUnique, Store
+from partita.wire.requests import PutItem, Scan
+from tests.store.clocks import Clock
+from tests.store.conftest import fresh
+from tests.store.contract.test_edges import Box, Ticket, all_of, box, boxes_named, design, things
+
+
+@pytest.fixture
+def edges(backend: Any, clock: Clock) -> Store:
+    return fresh(backend, design, clock)
+
+
+def put(store: Store, **attributes: dict[str, Any]) -> None:
+    store.backend.call(PutItem(table_name="edges", item=attributes))
+
+
+def disk(store: Store) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(item) for item in store.backend.call(Scan(table_name="edges")).items or ()]
+
+
+def old_rows(store: Store) -> None:
+    put(store, PK={"S": "BOX#b"}, SK={"S": "BOX"}, box_id={"S": "b"}, name={"S": "x"}, room={"N": "9"}, held={"N": "7"})
+    for number in ("1", "2", "30"):
+        put(store, PK={"S": "BOX#b"}, SK={"S": f"THING#{number}"}, colour={"S": "red"})
+    put(store, PK={"S": "TICKET#1"}, SK={"S": "TICKET"}, code={"S": "A"}, until={"S": "2099-01-01T00:00:00Z"})
+    put(store, PK={"S": "OTHER"}, SK={"S": "OTHER"})
+
+
+def test_old_rows_become_what_the_design_says(edges: Store) -> None:
+    old_rows(edges)
+    done = edges.adopt()
+    assert (done.seen, done.rewritten, done.guarded, done.counted) == (6, 5, 1, 1)
+    assert (done.unknown, done.refused) == (["OTHER OTHER"], [])
+    assert [each.number for each in edges(things("b"))] == [1, 2, 30]
+    assert edges.one(box("b")).held == 3
+    assert {item["SK"]["S"] for item in disk(edges) if "colour" in item} == {"THING#001", "THING#002", "THING#030"}
+    with pytest.raises(NotUnique):
+        edges.create(Ticket(ticket_id="2", code="A", until=edges.context.clock()))
+
+
+def test_adopting_again_finds_nothing_to_do(edges: Store) -> None:
+    old_rows(edges)
+    edges.adopt()
+    before = disk(edges)
+    again = edges.adopt()
+    assert (again.rewritten, again.guarded, again.counted) == (0, 0, 0)
+    assert disk(edges) == before
+
+
+def test_what_cannot_be_adopted_stands_and_is_told(edges: Store) -> None:
+    for ticket_id in ("1", "2"):
+        until = {"S": "2099-01-01T00:00:00Z"}
+        put(edges, PK={"S": f"TICKET#{ticket_id}"}, SK={"S": "TICKET"}, code={"S": "same"}, until=until)
+    done = edges.adopt()
+    assert len(done.refused) == 1
+    assert done.refused[0].endswith("Ticket.code: 'same' is taken")
+
+
+def test_a_row_in_both_formats_is_not_overwritten(edges: Store) -> None:
+    edges.create(Box(box_id="b", name="x"))
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#1"})
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#001"})
+    done = edges.adopt()
+    assert done.refused == ["Thing BOX#b THING#1: Thing BOX#b THING#001 exists already"]
+    assert len(list(edges(all_of("b")))) == 3
+
+
+def test_progress_is_told(edges: Store) -> None:
+    old_rows(edges)
+    heard: list[int] = []
+    edges.adopt(lambda done: heard.append(done.seen))
+    assert heard[-1] == 6
+    assert len(list(edges(boxes_named("x")))) == 1
