@@ -390,7 +390,7 @@ def test_a_vector_is_referred_to_only_while_its_part_is_there(eecar: Eecar, db: 
     eecar.parts.refer_to_vector(battery.part_id, "vectors/2.bin", "offline-2", 512)
     assert db.one(d.vector(battery.part_id)).s3_key == "vectors/2.bin"
     eecar.parts.withdraw(battery.part_id)
-    with pytest.raises(ReferenceMissing, match="VectorReference refers to Part"):
+    with pytest.raises(ReferenceMissing, match="VectorReference refers to Offered"):
         eecar.parts.refer_to_vector(battery.part_id, "vectors/3.bin", "offline-2", 512)
     assert disk(db) == {}
 

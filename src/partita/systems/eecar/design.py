@@ -113,7 +113,7 @@ class PartSummary(View, of=Part):
 
 
 class Offered(Entity, table=table, key=("PART#{part_id}", "SELLER")):
-    """That a part is its seller's: the way from a seller to the parts."""
+    """The way from a seller to the parts. It is there as long as its part, and small: references are checked on it."""
 
     part_id: Annotated[str, InKey()]
     seller_id: Party
@@ -141,7 +141,7 @@ class ElectricalProps(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Spec(Entity, table=table, key=("PART#{part_id}", "SPEC")):
-    part_id: Annotated[str, InKey(), References(lambda: Part)] = NEW
+    part_id: Annotated[str, InKey(), References(lambda: Offered)] = NEW
     material_composition: Materials | None = None
     dimensions: Dimensions | None = None
     weight: Measure | None = None
@@ -154,7 +154,7 @@ class Spec(Entity, table=table, key=("PART#{part_id}", "SPEC")):
 class VectorReference(Entity, table=table, key=("PART#{part_id}", "VECTOR")):
     """Where the part's vector lies; written after the object that it names."""
 
-    part_id: Annotated[str, InKey(), References(lambda: Part)]
+    part_id: Annotated[str, InKey(), References(lambda: Offered)]
     s3_key: Line
     embedding_model: Line
     dimension: Annotated[int, msgspec.Meta(ge=1)]
@@ -162,7 +162,7 @@ class VectorReference(Entity, table=table, key=("PART#{part_id}", "VECTOR")):
 
 
 class Usage(Entity, table=table, key=("PART#{part_id}", "USAGE#{usage_id}")):
-    part_id: Annotated[str, InKey(), References(lambda: Part)] = NEW
+    part_id: Annotated[str, InKey(), References(lambda: Offered)] = NEW
     usage_id: Annotated[str, InKey()] = NEW
     industry: Line
     application: Line
