@@ -3,7 +3,7 @@
 import enum
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -291,6 +291,23 @@ def test_entities_that_share_the_first_free_part_are_read_in_its_order() -> None
     assert not prove_read(together(Letter.written, Card.written)("ann").newest_first().read).forward
     with pytest.raises(ProofError, match="no sort part is left to order by"):
         prove_read(together(Letter.written, Parcel.packed)("ann").newest_first().read)
+
+
+def test_a_key_that_ends_where_another_goes_on_is_not_read_with_it() -> None:
+    t = table()
+
+    class Day(Entity, table=t, key=("CITY#{city}", "DAY#{at}")):
+        city: str
+        at: datetime
+
+    class Shower(Entity, table=t, key=("CITY#{city}", "DAY#{at}#SHOWER#{number}")):
+        city: str
+        at: datetime
+        number: str
+
+    assert prove_read(together(Day, Shower)("Belém").read).requests == 1
+    with pytest.raises(ProofError, match=r"Day \(CITY#\{city\}, DAY#\{at\}\) never lies in the range"):
+        prove_read(together(Day, Shower)("Belém", datetime(2025, 1, 1, tzinfo=UTC)).read)
 
 
 def test_an_index_that_does_not_hold_what_is_returned_is_refused() -> None:

@@ -63,6 +63,7 @@ def prove_read(read: Read) -> Proof:
         pass
     _same_key(read)
     found = key_range(read)
+    _all_inside(read, found)
     repeated = fan_out(found)
     count = repeated[1] if repeated else 1
     forward, order = _order(read, found)
@@ -102,6 +103,17 @@ def _same_key(read: Read) -> None:
                     f"{first.model.name} and {other.model.name} are in different partitions",
                     f"give them the same {a.name}",
                 )
+
+
+def _all_inside(read: Read, found: KeyRange) -> None:
+    """Every entity that is returned can lie in the range: a key that ends where another goes on would be missed."""
+    for source in read.sources if len(read.sources) > 1 else ():
+        if not falls_inside(found, source.model, source.keys):
+            raise ProofError(
+                read.name,
+                f"{source.model.name} ({_templates(source.keys)}) never lies in the range of what is read with it",
+                "give fewer parts, so that all of the keys go on after them",
+            )
 
 
 def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
