@@ -17,7 +17,7 @@ def time_text(moment: datetime) -> str:
     """
     if moment.tzinfo is None:
         raise ValueError(f"{moment.isoformat()} has no time zone; write datetime(..., tzinfo=UTC)")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(WIDTH)
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def time_of(text: str) -> datetime:

@@ -26,6 +26,7 @@ from partita.design.moments import WIDTH, day_of, time_of, time_text
 SEPARATOR = "#"
 AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
 _ESCAPED = re.compile(r"\$(.)")
+_UNTOUCHED = re.compile("[%-~]+")  # ASCII above `$`: what most ids are made of
 _LIGHT = str.maketrans({"#": "$S", "$": "$T"})
 _FULL = str.maketrans({chr(code): f"${chr(code + 0x30)}" for code in range(ord("$") + 1)})
 EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
@@ -67,6 +68,8 @@ class Text(Form):
         return not self.fold
 
     def write(self, value: Any) -> str:
+        if type(value) is str and not self.fold and _UNTOUCHED.fullmatch(value):
+            return value
         text = unicodedata.normalize("NFC", str(value))
         if not text:
             raise ValueError("empty text cannot be part of a key")
@@ -112,10 +115,10 @@ class Number(Form):
         return self.digits + self.places + self.signed
 
     def write(self, value: Any) -> str:
-        scaled = Decimal(value).scaleb(self.places, EXACT)
-        whole = int(scaled)
         size = self.digits + self.places
-        if whole != scaled or abs(whole) >= 10**size or (whole < 0 and not self.signed):
+        exact = value * 10**self.places if type(value) is int else Decimal(value).scaleb(self.places, EXACT)
+        whole = int(exact)
+        if whole != exact or abs(whole) >= 10**size or (whole < 0 and not self.signed):
             raise ValueError(f"{value} does not fit the key's form {self.spec}")
         if not self.signed:
             return f"{whole:0{size}d}"

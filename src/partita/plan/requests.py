@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
 from partita.design.errors import ValueRefused
 from partita.design.models import KeyAttribute, Model
+from partita.design.parts import SEPARATOR
 from partita.design.reads import SHARDS, Argument, Each, Read
 from partita.design.slots import slots_of
 from partita.plan import ranges
@@ -16,6 +17,8 @@ from partita.plan.items import stored
 from partita.plan.proof import Proof, prove_read
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
+
+QuickKey = tuple[tuple[str, tuple[Any, ...]], ...]  # by attribute: constant text, or a form's `write` and an argument
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,7 @@ class Plan:
     table: str
     index: str | None
     sort_names: tuple[str, ...]  # in which attributes the result is ordered
+    quick_key: QuickKey | None = None
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -45,17 +49,45 @@ def plan_of(read: Read) -> Plan:
     if plan is None:
         source = read.sources[0]
         sort_names = tuple(attribute.name for attribute in source.keys.range)
-        plan = Plan(read, prove_read(read), source.model, source.model.table.name, source.keys.index, sort_names)
+        proof = prove_read(read)
+        quick_key = _quick_key(proof.range) if read.single else None
+        table = source.model.table.name
+        plan = Plan(read, proof, source.model, table, source.keys.index, sort_names, quick_key)
         _plans[read] = plan
     return plan
 
 
 def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
     """The key of a get."""
+    if plan.quick_key is not None:
+        try:
+            return {
+                name: {"S": "".join([each if type(each) is str else each[0](arguments[each[1]]) for each in pieces])}
+                for name, pieces in plan.quick_key
+            }
+        except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
+            raise ValueRefused(plan.read.name, str(refusal)) from None
     return {
         condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
         for condition in _conditions(plan, arguments, None)
     }
+
+
+def _quick_key(found: ranges.KeyRange) -> QuickKey | None:
+    """A get's key with all that does not depend on arguments already written; None for keys of plain attributes."""
+    made: list[tuple[str, tuple[Any, ...]]] = []
+    for fixed in found.fixed:
+        if fixed.pieces is None:
+            return None
+        pieces: list[Any] = []
+        for at, piece in enumerate(fixed.pieces):
+            separator = SEPARATOR if at else ""
+            if isinstance(piece.value, Argument) and piece.segment.form is not None:
+                pieces += [separator + piece.segment.constant, (piece.segment.form.write, piece.value.at)]
+            else:
+                pieces.append(separator + ranges.written(piece.segment, piece.value))
+        made.append((fixed.attribute.name, tuple(pieces)))
+    return tuple(made)
 
 
 def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
