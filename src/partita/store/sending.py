@@ -1,6 +1,7 @@
 """Sending one request: retries with back-off and jitter, capacity used, and a record for whoever listens."""
 
 import random
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -54,12 +55,21 @@ def _units(used: ConsumedCapacity | list[ConsumedCapacity] | None) -> float:
 
 @dataclass(frozen=True)
 class Call:
-    """One request and how it ended, for logs and traces; `error` is None where it was answered."""
+    """One request and how it ended, for logs, metrics and traces; `error` is None where it was answered.
+
+    A span of a trace ends when the listener hears of the call and began `seconds` earlier.
+    """
 
     request: wire.Request[Any]
     attempt: int
     units: float
+    seconds: float
     error: Exception | None
+
+    @property
+    def operation(self) -> str:
+        """DynamoDB's name of the request."""
+        return type(self.request).__name__
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,7 @@ class Context:
 
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random
+    timer: Callable[[], float] = time.perf_counter
     token: Callable[[], str] = lambda: uuid.uuid4().hex
     on_call: tuple[Callable[[Call], None], ...] = ()
     retries: int = 8
@@ -80,12 +91,12 @@ class Context:
         """Full jitter: anything up to a bound that doubles."""
         return Wait(self.chance() * min(self.longest_wait, self.first_wait * 2**attempt))
 
-    def tell(self, request: wire.Request[Any], attempt: int, reply: Any, error: Exception | None) -> None:
+    def tell(self, request: wire.Request[Any], attempt: int, began: float, reply: Any, error: Exception | None) -> None:
         units = 0.0
         for meter in self.meters:
             units = meter.add(request, reply)
         for listener in self.on_call:
-            listener(Call(request, attempt, units, error))
+            listener(Call(request, attempt, units, self.timer() - began, error))
 
 
 def may_be_done(error: Exception) -> bool:
@@ -110,10 +121,11 @@ def send(
     """
     doubtful = False
     for attempt in range(context.retries + 1):
+        began = context.timer()
         try:
             reply: T = yield request
         except (PartitaError, OSError) as error:
-            context.tell(request, attempt, None, error)
+            context.tell(request, attempt, began, None, error)
             if doubtful and was_done is not None and isinstance(error, DynamoDBError) and was_done(error):
                 return None
             doubtful = doubtful or may_be_done(error)
@@ -123,7 +135,7 @@ def send(
                 raise
             yield context.pause(attempt)
         else:
-            context.tell(request, attempt, reply, None)
+            context.tell(request, attempt, began, reply, None)
             return reply
     raise AssertionError("unreachable")
 
