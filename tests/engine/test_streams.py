@@ -286,6 +286,19 @@ def test_records_older_than_a_day_cannot_be_read(engine: Engine, clock: Clock) -
     assert keys(records(engine, iterator(engine, arn))) == ["new"]
 
 
+def test_place_in_a_log_that_was_trimmed_empty_is_told_as_trimmed(engine: Engine, clock: Clock) -> None:
+    arn = make_table(engine)
+    put(engine, "old")
+    (old,) = numbers(records(engine, iterator(engine, arn)))
+    clock.now += DAY + 3600
+    engine.maintenance.step()
+    with pytest.raises(TrimmedDataAccessException):
+        iterator(engine, arn, "AFTER_SEQUENCE_NUMBER", old)
+    assert records(engine, iterator(engine, arn)) == []
+    put(engine, "new")
+    assert keys(records(engine, iterator(engine, arn))) == ["new"]
+
+
 def turn(engine: Engine, enabled: bool) -> None:
     wanted = StreamSpecification(stream_enabled=enabled, stream_view_type="KEYS_ONLY" if enabled else None)
     engine.call(q.UpdateTable(table_name="notes", stream_specification=wanted))

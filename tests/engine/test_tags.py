@@ -84,6 +84,19 @@ def test_tags_that_cannot_be_are_refused(engine: Engine, arn: str | None, given:
         tag(engine, arn, **given)
 
 
+def test_new_table_is_held_to_the_same_rules(engine: Engine) -> None:
+    request = q.CreateTable(
+        table_name="other",
+        attribute_definitions=[AttributeDefinition(attribute_name="pk", attribute_type="S")],
+        key_schema=[KeySchemaElement(attribute_name="pk", key_type="HASH")],
+        billing_mode="PAY_PER_REQUEST",
+    )
+    for tags in ([Tag(key="a", value="1"), Tag(key="a", value="2")], [Tag(key="AWS:x", value="")]):
+        request.tags = tags
+        with pytest.raises(ValidationException):
+            engine.call(request)
+
+
 def test_resource_that_is_not_there(engine: Engine) -> None:
     with pytest.raises(ResourceNotFoundException, match="ResourcArn"):
         tag(engine, ARN + "2", a="b")

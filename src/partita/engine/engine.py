@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import Context, Job
 from partita.engine.maintenance import Maintenance
-from partita.engine.operations import READS, WRITES, selecting
+from partita.engine.operations import READS, SELECTS, WRITES, selecting
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageError
 from partita.storage.contract import Storage
@@ -19,7 +19,7 @@ from partita.wire.requests import BatchWriteItem, DeleteItem, PutItem, Request, 
 
 Reply = TypeVar("Reply")
 
-_ITEM_WRITES = (BatchWriteItem, DeleteItem, PutItem, TransactWriteItems, UpdateItem)
+_ITEM_WRITES = (BatchWriteItem, DeleteItem, PutItem, TransactWriteItems, UpdateItem, *SELECTS)
 
 
 class Engine:

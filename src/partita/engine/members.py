@@ -207,7 +207,7 @@ _STREAM = Member(
 _BILLING = Member("billing_mode", enum=("PROVISIONED", "PAY_PER_REQUEST"))
 _CLASS = Member("table_class", enum=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
 _SSE = Member("sse_specification", children=(Member("sse_type", enum=("AES256", "KMS")),))
-_TAG = (
+TAG = (
     Member("key", required=True, shortest=1, longest=128),
     Member("value", required=True, shortest=0, longest=256),
 )
@@ -276,7 +276,7 @@ MEMBERS: dict[type, tuple[Member, ...]] = {
         _STREAM,
         _CLASS,
         _SSE,
-        Member("tags", children=_TAG),
+        Member("tags", children=TAG),
     ),
     q.UpdateTable: (
         Member("attribute_definitions", children=_DEFINITION),

@@ -1,8 +1,11 @@
 """SELECT: which items, in which order, of which attributes; what DynamoDB Local answered is what is expected here."""
 
+from typing import Any
+
 import pytest
 
-from tests.engine.partiql.conftest import Run
+from tests.engine.partiql.conftest import Run, table
+from tests.engine.talk import Embedded
 
 
 def sort_keys(run: Run, statement: str) -> list[str]:
@@ -93,6 +96,29 @@ def test_index_is_named_behind_its_table(run: Run) -> None:
     answer = run('SELECT * FROM "comp"."by_group" WHERE g = \'x\'')
     assert len(answer.body["Items"]) == 5
     assert set(answer.body["Items"][0]) == {"pk", "sk", "g"}
+
+
+def test_local_index_fetches_what_it_does_not_hold(talk: Embedded) -> None:
+    local = {
+        "IndexName": "by_rank",
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "rank", "KeyType": "RANGE"}],
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+    }
+    talk.ask("CreateTable", table("ranked", {"pk": "S", "sk": "N", "rank": "N"}, LocalSecondaryIndexes=[local]))
+    for number in range(3):
+        item = f"{{'pk': 'p', 'sk': {number}, 'rank': {9 - number}, 'n': {number}}}"
+        talk.ask("ExecuteStatement", {"Statement": f"INSERT INTO ranked VALUE {item}"})
+
+    def selected(statement: str) -> Any:
+        return talk.ask("ExecuteStatement", {"Statement": statement}).body["Items"]
+
+    assert selected("SELECT n FROM ranked.by_rank WHERE pk = 'p' AND rank > 7") == [
+        {"n": {"N": "1"}},
+        {"n": {"N": "0"}},
+    ]
+    assert selected("SELECT * FROM ranked.by_rank WHERE pk = 'p' AND n = 2") == [
+        {"pk": {"S": "p"}, "sk": {"N": "2"}, "rank": {"N": "7"}}
+    ]
 
 
 @pytest.mark.parametrize("order", ["", " ORDER BY sk DESC"])

@@ -4,6 +4,7 @@ from partita.engine.catalog import new_table_id
 from partita.engine.context import Context, Job
 from partita.engine.members import check_members
 from partita.engine.operations.describe_table import description, stream_label
+from partita.engine.operations.tags import check_tags
 from partita.engine.schema import IndexRecord, StreamRecord, Table, TableRecord
 from partita.storage.contract import Transaction
 from partita.wire.errors import INVALID, LimitExceededException, ResourceInUseException, ValidationException
@@ -118,6 +119,7 @@ def check_form(request: CreateTable) -> None:
     stream = request.stream_specification
     if stream:
         check_stream(stream.stream_enabled, stream.stream_view_type)
+    check_tags(request.tags or [])
 
 
 def _check_billing(throughput: ProvisionedThroughput | None, on_demand: bool) -> None:

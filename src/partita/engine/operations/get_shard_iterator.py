@@ -63,10 +63,12 @@ def _start(context: Context, stream: Stream, request: GetShardIterator) -> int:
     if not text.isascii() or not text.isdigit():
         raise ValidationException(f"{INVALID}Invalid SequenceNumber")
     number = int(text)
-    if number < stream.first or number > _last(context, stream):
+    if number < stream.first:
         raise ValidationException(f"{INVALID}Invalid SequenceNumber")
     if number < trim_horizon(context):
         raise TrimmedDataAccessException(TRIMMED)
+    if number > _last(context, stream):
+        raise ValidationException(f"{INVALID}Invalid SequenceNumber")
     return number + (kind == "AFTER_SEQUENCE_NUMBER")
 
 

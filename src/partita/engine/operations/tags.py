@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from msgspec.structs import replace
 
 from partita.engine.context import Context, Job
-from partita.engine.members import Member, report_violations
+from partita.engine.members import TAG, Member, report_violations
 from partita.engine.schema import Table
 from partita.storage.contract import Transaction
 from partita.wire.errors import (
@@ -25,15 +25,10 @@ from partita.wire.resources import (
 )
 from partita.wire.shapes import Tag
 
-TAG_MEMBERS = (
-    Member("key", required=True, shortest=1, longest=128),
-    Member("value", required=True, shortest=0, longest=256),
-)
-
 
 def tag_resource(context: Context, request: TagResource) -> Job:
     name = _table_name(context, request.resource_arn)
-    report_violations(request, (Member("tags", required=True, children=TAG_MEMBERS),))
+    report_violations(request, (Member("tags", required=True, children=TAG),))
     if not request.tags:
         raise ValidationException("Atleast one Tag needs to be provided as Input.")
     check_tags(request.tags)
@@ -50,7 +45,9 @@ def tag_resource(context: Context, request: TagResource) -> Job:
 
 
 def check_tags(tags: list[Tag]) -> None:
-    """Keys that are given twice, or that only the service itself may give."""
+    """Refuses keys that are given twice, or that only the service itself may give, and too many of them."""
+    if len(tags) > TAGS:
+        raise ValidationException(f"{INVALID}Too many tags, a resource can have at most {TAGS}")
     keys = [tag.key or "" for tag in tags]
     if len(set(keys)) != len(keys):
         raise ValidationException(f"{INVALID}Duplicate tag keys found")
