@@ -24,7 +24,6 @@ def world(name: str, now: datetime) -> Iterator[Entity]:
         instructions=["Hold the blade at the angle at which it was ground. " * 20],
         category=name,
         status=d.CardStatus.PUBLISHED,
-        published_at=now,
         created_at=now,
         updated_at=now,
     )
@@ -100,7 +99,7 @@ def test_no_index_holds_the_instructions(db: Store) -> None:
                 description="x" * 5_000,
                 instructions=long,
                 status=d.CardStatus.PUBLISHED,
-                published_at=Clock().now,
+                created_at=Clock().now,
             )
             for number in range(5)
         ],

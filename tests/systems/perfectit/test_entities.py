@@ -22,7 +22,7 @@ def example(kind: type[Any], ann: str) -> tuple[Any, Get[Any], str, Any]:
     examples: dict[type[Any], tuple[Any, Get[Any], str, Any]] = {
         d.User: (d.User(user_id="u_1", username="bob", display_name="Bob"), d.user("u_1"), "bio", "I turn bowls."),
         d.PerfectionCard: (
-            d.PerfectionCard(card_id="c_1", author_id=ann, title="Bowl"),
+            d.PerfectionCard(card_id="c_1", author_id=ann, title="Bowl", created_at=NOW),
             d.card("c_1"),
             "tags",
             ["turning"],

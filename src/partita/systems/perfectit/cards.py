@@ -60,7 +60,10 @@ class Cards:
         """A card that only its author sees, for thirty days after its last edit."""
         if content.title is UNSET:
             raise ValueRefused("PerfectionCard.title", "a card needs one")
-        return self.db.create(d.PerfectionCard(card_id=self._new_id("c"), author_id=author_id, **content.given()))
+        made = d.PerfectionCard(
+            card_id=self._new_id("c"), author_id=author_id, created_at=self.now(), **content.given()
+        )
+        return self.db.create(made)
 
     def edit(self, card_id: str, content: Content, *, version: int | None = None) -> None:
         """Change what is given; a published card's terms follow in the same transaction."""
@@ -82,7 +85,7 @@ class Cards:
         with self.db.transaction() as transaction:
             draft = transaction.change(d.card(card_id), version=card.version, seen=card)
             draft.status = d.CardStatus.PUBLISHED
-            draft.published_at = self.now()
+            draft.created_at = self.now()
             transaction.create(d.Controversy(card_id=card_id))
             self._file(transaction, complete(card), set())
 

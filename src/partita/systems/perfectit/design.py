@@ -80,9 +80,9 @@ PUBLISHED = F.status == CardStatus.PUBLISHED
 DRAFT = F.status == CardStatus.DRAFT
 SUMMARY = (
     *("id", "title", "imageUrls", "category", "tags", "difficulty", "estimatedTime", "estimatedCost"),
-    *("voteScore", "authorId", "status", "publishedAt", "updatedAt", "ttl"),
+    *("voteScore", "authorId", "status", "createdAt", "updatedAt", "ttl"),
 )
-PEOPLE = ("username", "displayName", "bio", "avatarUrl", "createdAt")
+PEOPLE = ("username", "displayName", "bio", "avatarUrl")
 COMMENT = ("cardId", "text", "upCount", "downCount")
 OTHERS = ("userId", "targetId", "targetType", "voteType", "name", "parentId", "sortOrder", "cardCount", "childCount")
 
@@ -121,7 +121,10 @@ class User(Entity, table=main, key=("USER#{user_id}", "PROFILE")):
 
 
 class PerfectionCard(Entity, table=main, key=("CARD#{card_id}", "METADATA")):
-    """How to do one thing perfectly: `estimated_time` in minutes, `estimated_cost` in whole units of currency."""
+    """How to do one thing perfectly: `estimated_time` in minutes, `estimated_cost` in whole units of currency.
+
+    `created_at` is when a draft was begun, and from its publication on when it was published.
+    """
 
     card_id: Annotated[str, Name("id")]
     author_id: Annotated[str, References(lambda: User)]
@@ -147,15 +150,14 @@ class PerfectionCard(Entity, table=main, key=("CARD#{card_id}", "METADATA")):
             start=[CardStatus.DRAFT],
         ),
     ] = CardStatus.DRAFT
-    published_at: datetime | None = None
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: datetime
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
     version: Annotated[int, Version()] = 0
 
-    by_category = Keys("GSI1", "CAT#{category}", "CREATED#{published_at}", when=PUBLISHED)
-    by_author = Keys("GSI2", "USER#{author_id}", "CREATED#{published_at}", when=PUBLISHED)
+    by_category = Keys("GSI1", "CAT#{category}", "CREATED#{created_at}", when=PUBLISHED)
+    by_author = Keys("GSI2", "USER#{author_id}", "CREATED#{created_at}", when=PUBLISHED)
     drafts = Keys("GSI2", "USER#{author_id}", "DRAFT#{updated_at}", when=DRAFT)
-    by_day = Keys("GSI3", "DATE#{published_at:day}", "CREATED#{published_at}#{card_id}", when=PUBLISHED)
+    by_day = Keys("GSI3", "DATE#{created_at:day}", "CREATED#{created_at}#{card_id}", when=PUBLISHED)
     by_score = Keys("GSI5", "VOTETYPE#CARD", "SCORE#{vote_score:+10}#{card_id}", when=PUBLISHED)
     kept = Expires("updated_at", after=KEEP_DRAFTS, when=DRAFT)
     comments = Owns(lambda: Comment)
@@ -178,7 +180,7 @@ class CardSummary(View, of=PerfectionCard):
     vote_score: int
     author_id: str
     status: CardStatus
-    published_at: datetime | None
+    created_at: datetime
     updated_at: datetime
 
 
