@@ -14,7 +14,8 @@ from partita.engine.operations import READS, SELECTS, WRITES, selecting
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageError
 from partita.storage.contract import Storage
-from partita.wire.errors import InternalServerError, ThrottlingException, ValidationException
+from partita.wire.decode import same_request
+from partita.wire.errors import DynamoDBError, InternalServerError, ThrottlingException, ValidationException
 from partita.wire.requests import BatchWriteItem, DeleteItem, PutItem, Request, TransactWriteItems, UpdateItem
 
 Reply = TypeVar("Reply")
@@ -59,6 +60,13 @@ class Engine:
             raise _not_text() from None
         except StorageError as error:
             raise storage_failure(error) from error
+        except DynamoDBError:
+            raise
+        except Exception:  # noqa: BLE001 - types are a promise of the caller's; who broke it is told so
+            sound = same_request(request)
+            if sound == request:
+                raise
+            return self.call(sound)
 
     def prepared(self, request: Request[Any]) -> Job:
         """A write, checked as far as it can be before its transaction."""

@@ -45,7 +45,7 @@ def checked_item(item: Item) -> tuple[Item, int]:
 def checked_value(value: AttributeValue, depth: int = 0) -> Checked:
     """The value in canonical form and its size; raises DynamoDB's error where it is not a value."""
     if len(value) != 1:
-        raise _not_one_type(value)
+        raise _not_one_type(value, depth)
     ((kind, content),) = value.items()
     if kind == "S" and type(content) is str:
         return value, text_size(content)
@@ -78,10 +78,10 @@ def attribute_size(name: str, item: Item) -> int:
     return 0 if value is None else text_size(name) + checked_value(value)[1]
 
 
-def _not_one_type(value: AttributeValue) -> ValidationException:
+def _not_one_type(value: AttributeValue, depth: int) -> ValidationException:
     """Each part is looked at first: DynamoDB complains of its content before its number."""
     for kind, content in value.items():
-        checked_value({kind: content})
+        checked_value({kind: content}, depth)
     return ValidationException(_SEVERAL if value else _EMPTY)
 
 

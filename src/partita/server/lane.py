@@ -32,7 +32,8 @@ class LaneProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._in_lane = False
-        self._body = b""
+        self._parts: list[bytes] = []
+        self._size = 0
         self._waiting: deque[tuple[bytes, bytes]] = deque()
         self._is_answering = False
         self._is_last = False
@@ -61,7 +62,7 @@ class LaneProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         if self._belongs_here():
-            self._in_lane, self._body = True, b""
+            self._in_lane, self._parts, self._size = True, [], 0
             return
         if self._is_answering or self._waiting:  # the answers would change places: the client has to ask again
             self._is_last = self._is_deaf = True
@@ -92,8 +93,9 @@ class LaneProtocol(HttpToolsProtocol):
         if not self._in_lane:
             super().on_body(body)
             return
-        self._body = self._body + body if self._body else body
-        if len(self._body) > LARGEST_BODY:
+        self._parts.append(body)
+        self._size += len(body)
+        if self._size > LARGEST_BODY:
             self._is_deaf = True
             self._write((413, TOO_LARGE))
             self.transport.close()
@@ -104,12 +106,14 @@ class LaneProtocol(HttpToolsProtocol):
             return
         if not self._in_lane:
             super().on_message_complete()
-        elif self._is_answering or self._waiting or self.flow.write_paused:
-            self._waiting.append((self._target, self._body))
+            return
+        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        if self._is_answering or self._waiting or self.flow.write_paused:
+            self._waiting.append((self._target, body))
             if len(self._waiting) >= MOST_WAITING:
                 self.flow.pause_reading()
         else:
-            self._answer(self._target, self._body)
+            self._answer(self._target, body)
 
     # Answering it
 

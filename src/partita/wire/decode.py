@@ -5,13 +5,15 @@ that the fast decoder refuses is read again without types, tidied, and either ac
 SerializationException that the real service gives.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from partita.wire.errors import DynamoDBError, SerializationException
 from partita.wire.operations import OPERATIONS
 from partita.wire.requests import Request
+
+Reply = TypeVar("Reply")
 
 _DECODERS = {name: msgspec.json.Decoder(operation.request) for name, operation in OPERATIONS.items()}
 
@@ -40,6 +42,15 @@ def _explained(operation: str, body: bytes) -> Request[Any]:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise SerializationException(str(error)) from None
     return request
+
+
+def same_request(request: Request[Reply]) -> Request[Reply]:
+    """The request as it would arrive on the wire; raises SerializationException where its members are of wrong types."""
+    try:
+        body = msgspec.json.encode(request)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SerializationException(str(error)) from None
+    return decode_request(type(request).__name__, body)
 
 
 def error_body(error: DynamoDBError) -> bytes:

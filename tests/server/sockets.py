@@ -1,0 +1,73 @@
+"""HTTP by hand: bytes out, bytes in, for what no client library would send."""
+
+import contextlib
+import json
+import socket
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+TARGET = "DynamoDB_20120810."
+
+
+@dataclass(frozen=True)
+class RawReply:
+    """What came back; status 0 when the connection was closed without an answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def code(self) -> str:
+        """The error's name, or nothing."""
+        if not self.body:
+            return ""
+        kind: str = json.loads(self.body).get("__type", "")
+        return kind.partition("#")[2]
+
+
+def connected(endpoint: str, timeout: float = 20.0) -> socket.socket:
+    url = urlsplit(endpoint)
+    return socket.create_connection((url.hostname, url.port), timeout)
+
+
+def request(operation: str, body: bytes, *more: str) -> bytes:
+    """The bytes of a request as an SDK sends it, with further header lines."""
+    lines = ["POST / HTTP/1.1", "Host: x", f"X-Amz-Target: {TARGET}{operation}", f"Content-Length: {len(body)}", *more]
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+def exchange(endpoint: str, sent: bytes) -> RawReply:
+    """One request on a connection of its own."""
+    with connected(endpoint) as connection:
+        with contextlib.suppress(OSError):  # the server may have said no and hung up already
+            connection.sendall(sent)
+        return read_reply(connection)
+
+
+def read_reply(connection: socket.socket) -> RawReply:
+    data = b""
+    try:
+        while b"\r\n\r\n" not in data:
+            piece = connection.recv(65536)
+            if not piece:
+                return RawReply(0, {}, data)
+            data += piece
+        head, _, body = data.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        headers = {name.lower(): text for name, _, text in (line.partition(": ") for line in lines[1:])}
+        while len(body) < int(headers.get("content-length", 0)):
+            piece = connection.recv(65536)
+            if not piece:
+                break
+            body += piece
+    except ConnectionError:
+        return RawReply(0, {}, b"")
+    return RawReply(int(lines[0].split()[1]), headers, body)
+
+
+def ask(endpoint: str, operation: str, body: Any, *more: str) -> RawReply:
+    """`body` as JSON, or as it is when it is bytes."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return exchange(endpoint, request(operation, raw, *more))
