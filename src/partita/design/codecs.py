@@ -6,22 +6,15 @@ unwraps it, so that an item's bytes become an entity without a dict in between.
 """
 
 import base64
-import enum
-import types
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
-from uuid import UUID
+from typing import Any
 
 import msgspec
 
-from partita.design.errors import DesignError
-from partita.design.moments import in_utc, time_text
-from partita.wire import limits
+from partita.design.plain_values import any_value, plain
 from partita.wire.values import AttributeValue
 
 Namer = Callable[[str], str]
@@ -143,19 +136,25 @@ class Nullable(Codec):
 
 
 class Compressed(Codec):
-    """Any value as zlib-compressed JSON in one binary attribute."""
+    """Any value as zlib-compressed JSON in one binary attribute; where it is stored plainly, that is read too."""
 
     tag = "B"
 
-    def __init__(self, kind: Any) -> None:
-        self.shape = _wrapper("B", bytes)
+    def __init__(self, kind: Any, plainly: Codec) -> None:
+        (stored,) = msgspec.structs.fields(plainly.shape)
+        either: list[Any] = [
+            (name, of | msgspec.UnsetType, msgspec.UNSET) for name, of in (("B", bytes), (stored.name, stored.type))
+        ]
+        self.shape = msgspec.defstruct("CompressedValue", either)
+        self._plainly = plainly
         self._decoder = msgspec.json.Decoder(kind)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"B": base64.b64encode(zlib.compress(msgspec.json.encode(value))).decode()}
 
     def source(self, value: str, env: Env) -> str:
-        return f"{_named(self._inflate, env)}({value}.B)"
+        inflated = f"{_named(self._inflate, env)}({value}.B)"
+        return f"({inflated} if {value}.B else {self._plainly.source(value, env)})"
 
     def _inflate(self, stored: bytes) -> Any:
         return self._decoder.decode(zlib.decompress(stored))
@@ -241,105 +240,6 @@ def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, str] | 
     return msgspec.defstruct(f"{name}OnDisk", fields, rename=names, kw_only=True)
 
 
-def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[Member, ...]:
-    """The members of a nested struct; a name that its class already renames is kept."""
-    hints = get_type_hints(kind, include_extras=True)
-    return tuple(
-        Member(
-            info.name,
-            info.encode_name if info.encode_name != info.name else naming(info.name),
-            *codec_of(hints[info.name], f"{where}.{info.name}", naming),
-            default=info.default,
-            default_factory=info.default_factory,
-        )
-        for info in msgspec.structs.fields(kind)
-    )
-
-
-def codec_of(annotation: Any, where: str, naming: Namer) -> tuple[Codec, bool]:
-    """The codec of a type, and whether the value may be None."""
-    kind, optional = stripped(annotation)
-    return _codec(kind, where, naming), optional
-
-
-def stripped(annotation: Any) -> tuple[Any, bool]:
-    """The type without Annotated, NewType and None.
-
-    >>> stripped(Annotated[str | None, "note"])
-    (<class 'str'>, True)
-    """
-    optional = False
-    while True:
-        if get_origin(annotation) is Annotated:
-            annotation = get_args(annotation)[0]
-        elif hasattr(annotation, "__supertype__"):
-            annotation = annotation.__supertype__
-        elif get_origin(annotation) in (Union, types.UnionType) and type(None) in get_args(annotation):
-            optional = True
-            annotation = Union[tuple(each for each in get_args(annotation) if each is not type(None))]  # noqa: UP007
-        else:
-            return annotation, optional
-
-
-def _codec(kind: Any, where: str, naming: Namer) -> Codec:
-    scalar = _scalar(kind)
-    if scalar is not None:
-        return scalar
-    if kind is Any:
-        return Anything()
-    origin, inner = get_origin(kind), get_args(kind)
-    if kind is dict or (origin is dict and inner[1] is Any):
-        return MapOf(Anything())
-    if origin in (set, frozenset):
-        element = _scalar(stripped(inner[0])[0])
-        if element is None or element.tag == "BOOL":
-            raise DesignError(where, f"a set of {inner[0]} cannot be stored", "use a set of text, numbers or bytes")
-        return SetOf(element, _reads(stripped(inner[0])[0]), origin)
-    if origin is list or (origin is tuple and inner[-1] is Ellipsis):
-        return ListOf(_inside(inner[0], where, naming), origin)
-    if origin is dict and inner[0] is str:
-        return MapOf(_inside(inner[1], where, naming))
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return StructOf(kind, members_of(kind, where, naming))
-    raise DesignError(
-        where,
-        f"{kind} has no form in DynamoDB",
-        "use text, numbers, bytes, bool, times, enums, sets, lists, dicts by text or structs",
-    )
-
-
-def _inside(annotation: Any, where: str, naming: Namer) -> Codec:
-    codec, optional = codec_of(annotation, where, naming)
-    return Nullable(codec) if optional else codec
-
-
-@cache
-def _scalar(kind: Any) -> Scalar | None:
-    if kind is bool:
-        return Scalar("BOOL", bool, bool)
-    if kind in (int, float, Decimal):
-        return Scalar("N", kind, number_text)
-    if kind is bytes:
-        return Scalar("B", bytes, lambda value: base64.b64encode(value).decode())
-    if kind is datetime:
-        return Scalar("S", datetime, time_text, in_utc)
-    if kind is date:
-        return Scalar("S", date, date.isoformat)
-    if kind is UUID:
-        return Scalar("S", UUID, str)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        if all(isinstance(member.value, int) for member in kind):
-            return Scalar("N", int, lambda member: str(member.value), kind)
-        return Scalar("S", kind, lambda member: member.value)
-    if kind is str or (get_origin(kind) is Literal and all(isinstance(value, str) for value in get_args(kind))):
-        return Scalar("S", kind, str)
-    return None
-
-
-def _reads(kind: Any) -> Any:
-    return int if isinstance(kind, type) and issubclass(kind, enum.IntEnum) else kind
-
-
 @cache
 def _wrapper(tag: str, reads: Any) -> Any:
     return msgspec.defstruct(f"{tag}Value", [(tag, reads)])
@@ -350,80 +250,9 @@ def nullable(shape: Any) -> Any:
     """The shape that also reads `{"NULL": true}`."""
     if not (isinstance(shape, type) and issubclass(shape, msgspec.Struct)):
         return shape
-    (info,) = (each for each in msgspec.structs.fields(shape) if each.name != "NULL")
-    return msgspec.defstruct(
-        f"{info.name}OrNull", [(info.name, info.type | msgspec.UnsetType, msgspec.UNSET), ("NULL", bool, False)]
-    )
-
-
-def number_text(value: Any) -> str:
-    """A number as DynamoDB takes it.
-
-    >>> number_text(Decimal("1.50"))
-    '1.50'
-    """
-    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    if not number.is_finite():
-        raise ValueError(f"{value} is not a number that DynamoDB stores")
-    digits = number.as_tuple().digits
-    if len(digits) > limits.NUMBER_DIGITS and len("".join(map(str, digits)).strip("0")) > limits.NUMBER_DIGITS:
-        raise ValueError(f"{value} has more than the {limits.NUMBER_DIGITS} digits that DynamoDB stores")
-    if number and not limits.NUMBER_MIN_EXPONENT <= number.adjusted() <= limits.NUMBER_MAX_EXPONENT:
-        raise ValueError(f"{value} is larger or smaller than the numbers that DynamoDB stores")
-    return str(number)
-
-
-def any_value(value: Any) -> AttributeValue:
-    """Any plain Python value in DynamoDB JSON."""
-    if isinstance(value, enum.Enum):
-        return any_value(value.value)
-    if value is None:
-        return {"NULL": True}
-    if isinstance(value, bool):
-        return {"BOOL": value}
-    if isinstance(value, str):
-        return {"S": value}
-    if isinstance(value, int | float | Decimal):
-        return {"N": number_text(value)}
-    if isinstance(value, bytes):
-        return {"B": base64.b64encode(value).decode()}
-    if isinstance(value, datetime):
-        return {"S": time_text(value)}
-    if isinstance(value, date):
-        return {"S": value.isoformat()}
-    if isinstance(value, UUID):
-        return {"S": str(value)}
-    if isinstance(value, Mapping):
-        return {"M": {str(name): any_value(each) for name, each in value.items()}}
-    if isinstance(value, set | frozenset) and value:
-        (tag,) = {next(iter(any_value(each))) for each in value}
-        return {tag + "S": sorted(any_value(each)[tag] for each in value)}
-    if isinstance(value, list | tuple):
-        return {"L": [any_value(each) for each in value]}
-    if isinstance(value, msgspec.Struct):
-        return any_value(msgspec.to_builtins(value))
-    raise ValueError(f"{value!r} has no form in DynamoDB")
-
-
-def plain(value: AttributeValue) -> Any:
-    """The Python value of an attribute value whose type the design leaves open."""
-    ((tag, held),) = value.items()
-    if tag == "N":
-        return _plain_number(held)
-    if tag == "L":
-        return [plain(each) for each in held]
-    if tag == "M":
-        return {name: plain(each) for name, each in held.items()}
-    if tag == "B":
-        return base64.b64decode(held)
-    if tag in ("SS", "NS", "BS"):
-        return {plain({tag[0]: each}) for each in held}
-    return None if tag == "NULL" else held
-
-
-def _plain_number(text: str) -> int | Decimal:
-    number = Decimal(text)
-    return int(number) if number == number.to_integral_value() and "." not in text else number
+    held = [each for each in msgspec.structs.fields(shape) if each.name != "NULL"]
+    fields: list[Any] = [(each.name, each.type | msgspec.UnsetType, msgspec.UNSET) for each in held]
+    return msgspec.defstruct("Or".join((*(each.name for each in held), "Null")), [*fields, ("NULL", bool, False)])
 
 
 def _named(thing: Any, env: Env) -> str:

@@ -5,7 +5,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from partita.design.codecs import Compressed, Member, codec_of, stripped
+from partita.design.codecs import Compressed, Member
+from partita.design.coding import codec_of, stripped
 from partita.design.conditions import Condition
 from partita.design.errors import DesignError
 from partita.design.keys import Keys, KeyTemplates
@@ -87,7 +88,8 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
         hint = hints[info.name]
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         kind, optional = stripped(hint)
-        codec = Compressed(kind) if _has(markers, Zipped) else codec_of(hint, where, name_on_disk)[0]
+        plainly = codec_of(hint, where, name_on_disk)[0]
+        codec = Compressed(kind, plainly) if _has(markers, Zipped) else plainly
         given = next((marker.name for marker in markers if isinstance(marker, Name)), None)
         member = Member(
             info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from partita.design.codecs import stripped
+from partita.design.coding import stripped
 from partita.design.errors import DesignError
 from partita.design.reads import Argument, Each, Get, Query, Read
 from partita.design.slots import slots_of

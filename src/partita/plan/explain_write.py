@@ -7,10 +7,10 @@ import msgspec
 from partita.design.models import Model
 from partita.plan.actions import Action, Assign, Increment, Remove, merged, single, transaction
 from partita.plan.capacity import index_units, item_size, write_units
+from partita.plan.changes import Change, plan_change
 from partita.plan.designs import Design
 from partita.plan.expressions import Expression
 from partita.plan.items import derivations, key_text
-from partita.plan.writes import Change, plan_change
 from partita.wire.values import AttributeValue
 
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from partita.design.codecs import Codec, StructOf, any_value
+from partita.design.codecs import Codec, StructOf
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf
 from partita.design.errors import DesignError, ValueRefused
 from partita.design.models import Model
+from partita.design.plain_values import any_value
 from partita.wire.values import AttributeValue, Item
 
 

@@ -16,12 +16,12 @@ from partita.design.models import Model
 from partita.design.parts import EXACT
 from partita.design.tables import Table
 from partita.plan.actions import Action, Assign, Clause, Step, absent, equals, present
+from partita.plan.changes import carried
 from partita.plan.designs import Counter, Design
 from partita.plan.effects import GUARD, OWNER, Effects, actions, effects
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoreError
 from partita.plan.expressions import same
 from partita.plan.items import key_of, key_text, values_of
-from partita.plan.writes import carried
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.executing import execute
 from partita.store.flows import Flow

@@ -8,8 +8,8 @@ from typing import Any
 
 from partita.design.errors import ValueRefused
 from partita.design.models import Model
+from partita.plan.changes import Edit
 from partita.plan.items import checked
-from partita.plan.writes import Edit
 
 
 class Draft:

@@ -10,12 +10,13 @@ from partita.design.errors import ValueRefused
 from partita.design.markers import Unique
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
+from partita.plan.changes import Change
 from partita.plan.designs import Design
 from partita.plan.effects import OWNER, guard_key
 from partita.plan.explain_write import explain_actions, explain_change
 from partita.plan.items import validated
 from partita.plan.requests import get_key, key_values, plan_of
-from partita.plan.writes import Change, creation, fresh
+from partita.plan.writes import creation, fresh
 from partita.store import batches, writing
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow

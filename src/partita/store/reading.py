@@ -12,9 +12,9 @@ import msgspec
 
 from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
+from partita.plan.changes import Found
 from partita.plan.expressions import comparable
 from partita.plan.requests import Plan, get_item, get_key, plan_of, query, repeats, start_key
-from partita.plan.writes import Found
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow

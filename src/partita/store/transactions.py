@@ -9,13 +9,14 @@ from partita.design.conditions import Condition
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
 from partita.plan.actions import Action, Clause
+from partita.plan.changes import Change, Found, plan_change
 from partita.plan.designs import Design
 from partita.plan.effects import Identity
 from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import on_disk
 from partita.plan.items import item_of, key_of, key_text, validated, values_of
 from partita.plan.requests import key_values, plan_of
-from partita.plan.writes import Change, Found, creation, fresh, plan_change
+from partita.plan.writes import creation, fresh
 from partita.store.drafts import Draft, edits_of
 from partita.store.executing import fenced
 from partita.store.flows import Flow

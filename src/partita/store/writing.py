@@ -10,22 +10,18 @@ from partita.design.models import Model
 from partita.design.reads import Query, Read, Source
 from partita.design.slots import key_slots
 from partita.plan.actions import Action, Clause, equals
+from partita.plan.changes import Change, Edit, Found, plan_change, replacement
 from partita.plan.designs import Design, Ownership
 from partita.plan.effects import Identity, guard_key
 from partita.plan.errors import ConditionFailed, NotFound, Raced
 from partita.plan.expressions import holds, on_disk
 from partita.plan.items import key_of, key_text, validated, values_of
 from partita.plan.writes import (
-    Change,
-    Edit,
-    Found,
     blind_deletion,
     creation,
     deletion,
     fresh,
     plain_put,
-    plan_change,
-    replacement,
     stands_alone,
 )
 from partita.store.batches import batch_write, deletion_of

@@ -1,0 +1,85 @@
+"""Values whose type the design leaves open, and numbers, in DynamoDB JSON and back."""
+
+import base64
+import enum
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from partita.design.moments import time_text
+from partita.wire import limits
+from partita.wire.values import AttributeValue
+
+
+def number_text(value: Any) -> str:
+    """A number as DynamoDB takes it.
+
+    >>> number_text(Decimal("1.50"))
+    '1.50'
+    """
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not number.is_finite():
+        raise ValueError(f"{value} is not a number that DynamoDB stores")
+    digits = number.as_tuple().digits
+    if len(digits) > limits.NUMBER_DIGITS and len("".join(map(str, digits)).strip("0")) > limits.NUMBER_DIGITS:
+        raise ValueError(f"{value} has more than the {limits.NUMBER_DIGITS} digits that DynamoDB stores")
+    if number and not limits.NUMBER_MIN_EXPONENT <= number.adjusted() <= limits.NUMBER_MAX_EXPONENT:
+        raise ValueError(f"{value} is larger or smaller than the numbers that DynamoDB stores")
+    return str(number)
+
+
+def any_value(value: Any) -> AttributeValue:
+    """Any plain Python value in DynamoDB JSON."""
+    if isinstance(value, enum.Enum):
+        return any_value(value.value)
+    if value is None:
+        return {"NULL": True}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, str):
+        return {"S": value}
+    if isinstance(value, int | float | Decimal):
+        return {"N": number_text(value)}
+    if isinstance(value, bytes):
+        return {"B": base64.b64encode(value).decode()}
+    if isinstance(value, datetime):
+        return {"S": time_text(value)}
+    if isinstance(value, date):
+        return {"S": value.isoformat()}
+    if isinstance(value, UUID):
+        return {"S": str(value)}
+    if isinstance(value, Mapping):
+        return {"M": {str(name): any_value(each) for name, each in value.items()}}
+    if isinstance(value, set | frozenset) and value:
+        (tag,) = {next(iter(any_value(each))) for each in value}
+        return {tag + "S": sorted(any_value(each)[tag] for each in value)}
+    if isinstance(value, list | tuple):
+        return {"L": [any_value(each) for each in value]}
+    if isinstance(value, msgspec.Struct):
+        return any_value(msgspec.to_builtins(value))
+    raise ValueError(f"{value!r} has no form in DynamoDB")
+
+
+def plain(value: AttributeValue) -> Any:
+    """The Python value of an attribute value whose type the design leaves open."""
+    ((tag, held),) = value.items()
+    if tag == "N":
+        return _plain_number(held)
+    if tag == "L":
+        return [plain(each) for each in held]
+    if tag == "M":
+        return {name: plain(each) for name, each in held.items()}
+    if tag == "B":
+        return base64.b64decode(held)
+    if tag in ("SS", "NS", "BS"):
+        return {plain({tag[0]: each}) for each in held}
+    return None if tag == "NULL" else held
+
+
+def _plain_number(text: str) -> int | Decimal:
+    number = Decimal(text)
+    return int(number) if number == number.to_integral_value() and "." not in text else number

@@ -1,0 +1,36 @@
+"""What a write relies on, and the clauses that make it fail when that has changed."""
+
+from partita.design.models import Model
+from partita.plan.actions import (
+    Clause,
+    equals,
+)
+from partita.plan.designs import Design
+from partita.plan.errors import (
+    Raced,
+)
+from partita.wire.values import Item
+
+
+def dependencies(design: Design, model: Model) -> set[str]:
+    """The attributes that other items depend on."""
+    fields: set[str] = set()
+    for unique in model.uniques:
+        fields |= {*unique.fields, *(unique.when.fields if unique.when is not None else ())}
+        if model.expires is not None:
+            fields |= {model.expires.at, *(model.expires.when.fields if model.expires.when is not None else ())}
+    for counter in design.counters.get(model, ()):
+        fields |= counter.fields
+    for reference in design.references.get(model, ()):
+        fields |= set(reference.parts.values())
+    return fields
+
+
+def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[Clause, ...]:
+    """What was relied on has not changed."""
+    names = sorted(
+        model.attributes[each].name
+        for each in fields
+        if each not in model.key.fields and not model.attributes[each].in_key
+    )
+    return tuple(Clause(equals(name, item.get(name)), lambda: Raced("what was read has changed")) for name in names)
