@@ -9,7 +9,7 @@ from msgspec import Raw
 from partita.wire.requests import Request
 from partita.wire.responses import ItemResponse
 from partita.wire.shapes import ConsumedCapacity, Shape
-from partita.wire.values import AttributeValue, Item
+from partita.wire.values import AttributeValue, Item, OptionalRaw
 
 _SELECT = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*SELECT\b", re.IGNORECASE | re.DOTALL).match
 
@@ -29,7 +29,7 @@ class BatchStatementError(Shape):
 class BatchStatementResponse(Shape):
     error: BatchStatementError | None = None
     table_name: str | None = None
-    item: Raw | None = None
+    item: OptionalRaw = None
 
 
 class BatchExecuteStatementOutput(Shape):

@@ -1,0 +1,71 @@
+"""A reply's bytes read back as the reply: who asks over HTTP gets what who asks in the process gets."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from partita.connect import open_engine
+from partita.engine.engine import Engine
+from partita.wire import requests as q
+from partita.wire import resources as r
+from partita.wire import statements as p
+from partita.wire import streams as s
+from partita.wire.requests import Request
+from partita.wire.shapes import AttributeDefinition, KeySchemaElement, StreamSpecification, Tag
+
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/notes"
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with open_engine("memory:", maintain=False) as opened:
+        opened.call(
+            q.CreateTable(
+                table_name="notes",
+                attribute_definitions=[AttributeDefinition(attribute_name="pk", attribute_type="S")],
+                key_schema=[KeySchemaElement(attribute_name="pk", key_type="HASH")],
+                billing_mode="PAY_PER_REQUEST",
+                stream_specification=StreamSpecification(stream_enabled=True, stream_view_type="NEW_AND_OLD_IMAGES"),
+                tags=[Tag(key="a", value="b")],
+            )
+        )
+        opened.call(q.PutItem(table_name="notes", item={"pk": {"S": "1"}, "n": {"N": "1"}}))
+        opened.call(q.PutItem(table_name="notes", item={"pk": {"S": "1"}, "n": {"N": "2"}}))
+        yield opened
+
+
+def one(statement: str) -> list[p.StatementRequest]:
+    return [p.StatementRequest(statement=statement)]
+
+
+def requests(engine: Engine) -> Iterator[Request[Any]]:
+    select = "SELECT * FROM notes WHERE pk = '1'"
+    yield p.ExecuteStatement(statement=select, return_consumed_capacity="TOTAL")
+    yield p.ExecuteStatement(statement="UPDATE notes SET n = 3 WHERE pk = '1' RETURNING ALL OLD *")
+    yield p.BatchExecuteStatement(statements=one(select) + one("SELECT * FROM nothing WHERE pk = '1'"))
+    yield p.ExecuteTransaction(transact_statements=one(select))
+    yield r.ListTagsOfResource(resource_arn=ARN)
+    yield r.UntagResource(resource_arn=ARN, tag_keys=["a"])
+    yield r.DescribeLimits()
+    yield r.DescribeEndpoints()
+    (stream,) = engine.call(s.ListStreams()).streams or []
+    yield s.ListStreams()
+    yield s.DescribeStream(stream_arn=stream.stream_arn)
+    described = engine.call(s.DescribeStream(stream_arn=stream.stream_arn)).stream_description
+    assert described is not None
+    (shard,) = described.shards or []
+    place = s.GetShardIterator(
+        stream_arn=stream.stream_arn, shard_id=shard.shard_id, shard_iterator_type="TRIM_HORIZON"
+    )
+    yield place
+    yield s.GetRecords(shard_iterator=engine.call(place).shard_iterator)
+
+
+def test_replies_survive_the_wire(engine: Engine) -> None:
+    for request in requests(engine):
+        reply = engine.call(request)
+        sent = msgspec.json.encode(reply)
+        received = msgspec.json.decode(sent, type=type(reply))
+        assert msgspec.json.encode(received) == sent, type(request).__name__
