@@ -62,7 +62,7 @@ class Engine:
             raise storage_failure(error) from error
         except DynamoDBError:
             raise
-        except Exception:  # noqa: BLE001 - types are a promise of the caller's; who broke it is told so
+        except Exception:  # types are a promise of the caller's; who broke it is told so
             sound = same_request(request)
             if sound == request:
                 raise

@@ -45,7 +45,7 @@ def _explained(operation: str, body: bytes) -> Request[Any]:
 
 
 def same_request(request: Request[Reply]) -> Request[Reply]:
-    """The request as it would arrive on the wire; raises SerializationException where its members are of wrong types."""
+    """The request as it would arrive on the wire; raises SerializationException where its types are wrong."""
     try:
         body = msgspec.json.encode(request)
     except (TypeError, ValueError, RecursionError) as error:
