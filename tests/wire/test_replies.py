@@ -12,6 +12,7 @@ from partita.wire import requests as q
 from partita.wire import resources as r
 from partita.wire import statements as p
 from partita.wire import streams as s
+from partita.wire.errors import BY_CODE
 from partita.wire.requests import Request
 from partita.wire.shapes import AttributeDefinition, KeySchemaElement, StreamSpecification, Tag
 
@@ -69,3 +70,9 @@ def test_replies_survive_the_wire(engine: Engine) -> None:
         sent = msgspec.json.encode(reply)
         received = msgspec.json.decode(sent, type=type(reply))
         assert msgspec.json.encode(received) == sent, type(request).__name__
+
+
+@pytest.mark.parametrize("code", sorted(BY_CODE))
+def test_error_of_every_code_is_made_from_its_reply(code: str) -> None:
+    error = BY_CODE[code].from_body({"__type": f"some.where#{code}"}, "as it was said")
+    assert (error.code, error.message) == (code, "as it was said")

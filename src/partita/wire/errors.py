@@ -109,6 +109,10 @@ class UnrecognizedClientException(DynamoDBError):
     def __init__(self) -> None:
         super().__init__("The security token included in the request is invalid.")
 
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
 
 class AccessDeniedException(DynamoDBError):
     code = "AccessDeniedException"
@@ -210,6 +214,10 @@ class DuplicateItemException(DynamoDBError):
 
     def __init__(self) -> None:
         super().__init__("Duplicate primary key exists in table")
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
 
 
 class TransactionCanceledException(DynamoDBError):
