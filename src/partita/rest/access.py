@@ -25,6 +25,16 @@ class Who:
         """Whether everybody may, whatever it is about."""
         return self.strangers and not self.looks
 
+    def __and__(self, other: "Who") -> "Who":
+        return Who(
+            f"{self.told} and {other.told}",
+            lambda caller, arguments, thing: (
+                self.allows(caller, arguments, thing) and other.allows(caller, arguments, thing)
+            ),
+            looks=self.looks or other.looks,
+            strangers=self.strangers and other.strangers,
+        )
+
     def __or__(self, other: "Who") -> "Who":
         return Who(
             f"{self.told}, or {other.told}",
@@ -75,6 +85,11 @@ def owner(attribute: str) -> Who:
         lambda caller, arguments, thing: caller.id is not None and getattr(thing, attribute, None) == caller.id,
         looks=True,
     )
+
+
+def they(told: str, when: Callable[[Any], bool]) -> Who:
+    """Somebody of whom the thing that was looked up tells: `they("its members", lambda standing: standing.role)`."""
+    return Who(told, lambda caller, arguments, thing: caller.id is not None and when(thing), looks=True)
 
 
 def shown(told: str, when: Callable[[Any], bool]) -> Who:

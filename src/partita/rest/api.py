@@ -120,10 +120,7 @@ class Api(Generic[S]):
         several = len(pattern.read.sources) > 1
 
         def show(found: Any, expires: float | None) -> Shown:
-            body = _encode(found)
-            if several:
-                body = b'{"%b":"%b",%b' % (*(each.encode() for each in routes.type_member(type(found))), body[1:])
-            return Shown(body, expires)
+            return Shown(routes.told_apart(found) if several else _encode(found), expires)
 
         def read(call: Call) -> Reply:
             arguments = dict(call.arguments)
@@ -214,7 +211,8 @@ class Api(Generic[S]):
         )
 
     # From the service: the function takes the service, perhaps the caller, a body (a struct), IfMatch, and the rest.
-    # `of` says what a rule that looks at a thing looks at: a pattern, or a function of the service and the arguments.
+    # `of` says what a rule that looks at a thing looks at: a pattern, or a function that takes the service and, by
+    # their names, arguments of the path and the caller.
 
     def get(self, path: str, *, who: Who = anyone, of: Any = None, cache: str = "") -> Declares:
         return self._operation("GET", path, who, of, cache=cache or _cache(who))
@@ -262,6 +260,7 @@ class Api(Generic[S]):
                 result=result,
                 takes_if_match=signature.if_match is not None,
                 tagged=hasattr(result, "__model__"),
+                several=signature.several,
                 **{"status": 200, **more} if result is not None else {**more, "status": 204},
             )
             self._add(route)
@@ -291,7 +290,12 @@ def _looked_up(of: Any) -> Callable[[Call], Any]:
         names = [each.name for each in of.arguments]
         return lambda call: call.db.one(of(**{name: call.arguments[name] for name in names}))
     names = list(inspect.signature(of).parameters)[1:]
-    return lambda call: of(call.service, **{name: call.arguments[name] for name in names})
+
+    def look(call: Call) -> Any:
+        given = {**call.arguments, "caller": call.caller}
+        return of(call.service, **{name: given[name] for name in names})
+
+    return look
 
 
 def _cache(who: Who) -> str:

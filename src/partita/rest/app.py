@@ -13,7 +13,7 @@ from partita.rest.bound import BoundApi
 from partita.rest.identity import Verifier
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import MEDIA_TYPE, Problem
-from partita.rest.routes import Call, Reply, Route, placeholders
+from partita.rest.routes import Call, Reply, Route, placeholders, told_apart
 from partita.rest.tags import ZIPPED, IfMatch, digest, entity_tag, none_match
 from partita.server.bodies import BodyTooLarge, read_body
 from partita.store.reading import Page
@@ -157,7 +157,7 @@ def _told(bound: BoundApi, route: Route, result: Any, asked: Asked) -> Answer:
         body = _encode({"items": result.items, "cursor": result.cursor})
         tag = digest(body)
     else:
-        body = _encode(result)
+        body = told_apart(result) if route.several else _encode(result)
         tag = entity_tag(result, body) if route.tagged else digest(body)
     headers: Headers = [_TYPED]
     if route.cache is not None:

@@ -6,8 +6,10 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from partita.design.open_enum import OpenEnum
 from partita.rest.api import Api
 from partita.rest.examples import Schema, example
+from partita.rest.parsing import choices
 from partita.rest.problems import TITLES
 from partita.rest.routes import Parameter, Route
 
@@ -43,6 +45,7 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     for name, field in _times(kinds):
         if name in components:
             _mark_time(components[name]["properties"][field])
+    _open_enums(api, kinds, components)
     components["Problem"] = _PROBLEM
     paths: dict[str, Any] = {}
     for route in api.routes:
@@ -59,23 +62,51 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     }
 
 
-def _times(kinds: list[Any]) -> Iterator[tuple[str, str]]:
-    """(schema, member) of every time: msgspec says of a time only that it is text."""
+def _open_enums(api: Api[Any], kinds: list[Any], components: Schema) -> None:
+    """A reply may hold a value of an open enum that nobody here knows; what is sent may not."""
+    for kind in _all(kinds):
+        if isinstance(kind, inspect.EnumType) and issubclass(kind.cls, OpenEnum):
+            known = [each.value for each in kind.cls]
+            told = {"description": "Readers must be ready for other values.", "examples": known}
+            components[kind.cls.__name__] = {"title": kind.cls.__name__, "type": "string", **told}
+    for route in api.routes:
+        if route.body is not None:
+            members = components[route.body.__name__]["properties"]
+            for _, member, enum in choices(route.body):
+                kept = {name: value for name, value in members[member].items() if name == "default"}
+                members[member] = {**_known(enum), **kept}
+
+
+def _known(enum: type[OpenEnum]) -> Schema:
+    return {"type": "string", "enum": [each.value for each in enum]}
+
+
+def _all(kinds: list[Any]) -> Iterator[inspect.Type]:
+    """Every type that these are made of, a struct or an enum once."""
     seen: set[Any] = set()
     waiting = list(inspect.multi_type_info(kinds))
     while waiting:
         kind = waiting.pop()
-        if isinstance(kind, inspect.StructType) and kind.cls not in seen:
+        if isinstance(kind, inspect.StructType | inspect.EnumType):
+            if kind.cls in seen:
+                continue
             seen.add(kind.cls)
+        yield kind
+        waiting.extend(_inner(kind))
+
+
+def _times(kinds: list[Any]) -> Iterator[tuple[str, str]]:
+    """(schema, member) of every time: msgspec says of a time only that it is text."""
+    for kind in _all(kinds):
+        if isinstance(kind, inspect.StructType):
             for field in kind.fields:
-                waiting.append(field.type)
                 if any(isinstance(each, inspect.DateTimeType) for each in (field.type, *_inner(field.type))):
                     yield kind.cls.__name__, field.encode_name
-        else:
-            waiting.extend(_inner(kind))
 
 
 def _inner(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+    if isinstance(kind, inspect.StructType):
+        return tuple(field.type for field in kind.fields)
     if isinstance(kind, inspect.UnionType):
         return kind.types
     if isinstance(kind, inspect.Metadata):
@@ -123,7 +154,9 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
 
 
 def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
-    schema = dict(of[_identity(parameter.type)])
+    kind = parameter.type
+    is_open = isinstance(kind, type) and issubclass(kind, OpenEnum)
+    schema = _known(kind) if is_open else dict(of[_identity(kind)])
     if not parameter.required and parameter.default is not None:
         schema["default"] = msgspec.to_builtins(parameter.default)
     described = {"name": parameter.name, "in": place, "required": place == "path" or parameter.required}

@@ -21,7 +21,7 @@ MOST_PARAMETERS = 20
 def decoder_of(kind: Any) -> Callable[[bytes], Any]:
     """How a body becomes a value of its type."""
     decode = msgspec.json.Decoder(kind).decode
-    chosen = list(_choices(kind))
+    chosen = list(choices(kind))
 
     def decoded(body: bytes) -> Any:
         try:
@@ -33,21 +33,22 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
             raise Problem(422, "invalid", message, place or None) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             raise Problem(400, "malformed", "the body is not JSON in UTF-8") from None
-        for attribute, name in chosen:
+        for attribute, name, _ in chosen:
             check_known(name, getattr(value, attribute))
         return value
 
     return decoded
 
 
-def _choices(kind: Any) -> Iterator[tuple[str, str]]:
-    """(attribute, member) of a body's open enums: what others wrote is read, and what nobody knows is not taken."""
+def choices(kind: Any) -> Iterator[tuple[str, str, type[OpenEnum]]]:
+    """(attribute, member, enum) of a body's open enums: whatever was written is read, what is sent must be known."""
     described = inspect.type_info(kind)
     if isinstance(described, inspect.StructType):
         for field in described.fields:
             inner = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
-            if any(isinstance(each, inspect.EnumType) and issubclass(each.cls, OpenEnum) for each in inner):
-                yield field.name, field.encode_name
+            for each in inner:
+                if isinstance(each, inspect.EnumType) and issubclass(each.cls, OpenEnum):
+                    yield field.name, field.encode_name, each.cls
 
 
 def check_known(name: str, value: Any) -> None:

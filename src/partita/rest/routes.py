@@ -5,6 +5,7 @@ import inspect
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -71,6 +72,7 @@ class Route:
     status: int = 200
     takes_if_match: bool = False
     tagged: bool = False  # the reply is one entity, and carries its tag
+    several: bool = False  # the reply is one of several entities, and says which
     cache: str | None = None  # Cache-Control of the reply
     location: str | None = None  # of what was made: "/posts/{post_id}", from the attributes of the reply
 
@@ -105,8 +107,9 @@ def _bounded(kind: Any) -> Any:
 
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TEXT)]
+PageSize = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_PAGE)]
 PAGING = (
-    Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=LARGEST_PAGE)], PAGE_SIZE),
+    Parameter("limit", PageSize, PAGE_SIZE),
     Parameter("cursor", str | None, None),
 )
 
@@ -124,22 +127,27 @@ def read_type(pattern: Pattern[Any, Any]) -> Any:
 def page_of(entity: Any) -> Any:
     """A struct of a page of these, as a reply has it."""
     name = getattr(entity, "__name__", "") or "Or".join(each.__name__ for each in get_args(entity))
-    listed: Any = functools.reduce(operator.or_, map(_told_apart, get_args(entity))) if get_args(entity) else entity
+    listed: Any = functools.reduce(operator.or_, map(_with_type, get_args(entity))) if get_args(entity) else entity
     return msgspec.defstruct(f"{name}Page", [("items", list[listed]), ("cursor", str | None)])
 
 
-def type_member(entity: Any) -> tuple[str, str]:
-    """The member that tells the entities of one list apart, and what it says of this one."""
+def told_apart(entity: Any) -> bytes:
+    """The JSON of one of several entities: its first member says which."""
+    member, name = _type_member(type(entity))
+    return b'{"%b":"%b",%b' % (member.encode(), name.encode(), msgspec.json.encode(entity)[1:])
+
+
+def _type_member(entity: Any) -> tuple[str, str]:
     model = entity.__model__
     return model.table.type_attribute or "entity", model.type_name
 
 
 @functools.cache
-def _told_apart(entity: Any) -> Any:
+def _with_type(entity: Any) -> Any:
     """The entity with a member that says which one it is."""
     hints = get_type_hints(entity, include_extras=True)
     fields = msgspec.structs.fields(entity)
-    member, name = type_member(entity)
+    member, name = _type_member(entity)
     return msgspec.defstruct(
         f"Listed{entity.__name__}",
         [(each.name, plain(hints[each.name])) for each in fields],
@@ -183,6 +191,7 @@ class Signature(NamedTuple):
     caller: str | None  # the names of the parameters that are given the caller and the If-Match header
     if_match: str | None
     result: Any
+    several: bool
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:
@@ -199,7 +208,10 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         else:
             parameters.append(Parameter(name, _bounded(kind), parameter.default))
     result = hints.get("return")
+    several = get_origin(result) is UnionType
     if get_origin(result) is Page:
         result = page_of(get_args(result)[0])
+    elif several:
+        result = functools.reduce(operator.or_, map(_with_type, get_args(result)))
     kind = None if result is type(None) else result
-    return Signature(parameters, body, special.get(Caller), special.get(IfMatch), kind)
+    return Signature(parameters, body, special.get(Caller), special.get(IfMatch), kind, several)

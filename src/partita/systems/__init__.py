@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-NAMES = ("checks",)
+NAMES = ("perfectit", "checks", "eecar", "blog", "nbhd")
 
 
 def part_of(system: str, part: str) -> Any:

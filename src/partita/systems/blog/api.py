@@ -1,11 +1,10 @@
 """The blog over HTTP: the token's groups decide who may write, publish and moderate."""
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from partita import Page
+from partita import NotFound, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, anyone, group, myself, owner, shown, signed_in
 from partita.systems.blog import design as d
 from partita.systems.blog.service import Blog
@@ -285,7 +284,6 @@ def remove_category(service: Blog, category_id: str) -> None:
 # Notifications
 
 api.lists("/users/{user_id}/notifications", d.notifications, who=myself("user_id"))
-api.deletes("/users/{user_id}/notifications/{created_at}/{notification_id}", d.notification, who=myself("user_id"))
 
 
 @api.post("/users/{user_id}/notifications", who=admin, status=201)
@@ -294,10 +292,19 @@ def notify(service: Blog, user_id: str, new: NewNotification) -> d.Notification:
     return service.notify(user_id, new.type, new.actor_id, new.post_id, new.comment_id)
 
 
-@api.put("/users/{user_id}/notifications/{created_at}/{notification_id}/read", who=myself("user_id"))
-def mark_read(service: Blog, user_id: str, created_at: datetime, notification_id: str) -> None:
+@api.put("/users/{user_id}/notifications/{notification_id}/read", who=myself("user_id"))
+def mark_read(service: Blog, user_id: str, notification_id: str) -> None:
     """It has been seen."""
-    service.mark_read(service.db.one(d.notification(user_id, notification_id, created_at)))
+    service.mark_read(user_id, notification_id)
+
+
+@api.delete("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+def forget(service: Blog, user_id: str, notification_id: str) -> None:
+    """It is gone."""
+    found = service.db(d.notification_by_id(user_id, notification_id)).one()
+    if found is None:
+        raise NotFound(d.Notification.__name__, notification_id)
+    service.db.delete(found)
 
 
 api.tries(open="/categories", signed="/roles/AUTHOR/users")

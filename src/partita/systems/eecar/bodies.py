@@ -1,0 +1,173 @@
+"""What is sent to EECAR over HTTP; a category may be said in any of its words."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
+
+from partita.systems.eecar import design as d
+from partita.systems.eecar.categories import Category
+from partita.systems.eecar.proposals import Answer
+
+CategoryWord = Annotated[str, Meta(min_length=1, max_length=60, examples=["배터리"])]
+Line = Annotated[str, Meta(min_length=1, max_length=200, examples=["배터리 모듈"])]
+Whole = Annotated[int, Meta(ge=0, le=10**12)]
+Year = Annotated[int, Meta(ge=1900, le=2100, examples=[2024])]
+Email = Annotated[str, Meta(min_length=3, max_length=200, examples=["buyer@example.com"])]
+Phone = Annotated[str, Meta(min_length=1, max_length=200, examples=["010-1234-5678"])]
+
+
+class NewSpec(Struct, forbid_unknown_fields=True, rename="camel"):
+    material_composition: d.Materials | None = None
+    dimensions: d.Dimensions | None = None
+    weight: d.Measure | None = None
+    electrical_props: d.ElectricalProps | None = None
+    chemical_props: dict[str, Any] = {}
+    thermal_props: dict[str, Any] = {}
+    recycling_info: dict[str, Any] = {}
+
+    def entity(self) -> d.Spec:
+        return d.Spec(**structs.asdict(self))
+
+
+class NewUsage(Struct, forbid_unknown_fields=True, rename="camel"):
+    industry: Line
+    application: Line
+    requirements: dict[str, Any] = {}
+    success_case: bool = False
+    description: d.Text = ""
+
+    def entity(self) -> d.Usage:
+        return d.Usage(**structs.asdict(self))
+
+
+class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
+    name: Line
+    category: CategoryWord
+    manufacturer: Line
+    model: Line
+    year: Year
+    condition: d.PartCondition
+    price: Whole
+    quantity: Whole
+    description: d.Text = ""
+    images: d.Images = []
+    spec: NewSpec | None = None
+    usages: Annotated[list[NewUsage], Meta(max_length=20)] = []
+
+    def entity(self, seller_id: str) -> d.Part:
+        given = structs.asdict(self)
+        del given["spec"], given["usages"]
+        return d.Part(**given | {"category": Category(self.category)}, seller_id=seller_id)
+
+
+class NewCategory(Struct, forbid_unknown_fields=True):
+    category: CategoryWord
+
+
+class NewSeller(Struct, forbid_unknown_fields=True, rename="camel"):
+    seller_id: d.Party
+
+
+class NewVector(Struct, forbid_unknown_fields=True, rename="camel"):
+    s3_key: Line
+    embedding_model: Line
+    dimension: Annotated[int, Meta(ge=1, le=100_000)]
+
+
+class Required(Struct, forbid_unknown_fields=True, rename="camel"):
+    category: CategoryWord | None = None
+    min_quantity: Whole | None = None
+    max_price: Whole | None = None
+    material_preferences: list[str] = []
+
+
+class NewNeed(Struct, forbid_unknown_fields=True, rename="camel"):
+    company_name: Line
+    industry: Line
+    required_specs: Required
+    target_application: Line
+    production_process: d.Text = ""
+    priority: d.Priority = d.Priority.MEDIUM
+    expires_at: Annotated[datetime, Meta(tz=True, examples=["2030-01-01T00:00:00Z"])] | None = None
+
+    def entity(self, company_id: str) -> d.Need:
+        given = structs.asdict(self)
+        given["required_specs"] = d.RequiredSpecs(**_with_category(structs.asdict(self.required_specs)))
+        return d.Need(**given, company_id=company_id)
+
+
+class NewEnd(Struct, forbid_unknown_fields=True, rename="camel"):
+    """Until when it is needed; null for as long as it is active."""
+
+    expires_at: Annotated[datetime, Meta(tz=True, examples=["2030-01-01T00:00:00Z"])] | None
+
+
+class NewMatch(Struct, forbid_unknown_fields=True, rename="camel"):
+    query: Line
+    query_embedding: Line
+    matched_parts: Annotated[list[d.MatchedPart], Meta(max_length=100)]
+    model_used: Line
+    catalogue: dict[str, int] = {}
+
+
+class WatchedFor(Struct, forbid_unknown_fields=True, rename="camel"):
+    category: CategoryWord | None = None
+    min_specs: dict[str, Any] = {}
+    max_price: Whole | None = None
+
+    def entity(self) -> d.Criteria:
+        return d.Criteria(**_with_category(structs.asdict(self)))
+
+
+class NewWatch(Struct, forbid_unknown_fields=True, rename="camel"):
+    criteria: WatchedFor
+    email: Email | None = None
+    phone: Phone | None = None
+    once: bool = False
+
+
+class NewProposal(Struct, forbid_unknown_fields=True, rename="camel"):
+    to_company_id: d.Party
+    part_ids: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(min_length=1, max_length=100)]
+    proposal_type: d.ProposalType
+    quantity: Annotated[int, Meta(ge=1, le=10**9)]
+    price_offer: Whole
+    message: d.Text = ""
+    terms: dict[str, Any] = {}
+
+
+class NewAnswer(Struct, forbid_unknown_fields=True):
+    """To the offer of this version."""
+
+    answer: Answer
+    version: int
+
+
+class NewOffer(Struct, forbid_unknown_fields=True, rename="camel"):
+    """In place of the offer of this version."""
+
+    version: int
+    quantity: Annotated[int, Meta(ge=1, le=10**9)]
+    price_offer: Whole
+
+
+class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
+    recipient_id: d.Party
+    type: d.NotificationType
+    title: Line
+    message: d.Text
+    data: dict[str, Any] = {}
+
+
+class ChangedUsage(Struct, forbid_unknown_fields=True, rename="camel"):
+    """What is left out stays as it is."""
+
+    application: Line | UnsetType = UNSET
+    success_case: bool | UnsetType = UNSET
+    description: d.Text | UnsetType = UNSET
+
+
+def _with_category(given: dict[str, Any]) -> dict[str, Any]:
+    word = given["category"]
+    return given | {"category": Category(word) if word is not None else None}

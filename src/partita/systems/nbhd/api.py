@@ -1,0 +1,346 @@
+"""nbhd.city over HTTP: people, the neighborhoods they live in, and the sites that are theirs."""
+
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from partita import NotFound, Page
+from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, shown, signed_in, they
+from partita.systems.nbhd import design as d
+from partita.systems.nbhd.names import checked_config, checked_subdomain, public_url, slug_of
+from partita.systems.nbhd.service import Nbhd
+
+api = Api("nbhd", "nbhd.city", Nbhd, "Neighborhoods and their members' sites.")
+
+Handle = Annotated[str, Meta(min_length=3, max_length=253, examples=["alice.bsky.social"])]
+Line = Annotated[str, Meta(min_length=1, max_length=100, examples=["Repair Café"])]
+Text = Annotated[str, Meta(max_length=2_000)]
+Label = Annotated[str, Meta(min_length=1, max_length=63, examples=["bread-without-hurry"])]
+Config = Annotated[dict[str, Any], Meta(examples=[{"author": "Léa", "posts": [{"title": "봄 시장"}]}])]
+
+
+class NewUser(Struct, forbid_unknown_fields=True):
+    bluesky_handle: Handle
+    display_name: Line
+    bluesky_did: Annotated[str, Meta(max_length=250, examples=["did:plc:abc123"])] | None = None
+    avatar_url: Text | None = None
+    bio: Text | None = None
+
+
+class NewHandle(Struct, forbid_unknown_fields=True):
+    bluesky_handle: Handle
+
+
+class NewNeighborhood(Struct, forbid_unknown_fields=True):
+    name: Line
+    slug: Label | None = None
+    description: Text = ""
+    privacy: d.Privacy = d.Privacy.PUBLIC
+    settings: d.Settings | None = None
+
+
+class ChangedNeighborhood(Struct, forbid_unknown_fields=True):
+    """What is left out stays as it is."""
+
+    name: Line | UnsetType = UNSET
+    slug: Label | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    privacy: d.Privacy | UnsetType = UNSET
+    settings: d.Settings | UnsetType = UNSET
+
+
+class NewRole(Struct, forbid_unknown_fields=True):
+    role: d.Role
+
+
+class NewSite(Struct, forbid_unknown_fields=True):
+    title: Line
+    template: Line
+    subdomain: Label
+    config: Config = {}
+    neighborhood_id: str | None = None
+
+
+class ChangedSite(Struct, forbid_unknown_fields=True):
+    """What is left out stays as it is."""
+
+    title: Line | UnsetType = UNSET
+    template: Line | UnsetType = UNSET
+    subdomain: Label | UnsetType = UNSET
+    config: Config | UnsetType = UNSET
+
+
+class BuildEnd(Struct, forbid_unknown_fields=True):
+    """Without an error it was a good one."""
+
+    error: Text | None = None
+    log_url: Text | None = None
+
+
+class Standing(NamedTuple):
+    """A neighborhood, and what the caller is there."""
+
+    neighborhood: d.Neighborhood
+    role: d.Role | None
+
+
+def _standing(service: Nbhd, caller: Caller, neighborhood_id: str) -> Standing:
+    return _in(service, caller, service.db.one(d.neighborhood(neighborhood_id)))
+
+
+def _standing_by_slug(service: Nbhd, caller: Caller, slug: str) -> Standing:
+    found = service.find_by_slug(slug)
+    if found is None:
+        raise NotFound(d.Neighborhood.__name__, slug)
+    return _in(service, caller, found)
+
+
+def _in(service: Nbhd, caller: Caller, neighborhood: d.Neighborhood) -> Standing:
+    member = service.db(d.member(neighborhood.id, caller.id)) if caller.id is not None else None
+    return Standing(neighborhood, member.role if member is not None else None)
+
+
+admin = group("admin")
+public = shown("a public neighborhood", lambda at: at.neighborhood.privacy == d.Privacy.PUBLIC)
+members = they("its members", lambda at: at.role is not None)
+hosts = they("its admins", lambda at: at.role == d.Role.ADMIN)
+neighbors = public | members | admin
+
+
+# Users
+
+
+@api.post("/users", who=signed_in, location="/users/{did}")
+def register(service: Nbhd, caller: Caller, new: NewUser) -> d.User:
+    """Move in; the token's `sub` is your DID."""
+    return service.register(
+        caller.name,
+        new.bluesky_handle,
+        new.display_name,
+        bluesky_did=new.bluesky_did,
+        avatar_url=new.avatar_url,
+        bio=new.bio,
+    )
+
+
+api.lists("/users", d.users)
+api.lists("/users/joined", d.users_between)
+living = shown("an account that is not deleted", lambda user: user.deleted_at is None)
+api.reads("/users/{did}", d.user, who=living | myself("did") | admin)
+api.changes("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=myself("did"))
+
+
+@api.get("/handles/{handle}")
+def user_by_handle(service: Nbhd, handle: str) -> d.User:
+    """Whose handle it is."""
+    found = service.find_by_handle(handle)
+    if found is None:
+        raise NotFound(d.User.__name__, handle)
+    return found
+
+
+@api.put("/users/{did}/handle", who=myself("did"))
+def change_handle(service: Nbhd, did: str, new: NewHandle) -> None:
+    """Another handle; it must not be somebody else's."""
+    service.change_handle(did, new.bluesky_handle)
+
+
+@api.delete("/users/{did}", who=myself("did") | admin)
+def delete_account(service: Nbhd, did: str) -> None:
+    """Out of every list at once, and gone in 30 days."""
+    service.delete_account(did)
+
+
+@api.post("/users/{did}/restoration", who=myself("did") | admin)
+def restore_account(service: Nbhd, did: str) -> None:
+    """As it was, while the 30 days last."""
+    service.restore_account(did)
+
+
+api.lists("/users/{user_did}/memberships", d.memberships_of_user, who=myself("user_did") | admin)
+
+
+@api.get("/users/{did}/neighborhoods", who=myself("did") | admin)
+def neighborhoods_of(service: Nbhd, did: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.Neighborhood]:
+    """Those that a user is in, the last joined first."""
+    return service.neighborhoods_of(did, limit, cursor)
+
+
+# Neighborhoods
+
+
+@api.post("/neighborhoods", who=signed_in, location="/neighborhoods/{id}")
+def found(service: Nbhd, caller: Caller, new: NewNeighborhood) -> d.Neighborhood:
+    """A new neighborhood, with you as its first member and admin."""
+    return service.found(
+        caller.name,
+        new.name,
+        new.slug,
+        description=new.description,
+        privacy=new.privacy,
+        settings=new.settings,
+    )
+
+
+api.lists("/neighborhoods", d.neighborhoods)
+
+
+@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, of=_standing)
+def neighborhood(service: Nbhd, neighborhood_id: str) -> d.Neighborhood:
+    """One neighborhood."""
+    return service.db.one(d.neighborhood(neighborhood_id))
+
+
+@api.get("/slugs/{slug}", who=neighbors, of=_standing_by_slug)
+def neighborhood_by_slug(service: Nbhd, caller: Caller, slug: str) -> d.Neighborhood:
+    """The neighborhood of this slug."""
+    return _standing_by_slug(service, caller, slug).neighborhood
+
+
+@api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=_standing)
+def change_neighborhood(
+    service: Nbhd, neighborhood_id: str, change: ChangedNeighborhood, match: IfMatch
+) -> d.Neighborhood:
+    """A renamed slug is free for others once the new one is taken; a private neighborhood is in no list."""
+    there = service.db.one(d.neighborhood(neighborhood_id), consistent=True)
+    with service.db.change(d.neighborhood(neighborhood_id), when=match.when(there)) as draft:
+        if change.name is not UNSET:
+            draft.name = change.name
+        if change.slug is not UNSET:
+            draft.slug = slug_of(change.slug)
+        if change.description is not UNSET:
+            draft.description = change.description
+        if change.privacy is not UNSET:
+            draft.privacy = change.privacy
+        if change.settings is not UNSET:
+            draft.settings = change.settings
+    return service.db.one(d.neighborhood(neighborhood_id), consistent=True)
+
+
+@api.delete("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=_standing)
+def close(service: Nbhd, neighborhood_id: str, match: IfMatch) -> None:
+    """It goes, with its memberships."""
+    there = service.db.one(d.neighborhood(neighborhood_id), consistent=True)
+    service.db.delete(d.neighborhood(neighborhood_id), when=match.when(there))
+
+
+# Members
+
+api.lists("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, of=_standing)
+api.lists("/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=hosts | admin, of=_standing)
+
+
+@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, of=_standing)
+def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
+    """One membership."""
+    return service.db.one(d.member(neighborhood_id, user_did))
+
+
+@api.put(
+    "/neighborhoods/{neighborhood_id}/members/{user_did}",
+    who=(public & myself("user_did")) | hosts | admin,
+    of=_standing,
+)
+def join(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
+    """Become a member; into a private neighborhood its admins let people in."""
+    return service.join(neighborhood_id, user_did)
+
+
+@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=myself("user_did") | hosts | admin, of=_standing)
+def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
+    """The membership becomes history."""
+    service.leave(neighborhood_id, user_did)
+
+
+@api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, of=_standing)
+def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: NewRole) -> None:
+    """Make a member an admin, or an admin a member."""
+    service.set_role(neighborhood_id, user_did, new.role)
+
+
+# Sites
+
+
+@api.post("/users/{did}/sites", who=myself("did"), location="/users/{did}/sites/{site_id}")
+def create_site(service: Nbhd, caller: Caller, did: str, new: NewSite) -> d.Site:
+    """A new site; one of a neighborhood needs what that asks for, such as the token's `email_verified`."""
+    return service.create_site(
+        did,
+        new.title,
+        new.template,
+        new.subdomain,
+        new.config,
+        neighborhood_id=new.neighborhood_id,
+        email_verified=caller.claims.get("email_verified") in (True, "true"),
+    )
+
+
+published = shown("a published site", lambda site: site.status == d.SiteStatus.PUBLISHED)
+api.lists("/users/{did}/sites", d.sites_of_user, who=myself("did") | admin)
+api.lists("/users/{did}/deleted-sites", d.deleted_sites_of_user, who=myself("did") | admin)
+api.reads("/users/{did}/sites/{site_id}", d.site, who=published | myself("did") | admin)
+
+
+@api.get("/subdomains/{subdomain}")
+def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
+    """The published site of a subdomain."""
+    site = service.find_by_subdomain(subdomain)
+    if site is None or site.status != d.SiteStatus.PUBLISHED:
+        raise NotFound(d.Site.__name__, subdomain)
+    return site
+
+
+@api.patch("/users/{did}/sites/{site_id}", who=myself("did"))
+def change_site(service: Nbhd, did: str, site_id: str, change: ChangedSite, match: IfMatch) -> d.Site:
+    """An old subdomain is free for others once the new one is taken."""
+    there = service.db.one(d.site(did, site_id), consistent=True)
+    with service.db.change(d.site(did, site_id), when=match.when(there)) as draft:
+        if change.title is not UNSET:
+            draft.title = change.title
+        if change.template is not UNSET:
+            draft.template = change.template
+        if change.config is not UNSET:
+            draft.config = checked_config(change.config)
+        if change.subdomain is not UNSET:
+            draft.subdomain = checked_subdomain(change.subdomain)
+            draft.public_url = public_url(checked_subdomain(change.subdomain))
+    return service.db.one(d.site(did, site_id), consistent=True)
+
+
+@api.delete("/users/{did}/sites/{site_id}", who=myself("did") | admin)
+def delete_site(service: Nbhd, did: str, site_id: str) -> None:
+    """Out of the list, to be put back within 7 days."""
+    service.delete_site(did, site_id)
+
+
+@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=myself("did") | admin)
+def restore_site(service: Nbhd, did: str, site_id: str) -> None:
+    """Back in the list."""
+    service.restore_site(did, site_id)
+
+
+# Builds
+
+
+@api.get("/users/{did}/sites/{site_id}/builds", who=myself("did") | admin)
+def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.BuildJob]:
+    """How the site was built, the last first."""
+    service.db.one(d.site(did, site_id))
+    return service.db(d.builds_of_site(site_id)).page(limit, cursor)
+
+
+@api.post("/users/{did}/sites/{site_id}/builds", who=myself("did"), status=201)
+def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
+    """Build the site, unless that is being done."""
+    return service.start_build(did, site_id)
+
+
+@api.put("/users/{did}/sites/{site_id}/builds/{started_at}/end", who=group("builder") | admin)
+def finish_build(service: Nbhd, did: str, site_id: str, started_at: datetime, end: BuildEnd) -> None:
+    """The builder says how it went; a good build publishes the site."""
+    job = service.db.one(d.build(site_id, started_at))
+    service.finish_build(did, job, error=end.error, log_url=end.log_url)
+
+
+api.tries(open="/neighborhoods", signed="/neighborhoods?limit=3")
