@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 from partita import Entity, Get, Store, Table, Zipped, connect, get, pattern
@@ -15,6 +16,8 @@ class Recipe(Entity, table=recipes, key=("RECIPE#{recipe_id}", "RECIPE")):
     recipe_id: str
     steps: Annotated[list[str], Zipped()]
     notes: Annotated[dict[str, str] | None, Zipped()] = None
+    anything: Annotated[Any, Zipped()] = None
+    pairs: Annotated[list[tuple[str, int]], Zipped()] = msgspec.field(default_factory=list)
 
 
 @pattern
@@ -44,6 +47,11 @@ def test_a_plain_list_or_map_is_read_and_compressed_when_it_is_next_written(db: 
     with db.change(recipe("1")) as draft:
         draft.steps = [*found.steps, "Eat."]
     assert db.one(recipe("1")).steps == ["Mix.", "Bake.", "Eat."]
+
+
+def test_what_json_holds_and_dynamodb_does_not_is_compressed(db: Store) -> None:
+    made = db.create(Recipe(recipe_id="1", steps=[], anything={"a": [1, None]}, pairs=[("egg", 2)]))
+    assert db.one(recipe("1")) == made
 
 
 def test_what_is_compressed_null_or_absent_is_read_as_ever(db: Store) -> None:

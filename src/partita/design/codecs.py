@@ -140,11 +140,11 @@ class Compressed(Codec):
 
     tag = "B"
 
-    def __init__(self, kind: Any, plainly: Codec) -> None:
-        (stored,) = msgspec.structs.fields(plainly.shape)
-        either: list[Any] = [
-            (name, of | msgspec.UnsetType, msgspec.UNSET) for name, of in (("B", bytes), (stored.name, stored.type))
-        ]
+    def __init__(self, kind: Any, plainly: Codec | None = None) -> None:
+        forms: list[Any] = [("B", bytes)]
+        if plainly is not None:
+            forms += [(each.name, each.type) for each in msgspec.structs.fields(plainly.shape)]
+        either = [(name, form | msgspec.UnsetType, msgspec.UNSET) for name, form in forms]
         self.shape = msgspec.defstruct("CompressedValue", either)
         self._plainly = plainly
         self._decoder = msgspec.json.Decoder(kind)
@@ -154,6 +154,8 @@ class Compressed(Codec):
 
     def source(self, value: str, env: Env) -> str:
         inflated = f"{_named(self._inflate, env)}({value}.B)"
+        if self._plainly is None:
+            return inflated
         return f"({inflated} if {value}.B else {self._plainly.source(value, env)})"
 
     def _inflate(self, stored: bytes) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from partita.design.codecs import Compressed, Member
+from partita.design.codecs import Compressed, Member, Namer
 from partita.design.coding import codec_of, stripped
 from partita.design.conditions import Condition
 from partita.design.errors import DesignError
@@ -88,8 +88,8 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
         hint = hints[info.name]
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         kind, optional = stripped(hint)
-        plainly = codec_of(hint, where, name_on_disk)[0]
-        codec = Compressed(kind, plainly) if _has(markers, Zipped) else plainly
+        zipped = _has(markers, Zipped)
+        codec = _compressed(kind, hint, where, name_on_disk) if zipped else codec_of(hint, where, name_on_disk)[0]
         given = next((marker.name for marker in markers if isinstance(marker, Name)), None)
         member = Member(
             info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory
@@ -97,6 +97,16 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
         quiet = _has(markers, Quiet) or _has(markers, *_KEPT_QUIETLY)
         attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), quiet)
     return attributes
+
+
+def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> Compressed:
+    """JSON holds some things for which DynamoDB has no form: those have not been stored plainly either."""
+    if kind is Any:
+        return Compressed(kind)
+    try:
+        return Compressed(kind, codec_of(hint, where, name_on_disk)[0])
+    except DesignError:
+        return Compressed(kind)
 
 
 def _has(markers: Iterable[Any], *kinds: type) -> bool:
