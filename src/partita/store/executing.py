@@ -4,11 +4,15 @@ What DynamoDB refuses comes back as the error of the promise that stood in the w
 read is fenced; when the fence fails it is planned again.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from partita.design.errors import ValueRefused
 from partita.plan import actions as act
-from partita.plan.actions import Action, Assign, Remove
+from partita.plan.actions import Action, Append, Assign, Include, Remove
 from partita.plan.effects import Identity
 from partita.plan.errors import Contended, Orphaned, Raced, StoreError
 from partita.plan.expressions import comparable, same
@@ -19,6 +23,7 @@ from partita.wire import limits
 from partita.wire.values import Item
 
 ATTEMPTS = 30  # how often a fenced write reads again before it gives up
+_TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
 Planner = Callable[[set[Identity]], Flow[list[Action]]]
 
 
@@ -29,9 +34,14 @@ def execute(context: Context, actions: list[Action]) -> Flow[Any]:
         return None
     if len(actions) > limits.TRANSACTION_ACTIONS:
         raise StoreError(f"{len(actions)} items in one transaction; DynamoDB takes {limits.TRANSACTION_ACTIONS}")
-    if len(actions) == 1 and actions[0].kind != "check":
-        return (yield from _execute_one(context, actions[0]))
-    return (yield from _execute_all(context, actions))
+    try:
+        if len(actions) == 1 and actions[0].kind != "check":
+            return (yield from _execute_one(context, actions[0]))
+        return (yield from _execute_all(context, actions))
+    except (wire_errors.ValidationException, wire_errors.TransactionCanceledException) as refusal:
+        if _TOO_LARGE.search(str(refusal.body())) is None:
+            raise
+        raise _largest(actions) from None
 
 
 def _execute_one(context: Context, action: Action) -> Flow[Any]:
@@ -45,6 +55,19 @@ def _execute_one(context: Context, action: Action) -> Flow[Any]:
         )
     except wire_errors.ConditionalCheckFailedException as refusal:
         raise (act.culprit(action, refusal.item) or Raced(action.entity)) from None
+
+
+def _largest(actions: list[Action]) -> ValueRefused:
+    """What is to blame when an item is too large: the largest attribute that was written."""
+    written: list[tuple[int, str]] = []
+    for action in actions:
+        values = dict(action.item or {})
+        values |= {name: step.value for name, step in action.steps.items() if isinstance(step, Assign)}
+        values |= {name: step.values for name, step in action.steps.items() if isinstance(step, Append | Include)}
+        written += [(len(msgspec.json.encode(value)), f"{action.entity}.{name}") for name, value in values.items()]
+    return ValueRefused(
+        max(written)[1], f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB"
+    )
 
 
 def _is_done(action: Action, item: Item | None) -> bool:
