@@ -90,6 +90,16 @@ def unknown_in_condition() -> None:
         by_name = Keys("GSI1", "{thing_id}", when=F.colour == "red")
 
 
+def in_key_in_condition() -> None:
+    class Thing(Entity, table=table(Index("GSI1", "A")), key=("T#{thing_id}", "T")):
+        thing_id: Annotated[str, InKey()]
+        by_name = Keys("GSI1", "{thing_id}", when=F.thing_id == "x")
+
+
+def an_index_of_five_attributes() -> None:
+    Index("GSI1", ("a", "b", "c", "d", "e"))
+
+
 def unknown_in_limit() -> None:
     class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
         thing_id: str
@@ -170,6 +180,17 @@ ATTRIBUTES = "the attributes are thing_id"
             "Thing.name: InKey, but no key template holds it in full; remove InKey, or name it in the key",
         ),
         (unknown_in_condition, f"Thing.GSI1: Thing has no attribute 'colour'; {ATTRIBUTES}"),
+        (
+            in_key_in_condition,
+            (
+                "Thing.GSI1: a condition names 'thing_id', which is stored in the key alone; "
+                "remove InKey, or leave it out of the condition"
+            ),
+        ),
+        (
+            an_index_of_five_attributes,
+            "Index GSI1: an index has at most four partition and four sort attributes",
+        ),
         (unknown_in_limit, f"Thing: Thing has no attribute 'count'; {ATTRIBUTES}"),
         (unknown_in_unique, f"Thing.once: Thing has no attribute 'colour'; {ATTRIBUTES}"),
         (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita import DesignError
+from partita import DesignError, prove
 from partita.plan.modules import design_in, pattern_told, proof_told
 from tests.store import gallery
 
@@ -25,6 +25,12 @@ def test_a_pattern_is_told_by_its_name() -> None:
     assert pattern_told(gallery.design, "notes").startswith("notes -> Note\n  where    table gallery\n")
     with pytest.raises(DesignError, match=r"^gallery: has no pattern 'nothing'; its patterns are artist, work"):
         pattern_told(gallery.design, "nothing")
+
+
+def test_a_module_with_two_designs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "again", prove("again", gallery.gallery), raising=False)
+    with pytest.raises(DesignError, match=r"^tests.store.gallery: holds 2 designs; keep one design in a module$"):
+        design_in("tests.store.gallery")
 
 
 def test_a_module_without_a_design_says_how_to_end_it() -> None:

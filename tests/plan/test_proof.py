@@ -15,6 +15,7 @@ from partita import (
     F,
     Index,
     Keys,
+    Limit,
     OpenEnum,
     Owns,
     ProofError,
@@ -420,6 +421,55 @@ def test_a_counter_needs_a_way_to_its_parent() -> None:
         "Parent.children: Child has no attribute 'parent_id' to find its Parent by; "
         "write via={'parent_id': <attribute of Child>}"
     )
+
+
+def test_a_limit_on_a_counter_has_one_form() -> None:
+    t = table()
+
+    class Parent(Entity, table=t, key=("PARENT#{parent_id}", "P")):
+        parent_id: str
+        children: Annotated[int, CountOf(lambda: Child)] = 0
+        few = Limit(F.children < 3)
+
+    class Child(Entity, table=t, key=("CHILD#{parent_id}", "C")):
+        parent_id: str
+
+    assert proof_of(t) == (
+        "Parent: the limit on 'children' is not of the form count <= bound; write Limit(F.children <= ...)"
+    )
+
+
+def test_a_view_of_another_entity_is_refused() -> None:
+    t = table()
+
+    class A(Entity, table=t, key=("A#{a}", "A")):
+        a: str
+
+    class B(Entity, table=t, key=("B#{a}", "B")):
+        a: str
+
+    class Short(View, of=B):
+        a: str
+
+    with pytest.raises(ProofError, match=r"^A: Short is a view of B; return a view of what is read$"):
+        prove_read(query(A, "x").as_(Short).read)
+
+
+def test_guards_need_text_keys_and_their_own_attribute() -> None:
+    numbered = Table("numbered", pk="number")
+
+    class Thing(Entity, table=numbered):
+        number: int
+        name: Annotated[str, Unique()]
+
+    assert proof_of(numbered) == "Thing: Unique needs a table whose keys are text; use a key template"
+    t = table(Index("ByGuard", "guardOf"))
+
+    class Other(Entity, table=t, key=("O#{name}", "O")):
+        name: Annotated[str, Unique()]
+        by_guard = Keys("ByGuard", "{name}")
+
+    assert proof_of(t) == "things: an index uses 'guardOf', which guards carry; rename that index attribute"
 
 
 def test_owned_children_must_be_found_from_their_parent() -> None:

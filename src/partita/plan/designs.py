@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from partita.design.conditions import Comparison
 from partita.design.errors import DesignError
 from partita.design.markers import CountOf, Owns, SumOf
 from partita.design.models import Attribute, Model, model_of
@@ -71,11 +72,22 @@ def resolved(name: str, tables: tuple[Table, ...]) -> Design:
             child = _known(design, parent, marker.child())
             parts = _mapped(f"{parent.name}.{attribute.field}", parent, child, dict(marker.via))
             counter = Counter(parent, attribute, marker, parts)
+            _check_limits(parent, attribute)
             design.counters[child] = (*design.counters.get(child, ()), counter)
     for model in design.models:
         design.references[model] = tuple(_references(design, model))
         design.ownerships[model] = tuple(_owned(design, model, owns) for owns in model.owns)
     return design
+
+
+def _check_limits(parent: Model, counted: Attribute) -> None:
+    """A limit on a counter is kept by a condition on the count before it grows, which only `<=` can be turned into."""
+    for limit in parent.limits:
+        condition = limit.condition
+        simple = isinstance(condition, Comparison) and condition.operator == "<="
+        if counted.field in condition.fields and not simple:
+            wrong = f"the limit on {counted.field!r} is not of the form count <= bound"
+            raise DesignError(parent.name, wrong, f"write Limit(F.{counted.field} <= ...)")
 
 
 def _references(design: Design, model: Model) -> Iterator[Reference]:

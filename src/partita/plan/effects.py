@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
-from partita.design.errors import DesignError, ValueRefused
+from partita.design.errors import ValueRefused
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.moments import time_text
@@ -199,8 +199,6 @@ def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Dec
     """The bound before the growth: `count + 1 <= limit` is `count < limit`, the only arithmetic DynamoDB needs."""
     condition = limit.condition
     assert isinstance(condition, Comparison)
-    if condition.operator != "<=":
-        raise DesignError(parent.name, "a limit on a counter must be written <=", "write Limit(F.count <= ...)")
     counted, bound = condition.field, condition.value
     allowed: Condition
     if isinstance(bound, Field):

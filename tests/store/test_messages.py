@@ -1,0 +1,201 @@
+"""What the store refuses, word for word."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from partita import (
+    ConditionFailed,
+    Contended,
+    DesignError,
+    Entity,
+    F,
+    Get,
+    Limit,
+    LimitReached,
+    Owns,
+    Query,
+    Store,
+    StoredItemInvalid,
+    StoreError,
+    SumOf,
+    Table,
+    Unique,
+    ValueRefused,
+    connect,
+    get,
+    pattern,
+    prove,
+    query,
+    together,
+)
+from partita.errors import PartitaError
+from partita.wire.requests import GetItem, PutItem, TransactWriteItems, UpdateItem
+from tests.store.faults import Faulty, conflicting
+
+table = Table("wallets", pk="PK", sk="SK")
+
+
+class Wallet(Entity, table=table, key=("WALLET#{wallet_id}", "WALLET")):
+    wallet_id: str
+    used: int = 0
+    quota: int = 10
+    spent: Annotated[int, SumOf(lambda: Payment, "amount")] = 0
+    most: int = 100
+    tags: set[str] = msgspec.field(default_factory=set)
+    name: Annotated[str | None, Unique()] = None
+
+    within = Limit(F.used <= F.quota)
+    budget = Limit(F.spent <= F.most)
+    payments = Owns(lambda: Payment)
+
+
+class Payment(Entity, table=table, key=("WALLET#{wallet_id}", "PAYMENT#{at}")):
+    wallet_id: str
+    at: datetime
+    amount: int
+
+
+@pattern
+def wallet(wallet_id: str) -> Get[Wallet]:
+    return get(Wallet, wallet_id)
+
+
+@pattern
+def payments(wallet_id: str) -> Query[Payment]:
+    return query(Payment, wallet_id)
+
+
+@pattern
+def all_of(wallet_id: str) -> Query[Wallet | Payment]:
+    return together(Wallet, Payment)(wallet_id)
+
+
+design = prove("wallets", table)
+AT = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def db() -> Store:
+    store = Store(connect("memory:", maintain=False), design, sleep=lambda _: None)
+    store.create_tables()
+    store.create(Wallet(wallet_id="w"))
+    return store
+
+
+def change(db: Store, edit: Callable[[Any], None], **options: Any) -> None:
+    with db.change(wallet("w"), **options) as draft:
+        edit(draft)
+
+
+def step_twice(draft: Any) -> None:
+    draft.tags |= {"a"}
+    draft.tags -= {"b"}
+
+
+def from_another(draft: Any) -> None:
+    draft.used = draft.quota + 1
+
+
+CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
+    (
+        lambda db: change(db, lambda draft: setattr(draft, "used", 11)),
+        LimitReached,
+        "Wallet WALLET#w WALLET: used <= quota would no longer hold",
+    ),
+    (
+        lambda db: db.create(Payment(wallet_id="w", at=AT, amount=5)),
+        ValueRefused,
+        "Wallet: 5 at once against a limit that is an attribute; do it one by one",
+    ),
+    (
+        lambda db: change(db, step_twice),
+        ValueRefused,
+        "Wallet.tags: two different steps in one change; make two changes",
+    ),
+    (lambda db: change(db, from_another), ValueRefused, "Wallet.used: cannot be made from 'quota' unread"),
+    (
+        lambda db: change(db, lambda draft: setattr(draft, "tags", draft.tags | set())),
+        ValueRefused,
+        "Wallet.tags: nothing to add or take away",
+    ),
+    (
+        lambda db: change(db, lambda draft: setattr(draft, "used", 1), version=3),
+        ValueRefused,
+        "Wallet: it has no version; mark an attribute with Version()",
+    ),
+    (
+        lambda db: change(db, lambda draft: setattr(draft, "used", 1), when=F.colour == "red"),
+        DesignError,
+        (
+            "Wallet: a condition names 'colour', which is not stored; "
+            "the stored attributes are wallet_id, used, quota, spent, most, tags, name"
+        ),
+    ),
+    (
+        lambda db: db.create(Wallet(wallet_id="v", name="")),
+        ValueRefused,
+        "Wallet.name: empty text cannot be part of a key",
+    ),
+    (lambda db: db(wallet("")), ValueRefused, "wallet: empty text cannot be part of a key"),
+    (lambda db: db(payments("")).first(1), ValueRefused, "payments: empty text cannot be part of a key"),
+    (lambda db: db.holder(Wallet, "colour", "x"), ValueRefused, "Wallet.colour: is not declared Unique"),
+    (
+        lambda db: db.delete(wallet("w"), when=F.used == 9),
+        ConditionFailed,
+        "Wallet WALLET#w WALLET: the condition does not hold",
+    ),
+]
+
+
+@pytest.mark.parametrize(("attempt", "error", "said"), CASES)
+def test_a_refusal_says_what_and_where(
+    db: Store, attempt: Callable[[Store], Any], error: type[PartitaError], said: str
+) -> None:
+    with pytest.raises(error) as refusal:
+        attempt(db)
+    assert str(refusal.value) == said
+    assert db(wallet("w")) == Wallet(wallet_id="w")
+
+
+def test_an_item_of_no_entity_in_a_collection_is_named(db: Store) -> None:
+    db.backend.call(PutItem(table_name="wallets", item={"PK": {"S": "WALLET#w"}, "SK": {"S": "RUBBISH"}}))
+    said = r"^Wallet or Payment WALLET#w RUBBISH on disk: the key is of neither form$"
+    with pytest.raises(StoredItemInvalid, match=said):
+        list(db(all_of("w")))
+
+
+def test_more_items_than_a_transaction_takes_are_refused(db: Store) -> None:
+    def write() -> None:
+        with db.transaction() as together_:
+            for number in range(101):
+                together_.create(Wallet(wallet_id=str(number)))
+
+    with pytest.raises(StoreError, match=r"^101 items in one transaction; DynamoDB takes 100$"):
+        write()
+
+
+def test_conflicts_without_end_are_told(db: Store) -> None:
+    faulty = Store(Faulty(db.backend, TransactWriteItems, *[conflicting] * 9), design, sleep=lambda _: None)
+    with pytest.raises(Contended, match=r"^Wallet: other writers won 9 times; nothing was written$"):
+        faulty.create(Wallet(wallet_id="v", name="x"))
+
+
+def test_a_race_without_end_is_told(db: Store) -> None:
+    def meddle(call: Any) -> None:
+        if isinstance(call.request, GetItem):
+            db.backend.call(
+                UpdateItem(
+                    table_name="wallets",
+                    key={"PK": {"S": "WALLET#w"}, "SK": {"S": "WALLET"}},
+                    update_expression="SET quota = quota + :one",
+                    expression_attribute_values={":one": {"N": "1"}},
+                )
+            )
+
+    racing = Store(db.backend, design, sleep=lambda _: None, on_call=[meddle])
+    with pytest.raises(Contended, match=r"^Wallet: other writers won 30 times; nothing was written$"):
+        change(racing, lambda draft: setattr(draft, "used", 1))
