@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from partita.design.conditions import Condition
+from partita.design.errors import ValueRefused
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
 from partita.plan.actions import Action, Clause
@@ -16,7 +17,7 @@ from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import on_disk
 from partita.plan.items import item_of, key_of, key_text, validated, values_of
 from partita.plan.requests import key_values, plan_of
-from partita.plan.writes import creation, fresh
+from partita.plan.writes import creation, fresh, plain_put, stands_alone
 from partita.store.drafts import Draft, edits_of
 from partita.store.executing import fenced
 from partita.store.flows import Flow
@@ -44,6 +45,20 @@ class Transaction:
         def step(_: set[Identity]) -> Flow[list[Action]]:
             yield from ()
             return creation(self.design, model, made, self.context.clock())
+
+        self._steps.append(step)
+        return made
+
+    def put(self, entity: E) -> E:
+        """Create it or replace what is there; only for entities that nothing depends on."""
+        model = model_of(type(entity))
+        if not stands_alone(self.design, model):
+            raise ValueRefused(model.name, "a put cannot keep its promises; create it, or change it")
+        made: E = fresh(model, validated(model, entity), self.context.clock())
+
+        def step(_: set[Identity]) -> Flow[list[Action]]:
+            yield from ()
+            return [plain_put(model, made)]
 
         self._steps.append(step)
         return made
