@@ -1,6 +1,7 @@
 """Each trouble of the document that is named on its page, and that it is no more."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from partita.systems.perfectit import design as d
 from partita.systems.perfectit.cards import RECENT, WALK, Content
 from partita.systems.perfectit.service import PerfectIt
 from partita.systems.perfectit.terms import terms_of
+from partita.wire.requests import PutItem
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk, on_disk, people, published
 
@@ -61,6 +63,34 @@ def test_every_entity_of_the_document_has_its_keys(perfectit: PerfectIt, card: s
         (f"COLLECTION#{later}", f"CARD#{card}", None, None),
         ("CAT#woodworking", "METADATA", "PARENT#ROOT", "SORT#p00000"),
     }
+
+
+def test_the_document_s_own_example_is_read_and_becomes_a_card_like_others(perfectit: PerfectIt, db: Store) -> None:
+    user = perfectit.register("documented", "Documented", user_id="user123").user_id
+    at = "2025-01-01T00:00:00Z"
+    texts = f"""
+        PK=CARD#123 SK=METADATA entityType=PerfectionCard id=123 title=Varnish description=... category=woodworking
+        difficulty=INTERMEDIATE authorId={user} status=PUBLISHED createdAt={at} updatedAt={at}
+        GSI1PK=CAT#woodworking GSI1SK=CREATED#{at} GSI2PK=USER#{user} GSI2SK=CREATED#{at}
+    """
+    example = dict(pair.split("=") for pair in texts.split())
+    item: dict[str, Any] = {name: {"S": value} for name, value in example.items()}
+    item |= {name: {"N": number} for name, number in (("estimatedTime", "120"), ("estimatedCost", "50"))}
+    item |= {name: {"N": "0"} for name in ("viewCount", "voteScore")}
+    item |= {name: {"L": [{"S": "x"}]} for name in ("imageUrls", "instructions", "tools", "tags")}
+    db.backend.call(PutItem(table_name="perfectit-main", item={**item, "materials": {"M": {"oil": {"S": "1 l"}}}}))
+    card = db.one(d.card("123"))
+    assert (card.title, card.instructions, card.estimated_time) == ("Varnish", ["x"], 120)
+    assert [each.card_id for each in db(d.cards_by_author(user))] == ["123"]
+    assert [each.card_id for each in db(d.cards_by_category("woodworking"))] == ["123"]
+    db.adopt()
+    assert [each.card_id for each in db(d.top_voted())] == ["123"]
+    assert [each.card_id for each in db(d.cards_of_day(card.created_at.date()))] == ["123"]
+    assert db.one(d.category("woodworking")).card_count == 1
+    perfectit.votes.on_card(user, "123", UP)
+    perfectit.cards.edit("123", Content(tags=["old"]))
+    assert db.one(d.card("123")).vote_score == 1
+    assert [each.card_id for each in perfectit.cards.search("old varnish").items] == ["123"]
 
 
 def test_instructions_are_compressed(perfectit: PerfectIt, ann: str, db: Store) -> None:

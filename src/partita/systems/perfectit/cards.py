@@ -86,7 +86,6 @@ class Cards:
             draft = transaction.change(d.card(card_id), version=card.version, seen=card)
             draft.status = d.CardStatus.PUBLISHED
             draft.created_at = self.now()
-            transaction.create(d.Controversy(card_id=card_id))
             self._file(transaction, complete(card), set())
 
     def remove(self, card_id: str) -> None:

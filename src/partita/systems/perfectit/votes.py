@@ -58,15 +58,18 @@ class Votes:
             transaction.create(d.Vote(user_id=user_id, target_id=target_id, target_type=kind, vote_type=vote))
 
     def _count(self, transaction: Transaction, before: Choice, vote: Choice, call: Get[Target], target: Target) -> None:
-        """What follows from the vote, if the counts still are what they were."""
-        up = target.up_count + (vote == d.VoteType.UP) - (before == d.VoteType.UP)
-        down = target.down_count + (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
-        unmoved = (F.up_count == target.up_count) & (F.down_count == target.down_count)
+        """What follows from the vote. How divided a card is depends on both counts: they must be what was read."""
+        more_up = (vote == d.VoteType.UP) - (before == d.VoteType.UP)
+        more_down = (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
+        unmoved = None
         if isinstance(target, d.PerfectionCard):
-            unmoved = unmoved & d.PUBLISHED
-            transaction.change(d.controversy(target.card_id)).score = controversy(up, down)
+            unmoved = (F.up_count == target.up_count) & (F.down_count == target.down_count) & d.PUBLISHED
+            divided = controversy(target.up_count + more_up, target.down_count + more_down)
+            transaction.put(d.Controversy(card_id=target.card_id, score=divided))
         draft = transaction.change(call, when=unmoved, seen=target)
-        draft.up_count, draft.down_count, draft.vote_score = up, down, up - down
+        draft.up_count += more_up
+        draft.down_count += more_down
+        draft.vote_score += more_up - more_down
 
     def forget(self, target_id: str) -> None:
         votes = [d.vote(each.user_id, target_id) for each in self.db(d.votes_of_target(target_id))]
