@@ -344,6 +344,28 @@ def test_stream_outlives_its_table_by_a_day(engine: Engine, clock: Clock) -> Non
     assert [each.stream_arn for each in engine.call(s.ListStreams()).streams or []] == [again]
 
 
+def test_streams_of_one_moment_have_names_of_their_own(engine: Engine) -> None:
+    arns = [make_table(engine)]
+    put(engine, "first")
+    turn(engine, False)
+    turn(engine, True)
+    arns.append(latest_arn(engine))
+    put(engine, "second")
+    engine.call(q.DeleteTable(table_name="notes"))
+    arns.append(make_table(engine))
+    put(engine, "third")
+    assert len(set(arns)) == 3
+    assert [keys(records(engine, iterator(engine, arn))) for arn in arns] == [["first"], ["second"], ["third"]]
+
+
+def test_clock_that_is_set_back_hides_no_record(engine: Engine, clock: Clock) -> None:
+    arn = make_table(engine)
+    clock.now -= 60
+    put(engine, "a")
+    put(engine, "b")
+    assert keys(records(engine, iterator(engine, arn))) == ["a", "b"]
+
+
 def test_streams_are_listed_in_pages(engine: Engine) -> None:
     arns = [make_table(engine, name=f"table{number}") for number in range(5)]
     seen: list[str | None] = []

@@ -52,7 +52,8 @@ def change_write(
         new=Raw(new.value) if new else _ABSENT,
         expired=expired,
     )
-    number = max(last_number(reader, table) + 1, int(at * 1_000_000)) + offset
+    first = table.stream.first if table.stream else 0  # a clock that was set back must not number below a stream
+    number = max(last_number(reader, table) + 1, int(at * 1_000_000), first) + offset
     return Write(table.record.changes, number.to_bytes(8, "big"), None, Row(0, _encode(change)))
 
 

@@ -22,8 +22,6 @@ from partita.engine.schema import StreamRecord, Table
 from partita.wire.errors import ExpiredIteratorException, ValidationException
 from partita.wire.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
 
-_MICROSECONDS = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -40,12 +38,12 @@ class Stream:
     @property
     def first(self) -> int:
         """The lowest number that a record of this stream can have."""
-        return max(self.record.first, _number_at(self.created))
+        return self.record.first
 
     @property
     def shard_id(self) -> str:
         unique = blake2b(self.arn.encode(), digest_size=4).hexdigest()
-        return f"shardId-{int(self.created * 1000):020d}-{unique}"
+        return f"shardId-{round(self.created * 1000):020d}-{unique}"
 
 
 def streams(context: Context) -> Iterator[Stream]:
@@ -62,13 +60,22 @@ def stream_named(context: Context, arn: str | None) -> Stream | None:
     return next((stream for stream in streams(context) if stream.arn == arn), None)
 
 
-def _number_at(moment: float) -> int:
-    return int(moment * _MICROSECONDS)
+def opened_stream(context: Context, name: str, view_type: str | None, last: int) -> StreamRecord:
+    """A new stream of a table whose change log has come to number `last`; its label is no other's of that name."""
+    now = moment = context.clock()
+    taken = {stream.record.label for stream in streams(context) if stream.table.name == name}
+    while (label := _label(moment)) in taken:
+        moment += 0.001
+    return StreamRecord(label=label, view_type=view_type or "", first=max(last + 1, number_at(now)))
+
+
+def _label(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
 def number_at(moment: float) -> int:
     """The lowest number that a record of this moment, or a later one, has."""
-    return max(0, _number_at(moment))
+    return max(0, int(moment * 1_000_000))
 
 
 def trim_horizon(context: Context) -> int:

@@ -3,9 +3,10 @@
 from partita.engine.catalog import new_table_id
 from partita.engine.context import Context, Job
 from partita.engine.members import check_members
-from partita.engine.operations.describe_table import description, stream_label
+from partita.engine.operations.describe_table import description
 from partita.engine.operations.tags import check_tags
-from partita.engine.schema import IndexRecord, StreamRecord, Table, TableRecord
+from partita.engine.schema import IndexRecord, Table, TableRecord
+from partita.engine.streams import opened_stream
 from partita.storage.contract import Transaction
 from partita.wire.errors import INVALID, LimitExceededException, ResourceInUseException, ValidationException
 from partita.wire.limits import (
@@ -73,7 +74,7 @@ def _record(context: Context, txn: Transaction, request: CreateTable) -> TableRe
         deletion_protection=bool(request.deletion_protection_enabled),
         tags={tag.key or "": tag.value or "" for tag in request.tags or []},
         sse_type=(sse.sse_type or "KMS") if sse and sse.enabled else None,
-        streams=[StreamRecord(label=stream_label(now), view_type=stream.stream_view_type or "", first=0)]
+        streams=[opened_stream(context, request.table_name or "", stream.stream_view_type, 0)]
         if stream and stream.stream_enabled
         else [],
     )

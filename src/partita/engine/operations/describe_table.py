@@ -1,7 +1,5 @@
 """DescribeTable: everything there is to say about a table."""
 
-from datetime import UTC, datetime
-
 from partita.engine.backfill import START
 from partita.engine.context import Context
 from partita.engine.members import check_members
@@ -80,10 +78,6 @@ def description(context: Context, reader: Reader, table: Table, status: str = "A
 
 def stream_arn(context: Context, table: str, label: str) -> str:
     return f"{context.table_arn(table)}/stream/{label}"
-
-
-def stream_label(now: float) -> str:
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
 def _throughput(record: TableRecord, units: ProvisionedThroughput | None) -> ThroughputDescription:

@@ -34,7 +34,7 @@ def get_records(context: Context, request: GetRecords) -> GetRecordsOutput:
     arn, position = opened_iterator(context, request.shard_iterator or "")
     stream = stream_named(context, arn)
     if stream is None or stream.shard_id != position.shard:
-        raise ResourceNotFoundException("Requested resource not found: Stream: " + arn + " not found")
+        raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
     return _page(context, stream, position.after, limit)
 
 
@@ -49,30 +49,18 @@ def _page(context: Context, stream: Stream, after: int, limit: int) -> GetRecord
             break
         if number < horizon:
             raise TrimmedDataAccessException(TRIMMED)
-        record = _record(context, stream, number, change)
-        size += record.dynamodb.size_bytes or 0 if record.dynamodb else 0
+        shown = _shown(stream, number, change)
+        size += shown.size_bytes or 0
         if len(records) == limit or (records and size > STREAM_BYTES):
             ended = False
             break
-        records.append(record)
+        records.append(_record(context, stream, number, change, shown))
         after = number
     following = None if ended else shard_iterator(context, stream, after)
     return GetRecordsOutput(records=records, next_shard_iterator=following)
 
 
-def _record(context: Context, stream: Stream, number: int, change: Change) -> Record:
-    view = stream.record.view_type
-    new = change.new if change.new and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
-    old = change.old if change.old and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
-    shown = StreamRecord(
-        approximate_creation_date_time=float(int(change.at)),
-        keys=change.keys,
-        new_image=new,
-        old_image=old,
-        sequence_number=sequence_number(number),
-        size_bytes=item_size(change.keys) + _size(new) + _size(old),
-        stream_view_type=view,
-    )
+def _record(context: Context, stream: Stream, number: int, change: Change, shown: StreamRecord) -> Record:
     return Record(
         event_id=blake2b(f"{stream.arn}#{number}".encode(), digest_size=16).hexdigest(),
         event_name=change.event,
@@ -81,6 +69,22 @@ def _record(context: Context, stream: Stream, number: int, change: Change) -> Re
         aws_region=context.region,
         dynamodb=shown,
         user_identity=_SERVICE if change.expired else None,
+    )
+
+
+def _shown(stream: Stream, number: int, change: Change) -> StreamRecord:
+    """The change as the stream's view type shows it; its size is that of the keys and of the images shown."""
+    view = stream.record.view_type
+    new = change.new if change.new and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
+    old = change.old if change.old and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
+    return StreamRecord(
+        approximate_creation_date_time=float(int(change.at)),
+        keys=change.keys,
+        new_image=new,
+        old_image=old,
+        sequence_number=sequence_number(number),
+        size_bytes=item_size(change.keys) + _size(new) + _size(old),
+        stream_view_type=view,
     )
 
 

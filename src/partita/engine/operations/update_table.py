@@ -13,8 +13,9 @@ from partita.engine.operations.create_table import (
     check_throughput,
     index_record,
 )
-from partita.engine.operations.describe_table import description, stream_label
-from partita.engine.schema import IndexRecord, StreamRecord, Table, TableRecord
+from partita.engine.operations.describe_table import description
+from partita.engine.schema import IndexRecord, Table, TableRecord
+from partita.engine.streams import opened_stream
 from partita.storage.contract import Transaction
 from partita.wire.errors import (
     INVALID,
@@ -188,9 +189,7 @@ def _streamed(context: Context, txn: Transaction, request: UpdateTable, record: 
     if wanted.stream_enabled:
         if table.stream is not None:
             raise ValidationException(f"Table already has an enabled stream: TableName: {record.name}")
-        opened = StreamRecord(
-            label=stream_label(context.clock()), view_type=wanted.stream_view_type or "", first=last + 1
-        )
+        opened = opened_stream(context, record.name, wanted.stream_view_type, last)
         return replace(record, streams=[*record.streams, opened])
     if table.stream is None:
         raise ValidationException(f"Table doesn't have an enabled stream: TableName: {record.name}")
