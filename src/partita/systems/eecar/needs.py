@@ -35,5 +35,5 @@ class Needs(Subject):
             draft.status = "cancelled"
 
     def _check_future(self, expires_at: datetime | None) -> None:
-        if expires_at is not None and expires_at <= self.now():
-            raise ValueRefused("Need.expiresAt", f"{expires_at.isoformat()} is past")
+        if expires_at is not None and (expires_at.tzinfo is None or expires_at <= self.now()):
+            raise ValueRefused("Need.expiresAt", f"{expires_at.isoformat()} is past, or has no time zone")

@@ -1,12 +1,13 @@
 """Parts: listing them with all that is known, and finding them by category and by seller."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from partita import Page, get
+from partita import AlreadyExists, F, Page, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import category_of
 from partita.systems.eecar.subject import Subject
@@ -30,8 +31,7 @@ class Parts(Subject):
         part = replace(part, part_id=self._id("p"), category=category_of(part.category, "Part.category"))
         with self.db.transaction() as transaction:
             made = transaction.create(part)
-            offered = d.Offered(part_id=made.part_id, seller_id=made.seller_id, created_at=made.created_at)
-            transaction.create(offered)
+            transaction.create(_offered(made))
             if spec is not None:
                 transaction.create(replace(spec, part_id=made.part_id))
             for usage in usages:
@@ -75,6 +75,16 @@ class Parts(Subject):
         uses = self.db(d.usages(part_id), consistent=True)
         self.db.delete_many([d.usage(part_id, use.usage_id) for use in uses])
 
+    def adopt(self, part_id: str) -> None:
+        """What a part lacks that other code listed: the one word for its category, and its seller's entry."""
+        part = self.db.one(d.part(part_id), consistent=True)
+        category = category_of(part.category, "Part.category")
+        with self.db.change(d.part(part_id), quietly=True) as draft:
+            draft.category = category
+        with suppress(AlreadyExists), self.db.transaction() as transaction:
+            transaction.check(d.part(part_id), F.seller_id == part.seller_id)
+            transaction.create(_offered(part))
+
     def whole(self, part_id: str) -> WholePart | None:
         """One Query."""
         found = list(self.db(d.whole_part(part_id)))
@@ -92,6 +102,10 @@ class Parts(Subject):
         """Newest first: one Query and one BatchGetItem a page."""
         page = self.db(d.parts_of_seller(seller_id)).page(size, cursor)
         return Page(self._those([d.part(offered.part_id) for offered in page.items]), page.cursor)
+
+
+def _offered(part: d.Part) -> d.Offered:
+    return d.Offered(part_id=part.part_id, seller_id=part.seller_id, created_at=part.created_at)
 
 
 def _of(kind: type[E], found: Iterable[object]) -> Iterator[E]:

@@ -4,11 +4,12 @@ Every answer and every revised offer moves the proposal's version, and is made t
 same offer, one wins, and nobody accepts a price that changed meanwhile.
 """
 
+from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from partita import ConditionFailed, F, Page, TransitionRefused, ValueRefused, get
+from partita import AlreadyExists, ConditionFailed, F, Page, TransitionRefused, ValueRefused, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.notifications import proposal_received
 from partita.systems.eecar.subject import Subject
@@ -26,13 +27,7 @@ class Proposals(Subject):
         self._check_parts(proposal.part_ids)
         with self.db.transaction() as transaction:
             made = transaction.create(replace(proposal, proposal_id=self._id("o")))
-            sent = d.Sent(
-                proposal_id=made.proposal_id,
-                from_company_id=made.from_company_id,
-                status=made.status,
-                created_at=made.created_at,
-            )
-            transaction.create(sent)
+            transaction.create(_sent(made))
             transaction.create(proposal_received(self._id("t"), made, self.now()))
         return made
 
@@ -52,6 +47,16 @@ class Proposals(Subject):
         """Newest first: one Query and one BatchGetItem a page."""
         page = self.db(d.sent_proposals(company_id, status)).page(size, cursor)
         return Page(self._those([d.proposal(sent.proposal_id) for sent in page.items]), page.cursor)
+
+    def adopt(self, proposal_id: str) -> None:
+        """What a proposal lacks that other code made: its sender's entry."""
+        for _ in self.db.attempts("Proposal"):
+            found = self.db.one(d.proposal(proposal_id), consistent=True)
+            with suppress(ConditionFailed):
+                with suppress(AlreadyExists), self.db.transaction() as transaction:
+                    transaction.check(d.proposal(proposal_id), F.status == found.status)
+                    transaction.create(_sent(found))
+                return
 
     def _settle(self, proposal_id: str, side: str, by: str, version: int, **changes: Any) -> None:
         """The proposal and its sender's entry change together, by whose turn it is, while it is open."""
@@ -75,3 +80,12 @@ class Proposals(Subject):
         for part_id, part in zip(part_ids, found, strict=True):
             if part is None:
                 raise ValueRefused("Proposal.partIds", f"there is no part {part_id!r}")
+
+
+def _sent(proposal: d.Proposal) -> d.Sent:
+    return d.Sent(
+        proposal_id=proposal.proposal_id,
+        from_company_id=proposal.from_company_id,
+        status=proposal.status,
+        created_at=proposal.created_at,
+    )

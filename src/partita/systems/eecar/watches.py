@@ -5,6 +5,7 @@ ended one is found.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -23,15 +24,16 @@ class Watches(Subject):
         _check_address(watch)
         with self.db.transaction() as transaction:
             made = transaction.create(replace(watch, watch_id=self._id("w"), criteria=_canonical(watch.criteria)))
-            watching = d.Watching(
-                watch_id=made.watch_id,
-                buyer_id=made.buyer_id,
-                category=made.criteria.category or ANY,
-                criteria=made.criteria,
-                created_at=made.created_at,
-            )
-            transaction.create(watching)
+            transaction.create(_watching(made))
         return made
+
+    def adopt(self, watch_id: str) -> None:
+        """What an active watch lacks that other code began: the one word for its category, and the way to it."""
+        watch = self.db.one(d.watch(watch_id), consistent=True)
+        watch = replace(watch, criteria=_canonical(watch.criteria))
+        with suppress(AlreadyExists, ConditionFailed), self.db.transaction() as transaction:
+            transaction.change(d.watch(watch_id), when=_ACTIVE).criteria = watch.criteria
+            transaction.create(_watching(watch))
 
     def revise(self, watch_id: str, criteria: d.Criteria) -> None:
         """Watch for something else, while it is active."""
@@ -70,6 +72,16 @@ class Watches(Subject):
         except (AlreadyExists, ConditionFailed, NotFound, ReferenceMissing):
             return False
         return True
+
+
+def _watching(watch: d.Watch) -> d.Watching:
+    return d.Watching(
+        watch_id=watch.watch_id,
+        buyer_id=watch.buyer_id,
+        category=watch.criteria.category or ANY,
+        criteria=watch.criteria,
+        created_at=watch.created_at,
+    )
 
 
 def _canonical(criteria: d.Criteria) -> d.Criteria:
