@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 ARGS ?=
-RUN = .venv/bin/partita engine --memory --port 8000
+RUN = .venv/bin/partita serve
 
 INSTALL = .venv/bin/python -m pip install -qq --disable-pip-version-check
 COMPILE = .venv/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11
@@ -16,8 +16,8 @@ RUNTIMES = $(if $(and $(shell command -v java),$(shell command -v npm)),,-r requ
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-run: .venv/runtime.stamp ## start the engine on port 8000
-	$(RUN)
+run: .venv/runtime.stamp ## serve the five systems, seeded, on port 8000; ARGS are those of partita serve
+	$(RUN) $(ARGS)
 
 test: .venv/dev.stamp ## run every test that this machine can; ARGS="-k name" narrows it
 	.venv/bin/python -m pytest $(ARGS)

@@ -10,6 +10,9 @@ from cyclopts.validators import Number
 
 from partita.errors import PartitaError
 
+DEMO = "did:plc:demo"  # a name that every one of the systems takes for somebody's
+DEMO_GROUPS = ("admin", "ADMIN")
+
 app = App(name="partita", help="Write a DynamoDB design down once, in Python, and it runs.")
 
 
@@ -52,22 +55,23 @@ def engine(
     from partita.errors import ConfigurationError
     from partita.server.credentials import load_credentials
     from partita.server.guard import Guard
-    from partita.server.serve import check_address, serve
+    from partita.server.serve import check_address, listening, serve
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data: choose one")
     guard = Guard(load_credentials(credentials)) if credentials is not None else None
     check_address(host, public or guard is not None)
+    at = listening(host, port)
     backend = open_engine(str(data) if data is not None else "memory:", durability=durability)
     where = "memory (gone when this ends)" if data is None else f"{data} (survives {durability} loss)"
-    address = f"http://{host}:{port}"
+    address = f"http://{host}:{at.getsockname()[1]}"
     print(f"partita: DynamoDB at {address}, data in {where}", flush=True)
     print(f"try:     aws dynamodb list-tables --endpoint-url {address} --region us-east-1", flush=True)
 
     async def opened() -> AsyncEngine:
         return AsyncEngine(backend)
 
-    serve(opened, host, port, guard=guard, origins=cors)
+    serve(opened, at, guard=guard, origins=cors)
 
 
 @app.command
@@ -102,26 +106,37 @@ def serve(
     scale
         How much demo data: 1 is a few hundred items a system.
     keys
-        A JSON Web Key Set that bearer tokens are verified against. Without it a local issuer is used.
+        A JSON Web Key Set that bearer tokens are verified against. Without it a local issuer is used. Cursors are then
+        signed with the variable PARTITA_SECRET, which several servers share, or else with a secret of this process.
     issuer
         What `iss` of a token must be.
     audience
         What `aud` of a token must be.
     """
+    import secrets
+    from os import environ
+
     from partita.rest.identity import Verifier
-    from partita.server.serve import check_address
-    from partita.serving import System, issuer_beside, named, progress_bar, run
+    from partita.server.serve import check_address, listening
+    from partita.serving import System, issuer_beside, named, progress_bar, run, seed_file, tries
     from partita.serving import seed as plant
 
     names = named(systems)
     check_address(host, public)
-    local = issuer_beside(on) if keys is None else None
-    verifier = local.verifier() if local else Verifier.from_file(keys, issuer, audience) if keys else None
-    assert verifier is not None
-    address = f"http://{host}:{port}"
+    at = listening(host, port)
+    address = f"http://{host}:{at.getsockname()[1]}"
+    if seed and on != "memory:" and "://" not in on:
+        seed_file(names, on, scale)
+    if keys is None:
+        local = issuer_beside(on)
+        verifier, secret = local.verifier(), local.secret
+        token = local.token(DEMO, DEMO_GROUPS, email="demo@example.com", email_verified=True)
+    else:
+        verifier, token = Verifier.from_file(keys, issuer, audience), None
+        secret = environ.get("PARTITA_SECRET", "").encode() or secrets.token_bytes(32)
 
     def ready(opened: list[System]) -> None:
-        if seed and "://" not in on:
+        if seed and on == "memory:":
             with progress_bar() as progress:
                 for system in opened:
                     plant(system, scale, 1, progress)
@@ -129,14 +144,31 @@ def serve(
         for name in names:
             print(f"  {address}/api/{name}/docs")
         print("try:")
-        print(f"  curl {address}/api/{names[0]}/openapi.json")
-        print(f"  aws dynamodb list-tables --endpoint-url {address} --region us-east-1")
-        if local is not None:
-            token = local.token("u_demo", ("admin", "editor"), email="demo@example.com", email_verified=True)
-            print(f"  TOKEN={token}")
-            print(f'  curl -H "Authorization: Bearer $TOKEN" {address}/api/{names[0]}/docs', flush=True)
+        for line in tries(names, address, token):
+            print(f"  {line}")
+        sys.stdout.flush()
 
-    run(names, on, host, port, verifier, ready)
+    run(names, on, at, verifier, secret, ready)
+
+
+@app.command(name="token")
+def token_command(subject: str, *groups: str, on: str = "partita.db", email_verified: bool = True) -> None:
+    """Print a bearer token of the local issuer's, for trying an API as somebody.
+
+    Parameters
+    ----------
+    subject
+        Who it is for: the token's `sub`.
+    groups
+        The groups that it names, such as admin (or for the blog AUTHOR, EDITOR, ADMIN).
+    on
+        The file that `partita serve` is on; the issuer's key is beside it.
+    email_verified
+        What the token says of the e-mail address.
+    """
+    from partita.serving import issuer_beside
+
+    print(issuer_beside(on).token(subject, groups, email_verified=email_verified))
 
 
 @app.command(name="seed")
@@ -176,3 +208,6 @@ def main() -> None:
     except PartitaError as error:
         print(f"partita: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("partita: interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 from partita.connect import open_backend, open_backend_async
@@ -83,16 +84,11 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def run(
-    names: list[str],
-    address: str,
-    host: str,
-    port: int,
-    verifier: Verifier,
-    ready: Callable[[list[System]], None],
+    names: list[str], address: str, at: socket, verifier: Verifier, secret: bytes, ready: Callable[[list[System]], None]
 ) -> None:
     """Serves until interrupted; `ready` is called when the systems are open, before the port is."""
     backend: Any = open_backend(address)
-    systems = opened(backend, names)
+    systems = opened(backend, names, secret)
     ready(systems)
     instant = isinstance(backend, Engine)
     apis = [BoundApi(part_of(each.name, "api").api, each.db, instant=instant) for each in systems]
@@ -101,10 +97,33 @@ def run(
     async def protocol() -> AsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
 
-    serve(protocol, host, port, rest)
+    serve(protocol, at, rest)
+
+
+def seed_file(names: list[str], path: str, scale: float) -> None:
+    """Demo data in a file, written faster than it is safe from a loss of power: it could be planted again."""
+    with open_backend(path, durability="process", maintain=False) as backend, progress_bar() as progress:
+        for system in opened(backend, names):
+            seed(system, scale, 1, progress)
 
 
 def issuer_beside(address: str) -> LocalIssuer:
     """The local issuer, whose key lives beside the database file so that tokens outlive a restart."""
     is_file = address != "memory:" and "://" not in address
     return LocalIssuer(Path(f"{address}.issuer.pem") if is_file else None)
+
+
+def tries(names: list[str], address: str, token: str | None) -> Iterator[str]:
+    """Commands that work as they are, for somebody who sees this for the first time."""
+    apis = [part_of(name, "api").api for name in names]
+    open_to_all = next((each for each in apis if each.open_try), None)
+    path = f"{open_to_all.name}{open_to_all.open_try}" if open_to_all else f"{names[0]}/openapi.json"
+    yield f"curl '{address}/api/{path}'"
+    if token is not None:
+        first = next((each for each in apis if each.signed_try), None)
+        path = f"{first.name}{first.signed_try}" if first else f"{names[0]}/docs"
+        yield f"TOKEN={token}"
+        yield f"curl -H \"Authorization: Bearer $TOKEN\" '{address}/api/{path}'"
+    table = part_of(names[0], "design").design.tables[0].name
+    where = f"--no-sign-request --endpoint-url {address} --region us-east-1"
+    yield f"aws dynamodb scan --table-name {table} --max-items 1 {where}"

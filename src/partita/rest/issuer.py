@@ -1,6 +1,7 @@
 """A local issuer of tokens, for development: its key lives in a file beside the data, or as long as the process."""
 
 import time
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ class LocalIssuer:
     def key_set(self) -> dict[str, Any]:
         public = jwt.algorithms.OKPAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         return {"keys": [{**public, "kid": NAME, "alg": "EdDSA", "use": "sig"}]}
+
+    @property
+    def secret(self) -> bytes:
+        """Something that only this issuer knows, for signing cursors: they outlive a restart as its tokens do."""
+        return blake2b(self._key.private_bytes_raw(), person=b"partita.cursors").digest()
 
     def verifier(self) -> Verifier:
         keys = keys_of(self.key_set)

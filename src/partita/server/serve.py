@@ -1,6 +1,7 @@
 """Runs the application on uvicorn: bounded connections, bounded waiting, a graceful stop."""
 
 import ipaddress
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -34,10 +35,21 @@ def check_address(host: str, public: bool) -> None:
         )
 
 
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at the address, so that one that is taken is told before anything else is done; port 0 is any."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+    except OSError as error:
+        raise ConfigurationError(f"--host {host} --port {port}: {error.strerror}") from None
+    return found
+
+
 def serve(
     open_backend: Callable[[], Awaitable[AsyncBackend]],
-    host: str,
-    port: int,
+    at: socket.socket,
     rest: AsgiApplication | None = None,
     *,
     guard: Guard | None = None,
@@ -56,8 +68,6 @@ def serve(
     application: AsgiApplication = Application(open_backend, opened, rest, guard)
     config = uvicorn.Config(
         Cors(application, origins) if origins else application,
-        host=host,
-        port=port,
         http=lane,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
@@ -72,4 +82,4 @@ def serve(
         backlog=1024,
     )
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run()
+        uvicorn.Server(config).run(sockets=[at])
