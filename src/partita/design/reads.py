@@ -130,67 +130,55 @@ class Query(_Call[E_co]):
 
     __slots__ = ()
 
-    def _with(self, **changes: Any) -> Any:
-        return type(self)(replace(self.read, **changes), self.arguments)
+    def _with(self, **changes: Any) -> "Query[E_co]":
+        return Query(replace(self.read, **changes), self.arguments)
 
     def between(self, low: Any, high: Any) -> "Query[E_co]":
         """Only where the next sort part lies between the two, both included."""
-        same: Query[E_co] = self._with(bounds=Bounds(low=low, high=high))
-        return same
+        return self._with(bounds=Bounds(low=low, high=high))
 
     def since(self, low: Any) -> "Query[E_co]":
-        same: Query[E_co] = self._with(bounds=Bounds(low=low))
-        return same
+        return self._with(bounds=Bounds(low=low))
 
     def until(self, high: Any) -> "Query[E_co]":
-        same: Query[E_co] = self._with(bounds=Bounds(high=high))
-        return same
+        return self._with(bounds=Bounds(high=high))
 
     def starts_with(self, text: Any) -> "Query[E_co]":
         """Only where the next sort part, a text, begins so."""
-        same: Query[E_co] = self._with(bounds=Bounds(prefix=text))
-        return same
+        return self._with(bounds=Bounds(prefix=text))
 
     def newest_first(self) -> "Query[E_co]":
         """Promises the order of the next sort part, which must be a time."""
-        same: Query[E_co] = self._with(promise="newest")
-        return same
+        return self._with(promise="newest")
 
     def oldest_first(self) -> "Query[E_co]":
-        same: Query[E_co] = self._with(promise="oldest")
-        return same
+        return self._with(promise="oldest")
 
     def smallest_first(self, field: str) -> "Query[E_co]":
         """Promises the value order of a sort part: numbers, times, ranked enums, text."""
-        same: Query[E_co] = self._with(promise=f"smallest {field}")
-        return same
+        return self._with(promise=f"smallest {field}")
 
     def largest_first(self, field: str) -> "Query[E_co]":
-        same: Query[E_co] = self._with(promise=f"largest {field}")
-        return same
+        return self._with(promise=f"largest {field}")
 
     def backwards(self) -> "Query[E_co]":
         """From the end of the range, without a promise about values."""
-        same: Query[E_co] = self._with(forward=not self.read.forward)
-        return same
+        return self._with(forward=not self.read.forward)
 
     def page(self, size: int) -> "Query[E_co]":
         """At most `size` items a page."""
-        same: Query[E_co] = self._with(page_size=size)
-        return same
+        return self._with(page_size=size)
 
     def where(self, condition: Condition) -> "Query[E_co]":
         """A declared filter: items that fail it are read, and billed, and not returned."""
-        same: Query[E_co] = self._with(where=condition)
-        return same
+        return self._with(where=condition)
 
     def as_(self, view: type[V]) -> "Query[V]":
         """Some attributes only: what a narrow index holds."""
         model = getattr(view, "__view__", None)
         if not isinstance(model, ViewModel):
             raise DesignError(view.__name__, "is no view", f"declare it as class {view.__name__}(View, of=...)")
-        narrowed: Query[V] = self._with(view=model)
-        return narrowed
+        return Query(replace(self.read, view=model), self.arguments)
 
 
 class BoundKeys(Generic[E]):

@@ -26,6 +26,7 @@ from partita.store.sending import Call, Capacity
 from partita.store.store import context_of, loaded, missing
 from partita.store.tables import create_tables, table_differences
 from partita.store.transactions import Transaction
+from partita.wire.values import Item
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
@@ -155,6 +156,10 @@ class AsyncStore:
             yield meter
         finally:
             self.context.meters.remove(meter)
+
+    def recognise(self, table: str, item: Item) -> Any:
+        """The entity that an item is, for streams, exports and scans; None for guards and what is of no entity."""
+        return self._does.recognise(table, item)
 
     def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         return explain(call, item_bytes)

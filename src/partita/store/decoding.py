@@ -12,6 +12,8 @@ import msgspec
 
 from partita.design.codecs import Env, shape_of
 from partita.design.models import KeySet, Model, ViewModel
+from partita.design.tables import Table
+from partita.plan.effects import OWNER
 from partita.plan.errors import StoredItemInvalid
 from partita.wire.values import Item
 
@@ -127,6 +129,12 @@ def _parsed(keys: KeySet, texts: tuple[str, ...]) -> dict[str, Any] | None:
     return found
 
 
+@cache
+def recogniser_of(table: Table) -> "Recogniser":
+    """The recogniser of all that a table holds."""
+    return Recogniser(tuple(table.models))
+
+
 class Recogniser:
     """Tells entities apart by their keys and decodes each as what it is."""
 
@@ -140,7 +148,15 @@ class Recogniser:
     def model_of(self, raw: bytes | msgspec.Raw) -> Model | None:
         """Whose key the item has."""
         found = self._read(raw)
-        texts = tuple((getattr(found, name).S or getattr(found, name).N or "") for name in self._fields)
+        return self._model_of(tuple((getattr(found, name).S or getattr(found, name).N or "") for name in self._fields))
+
+    def entity_of(self, item: Item) -> Any:
+        """The entity of an item that is a dict already; None for a guard, or where the key is of no entity."""
+        held = [item[name] for name in self._models[0].table.key_names]
+        model = None if OWNER in item else self._model_of(tuple(str(next(iter(each.values()))) for each in held))
+        return None if model is None else decoder_of(model).from_item(item)
+
+    def _model_of(self, texts: tuple[str, ...]) -> Model | None:
         for attempt in (lambda model: (model.key,), lambda model: model.was):
             for model in self._models:
                 if any(_parsed(keys, texts) is not None for keys in attempt(model)):

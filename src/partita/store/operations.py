@@ -18,11 +18,13 @@ from partita.plan.items import validated
 from partita.plan.requests import get_key, key_values, plan_of
 from partita.plan.writes import creation, fresh
 from partita.store import batches, writing
+from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
 from partita.store.reading import fetch_found
 from partita.store.sending import Context, ask
 from partita.wire import requests as wire
+from partita.wire.values import Item
 
 E = TypeVar("E")
 
@@ -92,6 +94,13 @@ class Operations:
         model = model_of(entity)
         declared = _unique(model, unique)
         return writing.release(self.context, model, declared, dict(zip(declared.fields, values, strict=True)))
+
+    def recognise(self, table: str, item: Item) -> Any:
+        """The entity that an item of a table is, told by its key."""
+        for each in self.design.tables:
+            if each.name == table:
+                return recogniser_of(each).entity_of(item)
+        raise ValueRefused(table, f"design {self.design.name!r} has no such table")
 
     def explain_create(self, entity: Any) -> str:
         model = self._model(entity)

@@ -35,6 +35,7 @@ from partita.store.results import Results
 from partita.store.sending import Call, Capacity, Context
 from partita.store.tables import create_tables, table_differences
 from partita.store.transactions import Transaction
+from partita.wire.values import Item
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
@@ -196,6 +197,10 @@ class Store:
             yield meter
         finally:
             self.context.meters.remove(meter)
+
+    def recognise(self, table: str, item: Item) -> Any:
+        """The entity that an item is, for streams, exports and scans; None for guards and what is of no entity."""
+        return self._does.recognise(table, item)
 
     def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         """What the read sends and costs, and why it is right."""

@@ -170,3 +170,15 @@ def test_what_is_in_the_key_alone_is_not_stored_twice(edges: Store) -> None:
     edges.create(Thing(box_id="b", number=12))
     items = [msgspec.json.decode(item) for item in edges.backend.call(Scan(table_name="edges")).items or ()]
     assert {"PK": {"S": "BOX#b"}, "SK": {"S": "THING#012"}} in items
+
+
+def test_every_stored_item_is_recognised_by_its_key(edges: Store, clock: Clock) -> None:
+    made = edges.create(Box(box_id="b", name="x"))
+    ticket_made = edges.create(Ticket(ticket_id="1", code="A", until=clock()))
+    put(edges, PK={"S": "OTHER"}, SK={"S": "OTHER"})
+    items = [msgspec.json.decode(item) for item in edges.backend.call(Scan(table_name="edges")).items or ()]
+    known = [entity for item in items if (entity := edges.recognise("edges", item)) is not None]
+    assert len(items) == 4
+    assert sorted(known, key=lambda each: type(each).__name__) == [made, ticket_made]
+    with pytest.raises(ValueRefused, match=r"^elsewhere: design 'edges' has no such table$"):
+        edges.recognise("elsewhere", {})
