@@ -4,7 +4,7 @@ from unicodedata import normalize
 
 import pytest
 
-from partita import Store
+from partita import Store, ValueRefused
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import Category
 from partita.systems.eecar.service import Eecar
@@ -64,10 +64,15 @@ def test_a_watch_on_a_category_in_decomposed_hangul_is_found_by_the_composed_wor
     assert (found.watch_id, found.criteria.min_specs) == (watch.watch_id, {"용량": "70kWh"})
 
 
+LONGEST = {"name": 200, "manufacturer": 200, "seller_id": 64, "description": 20_000}
+
+
 def test_the_longest_texts_fit_and_one_more_character_does_not(eecar: Eecar) -> None:
-    part = eecar.parts.list_(
-        a_part(name="힣" * 200, seller_id="힣" * 64, description="힣" * 20_000, images=["힣" * 2_000] * 40)
-    )
+    longest = {name: "힣" * length for name, length in LONGEST.items()}
+    part = eecar.parts.list_(a_part(**longest, images=["힣" * 2_000] * 40))
     whole = eecar.parts.whole(part.part_id)
     assert whole is not None
     assert whole.part == part
+    for name, text in longest.items():
+        with pytest.raises(ValueRefused, match=rf"Part.{name.partition('_')[0]}"):
+            eecar.parts.list_(a_part(**{name: text + "힣"}))

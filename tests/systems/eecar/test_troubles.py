@@ -82,15 +82,27 @@ def test_cached_matches_lie_in_the_documented_partition(db: Store, clock: Clock)
     assert disk(db)["MATCH#h1 RESULT"]["GSI1PK"] == {"S": "CACHE"}
 
 
+SHARDED = """
+from partita import Store, connect
+from partita.systems.eecar import design as d
+from tests.store.clocks import Clock
+from tests.systems.eecar.conftest import a_match, disk
+
+db = Store(connect("memory:", maintain=False), d.design, clock=Clock())
+db.create_tables()
+for hits in range(12):
+    db.put(a_match(Clock(), f"h{hits}", hit_count=hits))
+with db.measure() as used:
+    assert [each.hit_count for each in db(d.most_hit_matches())] == list(reversed(range(12)))
+print(used.requests, *sorted({item["GSI1PK"]["S"] for item in disk(db).values()}))
+"""
+
+
 def test_more_shards_of_the_cache_are_a_setting() -> None:
-    source = (
-        "from partita.systems.eecar import design as d; print(d.most_hit_matches.read.sources[0].keys.hash[0].fields)"
-    )
-    environment = os.environ | {"EECAR_CACHE_SHARDS": "4"}
-    told = subprocess.run(
-        [sys.executable, "-c", source], env=environment, capture_output=True, text=True, check=True, timeout=60
-    )
-    assert told.stdout.strip() == "('query_hash',)"
+    environment = os.environ | {"EECAR_CACHE_SHARDS": "3", "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = [sys.executable, "-c", SHARDED]
+    told = subprocess.run(run, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert told.stdout.split() == ["3", "CACHE#0", "CACHE#1", "CACHE#2"]
 
 
 # category 배터리 in the entity, battery in the query: two partitions for one thing ---------------------------------
