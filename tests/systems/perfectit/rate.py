@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from partita import Store, connect
+from partita import Store, connect, new_id
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.service import PerfectIt
 from tests.systems.perfectit.conftest import published
@@ -20,8 +20,8 @@ def rate(address: str, threads: int) -> float:
         db = Store(backend, d.design)
         db.create_tables()
         perfectit = PerfectIt(db)
-        category = perfectit.add_category(perfectit._id("k"), "Rated").category_id
-        ids = [perfectit._id("u") for _ in range(VOTES)]
+        category = perfectit.add_category(new_id("k", perfectit.now()), "Rated").category_id
+        ids = [new_id("u", perfectit.now()) for _ in range(VOTES)]
         voters = [perfectit.register(each[-20:], "Voter", user_id=each).user_id for each in ids]
         card = published(perfectit, voters[0], category=category)
         begun = time.perf_counter()

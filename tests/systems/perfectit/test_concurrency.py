@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from partita import NotUnique, Store, ValueRefused, VersionConflict
+from partita import NotUnique, Store, ValueRefused, VersionConflict, new_id
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
@@ -31,7 +31,7 @@ def here(backend: Any) -> PerfectIt:
 
 @pytest.fixture
 def category(here: PerfectIt) -> str:
-    return here.add_category(here._id("k"), "Woodworking").category_id
+    return here.add_category(new_id("k", here.now()), "Woodworking").category_id
 
 
 def at_once(do: Callable[[T], R], given: list[T]) -> list[R]:
@@ -40,7 +40,7 @@ def at_once(do: Callable[[T], R], given: list[T]) -> list[R]:
 
 
 def someone(here: PerfectIt) -> str:
-    user_id = here._id("u")
+    user_id = new_id("u", here.now())
     return here.register(user_id[-20:], "Somebody", user_id=user_id).user_id
 
 
@@ -83,7 +83,7 @@ def test_one_user_who_votes_in_many_places_at_once_votes_once(here: PerfectIt, c
 
 
 def test_of_many_who_want_one_username_exactly_one_gets_it(here: PerfectIt) -> None:
-    wanted = here._id("n")[-20:]
+    wanted = new_id("n", here.now())[-20:]
 
     def register(number: int) -> bool:
         try:
@@ -97,7 +97,7 @@ def test_of_many_who_want_one_username_exactly_one_gets_it(here: PerfectIt) -> N
 
 
 def test_cards_published_and_moved_at_once_are_counted_exactly(here: PerfectIt, category: str) -> None:
-    other = here.add_category(here._id("k"), "Metal").category_id
+    other = here.add_category(new_id("k", here.now()), "Metal").category_id
     author = someone(here)
     drafts = [here.cards.draft(author, _content(category)).card_id for _ in range(12)]
     at_once(here.cards.publish, drafts)
@@ -139,7 +139,7 @@ def test_edits_at_once_leave_the_terms_of_the_last_one(here: PerfectIt, category
 
 
 def test_moved_at_once_into_each_other_categories_make_no_circle(here: PerfectIt, category: str) -> None:
-    other = here.add_category(here._id("k"), "Metal").category_id
+    other = here.add_category(new_id("k", here.now()), "Metal").category_id
 
     def move(pair: tuple[str, str]) -> bool:
         try:

@@ -10,7 +10,7 @@ from partita.systems.perfectit import design as d
 from partita.systems.perfectit.cards import RECENT, WALK, Content
 from partita.systems.perfectit.service import PerfectIt
 from partita.systems.perfectit.terms import terms_of
-from partita.wire.requests import PutItem
+from partita.wire.requests import DescribeTable, PutItem
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk, on_disk, people, published
 
@@ -523,3 +523,13 @@ def test_a_removed_comment_takes_its_votes_with_it(perfectit: PerfectIt, card: s
     assert list(db(d.votes_of_target(comment.comment_id))) == []
     with pytest.raises(NotFound):
         perfectit.votes.on_comment(ann, *where, UP)
+
+
+# three Lambda triggers on one stream --------------------------------------------------------------------------------
+
+
+def test_the_table_has_one_stream_with_both_images(db: Store) -> None:
+    found = db.backend.call(DescribeTable(table_name="perfectit-main")).table
+    assert found is not None
+    assert found.stream_specification is not None
+    assert found.stream_specification.stream_view_type == "NEW_AND_OLD_IMAGES"
