@@ -76,7 +76,7 @@ class RestApplication:
                 result = await asyncio.to_thread(route.run, call)
             return _told(bound, route, result, asked)
         except Problem as problem:
-            return _refusal(bound.problem(route, problem, matching=False) or problem if bound else problem)
+            return _refusal(problem)
         except Exception as error:  # noqa: BLE001 - as above
             problem_ = bound.problem(route, error, matching=b"if-match" in asked) if bound else None
             if problem_ is None:

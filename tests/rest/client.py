@@ -1,0 +1,115 @@
+"""Asks an ASGI application in this process, one request after the other or many at once."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from partita.rest.app import RestApplication
+from partita.rest.issuer import LocalIssuer
+
+
+class Response(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.plain)
+
+    @property
+    def plain(self) -> bytes:
+        return gzip.decompress(self.body) if self.headers.get("content-encoding") == "gzip" else self.body
+
+    @property
+    def tag(self) -> str:
+        return self.headers["etag"]
+
+
+class Asked(NamedTuple):
+    """A request; `json` is sent as JSON, `body` as it is."""
+
+    method: str
+    path: str
+    json: Any = None
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
+
+
+class Client:
+    """Somebody who asks: nobody in particular until `by` says who."""
+
+    def __init__(
+        self, app: RestApplication, root: str, issuer: LocalIssuer, loop: asyncio.AbstractEventLoop, token: str = ""
+    ) -> None:
+        self.app = app
+        self.root = root
+        self.issuer = issuer
+        self.token = token
+        self._loop = loop
+
+    def by(self, subject: str, *groups: str, **claims: Any) -> "Client":
+        token = self.issuer.token(subject, groups, **claims)
+        return Client(self.app, self.root, self.issuer, self._loop, token)
+
+    def at(self, root: str) -> "Client":
+        return Client(self.app, root, self.issuer, self._loop, self.token)
+
+    def ask(self, method: str, path: str, json: Any = None, body: bytes | None = None, **headers: str) -> Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.at_once([Asked(method, path, json, named, body)])[0]
+
+    def get(self, path: str, **headers: str) -> Response:
+        return self.ask("GET", path, **headers)
+
+    def post(self, path: str, json: Any = None, **headers: str) -> Response:
+        return self.ask("POST", path, json, **headers)
+
+    def put(self, path: str, json: Any = None, **headers: str) -> Response:
+        return self.ask("PUT", path, json, **headers)
+
+    def patch(self, path: str, json: Any = None, **headers: str) -> Response:
+        return self.ask("PATCH", path, json, **headers)
+
+    def delete(self, path: str, **headers: str) -> Response:
+        return self.ask("DELETE", path, **headers)
+
+    def at_once(self, asked: Sequence[Asked]) -> list[Response]:
+        async def gathered() -> list[Response]:
+            return await asyncio.gather(*map(self._answer, asked))
+
+        return self._loop.run_until_complete(gathered())
+
+    async def _answer(self, asked: Asked) -> Response:
+        path, _, query = asked.path.partition("?")
+        raw_path = quote(self.root + path, safe="/%:~!$&'()*+,;=@-._").encode()
+        headers = {"host": "test", **asked.headers}
+        body = asked.body or b""
+        if asked.json is not None:
+            body = json.dumps(asked.json, ensure_ascii=False).encode()
+            headers.setdefault("content-type", "application/json")
+        if self.token:
+            headers.setdefault("authorization", f"Bearer {self.token}")
+        scope = {
+            "type": "http",
+            "method": asked.method,
+            "path": path,
+            "raw_path": raw_path,
+            "query_string": quote(query, safe="=&%+-._~").encode(),
+            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
+        }
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await self.app(scope, receive, send)
+        start, *rest = sent
+        found = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
+        return Response(start["status"], found, b"".join(each["body"] for each in rest))

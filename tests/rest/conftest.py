@@ -1,0 +1,57 @@
+"""The REST room on an embedded engine: the tiny system fresh for each test, the five shared and seeded."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from partita import Store, connect
+from partita.rest.app import RestApplication
+from partita.rest.bound import BoundApi
+from partita.rest.issuer import LocalIssuer
+from partita.serving import opened, seed
+from partita.systems import NAMES, part_of
+from tests.rest import notes
+from tests.rest.client import Client
+
+SECRET = b"for cursors"
+SCALE = 0.2
+
+
+@pytest.fixture
+def db() -> Iterator[Store]:
+    with connect("memory:", maintain=False) as backend:
+        store = Store(backend, notes.design, secret=SECRET)
+        store.create_tables()
+        yield store
+
+
+@pytest.fixture
+def nobody(db: Store) -> Iterator[Client]:
+    """Nobody in particular, who asks the tiny system."""
+    issuer = LocalIssuer()
+    app = RestApplication([BoundApi(notes.api, db, instant=True)], issuer.verifier())
+    with asyncio.Runner() as runner:
+        yield Client(app, "/api/notes", issuer, runner.get_loop())
+
+
+@pytest.fixture
+def ana(nobody: Client) -> Client:
+    return nobody.by("ana")
+
+
+@pytest.fixture
+def bob(nobody: Client) -> Client:
+    return nobody.by("bob")
+
+
+@pytest.fixture(scope="session")
+def five() -> Iterator[Client]:
+    """All five systems, seeded; a test that writes makes what it writes to."""
+    issuer = LocalIssuer()
+    with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
+        systems = opened(backend, NAMES, SECRET)
+        for system in systems:
+            seed(system, SCALE, 1, lambda *_: None)
+        apis = [BoundApi(part_of(each.name, "api").api, each.db, instant=True) for each in systems]
+        yield Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())

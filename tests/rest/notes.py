@@ -1,0 +1,217 @@
+"""A tiny system to try the REST room on: notes, their lines, and who likes them."""
+
+from datetime import date, datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from partita import (
+    KEPT,
+    AlreadyExists,
+    CountOf,
+    Entity,
+    Expires,
+    F,
+    Get,
+    Index,
+    Keys,
+    NotFound,
+    OpenEnum,
+    Owns,
+    Page,
+    Query,
+    Quiet,
+    References,
+    Store,
+    Table,
+    Unique,
+    UpdatedAt,
+    get,
+    pattern,
+    prove,
+    query,
+    together,
+)
+from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, owner, shown, signed_in
+
+table = Table("notes", "PK", "SK", (Index("GSI1", "GSI1PK", "GSI1SK"),), naming="camel", ttl="ttl")
+
+
+class Mood(OpenEnum):
+    CALM = "CALM"
+    WILD = "WILD"
+
+
+class Note(Entity, table=table, key=("NOTE#{note_id}", "NOTE")):
+    note_id: str
+    owner_id: str
+    title: Annotated[str, Unique(), msgspec.Meta(min_length=1, max_length=200)]
+    text: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    mood: Mood = Mood.CALM
+    is_open: bool = True
+    like_count: Annotated[int, CountOf(lambda: Like)] = 0
+    views: Annotated[int, Quiet()] = 0
+    gone_at: datetime | None = None
+    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+
+    of_owner = Keys("GSI1", "OWNER#{owner_id}", "NOTE#{note_id}", when=F.is_open.is_in(True))
+    ends = Expires("gone_at")
+    lines = Owns(lambda: Line)
+
+
+class Line(Entity, table=table, key=("NOTE#{note_id}", "LINE#{number:6}")):
+    note_id: Annotated[str, References(lambda: Note)]
+    number: int
+    words: Annotated[str, msgspec.Meta(max_length=500)]
+
+
+class Like(Entity, table=table, key=("LIKE#{note_id}", "{user_id}")):
+    note_id: str
+    user_id: str
+
+
+class Plain(Entity, table=table, key=("PLAIN#{plain_id}", "PLAIN")):
+    """Nothing depends on it: it is deleted blindly where nobody asks for more."""
+
+    plain_id: str
+    words: str = ""
+
+
+@pattern
+def note(note_id: str) -> Get[Note]:
+    """A note."""
+    return get(Note, note_id)
+
+
+@pattern
+def plain(plain_id: str) -> Get[Plain]:
+    return get(Plain, plain_id)
+
+
+@pattern
+def notes_of(owner_id: str) -> Query[Note]:
+    return Note.of_owner.query(owner_id)
+
+
+@pattern
+def line(note_id: str, number: int) -> Get[Line]:
+    return get(Line, note_id, number)
+
+
+@pattern
+def lines(note_id: str) -> Query[Line]:
+    return query(Line, note_id)
+
+
+@pattern
+def whole(note_id: str) -> Query[Note | Line]:
+    return together(Note, Line)(note_id)
+
+
+@pattern
+def likes(note_id: str) -> Query[Like]:
+    return query(Like, note_id)
+
+
+design = prove("notes", table)
+
+
+class NewNote(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    note_id: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    text: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    mood: Mood = Mood.CALM
+    is_open: bool = True
+    gone_at: datetime | None = None
+    extra: dict[str, Any] = {}
+
+
+class NewLine(msgspec.Struct, forbid_unknown_fields=True):
+    number: Annotated[int, msgspec.Meta(ge=0, le=999_999)]
+    words: str
+
+
+class Title(msgspec.Struct, forbid_unknown_fields=True):
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+class Notes:
+    """The service."""
+
+    def __init__(self, db: Store) -> None:
+        self.db = db
+
+
+api = Api("notes", "Notes", Notes, "Notes & lines.")
+mine = owner("owner_id")
+seen = shown("an open note", lambda found: found.is_open)
+
+api.reads("/notes/{note_id}", note, who=seen | mine | group("admin"))
+api.changes("/notes/{note_id}", note, "title", "text", "mood", "is_open", who=mine)
+api.deletes("/notes/{note_id}", note, who=mine)
+api.reads("/plain/{plain_id}", plain, cache="public, max-age=60")
+api.deletes("/plain/{plain_id}", plain, who=signed_in)
+api.lists("/people/{owner_id}/notes", notes_of, who=myself("owner_id") | group("admin"))
+api.lists("/notes/{note_id}/lines", lines)
+api.lists("/notes/{note_id}/whole", whole, who=seen | mine, of=note)
+
+
+@api.post("/notes", who=signed_in, location="/notes/{note_id}")
+def write(service: Notes, caller: Caller, new: NewNote) -> Note:
+    """A new note."""
+    made = Note(
+        note_id=new.note_id,
+        owner_id=caller.name,
+        title=new.title,
+        text=new.text,
+        mood=new.mood,
+        is_open=new.is_open,
+        gone_at=new.gone_at,
+    )
+    return service.db.create(made)
+
+
+@api.post("/notes/{note_id}/lines", who=signed_in, status=201)
+def add_line(service: Notes, note_id: str, new: NewLine) -> Line:
+    """One more line."""
+    return service.db.create(Line(note_id=note_id, number=new.number, words=new.words))
+
+
+@api.put("/notes/{note_id}/likes/{user_id}", who=myself("user_id"))
+def like(service: Notes, note_id: str, user_id: str) -> None:
+    """Like it; twice is once."""
+    try:
+        service.db.create(Like(note_id=note_id, user_id=user_id))
+    except AlreadyExists:
+        return
+
+
+@api.put("/notes/{note_id}/title", who=mine, of=note)
+def retitle(service: Notes, note_id: str, new: Title, match: IfMatch) -> Note:
+    """Another title, by an operation that knows what If-Match is."""
+    with service.db.change(note(note_id), when=match.when(service.db.one(note(note_id), consistent=True))) as draft:
+        draft.title = new.title
+    return service.db.one(note(note_id), consistent=True)
+
+
+@api.get("/notes/{note_id}/first")
+def first(service: Notes, note_id: str) -> Note | Line:
+    """The first line, or the note itself."""
+    found = service.db(lines(note_id)).one()
+    return found if found is not None else service.db.one(note(note_id))
+
+
+@api.get("/search")
+def search(
+    service: Notes, words: str, on: date | None = None, limit: PageSize = 20, cursor: str | None = None
+) -> Page[Line]:
+    """Lines of a note."""
+    if on is not None and on.year < 2000:
+        raise NotFound("Line", str(on))
+    return service.db(lines(words)).page(limit, cursor)
+
+
+@api.post("/trouble", who=signed_in)
+def trouble(service: Notes) -> None:
+    """Something that nobody foresaw."""
+    raise ZeroDivisionError

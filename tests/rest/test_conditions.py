@@ -1,0 +1,119 @@
+"""If-Match and If-None-Match: nobody overwrites what they have not seen, and a like is in nobody's way."""
+
+from collections import Counter
+
+import pytest
+
+from partita import Store
+from tests.rest import notes
+from tests.rest.client import Asked, Client
+
+PLACE = "/notes/n1"
+
+
+@pytest.fixture(autouse=True)
+def note(ana: Client) -> None:
+    assert ana.post("/notes", {"noteId": "n1", "title": "t"}).status == 201
+
+
+def test_what_the_client_has_is_not_sent_again(ana: Client) -> None:
+    tag = ana.get(PLACE).tag
+    same = ana.get(PLACE, if_none_match=tag)
+    assert (same.status, same.body, same.tag) == (304, b"", tag)
+    assert "content-length" not in same.headers
+    for header in (f'"other", {tag}', f"W/{tag}", "*", tag.replace('"', '"', 1)):
+        assert ana.get(PLACE, if_none_match=header).status == 304
+    assert ana.get(PLACE, if_none_match='"other"').status == 200
+
+
+def test_tag_of_a_zipped_reply_is_known_too(ana: Client) -> None:
+    ana.patch(PLACE, {"text": "long " * 5_000})
+    tag = ana.get(PLACE, accept_encoding="gzip").tag
+    assert ana.get(PLACE, if_none_match=tag).status == 304
+    assert ana.patch(PLACE, {"text": "short"}, if_match=tag).status == 200
+
+
+def test_lists_and_pages_have_tags(ana: Client) -> None:
+    for path in ("/notes/n1/lines", "/docs", "/openapi.json", "/search?words=n1"):
+        tag = ana.get(path).tag
+        assert ana.get(path, if_none_match=tag).status == 304
+
+
+def test_change_of_what_was_read_is_made(ana: Client) -> None:
+    changed = ana.patch(PLACE, {"text": "1"}, if_match=ana.get(PLACE).tag)
+    assert changed.status == 200
+    assert ana.patch(PLACE, {"text": "2"}, if_match=changed.tag).status == 200
+    assert ana.patch(PLACE, {"text": "3"}, if_match="*").status == 200
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+def test_change_of_what_others_changed_is_refused(ana: Client, method: str) -> None:
+    tag = ana.get(PLACE).tag
+    ana.patch(PLACE, {"text": "somebody was faster"})
+    body = {"text": "late"} if method == "PATCH" else None
+    refused = ana.ask(method, PLACE, body, if_match=tag)
+    assert (refused.status, refused.json["type"]) == (412, "urn:partita:problem:precondition-failed")
+    assert ana.get(PLACE).json["text"] == "somebody was faster"
+    for header in ('"nonsense"', "nonsense", f"W/{ana.get(PLACE).tag}", '""'):
+        assert ana.ask(method, PLACE, body, if_match=header).status == 412
+
+
+def test_operation_of_the_service_is_fenced_as_well(ana: Client) -> None:
+    tag = ana.get(PLACE).tag
+    assert ana.put(PLACE + "/title", {"title": "a"}, if_match=tag).status == 200
+    assert ana.put(PLACE + "/title", {"title": "b"}, if_match=tag).status == 412
+    assert ana.put(PLACE + "/title", {"title": "c"}).status == 200
+
+
+def test_what_is_counted_is_no_edit(ana: Client, bob: Client, db: Store) -> None:
+    """The reply changes with a like and a view, so a reader sees it; an author may still write."""
+    tag = ana.get(PLACE).tag
+    assert bob.put("/notes/n1/likes/bob").status == 204
+    with db.change(notes.note("n1")) as draft:
+        draft.views += 7
+    assert ana.get(PLACE, if_none_match=tag).status == 200
+    assert ana.patch(PLACE, {"text": "written meanwhile"}, if_match=tag).status == 200
+    assert ana.get(PLACE).json["likeCount"] == 1
+
+
+def test_of_many_changes_of_one_reading_one_is_made(ana: Client) -> None:
+    for turn in range(5):
+        tag = {"if-match": ana.get(PLACE).tag}
+        asked = [Asked("PATCH", PLACE, {"text": f"{turn} {number}"}, tag) for number in range(8)]
+        replies = ana.at_once(asked)
+        assert Counter(each.status for each in replies) == {200: 1, 412: 7}
+        won = next(each for each in replies if each.status == 200)
+        assert ana.get(PLACE).json["text"] == won.json["text"]
+
+
+def test_of_a_change_and_a_deletion_of_one_reading_one_is_done(ana: Client, db: Store) -> None:
+    for turn in range(10):
+        db.put(notes.Plain(plain_id="p", words=str(turn)))
+        db.put(notes.Note(note_id="x", owner_id="ana", title=f"x{turn}"))
+        tag = {"if-match": ana.get("/notes/x").tag}
+        changed, deleted = ana.at_once(
+            [Asked("PATCH", "/notes/x", {"text": "!"}, tag), Asked("DELETE", "/notes/x", None, tag)]
+        )
+        assert (changed.status, deleted.status) in {(200, 412), (404, 204), (412, 204)}
+        assert ana.get("/notes/x").status == (200 if changed.status == 200 else 404)
+        if changed.status == 200:
+            ana.delete("/notes/x")
+
+
+def test_blind_deletion_is_fenced_when_a_tag_was_sent(ana: Client, db: Store) -> None:
+    db.put(notes.Plain(plain_id="p", words="1"))
+    tag = ana.get("/plain/p").tag
+    db.put(notes.Plain(plain_id="p", words="2"))
+    assert ana.delete("/plain/p", if_match=tag).status == 412
+    assert ana.delete("/plain/p", if_match=ana.get("/plain/p").tag).status == 204
+
+
+def test_changes_without_a_tag_all_count(ana: Client) -> None:
+    replies = ana.at_once([Asked("PATCH", PLACE, {"text": str(number)}) for number in range(8)])
+    assert {each.status for each in replies} == {200}
+
+
+def test_tag_that_cannot_be_checked_is_refused(ana: Client) -> None:
+    refused = ana.put("/notes/n1/likes/ana", if_match=ana.get(PLACE).tag)
+    assert (refused.status, refused.json["field"]) == (400, "If-Match")
+    assert ana.get(PLACE, if_match='"x"').status == 400

@@ -1,0 +1,219 @@
+"""Tokens: those that the key set vouches for say who is calling, all others are refused."""
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from partita.errors import ConfigurationError
+from partita.rest import Problem
+from partita.rest.identity import GROUPS, READ_AGAIN_SECONDS, Verifier, keys_of
+from partita.rest.issuer import LocalIssuer
+from tests.rest.client import Client
+
+ISSUER, AUDIENCE = "https://issuer.example", "our-client"
+KEYS: dict[str, Any] = {
+    "RS256": rsa.generate_private_key(65537, 2048),
+    "ES256": ec.generate_private_key(ec.SECP256R1()),
+    "EdDSA": Ed25519PrivateKey.generate(),
+}
+_JWK: dict[str, Callable[..., Any]] = {
+    "RS256": jwt.algorithms.RSAAlgorithm.to_jwk,
+    "ES256": jwt.algorithms.ECAlgorithm.to_jwk,
+    "EdDSA": jwt.algorithms.OKPAlgorithm.to_jwk,
+}
+
+
+def _jwk(algorithm: str, **more: Any) -> dict[str, Any]:
+    return {**_JWK[algorithm](KEYS[algorithm].public_key(), as_dict=True), "kid": algorithm, **more}
+
+
+KEY_SET = {"keys": [_jwk(each) for each in KEYS]}
+
+
+def _token(algorithm: str = "RS256", *, kid: str | None = None, key: Any = None, **changed: Any) -> str:
+    claims = {"sub": "ana", GROUPS: ["admin"], "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60, **changed}
+    claims = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(claims, key or KEYS[algorithm], algorithm=algorithm, headers={"kid": kid or algorithm})
+
+
+def _header(token: str) -> bytes:
+    return f"Bearer {token}".encode()
+
+
+@pytest.fixture
+def verifier() -> Verifier:
+    return Verifier(lambda: keys_of(KEY_SET), ISSUER, AUDIENCE)
+
+
+def _refusal(verifier: Verifier, header: bytes) -> str:
+    with pytest.raises(Problem) as refused:
+        verifier.caller(header)
+    assert refused.value.status == 401
+    return refused.value.detail
+
+
+@pytest.mark.parametrize("algorithm", list(KEYS))
+def test_token_of_a_known_key_says_who_is_calling(verifier: Verifier, algorithm: str) -> None:
+    caller = verifier.caller(_header(_token(algorithm)))
+    assert (caller.id, caller.groups) == ("ana", {"admin"})
+
+
+def test_without_a_token_it_is_nobody(verifier: Verifier) -> None:
+    assert verifier.caller(None).id is None
+    with pytest.raises(Problem):
+        _ = verifier.caller(None).name
+
+
+def test_cognito_access_token_names_its_client(verifier: Verifier) -> None:
+    assert verifier.caller(_header(_token(aud=None, client_id=AUDIENCE))).id == "ana"
+    assert verifier.caller(_header(_token(aud=["another", AUDIENCE]))).id == "ana"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"exp": 1_000_000_000},
+        {"exp": None},
+        {"exp": "soon"},
+        {"nbf": 4_000_000_000},
+        {"iss": "https://other.example"},
+        {"iss": None},
+        {"aud": "another"},
+        {"aud": None},
+        {"sub": None},
+        {"sub": ""},
+        {GROUPS: "admin"},
+        {GROUPS: {"admin": True}},
+    ],
+    ids=str,
+)
+def test_token_with_wrong_claims_is_refused(verifier: Verifier, changed: dict[str, Any]) -> None:
+    assert _refusal(verifier, _header(_token(**changed)))
+
+
+def test_token_of_an_unknown_key_is_refused(verifier: Verifier) -> None:
+    assert "not in the key set" in _refusal(verifier, _header(_token(kid="other")))
+    assert _refusal(verifier, _header(_token(key=rsa.generate_private_key(65537, 2048))))
+
+
+def _part(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize("algorithm", ["none", "None", "HS256", "ES256", "EdDSA", "PS256", "", None, 7])
+def test_algorithm_is_the_keys_own_and_not_the_tokens(verifier: Verifier, algorithm: Any) -> None:
+    """Neither an unsigned token, nor one signed with the public key as if it were a secret, is anybody's."""
+    claims = {"sub": "ana", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60}
+    for signature in ("", "AAAA"):
+        token = f"{_part({'alg': algorithm, 'typ': 'JWT', 'kid': 'RS256'})}.{_part(claims)}.{signature}"
+        assert _refusal(verifier, _header(token))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"", b"Bearer", b"Bearer ", b"Basic YTpi", b"Bearer x", b"Bearer a.b.c", b"\xff\xfe", b"Bearer \xe9.\xe9.\xe9"],
+)
+def test_header_that_is_no_bearer_token_is_refused(verifier: Verifier, header: bytes) -> None:
+    assert _refusal(verifier, header)
+
+
+def test_changed_token_is_refused(verifier: Verifier) -> None:
+    head, body, signature = _token().split(".")
+    forged = _part({"sub": "admin", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60})
+    assert body != forged
+    assert _refusal(verifier, _header(f"{head}.{forged}.{signature}"))
+
+
+def test_remembered_token_expires_all_the_same() -> None:
+    now = time.time()
+    moving = Verifier(lambda: keys_of(KEY_SET), ISSUER, AUDIENCE, clock=lambda: now)
+    header = _header(_token(exp=time.time() - 10))  # within the leeway
+    assert moving.caller(header).id == "ana"
+    assert len(moving._known) == 1
+    expired = _header(_token(exp=time.time() - 40))
+    moving._known[expired] = (now - 1, moving.caller(header))
+    assert "expired" in _refusal(moving, expired)
+
+
+def test_only_so_many_tokens_are_remembered(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partita.rest.identity.REMEMBERED", 3)
+    for number in range(6):
+        verifier.caller(_header(_token("EdDSA", sub=f"u{number}")))
+    assert len(verifier._known) == 3
+
+
+def test_key_set_is_read_again_for_a_new_key(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps({"keys": [_jwk("RS256")]}))
+    verifier = Verifier.from_file(file, ISSUER, AUDIENCE)
+    file.write_text(json.dumps(KEY_SET))
+    assert "not in the key set" in _refusal(verifier, _header(_token("ES256")))
+    verifier._read_at -= READ_AGAIN_SECONDS + 1
+    assert verifier.caller(_header(_token("ES256"))).id == "ana"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"keys": []}', '{"keys": 5}', '{"keys": [{"kty": "oct", "k": "AAAA", "kid": "x"}]}']
+)
+def test_key_set_without_a_usable_key_is_told(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(text)
+    with pytest.raises(ConfigurationError):
+        Verifier.from_file(file)
+    with pytest.raises(ConfigurationError, match="absent"):
+        Verifier.from_file(tmp_path / "absent")
+
+
+def test_local_issuers_tokens_outlive_a_restart(tmp_path: Path) -> None:
+    file = tmp_path / "key.pem"
+    token = LocalIssuer(file).token("ana", ("admin",), email_verified=True)
+    caller = LocalIssuer(file).verifier().caller(_header(token))
+    assert (caller.id, caller.claims["email_verified"]) == ("ana", True)
+    assert file.stat().st_mode & 0o077 == 0
+    assert LocalIssuer(file).secret == LocalIssuer(file).secret != LocalIssuer().secret
+    _refusal(LocalIssuer().verifier(), _header(token))
+
+
+@pytest.mark.parametrize("text", [b"", b"not a key"])
+def test_key_file_of_somebody_else_is_left_alone(tmp_path: Path, text: bytes) -> None:
+    file = tmp_path / "key.pem"
+    file.write_bytes(text)
+    with pytest.raises(ConfigurationError, match="not a key"):
+        LocalIssuer(file)
+    assert file.read_bytes() == text
+
+
+def test_bad_token_is_refused_even_where_none_is_needed(nobody: Client) -> None:
+    refused = nobody.get("/notes/n1/lines", authorization="Bearer x")
+    assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
+    assert nobody.get("/notes/n1/lines").status == 200
+
+
+def test_rules_are_told_and_kept(nobody: Client, ana: Client, bob: Client) -> None:
+    """A closed note is its owner's; an open one is everybody's to read and its owner's to change."""
+    ana.post("/notes", {"noteId": "open", "title": "o"})
+    ana.post("/notes", {"noteId": "closed", "title": "c", "isOpen": False})
+    asked = {
+        "nobody": [nobody.get(f"/notes/{name}").status for name in ("open", "closed", "none")],
+        "bob": [bob.get(f"/notes/{name}").status for name in ("open", "closed", "none")],
+        "ana": [ana.get(f"/notes/{name}").status for name in ("open", "closed", "none")],
+        "admin": [nobody.by("x", "admin").get(f"/notes/{name}").status for name in ("open", "closed", "none")],
+    }
+    assert asked == {
+        "nobody": [200, 401, 404],
+        "bob": [200, 403, 404],
+        "ana": [200, 200, 404],
+        "admin": [200, 200, 404],
+    }
+    for who, status in ((nobody, 401), (bob, 403), (ana, 200)):
+        assert who.patch("/notes/open", {"text": "x"}).status == status
+    assert nobody.patch("/notes/none", {"text": "x"}).status == 401
+    assert "owner_id" in bob.patch("/notes/open", {"text": "x"}).json["detail"]

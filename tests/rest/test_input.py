@@ -1,0 +1,161 @@
+"""Bad input of every kind is a 4xx that says why, and names the field."""
+
+import json
+from typing import Any
+
+import pytest
+
+from partita import Store
+from partita.rest.app import LARGEST_BODY
+from tests.rest import notes
+from tests.rest.client import Client
+
+GOOD = {"noteId": "n1", "title": "t"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"noteId": "n1"}, 422, "title"),
+        ({**GOOD, "title": ""}, 422, "title"),
+        ({**GOOD, "title": "x" * 201}, 422, "title"),
+        ({**GOOD, "title": 5}, 422, "title"),
+        ({**GOOD, "title": None}, 422, "title"),
+        ({**GOOD, "wings": 2}, 422, "wings"),
+        ({**GOOD, "note_id": "x"}, 422, "note_id"),
+        ({**GOOD, "mood": "SAD"}, 422, "mood"),
+        ({**GOOD, "isOpen": "yes"}, 422, "isOpen"),
+        ({**GOOD, "goneAt": "tomorrow"}, 422, "goneAt"),
+        ({**GOOD, "goneAt": "2025-01-01T00:00:00"}, 422, "goneAt"),
+        ({**GOOD, "noteId": "x" * 101}, 422, "noteId"),
+        ([], 422, None),
+        ("text", 422, None),
+        (None, 422, None),
+        (17, 422, None),
+    ],
+)
+def test_value_that_does_not_fit_is_named(ana: Client, body: Any, status: int, field: str | None) -> None:
+    refused = ana.ask("POST", "/notes", body=json.dumps(body).encode())
+    assert (refused.status, refused.json.get("field")) == (status, field), refused.json
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json["detail"]
+    assert refused.json["status"] == status
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"{]}",
+        b'{"title": NaN}',
+        b'"\\ud800"',
+        b"\xff\xfe",
+        b'{"noteId":"\xc3"}',
+        b'{"extra":' + b"[" * 100_000,
+        b"\x00",
+        b'{"noteId":"n","title":"t"}x',
+    ],
+)
+def test_body_that_is_not_json_is_a_400(ana: Client, body: bytes) -> None:
+    refused = ana.ask("POST", "/notes", body=body)
+    assert (refused.status, refused.json["type"]) == (400, "urn:partita:problem:malformed")
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/xml", "multipart/form-data", "", "application/json; charset=utf-16"]
+)
+def test_other_media_types_are_415(ana: Client, kind: str) -> None:
+    assert ana.post("/notes", GOOD, content_type=kind).status == 415
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "Application/JSON;charset=UTF-8",
+        "application/merge-patch+json",
+    ],
+)
+def test_json_by_any_of_its_names_is_taken(ana: Client, kind: str) -> None:
+    assert ana.post("/notes", GOOD, content_type=kind).status == 201
+
+
+def test_body_that_is_too_large_is_413(ana: Client) -> None:
+    assert ana.post("/notes", {**GOOD, "text": "x" * LARGEST_BODY}).status == 413
+
+
+def test_longest_text_is_taken_whatever_its_script(ana: Client) -> None:
+    for number, text in enumerate(["x" * 100_000, "힣" * 100_000, "👏" * 50_000]):
+        assert ana.post("/notes", {"noteId": str(number), "title": str(number), "text": text}).status == 201
+        assert ana.get(f"/notes/{number}").json["text"] == text
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "field"),
+    [
+        ("/notes/n1/lines?limit=0", 422, "limit"),
+        ("/notes/n1/lines?limit=201", 422, "limit"),
+        ("/notes/n1/lines?limit=x", 422, "limit"),
+        ("/notes/n1/lines?limit=", 422, "limit"),
+        ("/notes/n1/lines?limit=1.5", 422, "limit"),
+        ("/notes/n1/lines?limit=1&limit=2", 400, "limit"),
+        ("/notes/n1/lines?size=1", 400, "size"),
+        ("/notes/n1?x=1", 400, "x"),
+        ("/search", 422, "words"),
+        ("/search?words=", 422, "words"),
+        ("/search?words=a&on=yesterday", 422, "on"),
+        ("/search?words=%FF", 400, None),
+        ("/search?" + "&".join(f"a{number}=1" for number in range(200)), 400, None),
+        ("/notes/%FF%FE", 400, "note_id"),
+        ("/notes/" + "x" * 1_001, 422, "note_id"),
+    ],
+)
+def test_address_that_cannot_be_read_is_named(ana: Client, path: str, status: int, field: str | None) -> None:
+    refused = ana.get(path)
+    assert (refused.status, refused.json.get("field")) == (status, field), refused.json
+
+
+@pytest.mark.parametrize(
+    "name", ["전기차", "Ação", "👩‍👩‍👧", "a#b", "a%2Fb", "..%2F..", "%00", "a+b", "#", " ", "~", "NOTE%23n"]
+)
+def test_any_text_is_an_id(ana: Client, name: str) -> None:
+    assert ana.get(f"/notes/{name}/lines").status == 200
+    assert ana.get(f"/notes/{name}").status == 404
+
+
+def test_key_that_no_table_holds_is_refused(ana: Client) -> None:
+    assert ana.get("/notes/" + "%ED%9E%A3" * 800).status == 422
+
+
+def test_taken_value_is_a_409_that_names_the_field(ana: Client) -> None:
+    ana.post("/notes", GOOD)
+    taken = ana.post("/notes", {"noteId": "n2", "title": "t"})
+    assert (taken.status, taken.json["field"], taken.json["type"]) == (409, "title", "urn:partita:problem:taken")
+    assert ana.post("/notes", {"noteId": "n1", "title": "u"}).status == 409
+
+
+def test_missing_reference_is_a_422_that_names_the_field(ana: Client) -> None:
+    refused = ana.post("/notes/nowhere/lines", {"number": 1, "words": "x"})
+    assert (refused.status, refused.json["field"]) == (422, "note_id")
+
+
+def test_refused_change_leaves_nothing_behind(ana: Client, db: Store) -> None:
+    ana.post("/notes", GOOD)
+    ana.post("/notes", {"noteId": "n2", "title": "u"})
+    before = db.one(notes.note("n2"))
+    assert ana.patch("/notes/n2", {"title": "t", "text": "half"}).status == 409
+    assert db.one(notes.note("n2")) == before
+
+
+def test_problem_with_the_engine_is_told_as_busy(ana: Client, db: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    from partita.errors import NoReply
+
+    def lost(request: object) -> None:
+        raise NoReply("there", "no answer", perhaps_executed=False)
+
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr(db.backend, "call", lost)
+    refused = ana.get("/notes/n1")
+    assert (refused.status, refused.headers["retry-after"]) == (503, "1")
