@@ -1,13 +1,14 @@
 """Cards: written, published, edited, removed, and listed in the ways that people look for them."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from partita import CursorRefused, NotFound, Page, Store, Transaction, ValueRefused
+from partita import CursorRefused, NotFound, Page, Store, Transaction, ValueRefused, VersionConflict
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.terms import terms_of, words
 from partita.systems.perfectit.votes import Votes
@@ -66,27 +67,41 @@ class Cards:
         return self.db.create(made)
 
     def edit(self, card_id: str, content: Content, *, version: int | None = None) -> None:
-        """Change what is given; a published card's terms follow in the same transaction."""
-        card = self._present(card_id)
-        with self.db.transaction() as transaction:
-            draft = transaction.change(d.card(card_id), version=card.version if version is None else version, seen=card)
-            for name, value in content.given().items():
-                setattr(draft, name, value)
-            if card.status == d.CardStatus.PUBLISHED:
-                edited = msgspec.structs.replace(card, **content.given())
-                filed = {each.term for each in self.db(d.terms_of_card(card_id), consistent=True)}
-                self._file(transaction, complete(edited), filed)
+        """Change what is given; a published card's terms follow in the same transaction.
+
+        With a `version`, the card must still be at it; without one, the edit is made to whatever others made of it.
+        """
+        for _ in self.db.attempts("PerfectionCard"):
+            card = self._present(card_id)
+            try:
+                self._change(card, content.given(), card.version if version is None else version)
+            except VersionConflict:
+                if version is not None:
+                    raise
+            else:
+                return
 
     def publish(self, card_id: str) -> None:
         """Show a draft to everybody: it enters the indexes, is found by its terms, and expires no more."""
-        card = self._present(card_id)
-        if card.status == d.CardStatus.PUBLISHED:
-            return
+        for _ in self.db.attempts("PerfectionCard"):
+            card = self._present(card_id)
+            if card.status == d.CardStatus.PUBLISHED:
+                return
+            shown = {"status": d.CardStatus.PUBLISHED, "created_at": self.now()}
+            with suppress(VersionConflict):
+                self._change(card, shown, card.version)
+                return
+
+    def _change(self, card: d.PerfectionCard, given: dict[str, Any], version: int) -> None:
+        """The card and, where everybody sees it, the terms under which it is filed."""
         with self.db.transaction() as transaction:
-            draft = transaction.change(d.card(card_id), version=card.version, seen=card)
-            draft.status = d.CardStatus.PUBLISHED
-            draft.created_at = self.now()
-            self._file(transaction, complete(card), set())
+            draft = transaction.change(d.card(card.card_id), version=version, seen=card)
+            for name, value in given.items():
+                setattr(draft, name, value)
+            changed = msgspec.structs.replace(card, **given)
+            if changed.status == d.CardStatus.PUBLISHED:
+                filed = {each.term for each in self.db(d.terms_of_card(card.card_id), consistent=True)}
+                self._file(transaction, complete(changed), filed)
 
     def remove(self, card_id: str) -> None:
         """A card goes with its comments, terms and votes; it leaves every list first, so an interrupted removal shows
