@@ -59,23 +59,28 @@ class Client:
         return Client(self.app, root, self.issuer, self._loop, self.token)
 
     def ask(self, method: str, path: str, json: Any = None, body: bytes | None = None, **headers: str) -> Response:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.at_once([Asked(method, path, json, named, body)])[0]
+        return self._ask(method, path, headers, json, body)
 
     def get(self, path: str, **headers: str) -> Response:
-        return self.ask("GET", path, **headers)
+        return self._ask("GET", path, headers)
 
     def post(self, path: str, json: Any = None, **headers: str) -> Response:
-        return self.ask("POST", path, json, **headers)
+        return self._ask("POST", path, headers, json)
 
     def put(self, path: str, json: Any = None, **headers: str) -> Response:
-        return self.ask("PUT", path, json, **headers)
+        return self._ask("PUT", path, headers, json)
 
     def patch(self, path: str, json: Any = None, **headers: str) -> Response:
-        return self.ask("PATCH", path, json, **headers)
+        return self._ask("PATCH", path, headers, json)
 
     def delete(self, path: str, **headers: str) -> Response:
-        return self.ask("DELETE", path, **headers)
+        return self._ask("DELETE", path, headers)
+
+    def _ask(
+        self, method: str, path: str, headers: Mapping[str, str], json: Any = None, body: bytes | None = None
+    ) -> Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.at_once([Asked(method, path, json, named, body)])[0]
 
     def at_once(self, asked: Sequence[Asked]) -> list[Response]:
         async def gathered() -> list[Response]:

@@ -63,7 +63,7 @@ def _refusal(verifier: Verifier, header: bytes) -> str:
 @pytest.mark.parametrize("algorithm", list(KEYS))
 def test_token_of_a_known_key_says_who_is_calling(verifier: Verifier, algorithm: str) -> None:
     caller = verifier.caller(_header(_token(algorithm)))
-    assert (caller.id, caller.groups) == ("ana", {"admin"})
+    assert (caller.id, caller.groups) == ("ana", frozenset({"admin"}))
 
 
 def test_without_a_token_it_is_nobody(verifier: Verifier) -> None:

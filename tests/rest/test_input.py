@@ -52,7 +52,7 @@ def test_value_that_does_not_fit_is_named(ana: Client, body: Any, status: int, f
         b'"\\ud800"',
         b"\xff\xfe",
         b'{"noteId":"\xc3"}',
-        b'{"extra":' + b"[" * 100_000,
+        b'{"extra":{"a":' + b"[" * 100_000,
         b"\x00",
         b'{"noteId":"n","title":"t"}x',
     ],
