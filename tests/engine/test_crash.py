@@ -1,0 +1,132 @@
+"""A writing process is killed again and again: what was acknowledged is there, and nothing is half there.
+
+PARTITA_CRASHES=500 kills so often instead of the default few dozen times.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from partita.connect import open_engine
+from partita.engine.changes import read_changes
+from partita.engine.engine import Engine
+from partita.engine.verify import findings
+from partita.wire import requests as q
+from tests.engine import crashing
+from tests.engine.tables import Bench
+
+CRASHES = int(os.environ.get("PARTITA_CRASHES", "40"))
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run_and_kill(path: Path, seed: int, lines: int) -> Iterator[tuple[str, str, list[int]]]:
+    """What a writer tells before it is killed, which happens some time after it has told `lines` lines."""
+    command = [sys.executable, "-m", crashing.__name__, str(path), str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        for told, line in enumerate(process.stdout, 1):
+            if line.endswith("\n"):  # not torn by the kill
+                word, stamp, keys = line.split()
+                yield word, stamp, [int(key) for key in keys.split(",")]
+            if told == lines:
+                process.kill()
+    assert process.returncode == -9, "it ended by itself"
+
+
+def stamps(engine: Engine) -> dict[int, str]:
+    """The stamp of every item that is there."""
+    found = {}
+    for key in range(crashing.KEYS):
+        raw = engine.call(q.GetItem(table_name="crashed", key={"pk": {"S": str(key)}})).item
+        if raw is not None:
+            found[key] = msgspec.json.decode(raw)["v"]["S"]
+    return found
+
+
+@pytest.mark.parametrize("writer", range(4))
+def test_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path, writer: int) -> None:
+    path = tmp_path / "crashed.db"
+    random = Random(writer)
+    expected: dict[int, str] = {}
+    for round_number in range(CRASHES // 4):
+        doubtful: tuple[str, list[int]] | None = None
+        for word, stamp, keys in run_and_kill(path, writer * 10_000 + round_number, random.randint(1, 120)):
+            if word == "begin":
+                doubtful = stamp, keys
+            else:
+                doubtful = None
+                expected = _after(expected, stamp, keys)
+        with open_engine(str(path), durability="process", maintain=False) as engine:
+            crashing.create(engine)  # the kill may have come before the table
+            found = stamps(engine)
+            assert list(findings(engine._context.storage)) == []
+            assert _replayed(engine) == found, "the stream tells the same story"
+        if doubtful is not None and found != expected:
+            expected = _after(expected, *doubtful)  # all of the last write, or nothing
+        assert found == expected
+
+
+def _after(before: dict[int, str], stamp: str, keys: list[int]) -> dict[int, str]:
+    if stamp.endswith("d"):
+        return {key: each for key, each in before.items() if key not in keys}
+    return before | dict.fromkeys(keys, stamp)
+
+
+def _replayed(engine: Engine) -> dict[int, str]:
+    """The items as the change log has them, from its beginning."""
+    context = engine._context
+    items: dict[int, str] = {}
+    for _, change in read_changes(context.storage, context.catalog.known("crashed"), 0, 1_000_000):
+        key = int(change.keys["pk"]["S"])
+        if change.event == "REMOVE":
+            del items[key]
+        else:
+            items[key] = msgspec.json.decode(change.new)["v"]["S"]
+    return items
+
+
+def test_backfill_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """Housekeeping runs in a process of its own, which is killed after each step; the index is whole at the end."""
+    path = str(tmp_path / "filled.db")
+    bench = Bench(path)
+    bench.table("notes", "pk:S")
+    for number in range(1800):
+        bench.put("notes", pk=f"{number:04}", g=str(number % 7))
+    bench.ok(
+        "UpdateTable",
+        TableName="notes",
+        AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"}],
+        GlobalSecondaryIndexUpdates=[
+            {
+                "Create": {
+                    "IndexName": "byG",
+                    "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"},
+                }
+            }
+        ],
+    )
+    bench.engine.close()
+    code = (
+        "import os, signal, sys\nfrom partita.connect import open_engine\n"
+        "engine = open_engine(sys.argv[1], durability='process', maintain=False)\n"
+        "more = engine.maintenance.step()\n"
+        "print(more, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    for _ in range(20):
+        done = subprocess.run(
+            [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True, check=False, timeout=60
+        )
+        assert done.returncode == -9
+        if done.stdout.strip() == "False":
+            break
+    bench.reopen()
+    assert list(findings(bench.engine._context.storage)) == []
+    assert len(bench.rows("notes", "byG")) == 1800
+    bench.engine.close()
