@@ -17,6 +17,7 @@ from partita import (
     Keys,
     Limit,
     OpenEnum,
+    Ordered,
     Owns,
     ProofError,
     Query,
@@ -436,6 +437,26 @@ def test_a_limit_on_a_counter_has_one_form() -> None:
 
     assert proof_of(t) == (
         "Parent: the limit on 'children' is not of the form count <= bound; write Limit(F.children <= ...)"
+    )
+
+
+def test_no_key_is_written_from_a_counter() -> None:
+    table = Table("ttt", pk="PK", sk="SK", indexes=(Index("GSI1", "G1", "G2"),))
+
+    class Album(Entity, table=table, key=("ALBUM#{album_id}", "IT")):
+        album_id: str
+        songs: Annotated[int, Ordered(0, 999), CountOf(lambda: Song)] = 0
+        by_length = Keys("GSI1", "ALBUMS", "{songs}")
+
+    class Song(Entity, table=table, key=("ALBUM#{album_id}", "SONG#{song_id}")):
+        album_id: str
+        song_id: str
+
+    with pytest.raises(DesignError) as refused:
+        prove("music", table)
+    assert str(refused.value) == (
+        "Album.GSI1: 'songs' is kept by counting, so a key that is made from it would go stale; "
+        "use the attribute itself as the index's key, or count in a service"
     )
 
 

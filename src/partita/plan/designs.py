@@ -73,6 +73,7 @@ def resolved(name: str, tables: tuple[Table, ...]) -> Design:
             parts = _mapped(f"{parent.name}.{attribute.field}", parent, child, dict(marker.via))
             counter = Counter(parent, attribute, marker, parts)
             _check_limits(parent, attribute)
+            _check_keys(parent, attribute)
             design.counters[child] = (*design.counters.get(child, ()), counter)
     for model in design.models:
         design.references[model] = tuple(_references(design, model))
@@ -88,6 +89,16 @@ def _check_limits(parent: Model, counted: Attribute) -> None:
         if counted.field in condition.fields and not simple:
             wrong = f"the limit on {counted.field!r} is not of the form count <= bound"
             raise DesignError(parent.name, wrong, f"write Limit(F.{counted.field} <= ...)")
+
+
+def _check_keys(parent: Model, counted: Attribute) -> None:
+    """A counter moves while its item is not read, so no key may be written from it; as an index key itself it may."""
+    for keys in (parent.key, *(each for sets in parent.indexes.values() for each in sets)):
+        written = [each.template.fields for each in keys.attributes if each.template is not None]
+        decides = keys.when.fields if keys.when is not None else ()
+        if counted.field in [field for fields in written for field in fields] or counted.field in decides:
+            wrong = f"{counted.field!r} is kept by counting, so a key that is made from it would go stale"
+            raise DesignError(keys.where, wrong, "use the attribute itself as the index's key, or count in a service")
 
 
 def _references(design: Design, model: Model) -> Iterator[Reference]:
