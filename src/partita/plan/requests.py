@@ -1,9 +1,9 @@
 """Proven reads as wire requests: what depends on the design is computed once, what depends on the call each time."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
 from partita.design.errors import ValueRefused
@@ -18,7 +18,7 @@ from partita.plan.proof import Proof, prove_read
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
 
-QuickKey = tuple[tuple[str, tuple[Any, ...]], ...]  # by attribute: constant text, or a form's `write` and an argument
+KeyWriter = Callable[[tuple[Any, ...]], Item]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Plan:
     table: str
     index: str | None
     sort_names: tuple[str, ...]  # in which attributes the result is ordered
-    quick_key: QuickKey | None = None
+    write_key: KeyWriter | None = None  # for a get
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -40,31 +40,22 @@ class Plan:
         return tuple(dict.fromkeys((*self.model.table.key_names, *(each.name for each in index))))
 
 
-_plans: "WeakKeyDictionary[Read, Plan]" = WeakKeyDictionary()
-
-
+@lru_cache(maxsize=4096)
 def plan_of(read: Read) -> Plan:
     """The plan of a read; it is proven when it is first seen, so nothing unproven is ever sent."""
-    plan = _plans.get(read)
-    if plan is None:
-        source = read.sources[0]
-        sort_names = tuple(attribute.name for attribute in source.keys.range)
-        proof = prove_read(read)
-        quick_key = _quick_key(proof.range) if read.single else None
-        table = source.model.table.name
-        plan = Plan(read, proof, source.model, table, source.keys.index, sort_names, quick_key)
-        _plans[read] = plan
-    return plan
+    source = read.sources[0]
+    sort_names = tuple(attribute.name for attribute in source.keys.range)
+    proof = prove_read(read)
+    write_key = _key_writer(proof.range) if read.single else None
+    table = source.model.table.name
+    return Plan(read, proof, source.model, table, source.keys.index, sort_names, write_key)
 
 
 def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
     """The key of a get."""
-    if plan.quick_key is not None:
+    if plan.write_key is not None:
         try:
-            return {
-                name: {"S": "".join([each if type(each) is str else each[0](arguments[each[1]]) for each in pieces])}
-                for name, pieces in plan.quick_key
-            }
+            return plan.write_key(arguments)
         except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
             raise ValueRefused(plan.read.name, str(refusal)) from None
     return {
@@ -73,21 +64,27 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
     }
 
 
-def _quick_key(found: ranges.KeyRange) -> QuickKey | None:
-    """A get's key with all that does not depend on arguments already written; None for keys of plain attributes."""
-    made: list[tuple[str, tuple[Any, ...]]] = []
+def _key_writer(found: ranges.KeyRange) -> KeyWriter | None:
+    """A function from a get's arguments to its key, generated: `{"PK": {"S": "ORDER#" + w0(a[0])}}`.
+
+    What does not depend on arguments is written already. None for keys that are plain attributes.
+    """
+    env: dict[str, Any] = {}
+    made = []
     for fixed in found.fixed:
         if fixed.pieces is None:
             return None
-        pieces: list[Any] = []
+        texts = []
         for at, piece in enumerate(fixed.pieces):
-            separator = SEPARATOR if at else ""
+            constant = SEPARATOR * bool(at) + piece.segment.constant
             if isinstance(piece.value, Argument) and piece.segment.form is not None:
-                pieces += [separator + piece.segment.constant, (piece.segment.form.write, piece.value.at)]
+                env[f"w{len(env)}"] = piece.segment.form.write
+                texts.append(f"{constant!r} + w{len(env) - 1}(a[{piece.value.at}])")
             else:
-                pieces.append(separator + ranges.written(piece.segment, piece.value))
-        made.append((fixed.attribute.name, tuple(pieces)))
-    return tuple(made)
+                texts.append(repr(SEPARATOR * bool(at) + ranges.written(piece.segment, piece.value)))
+        made.append(f"{fixed.attribute.name!r}: {{'S': {' + '.join(texts)}}}")
+    writer: KeyWriter = eval(f"lambda a: {{{', '.join(made)}}}", env)  # noqa: S307 - made from the design alone
+    return writer
 
 
 def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:

@@ -45,7 +45,11 @@ def fetch_one(
     """The entity, or whatever else `decode` makes of the item's bytes."""
     plan = plan_of(call.read)
     reply = yield from ask(context, get_item(plan, call.arguments, consistent=consistent))
-    return None if reply.item is None else (decode or decoder_of(plan.model))(reply.item, second(context))
+    if reply.item is None:
+        return None
+    now = second(context) if decode is not None or plan.model.expires is not None else None
+    found: E | None = (decode or decoder_of(plan.model))(reply.item, now)
+    return found
 
 
 def fetch_found(context: Context, model: Model, key: Item) -> Flow[Found | None]:

@@ -26,7 +26,7 @@ NOTHING_DONE = {
     "LimitExceededException",
 }
 PERHAPS_DONE = {"InternalServerError", "ServiceUnavailable"}
-_WRITES = (wire.PutItem, wire.UpdateItem, wire.DeleteItem, wire.BatchWriteItem, wire.TransactWriteItems)
+_WRITES = {wire.PutItem, wire.UpdateItem, wire.DeleteItem, wire.BatchWriteItem, wire.TransactWriteItems}
 
 
 @dataclass(eq=False)
@@ -40,7 +40,7 @@ class Capacity:
     def add(self, request: wire.Request[Any], reply: Any) -> float:
         units = _units(getattr(reply, "consumed_capacity", None))
         self.requests += 1
-        if isinstance(request, _WRITES):
+        if type(request) in _WRITES:
             self.writes += units
         else:
             self.reads += units
@@ -121,7 +121,7 @@ def send(
     """
     doubtful = False
     for attempt in range(context.retries + 1):
-        began = context.timer()
+        began = context.timer() if context.on_call else 0.0
         try:
             reply: T = yield request
         except (PartitaError, OSError) as error:
@@ -142,9 +142,8 @@ def send(
 
 def ask(context: Context, request: wire.Request[T]) -> Flow[T]:
     """The reply to a request that may be sent any number of times."""
-    reply = yield from send(context, request)
-    assert reply is not None
-    return reply
+    asked: Flow[Any] = send(context, request)
+    return asked
 
 
 def _passes(error: Exception) -> bool:
