@@ -23,21 +23,16 @@ async def read_body(
 
 async def read_raw_body(receive: Callable[[], Awaitable[dict[str, Any]]], largest: int) -> bytes:
     """The body as it was sent, which is what a signature covers."""
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message.get("more_body"):
-        async with asyncio.timeout(BODY_SECONDS):
-            parts, size = [body], len(body)
-            while message.get("more_body"):
-                message = await receive()
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > largest:
-                    raise BodyTooLarge
-            body = b"".join(parts)
-    if len(body) > largest:
-        raise BodyTooLarge
-    return body
+    parts: list[bytes] = []
+    size, more = 0, True
+    async with asyncio.timeout(BODY_SECONDS):
+        while more:
+            message = await receive()
+            parts.append(message.get("body", b""))
+            size, more = size + len(parts[-1]), message.get("more_body", False)
+            if size > largest:
+                raise BodyTooLarge
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def plain_body(body: bytes, headers: dict[bytes, bytes], largest: int) -> bytes:
