@@ -10,10 +10,14 @@ DEVIATIONS = {
     "test_values_with_separators_never_meet[dynoxide-A]": "dynoxide's begins_with ignores case",
     "test_native_index_keys_of_several_attributes[dynoxide": "dynoxide has no index keys of several attributes",
 }
+SOMETIMES = {
+    "test_whatever_many_writers_do_keys_and_counters_say_what_is_stored[moto": "moto does not isolate transactions",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for name, reason in DEVIATIONS.items():
-            if item.name.startswith(name) and "contract" in item.path.parts:
-                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+        for deviations, strict in ((DEVIATIONS, True), (SOMETIMES, False)):
+            for name, reason in deviations.items():
+                if item.name.startswith(name) and "contract" in item.path.parts:
+                    item.add_marker(pytest.mark.xfail(reason=reason, strict=strict))
