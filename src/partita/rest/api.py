@@ -72,13 +72,14 @@ class Api(Generic[S]):
         entity = routes.read_type(pattern)
         decoder: Any = decoding(pattern.read)
         number = len(self.routes)
+        names = [each.name for each in pattern.arguments]
 
         def show(found: Any, expires: float | None) -> Shown:
             body = _encode(found)
             return Shown(body, expires, found, entity_tag(found, body))
 
         def read(call: Call) -> Reply:
-            wanted = pattern(**call.arguments)
+            wanted = pattern(*[call.arguments[name] for name in names])
             decode = showing(call.memory, number, decoder, show)
             found: Any = _run(call, fetch_one(call.db.context, wanted, decode=decode))
             if found is None:
@@ -118,21 +119,24 @@ class Api(Generic[S]):
         number = len(self.routes)
 
         several = len(pattern.read.sources) > 1
+        names = [each.name for each in pattern.arguments]
 
         def show(found: Any, expires: float | None) -> Shown:
-            return Shown(routes.told_apart(found) if several else _encode(found), expires)
+            body = routes.told_apart(found) if several else _encode(found)
+            return Shown(body, expires, None, digest(body))
 
         def read(call: Call) -> Reply:
-            arguments = dict(call.arguments)
-            size, cursor = arguments.pop("limit"), arguments.pop("cursor")
+            arguments = call.arguments
             if look is not None:
                 who.check(call.caller, arguments, look(call))
+            wanted = pattern(*[arguments[name] for name in names])
             decode = showing(call.memory, number, decoder, show)
-            flow = fetch_page(call.db.context, pattern(**arguments), size=size, cursor=cursor, decode=decode)
+            size, cursor = arguments["limit"], arguments["cursor"]
+            flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=decode)
             page: Page[Shown] = _run(call, flow)
             items = b",".join([each.body for each in page.items])
             body = b'{"items":[%b],"cursor":%b}' % (items, _encode(page.cursor))
-            return Reply(body, digest(body))
+            return Reply(body, digest("".join([*(each.tag for each in page.items), page.cursor or ""]).encode()))
 
         self._add(
             Route(

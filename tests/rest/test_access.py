@@ -1,0 +1,137 @@
+"""Who may do what, operation by operation: nobody, a stranger, the owner, an admin.
+
+Each line is an operation and who may: n, s, o, a. `name@draft_id=card_id` asks it of another thing: the draft in place
+of the card. Who may not is answered with 401 or 403, who may with anything else.
+"""
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from partita.rest.openapi import openapi
+from partita.rest.routes import Route
+from partita.systems import NAMES, part_of
+from tests.rest.client import Client
+from tests.rest.worlds import WORLDS
+
+ACCESS = {
+    "checks": """
+        register .soa  find_user ...a  user ..oa  delete_user ...a  change_email ..o.  change_allowance ...a
+        suspend ...a  reinstate ...a  add_check .soa  check ..oa  delete_check ..oa  checks_of_user ..oa
+        checks_by_type_and_status ...a  change_check ..o.  pause ..o.  resume ..o.  uptime ..oa  results ..oa
+    """,
+    "perfectit": """
+        register .soa  user nsoa  change_user ..o.  delete_user ..oa  rename ..o.  user_by_username nsoa
+        cards_by_author nsoa  drafts_of_author ..o.  comments_of_user nsoa  recent_cards nsoa  top_voted nsoa
+        cards_of_day nsoa  controversial nsoa  trending nsoa  search nsoa  draft .soa  card nsoa
+        card@draft_id=card_id ..oa  edit ..oa  edit@draft_id=card_id ..oa  publish ..o.
+        publish@draft_id=card_id ..o.  remove ..oa  comments_of_card nsoa  comment nsoa  change_comment ..o.
+        add_comment .soa  remove_comment ..oa  votes_of_target ...a  vote ..oa  cast_vote ..o.  withdraw ..o.
+        vote_on_comment ..o.  withdraw_from_comment ..o.  collections_of_user nsoa  collection nsoa
+        change_collection ..o.  delete_collection ..o.  new_collection ..o.  collection_by_id nsoa  collected nsoa
+        collect ..o.  uncollect ..o.  root_categories nsoa  category nsoa  subcategories nsoa
+        cards_by_category nsoa  add_category ...a  change_category ...a  remove_category ...a
+        notifications_of_user ..o.  delete_notification@notified_at=created_at ..o.
+        read_notification@notified_at=created_at ..o.  read_all_notifications ..o.  metrics_between ...a
+        metrics_of_day ...a
+    """,
+    "blog": """
+        register .soa  profile nsoa  change_profile ..o.  delete_profile ..oa  users_by_role ...a  assign_role ...a
+        posts_of_author nsoa  drafts_of_author ..oa  comments_of_user nsoa  likes_of_user nsoa  write ..oa  post nsoa
+        post@draft_id=post_id ..oa  text nsoa  text@draft_id=post_id ..oa  edit ..oa  remove ..oa
+        remove@draft_id=post_id ..oa  publish ..oa  publish@draft_id=post_id ..oa  unpublish ..oa  thread nsoa
+        thread@draft_id=post_id ..oa  comment_with_replies nsoa  comment .soa  reply .soa  one_comment nsoa
+        edit_comment ..o.  delete_comment ..oa  likes_of_post nsoa  has_liked nsoa  like ..o.  unlike ..o.
+        bookmarks_of_post ..oa  bookmarks_of_user ..o.  has_bookmarked ..o.  keep ..o.  let_go ..o.
+        root_categories nsoa  category nsoa  subcategories nsoa  posts_by_category nsoa  change_category ...a
+        posts_below nsoa  add_category ...a  move_category ...a  reorder ...a  remove_category ...a
+        notifications ..o.  notify ...a  mark_read ..o.  forget ..o.
+    """,
+    "nbhd": """
+        register .soa  users nsoa  users_between nsoa  user nsoa  change_user ..o.  user_by_handle nsoa
+        change_handle ..o.  delete_account ..oa  restore_account ..oa  memberships_of_user ..oa
+        neighborhoods_of ..oa  found .soa  neighborhoods nsoa  neighborhood nsoa
+        neighborhood@hidden_id=neighborhood_id ..oa  neighborhood_by_slug nsoa
+        neighborhood_by_slug@hidden_slug=slug ..oa  change_neighborhood ..oa  close ..oa  members nsoa
+        members@hidden_id=neighborhood_id ..oa  past_members ..oa  member nsoa
+        member@hidden_id=neighborhood_id ..oa  join ..oa  join@hidden_id=neighborhood_id ..oa
+        join@stranger=user_did .soa  join@stranger=user_did@hidden_id=neighborhood_id ..oa
+        leave ..oa  set_role ..oa  create_site ..o.  sites_of_user ..oa  deleted_sites_of_user ..oa  site ..oa
+        site_by_subdomain nsoa  change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa
+        builds ..oa  start_build ..o.  finish_build ...a
+    """,
+    "eecar": """
+        list_part .soa  part nsoa  change_part ..o.  whole_part nsoa  withdraw ..oa  categorise ..oa  hand_over ..o.
+        parts_in_category nsoa  parts_of_seller nsoa  spec nsoa  vector nsoa  usages nsoa  usage nsoa  specify ..o.
+        forget_spec ..o.  refer_to_vector ...a  forget_vector ...a  add_usage ..o.  change_usage ..o.
+        remove_usage ..o.  active_needs_of_company .soa  needs_by_status .soa  need .soa  change_need ..o.
+        delete_need ..o.  post_need ..o.  prolong ..o.  fulfil ..o.  cancel_need ..o.  most_hit_matches .soa
+        delete_match ...a  match .soa  remember ...a  begin_watch .soa  watch ..oa  watch_with_triggers ..oa
+        watches_of_buyer ..o.  delete_watch ..oa  revise_watch ..o.  cancel_watch ..o.  propose .soa  proposal ..oa
+        proposal@received_id=proposal_id ..oa  delete_proposal ..oa  delete_proposal@received_id=proposal_id ...a
+        received_proposals ..o.  sent_proposals ..o.  answer ....  answer@received_id=proposal_id ..o.
+        revise_proposal ..o.  revise_proposal@received_id=proposal_id ....  notifications ..o.  notification ..o.
+        delete_notification ..o.  notify ...a  mark_read ..o.
+    """,
+}
+ADMIN = ("admin", "ADMIN")
+_numbers = count(1)
+
+
+def _lines(name: str) -> list[tuple[str, str]]:
+    words = ACCESS[name].split()
+    return list(zip(words[::2], words[1::2], strict=True))
+
+
+def _path(route: Route, things: dict[str, str], parameters: list[dict[str, Any]]) -> str:
+    path = route.path
+    for each in route.in_path:
+        shown = next(one["example"] for one in parameters if one["name"] == each.name)
+        path = path.replace(f"{{{each.name}}}", str(things.get(each.name, shown)))
+    asked = [f"{one['name']}={one['example']}" for one in parameters if one["in"] == "query" and "example" in one]
+    return path + ("?" + "&".join(asked) if asked else "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_operation_is_in_the_table(name: str) -> None:
+    listed = {line.partition("@")[0] for line, _ in _lines(name)}
+    assert listed == {route.name for route in part_of(name, "api").api.routes}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_may_and_who_may_not(five: Client, name: str) -> None:
+    bound = five.app._apis[name]
+    routes = {route.name: route for route in bound.api.routes}
+    described = {
+        operation["operationId"]: operation
+        for methods in openapi(bound.api)["paths"].values()
+        for operation in methods.values()
+    }
+    wrong = []
+    for line, allowed in _lines(name):
+        operation, *others = line.split("@")
+        route = routes[operation]
+        body = described[operation].get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+        for letter, caller in zip("nsoa", allowed, strict=True):
+            owner, stranger = f"did:plc:o{next(_numbers)}", f"did:plc:s{next(_numbers)}"
+            things = {"stranger": stranger, **WORLDS[name](bound.service, owner)}
+            for other in others:
+                made, _, parameter = other.partition("=")
+                things[parameter] = things[made]
+            who = {
+                "n": five,
+                "s": five.by(stranger),
+                "o": five.by(owner, "AUTHOR"),
+                "a": five.by(f"did:plc:a{next(_numbers)}", *ADMIN),
+            }[letter].at(f"/api/{name}")
+            parameters = described[operation].get("parameters", [])
+            reply = who.ask(route.method, _path(route, things, parameters), body)
+            refused = reply.status in (401, 403)
+            if (
+                refused != (caller == ".")
+                or reply.status >= 500
+                or (refused and (reply.status == 401) != (letter == "n"))
+            ):
+                wrong.append(f"{line} {letter}: {reply.status} {reply.body[:200].decode()}")
+    assert wrong == []
