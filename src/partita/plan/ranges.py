@@ -33,9 +33,9 @@ class Piece:
         return written(self.segment, self.value)
 
 
-def written(segment: Segment, value: Any) -> str:
-    """The segment's text; a shard is asked for by its number."""
-    if isinstance(segment.form, Shard) and isinstance(value, int):
+def written(segment: Segment, value: Any, *, whole: bool = False) -> str:
+    """The segment's text; a query asks for a shard by its number, a get gives the whole value."""
+    if isinstance(segment.form, Shard) and isinstance(value, int) and not whole:
         return segment.constant + str(value)
     return segment.text(value)
 
@@ -69,6 +69,7 @@ class KeyRange:
     fixed: tuple[Fixed, ...]
     beginning: Beginning | None
     free: tuple[Slot, ...]  # the sort parts that order the result
+    whole: bool = False  # one item by its whole key
 
 
 def key_range(read: Read) -> KeyRange:
@@ -93,7 +94,7 @@ def key_range(read: Read) -> KeyRange:
         beginning = _beginning(read, attribute, at, given)
         break
     free = slots[len(read.given) :]
-    return KeyRange(tuple(fixed), beginning, free)
+    return KeyRange(tuple(fixed), beginning, free, read.single)
 
 
 def _name(slot: Slot, whole: bool) -> Any:
@@ -177,15 +178,15 @@ def conditions(found: KeyRange, bind: Any) -> Iterator[Condition]:
         if fixed.pieces is None:
             yield Condition(fixed.attribute, "=", (bind(fixed.value),))
         else:
-            yield Condition(fixed.attribute, "=", (_joined(fixed.pieces, bind),))
+            yield Condition(fixed.attribute, "=", (_joined(fixed.pieces, bind, found.whole),))
     if found.beginning is not None:
         condition = _cut(found.beginning, bind)
         if condition is not None:
             yield condition
 
 
-def _joined(pieces: tuple[Piece, ...], bind: Any) -> str:
-    return SEPARATOR.join(written(piece.segment, bind(piece.value)) for piece in pieces)
+def _joined(pieces: tuple[Piece, ...], bind: Any, whole: bool = False) -> str:
+    return SEPARATOR.join(written(piece.segment, bind(piece.value), whole=whole) for piece in pieces)
 
 
 def _cut(start: Beginning, bind: Any) -> Condition | None:

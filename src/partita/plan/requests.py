@@ -81,7 +81,7 @@ def _key_writer(found: ranges.KeyRange) -> KeyWriter | None:
                 env[f"w{len(env)}"] = piece.segment.form.write
                 texts.append(f"{constant!r} + w{len(env) - 1}(a[{piece.value.at}])")
             else:
-                texts.append(repr(SEPARATOR * bool(at) + ranges.written(piece.segment, piece.value)))
+                texts.append(repr(SEPARATOR * bool(at) + ranges.written(piece.segment, piece.value, whole=True)))
         made.append(f"{fixed.attribute.name!r}: {{'S': {' + '.join(texts)}}}")
     writer: KeyWriter = eval(f"lambda a: {{{', '.join(made)}}}", env)  # noqa: S307 - made from the design alone
     return writer

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import pytest
 
 from partita import (
+    SHARDS,
     AlreadyExists,
     Entity,
     Get,
@@ -38,6 +39,15 @@ class Person(Entity, table=people):
     email: Annotated[str, Unique()]
 
 
+sharded = Table("sharded", pk="PK", sk="number")
+
+
+class Drop(Entity, table=sharded, key=("DROP#{number:shard(4)}", None)):
+    """A number whose shard is part of its own key."""
+
+    number: int
+
+
 class Reading(Entity, table=readings):
     sensor: str
     at: int
@@ -50,6 +60,16 @@ class Reading(Entity, table=readings):
 @pattern
 def person(id: str) -> Get[Person]:  # noqa: A002 - the attribute's own name
     return get(Person, id)
+
+
+@pattern
+def drop(number: int) -> Get[Drop]:
+    return get(Drop, number)
+
+
+@pattern
+def drops() -> Query[Drop]:
+    return query(Drop, SHARDS).smallest_first("number")
 
 
 @pattern
@@ -77,7 +97,7 @@ def readings_at(place: str) -> Query[Reading]:
     return Reading.by_place.query(place)
 
 
-design = prove("shapes", people, readings)
+design = prove("shapes", people, readings, sharded)
 
 
 @pytest.fixture
@@ -107,6 +127,13 @@ def test_numbers_are_keys_in_their_own_type(shapes: Store) -> None:
         draft.value = None
         draft.place = "roof"
     assert [each.at for each in shapes(readings_at("roof"))] == [9]
+
+
+def test_a_number_is_found_in_the_shard_that_it_was_put_in(shapes: Store) -> None:
+    for number in range(12):
+        shapes.create(Drop(number=number))
+    assert [shapes.one(drop(number)).number for number in range(12)] == list(range(12))
+    assert [each.number for each in shapes(drops())] == list(range(12))
 
 
 def test_the_tables_are_as_the_design_says(shapes: Store) -> None:
