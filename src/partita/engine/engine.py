@@ -23,6 +23,9 @@ Reply = TypeVar("Reply")
 _ITEM_WRITES = (BatchWriteItem, DeleteItem, PutItem, TransactWriteItems, UpdateItem, *SELECTS)
 
 
+_LOOKS = 20  # a table can go and come again while it is read, but not for ever
+
+
 class Engine:
     """A DynamoDB in this process; close it, or use it in a `with` block."""
 
@@ -47,12 +50,13 @@ class Engine:
         try:
             read = READS.get(type(request)) or selecting(request)
             if read is not None:
-                try:
-                    return read(self._context, request)  # type: ignore[no-any-return]
-                except SpaceMissing:  # another process dropped it after our last look at the catalogue
-                    self._context.catalog.forget()
-                    self._context.catalog.refresh()
-                    return read(self._context, request)  # type: ignore[no-any-return]
+                for _ in range(_LOOKS):
+                    try:
+                        return read(self._context, request)  # type: ignore[no-any-return]
+                    except (SpaceMissing, DynamoDBError) as error:
+                        if not self._looks_again(error):
+                            raise
+                return read(self._context, request)  # type: ignore[no-any-return]
             reply: Reply = self._writer.run(self.prepared(request))
             self.written(request)
             return reply
@@ -67,6 +71,15 @@ class Engine:
             if sound == request:
                 raise
             return self.call(sound)
+
+    def _looks_again(self, error: Exception) -> bool:
+        """After a read that failed: whether somebody has changed a table since our last look at the catalogue."""
+        catalog = self._context.catalog
+        before = catalog.version
+        if isinstance(error, SpaceMissing):
+            catalog.forget()
+        catalog.refresh()
+        return isinstance(error, SpaceMissing) or catalog.version != before
 
     def prepared(self, request: Request[Any]) -> Job:
         """A write, checked as far as it can be before its transaction."""

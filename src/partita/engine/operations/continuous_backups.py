@@ -20,6 +20,7 @@ def describe_continuous_backups(
     context: Context, request: DescribeContinuousBackups
 ) -> DescribeContinuousBackupsOutput:
     check_members(request)
+    context.catalog.refresh()
     record = context.table(request.table_name).record
     return DescribeContinuousBackupsOutput(continuous_backups_description=_described(context, record))
 

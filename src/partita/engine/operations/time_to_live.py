@@ -15,6 +15,7 @@ from partita.wire.shapes import TimeToLiveDescription, TimeToLiveSpecification
 
 def describe_time_to_live(context: Context, request: DescribeTimeToLive) -> DescribeTimeToLiveOutput:
     check_members(request)
+    context.catalog.refresh()
     record = context.table(request.table_name).record
     status = "DISABLED"
     if record.ttl_attribute is not None:
