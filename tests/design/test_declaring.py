@@ -24,7 +24,9 @@ from partita import (
     View,
     get,
     pattern,
+    prove,
     query,
+    together,
 )
 from partita.design.models import model_of
 
@@ -389,3 +391,27 @@ def test_the_type_of_an_item_is_told_as_the_class_is_named_or_in_upper_case() ->
         note_id: str
 
     assert [model_of(each).type_name for each in (PostText, Note)] == ["POST_TEXT", "Note"]
+
+
+def test_what_entities_have_in_common_is_inherited() -> None:
+    shared = table(Index("ByOwner", "GSI1PK", "GSI1SK"), ttl="ttl")
+
+    class Owned(Entity, abstract=True):
+        owner: str
+        made_at: datetime
+        of_owner = Keys("ByOwner", "OWNER#{owner}", "{made_at}")
+        kept = Expires("made_at")
+
+    class Note(Owned, table=shared, key=("NOTE#{note_id}", "NOTE")):
+        note_id: str
+
+    class Task(Owned, table=shared, key=("TASK#{task_id}", "TASK")):
+        task_id: str
+        done: bool = False
+
+    assert list(model_of(Task).attributes) == ["owner", "made_at", "task_id", "done"]
+    assert model_of(Note).expires is model_of(Task).expires
+    assert Note.of_owner.key_set.owner == "Note"
+    assert Task.of_owner.key_set.owner == "Task"
+    prove("shared", shared)
+    together(Note.of_owner, Task.of_owner)("ann")

@@ -136,14 +136,15 @@ def _index_keys(
     for keys in declared:
         index = table.index(name, keys.index)
         where = f"{name}.{index.name}"
-        keys.key_set = KeySet(
+        made = KeySet(
             name,
             index.name,
             _filled(where, index.pk, keys.pk, attributes, own, sorts=False),
             _filled(where, index.sk, keys.sk, attributes, own, sorts=True),
             keys.when,
         )
-        found[index.name] = (*found.get(index.name, ()), keys.key_set)
+        keys.key_sets[name] = made
+        found[index.name] = (*found.get(index.name, ()), made)
     on_disk = {each.name for each in attributes.values() if not each.in_key} | set(table.key_names)
     for index in table.indexes:
         if index.name not in found and on_disk.issuperset(index.pk + index.sk):

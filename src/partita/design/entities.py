@@ -33,9 +33,10 @@ class EntityMeta(msgspec.StructMeta):
         if "of" in declared:
             cls.__view__ = declare.view(cls, declared["of"])
         elif "table" in declared:
-            cls.__model__ = declare.model(cls, namespace, **declared)
+            body = {label: value for base in reversed(cls.__mro__) for label, value in vars(base).items()}
+            cls.__model__ = declare.model(cls, body, **declared)
             cls.__model__.table.models.append(cls.__model__)
-        elif name not in _ROOTS:
+        elif name not in _ROOTS and not declared.get("abstract"):
             raise DesignError(name, "no table is named", f"write class {name}(Entity, table=..., key=...)")
 
 
@@ -49,14 +50,21 @@ def _rename(name: str, declared: dict[str, Any]) -> Any:
 class Entity(msgspec.Struct, metaclass=EntityMeta):
     """The base of every entity; its class statement names the table and the key templates.
 
-    `was` lists old key formats that are still read; `naming` overrides the table's.
+    `was` lists old key formats that are still read; `naming` overrides the table's. `abstract=True` is for what several
+    entities have in common: it is in no table, and they inherit it.
     """
 
     if TYPE_CHECKING:
         __model__: ClassVar[Model]
 
         def __init_subclass__(
-            cls, *, table: Table, key: KeyTemplates = None, was: list[tuple[str, ...]] = ..., naming: str = ...
+            cls,
+            *,
+            table: Table = ...,
+            key: KeyTemplates = None,
+            was: list[tuple[str, ...]] = ...,
+            naming: str = ...,
+            abstract: bool = ...,
         ) -> None: ...
 
 

@@ -16,8 +16,6 @@ class Keys:
     With several `Keys` on one index, the first whose `when` holds fills it.
     """
 
-    key_set: KeySet  # set once, when the entity's class is created
-
     def __init__(
         self, index: str, pk: KeyTemplates = None, sk: KeyTemplates = None, *, when: Condition | None = None
     ) -> None:
@@ -25,6 +23,7 @@ class Keys:
         self.pk = pk
         self.sk = sk
         self.when = when
+        self.key_sets: dict[str, KeySet] = {}  # by entity: several may inherit the declaration
 
     def __get__(self, instance: object, owner: type[E]) -> BoundKeys[E]:
-        return BoundKeys(owner, self.key_set)
+        return BoundKeys(owner, self.key_sets[owner.__name__])
