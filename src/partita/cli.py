@@ -3,12 +3,15 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from partita.errors import PartitaError
+
+if TYPE_CHECKING:
+    from partita.plan import Design
 
 DEMO = "did:plc:demo"  # a name that every one of the systems takes for somebody's
 DEMO_GROUPS = ("admin", "ADMIN")
@@ -199,6 +202,81 @@ def seed_command(
     with open_backend(on) as backend, progress_bar() as progress:
         for system in opened(backend, names):
             plant(system, scale, chance, progress)
+
+
+@app.command
+def prove(module: str) -> None:
+    """Prove every access pattern of a design; the first thing that cannot be proven is told, with the way out.
+
+    Parameters
+    ----------
+    module
+        The design's module, as Python would import it from here: `shop.design`.
+    """
+    from partita.plan.modules import proof_told
+
+    print(proof_told(_design(module)))
+
+
+@app.command
+def explain(
+    module: str, pattern: str, *, item_bytes: Annotated[int, Parameter(validator=Number(gte=1, lte=409_600))] = 1024
+) -> None:
+    """Print what an access pattern sends, where it reads, what it costs and why it is right.
+
+    Parameters
+    ----------
+    module
+        The design's module, as Python would import it from here: `shop.design`.
+    pattern
+        The name of the pattern.
+    item_bytes
+        How large the items are, for the capacity units.
+    """
+    from partita.plan.modules import pattern_told
+
+    print(pattern_told(_design(module), pattern, item_bytes))
+
+
+def _design(module: str) -> "Design":
+    from importlib.util import find_spec
+
+    from partita.errors import ConfigurationError
+    from partita.plan.modules import design_in
+
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        known = find_spec(module) is not None
+    except (ImportError, ValueError):
+        known = False
+    if not known:
+        raise ConfigurationError(f"{module}: Python finds no such module from here")
+    return design_in(module)
+
+
+@app.command
+def verify(file: Path) -> None:
+    """Hold a database file against itself: every index against its table, every size and total. Changes nothing.
+
+    Parameters
+    ----------
+    file
+        The database file; it may be in use.
+    """
+    from partita.engine.verify import findings
+    from partita.errors import ConfigurationError
+    from partita.storage.sqlite import SqliteStorage
+
+    if not file.is_file():
+        raise ConfigurationError(f"{file}: there is no such file")
+    storage = SqliteStorage(str(file))
+    try:
+        found = list(findings(storage))
+    finally:
+        storage.close()
+    print("\n".join(found) if found else f"{file}: every index agrees with its table, every total is exact")
+    if found:
+        sys.exit(1)
 
 
 def main() -> None:

@@ -44,9 +44,11 @@ class Checkpointer:
     def _work(self) -> None:
         connection = apsw.Connection(self._path)
         try:
-            while self._wake.wait() and not self._is_stopping:
+            while self._wake.wait():
+                self._wake.clear()  # before the work, or a call that comes meanwhile would be lost
+                if self._is_stopping:
+                    return
                 with suppress(apsw.BusyError):  # another process is at it
                     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-                self._wake.clear()
         finally:
             connection.close(True)
