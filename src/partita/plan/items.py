@@ -72,15 +72,20 @@ def stored(model: Model, values: Values) -> Item:
         held = values.get(member.field)
         if held is None:
             continue
-        if member.field in plain_keys(model) and type(held) is str:
-            held = normalize("NFC", held)
         try:
-            written = member.codec.encode(held)
+            written = member.codec.encode(_as_key(held) if member.field in plain_keys(model) else held)
         except (ValueError, TypeError, AttributeError) as refusal:
             raise ValueRefused(f"{model.name}.{member.field}", str(refusal)) from None
         if written is not None:
             item[member.name] = written
     return item
+
+
+def _as_key(held: Any) -> Any:
+    """Text that is a key by itself: in its composed form, and not empty, which DynamoDB would refuse."""
+    if held in ("", b""):
+        raise ValueError("empty text cannot be part of a key")
+    return normalize("NFC", held) if type(held) is str else held
 
 
 @cache
@@ -112,8 +117,6 @@ def key_value(model: Model, attribute: KeyAttribute, values: Values) -> Attribut
     held = values[attribute.field]
     if held is None:
         return None
-    if held == "":
-        raise ValueRefused(f"{model.name}.{attribute.field}", "empty text cannot be part of a key")
     return stored(model, {attribute.field: held}).get(attribute.name)
 
 

@@ -178,8 +178,8 @@ def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attri
         return {"S": value}
     assert attribute.field is not None
     found = stored(model, {attribute.field: value}).get(attribute.name)
-    if found is None or value == "":
-        raise ValueRefused(f"{model.name}.{attribute.field}", "empty text cannot be part of a key")
+    if found is None:
+        raise ValueRefused(f"{model.name}.{attribute.field}", "a part of the key is missing")
     return found
 
 

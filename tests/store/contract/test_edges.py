@@ -157,6 +157,19 @@ def test_a_plain_key_is_the_same_for_composed_and_decomposed_text(edges: Store) 
     assert [each.box_id for each in edges(boxes_named("caf\u0065\u0301"))] == ["b"]
 
 
+def test_an_index_key_is_never_empty(edges: Store) -> None:
+    with pytest.raises(ValueRefused, match=r"^Box.name: empty text cannot be part of a key$"):
+        edges.create(Box(box_id="b", name=""))
+    edges.create(Box(box_id="b", name="x"))
+    with (
+        pytest.raises(ValueRefused, match=r"^Box.name: empty text cannot be part of a key$"),
+        edges.change(box("b")) as draft,
+    ):
+        draft.name = ""
+    with pytest.raises(ValueRefused, match=r"^Box.name: empty text cannot be part of a key$"):
+        edges(boxes_named("")).first(1)
+
+
 def test_an_old_key_format_is_read_beside_the_new_one(edges: Store) -> None:
     edges.create(Box(box_id="b", name="x"))
     edges.create(Thing(box_id="b", number=12))
