@@ -26,13 +26,17 @@ LENGTH = b"content-length:"
 
 @dataclass(frozen=True)
 class Order:
-    """Measure `operation` on `port` for `seconds`, after `warm` seconds that do not count; `skip` requests first."""
+    """Measure `operation` on `port` for `seconds`, after `warm` seconds that do not count; `skip` requests first.
+
+    With `paths` it is the GET of one after the other of them.
+    """
 
     port: int
     operation: str
     seconds: float
     warm: float
     skip: int = 0
+    paths: tuple[str, ...] = ()
 
 
 class _Connection(asyncio.Protocol):
@@ -91,14 +95,16 @@ class _Connection(asyncio.Protocol):
 
 
 @cache
-def _requests(operation: str, port: int) -> list[bytes]:
+def _requests(operation: str, port: int, paths: tuple[str, ...]) -> list[bytes]:
+    if paths:
+        return [f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: */*\r\n\r\n".encode() for path in paths]
     return [workload.request(operation, body, port) for body in workload.bodies(operation)]
 
 
 async def measured(order: Order) -> float:
     """Requests a second."""
     loop = asyncio.get_running_loop()
-    requests = _requests(order.operation, order.port)
+    requests = _requests(order.operation, order.port, tuple(order.paths))
     at, sent = order.skip, 0
     stop = False
 

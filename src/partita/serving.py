@@ -90,8 +90,8 @@ def run(
     backend: Any = open_backend(address)
     systems = opened(backend, names, secret)
     ready(systems)
-    instant = isinstance(backend, Engine)
-    apis = [BoundApi(part_of(each.name, "api").api, each.db, instant=instant) for each in systems]
+    version = backend.version if isinstance(backend, Engine) else None
+    apis = [BoundApi(part_of(each.name, "api").api, each.db, version) for each in systems]
     rest = RestApplication(apis, verifier)
 
     async def protocol() -> AsyncBackend:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -26,11 +27,17 @@ def db() -> Iterator[Store]:
         yield store
 
 
+@pytest.fixture(params=["on the loop", "in threads"])
+def version(request: pytest.FixtureRequest, db: Store) -> Any:
+    """Reads of an embedded engine run on the event loop and are remembered; those of others run in threads."""
+    return db.backend.version if request.param == "on the loop" else None  # type: ignore[attr-defined]
+
+
 @pytest.fixture
-def nobody(db: Store) -> Iterator[Client]:
+def nobody(db: Store, version: Any) -> Iterator[Client]:
     """Nobody in particular, who asks the tiny system."""
     issuer = LocalIssuer()
-    app = RestApplication([BoundApi(notes.api, db, instant=True)], issuer.verifier())
+    app = RestApplication([BoundApi(notes.api, db, version)], issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", issuer, runner.get_loop())
 
@@ -53,5 +60,5 @@ def five() -> Iterator[Client]:
         systems = opened(backend, NAMES, SECRET)
         for system in systems:
             seed(system, SCALE, 1, lambda *_: None)
-        apis = [BoundApi(part_of(each.name, "api").api, each.db, instant=True) for each in systems]
+        apis = [BoundApi(part_of(each.name, "api").api, each.db, backend.version) for each in systems]
         yield Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())

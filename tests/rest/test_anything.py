@@ -87,6 +87,7 @@ def test_no_answer_is_a_fault_and_none_is_undeclared(five: Client, name: str) ->
     known = _known(five.by("x", *GROUPS).at(f"/api/{name}"), name)
     callers = ["", five.by("stranger").token]
     seen: set[int] = set()
+    found: Any
     for found in schema.get_all_operations():
         operation = found.ok()
         cases = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]

@@ -124,11 +124,11 @@ def test_expired_is_not_found(ana: Client) -> None:
     assert [each["noteId"] for each in ana.get("/people/ana/notes").json["items"]] == ["n1"]
 
 
-def test_remembered_item_is_hidden_once_it_expires(db: Store, nobody: Client) -> None:
+def test_remembered_item_is_hidden_once_it_expires(db: Store, nobody: Client, version: Any) -> None:
     """The JSON of an item is remembered by its bytes; whether it has expired is asked each time."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
     moving = Store(db.backend, notes.design, clock=lambda: now)
-    app = RestApplication([BoundApi(notes.api, moving, instant=True)], nobody.issuer.verifier())
+    app = RestApplication([BoundApi(notes.api, moving, version)], nobody.issuer.verifier())
     ana = Client(app, nobody.root, nobody.issuer, nobody._loop).by("ana")
     place = _written(ana, goneAt="2025-01-01T01:00:00Z")
     assert [ana.get(place).status, ana.get(place).status] == [200, 200]

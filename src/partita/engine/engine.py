@@ -96,6 +96,10 @@ class Engine:
     def waits_for_disk(self) -> bool:
         return self._context.storage.waits_for_disk
 
+    def version(self) -> int:
+        """Changes with every commit, whoever made it; to be compared in the thread that asked."""
+        return self._context.storage.version()
+
     def is_read(self, request: Request[Any]) -> bool:
         return type(request) in READS or selecting(request) is not None
 

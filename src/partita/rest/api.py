@@ -85,7 +85,7 @@ class Api(Generic[S]):
             if found is None:
                 raise missing(wanted)
             who.check(call.caller, call.arguments, found.entity)
-            return Reply(found.body, found.tag)
+            return Reply(found.body, found.tag, found.entity, found.expires, fresh=True)
 
         self._add(
             Route(
@@ -126,9 +126,10 @@ class Api(Generic[S]):
             return Shown(body, expires, None, digest(body))
 
         def read(call: Call) -> Reply:
-            arguments = call.arguments
+            arguments, thing = call.arguments, None
             if look is not None:
-                who.check(call.caller, arguments, look(call))
+                thing = look(call)
+                who.check(call.caller, arguments, thing)
             wanted = pattern(*[arguments[name] for name in names])
             decode = showing(call.memory, number, decoder, show)
             size, cursor = arguments["limit"], arguments["cursor"]
@@ -136,7 +137,9 @@ class Api(Generic[S]):
             page: Page[Shown] = _run(call, flow)
             items = b",".join([each.body for each in page.items])
             body = b'{"items":[%b],"cursor":%b}' % (items, _encode(page.cursor))
-            return Reply(body, digest("".join([*(each.tag for each in page.items), page.cursor or ""]).encode()))
+            tag = digest("".join([*(each.tag for each in page.items), page.cursor or ""]).encode())
+            expires = min((each.expires for each in page.items if each.expires is not None), default=None)
+            return Reply(body, tag, thing, expires, fresh=look is None or isinstance(of, Pattern))
 
         self._add(
             Route(

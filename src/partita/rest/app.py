@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from partita.rest.bound import BoundApi
+from partita.rest.bound import BoundApi, Kept
 from partita.rest.identity import Verifier
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import MEDIA_TYPE, Problem
@@ -68,12 +68,20 @@ class RestApplication:
             page = _page(bound, tail, scope["method"])
             if page is not None:
                 return _conditional(page, digest(page.body), scope["method"], asked)
+            version = None
+            if bound.version is not None and scope["method"] == "GET":
+                version = bound.version()
+                kept = self._kept(bound, scope, asked, version)
+                if kept is not None:
+                    return _told(bound, kept.route, kept.reply, asked)
             route, values = _routed(bound, tail, scope["method"])
             call = await self._call(bound, route, values, scope, receive, asked)
-            if bound.instant and route.method == "GET":
-                result = route.run(call)
-            else:
-                result = await asyncio.to_thread(route.run, call)
+            if bound.version is None or route.method != "GET":
+                return _told(bound, route, await asyncio.to_thread(route.run, call), asked)
+            result = route.run(call)
+            if version is not None and isinstance(result, Reply) and result.fresh:
+                key = (scope["raw_path"], scope["query_string"])
+                bound.replies.put(key, Kept(result, route, call.arguments, version), len(result.body))
             return _told(bound, route, result, asked)
         except Problem as problem:
             return _refusal(problem)
@@ -83,6 +91,18 @@ class RestApplication:
                 _log.error("an unexpected error at %s %s", scope["method"], scope["path"], exc_info=error)
                 problem_ = Problem(500, "internal", "the request could not be answered")
             return _refusal(problem_)
+
+    def _kept(self, bound: BoundApi, scope: Scope, asked: Asked, version: int) -> Kept | None:
+        """The reply of last time, if the data is what it was, nothing has expired, and the caller may have it."""
+        kept = bound.replies.get((scope["raw_path"], scope["query_string"]))
+        if kept is None or kept.version != version or b"if-match" in asked:
+            return None
+        if kept.reply.expires is not None and kept.reply.expires <= bound.db.context.clock().timestamp():
+            return None
+        caller = self._verifier.caller(asked.get(b"authorization"))
+        kept.route.who.greet(caller, kept.arguments)
+        kept.route.who.check(caller, kept.arguments, kept.reply.thing)
+        return kept
 
     def _system(self, path: str) -> tuple[BoundApi, str]:
         _, _, name, *rest = path.split("/", 3)
@@ -152,7 +172,7 @@ def _told(bound: BoundApi, route: Route, result: Any, asked: Asked) -> Answer:
     if route.result is None:
         return Answer(204, b"", [])
     if isinstance(result, Reply):
-        body, tag = result
+        body, tag = result.body, result.tag
     elif isinstance(result, Page):
         body = _encode({"items": result.items, "cursor": result.cursor})
         tag = digest(body)

@@ -1,6 +1,7 @@
 """An API on a store: its service made, its paths planted in a tree, its pages printed."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -9,21 +10,31 @@ from partita.rest.api import Api
 from partita.rest.docs_page import docs_page
 from partita.rest.openapi import openapi
 from partita.rest.problems import Problem, problem_of
-from partita.rest.remembered import Memory
-from partita.rest.routes import Route
+from partita.rest.remembered import Memory, Shown
+from partita.rest.routes import Reply, Route
 from partita.store.store import Store
 
 
-class BoundApi:
-    """`instant` says that reads of the store never wait, so they may run on the event loop."""
+class Kept(NamedTuple):
+    """A reply, and what has to be so for it to be given again."""
 
-    def __init__(self, api: Api[Any], db: Store, *, instant: bool) -> None:
+    reply: Reply
+    route: Route
+    arguments: dict[str, Any]
+    version: int
+
+
+class BoundApi:
+    """`version` tells when the data has changed; where there is one, reads never wait and run on the event loop."""
+
+    def __init__(self, api: Api[Any], db: Store, version: Callable[[], int] | None = None) -> None:
         described = openapi(api)
         self.api = api
         self.db = db
-        self.instant = instant
+        self.version = version
         self.service = api.service(db)
-        self.memory = Memory()
+        self.memory: Memory[Shown] = Memory()
+        self.replies: Memory[Kept] = Memory()
         self.root = f"/api/{api.name}"
         self.description = msgspec.json.encode(described)
         self.page = docs_page(api.title, described).encode()

@@ -1,17 +1,21 @@
-"""The JSON of an item, remembered by the item's own bytes.
+"""What was shown of late, so that it need not be made again: items by their bytes, replies by the data's version.
 
-What a reply says of an item follows from its bytes and nothing else. So it is kept under them: whoever writes the item,
-in this process or another, writes other bytes and is never answered with the old ones. Memory is bounded by two
-generations: when the younger is full the older one goes, and what is asked for again moves to the younger.
+What a reply says of an item follows from its bytes and nothing else. So its JSON is kept under them: whoever writes the
+item, in this process or another, writes other bytes and is never answered with the old ones. A whole reply is kept with
+the version that the data had before it was read, and used while the data still has it.
+
+Memory is bounded by two generations: when the younger is full the older one goes, and what is asked for again moves to
+the younger.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-LARGEST_ITEM = 32 * 1024
-GENERATION = 8 * 1024 * 1024  # bytes of items
+V = TypeVar("V")
+
+GENERATION = 8 * 1024 * 1024  # bytes
 
 
 class Shown(NamedTuple):
@@ -29,37 +33,35 @@ class ItemDecoder(Protocol):
     def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]: ...
 
 
-Key = tuple[int, bytes]
-
-
-class Memory:
-    """What was shown of late, by whom and of which bytes."""
+class Memory(Generic[V]):
+    """Values by key, each of a size in bytes."""
 
     def __init__(self, generation: int = GENERATION) -> None:
         self._generation = generation
-        self._young: dict[Key, Shown] = {}
-        self._old: dict[Key, Shown] = {}
+        self._young: dict[Any, tuple[V, int]] = {}
+        self._old: dict[Any, tuple[V, int]] = {}
         self._size = 0
 
-    def get(self, key: Key) -> Shown | None:
+    def get(self, key: Any) -> V | None:
         found = self._young.get(key)
         if found is None:
             found = self._old.get(key)
-            if found is not None:
-                self.put(key, found)
-        return found
+            if found is None:
+                return None
+            self.put(key, *found)
+        return found[0]
 
-    def put(self, key: Key, shown: Shown) -> None:
-        if len(key[1]) > LARGEST_ITEM:
+    def put(self, key: Any, value: V, size: int) -> None:
+        if size > self._generation // 16:
             return
-        self._size += len(key[1])
+        self._size += size
         if self._size > self._generation:
-            self._old, self._young, self._size = self._young, {}, len(key[1])
-        self._young[key] = shown
+            self._old, self._young, self._size = self._young, {}, size
+        self._young[key] = (value, size)
 
 
 def showing(
-    memory: Memory, number: int, decoder: ItemDecoder, show: Callable[[Any, float | None], Shown]
+    memory: Memory[Shown], number: int, decoder: ItemDecoder, show: Callable[[Any, float | None], Shown]
 ) -> Callable[[msgspec.Raw, int | None], Shown | None]:
     """What the store's flows call in place of a decoder; `number` tells one way of showing from another."""
 
@@ -68,7 +70,7 @@ def showing(
         shown = memory.get(key)
         if shown is None:
             shown = show(*decoder.with_expiry(raw))
-            memory.put(key, shown)
+            memory.put(key, shown, len(key[1]))
         expired = shown.expires is not None and now is not None and shown.expires <= now
         return None if expired else shown
 

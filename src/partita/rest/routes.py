@@ -13,7 +13,7 @@ import msgspec
 from partita.design.patterns import Pattern
 from partita.rest.access import Who
 from partita.rest.identity import Caller
-from partita.rest.remembered import Memory
+from partita.rest.remembered import Memory, Shown
 from partita.rest.tags import IfMatch
 from partita.store.reading import Page
 from partita.store.store import Store
@@ -41,7 +41,7 @@ class Call(NamedTuple):
 
     db: Store
     service: Any
-    memory: Memory
+    memory: Memory[Shown]
     caller: Caller
     arguments: dict[str, Any]
     body: Any
@@ -49,10 +49,16 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A body that is JSON already."""
+    """A body that is JSON already, `thing` being what the rule looked at.
+
+    `fresh` says that it depends on the arguments and the data alone, until the second `expires`.
+    """
 
     body: bytes
     tag: str
+    thing: Any = None
+    expires: float | None = None
+    fresh: bool = False
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,10 @@ class Storage(Reader, Protocol):
     waits_for_disk: bool
     """Whether a commit takes long enough to be worth a thread; if so, any thread may leave a transaction's block."""
 
+    def version(self) -> int:
+        """Changes with every commit, whoever made it; what one thread is told is to be compared in that thread."""
+        ...
+
     def snapshot(self) -> AbstractContextManager[Reader]: ...
 
     def transaction(self, *, wait: bool = True) -> AbstractContextManager[Transaction]:

@@ -45,6 +45,7 @@ class MemoryStorage:
     def __init__(self) -> None:
         self._spaces: dict[str, _Space] = {}
         self._lock = threading.RLock()
+        self._commits = 0
 
     def _space(self, space: str) -> _Space:
         try:
@@ -85,6 +86,9 @@ class MemoryStorage:
             found = self._space(space)
             return Totals(len(found.rows), found.weight)
 
+    def version(self) -> int:
+        return self._commits
+
     @contextmanager
     def snapshot(self) -> Iterator["MemoryStorage"]:
         with self._lock:
@@ -101,6 +105,7 @@ class MemoryStorage:
             transaction.undo()
             raise
         finally:
+            self._commits += 1
             self._lock.release()
 
     def close(self) -> None:

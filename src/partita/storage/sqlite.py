@@ -165,6 +165,11 @@ class SqliteStorage:
     def totals(self, space: str) -> Totals:
         return self._reader().totals(space)
 
+    def version(self) -> int:
+        """SQLite's own: the reader's connection is told of every commit of another one, the writer's among them."""
+        found: int = self._reader().execute("PRAGMA data_version").get
+        return found
+
     @contextmanager
     def snapshot(self) -> Iterator[_Connection]:
         reader = self._reader()

@@ -1,0 +1,104 @@
+"""What our REST is compared with: the same endpoints in FastAPI on boto3, and bytes from memory in bare ASGI.
+
+python -m bench.rest_apps fastapi PORT ENDPOINT     DynamoDB at ENDPOINT
+python -m bench.rest_apps bare PORT FILE            a JSON file of bodies, by path
+"""
+
+import json
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+CARDS, BLOG = "perfectit-main", "partita-dev-blog"
+HIDDEN = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "GSI5PK", "GSI5SK", "ttl")
+
+
+def fastapi_app(endpoint: str) -> Any:
+    """The three endpoints as somebody would write them in an afternoon."""
+    import boto3
+    from boto3.dynamodb.conditions import Key
+    from fastapi import FastAPI, HTTPException, Query
+
+    dynamodb: Any = boto3.resource(
+        "dynamodb",
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="partita",
+        aws_secret_access_key="partita",  # noqa: S106 - DynamoDB Local takes anything
+    )
+    cards, blog = dynamodb.Table(CARDS), dynamodb.Table(BLOG)
+    app = FastAPI()
+
+    def shown(item: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in item.items() if name not in HIDDEN}
+
+    @app.get("/api/perfectit/cards/{card_id}")
+    def card(card_id: str) -> dict[str, Any]:
+        item = cards.get_item(Key={"PK": f"CARD#{card_id}", "SK": "METADATA"}).get("Item")
+        if item is None or item["status"] != "PUBLISHED":
+            raise HTTPException(404)
+        return shown(item) | {"instructions": json.loads(zlib.decompress(item["instructions"].value))}
+
+    @app.get("/api/blog/categories/{category_id}/posts")
+    def posts(category_id: str, limit: int = Query(20, ge=1, le=200)) -> dict[str, Any]:
+        reply = blog.query(
+            IndexName="GSI1",
+            KeyConditionExpression=Key("GSI1PK").eq(f"CATEGORY#{category_id}") & Key("GSI1SK").begins_with("POST#"),
+            ScanIndexForward=False,
+            Limit=limit,
+        )
+        return {"items": [shown(item) for item in reply["Items"]], "cursor": reply.get("LastEvaluatedKey")}
+
+    @app.get("/api/blog/posts/{post_id}/comments")
+    def thread(post_id: str, limit: int = Query(20, ge=1, le=200)) -> dict[str, Any]:
+        post = blog.get_item(Key={"PK": f"POST#{post_id}", "SK": f"POST#{post_id}"}).get("Item")
+        if post is None or post["status"] != "PUBLISHED":
+            raise HTTPException(404)
+        reply = blog.query(
+            KeyConditionExpression=Key("PK").eq(f"POST#{post_id}") & Key("SK").begins_with("COMMENT#"), Limit=limit
+        )
+        return {"items": [shown(item) for item in reply["Items"]], "cursor": reply.get("LastEvaluatedKey")}
+
+    return app
+
+
+def bare_app(bodies: dict[str, bytes]) -> Any:
+    """Answers with the bytes that it was given for a path."""
+
+    async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        body = bodies.get(scope["path"], b"")
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return app
+
+
+def main() -> None:
+    kind, port, where = sys.argv[1:]
+    if kind == "fastapi":
+        app = fastapi_app(where)
+    else:
+        app = bare_app({path: body.encode() for path, body in json.loads(Path(where).read_text()).items()})
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=int(port),
+        http="httptools",
+        loop="uvloop",
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
+
+
+if __name__ == "__main__":
+    main()

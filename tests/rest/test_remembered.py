@@ -1,0 +1,60 @@
+"""What is remembered is never shown to whom it is not for, nor when the data says otherwise."""
+
+import asyncio
+from pathlib import Path
+
+from partita import Store, connect
+from partita.rest.app import RestApplication
+from partita.rest.bound import BoundApi
+from partita.rest.issuer import LocalIssuer
+from partita.rest.remembered import Memory
+from tests.rest import notes
+from tests.rest.client import Client
+
+
+def test_remembered_reply_is_for_those_who_may_have_it(nobody: Client, ana: Client, bob: Client) -> None:
+    ana.post("/notes", {"noteId": "n", "title": "t", "isOpen": False})
+    for path in ("/notes/n", "/notes/n/whole", "/people/ana/notes"):
+        for _ in range(2):
+            assert ana.get(path).status == 200
+            assert (nobody.get(path).status, bob.get(path).status) == (401, 403)
+
+
+def test_remembered_reply_is_dropped_when_its_note_is_closed(nobody: Client, ana: Client) -> None:
+    ana.post("/notes", {"noteId": "n", "title": "t"})
+    assert [nobody.get("/notes/n").status for _ in range(2)] == [200, 200]
+    ana.patch("/notes/n", {"isOpen": False})
+    assert nobody.get("/notes/n").status == 401
+    ana.delete("/notes/n")
+    assert (nobody.get("/notes/n").status, ana.get("/notes/n").status) == (404, 404)
+
+
+def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
+    """Two engines on one file, as two processes would have."""
+    issuer = LocalIssuer()
+    file = str(tmp_path / "notes.db")
+    with connect(file, maintain=False) as one, connect(file, maintain=False) as other, asyncio.Runner() as runner:
+        here, there = Store(one, notes.design), Store(other, notes.design)
+        here.create_tables()
+        app = RestApplication([BoundApi(notes.api, here, one.version)], issuer.verifier())
+        client = Client(app, "/api/notes", issuer, runner.get_loop())
+        there.create(notes.Note(note_id="n", owner_id="ana", title="t"))
+        for views in range(5):
+            assert client.get("/notes/n").json["views"] == views
+            assert client.get("/notes/n").json["views"] == views
+            with there.change(notes.note("n")) as draft:
+                draft.views += 1
+        there.delete(notes.note("n"))
+        assert client.get("/notes/n").status == 404
+
+
+def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
+    memory: Memory[int] = Memory(1600)
+    for number in range(1000):
+        memory.put(number, number, 100)
+        assert memory.get(0) == 0
+    assert memory.get(999) == 999
+    assert memory.get(500) is None
+    assert len(memory._young) + len(memory._old) <= 32
+    memory.put("large", 1, 101)
+    assert memory.get("large") is None
