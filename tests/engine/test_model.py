@@ -342,9 +342,9 @@ QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_to
 
 TestInMemory = Model.TestCase
 TestInMemory.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, derandomize=True, suppress_health_check=QUIET
+    max_examples=150, stateful_step_count=50, deadline=None, derandomize=True, suppress_health_check=QUIET
 )
 TestInAFile = FiledModel.TestCase
 TestInAFile.settings = settings(
-    max_examples=15, stateful_step_count=30, deadline=None, derandomize=True, suppress_health_check=QUIET
+    max_examples=40, stateful_step_count=40, deadline=None, derandomize=True, suppress_health_check=QUIET
 )
