@@ -109,6 +109,15 @@ def key_of(model: Model, values: Values) -> Item:
     return key
 
 
+def old_keys(model: Model, values: Values) -> Iterator[Item]:
+    """The keys that the entity had in formats that are still read, where they differ from today's."""
+    for keys in model.was:
+        made = {each.name: key_value(model, each, values) for each in keys.attributes}
+        key = {name: value for name, value in made.items() if value is not None}
+        if len(key) == len(made) and key != key_of(model, values):
+            yield key
+
+
 def key_value(model: Model, attribute: KeyAttribute, values: Values) -> AttributeValue | None:
     if attribute.template is not None:
         text = attribute.template.format(model.name, values)

@@ -77,6 +77,8 @@ def prove_read(read: Read) -> Proof:
     ]
     if read.where is not None:
         sentences.append("a declared filter: what it drops is read and billed")
+    if read.single and read.sources[0].model.was:
+        sentences.append("another GetItem under the old key, where there is nothing under the new one")
     return Proof(found, count, forward, tuple(sentence for sentence in sentences if sentence))
 
 

@@ -87,19 +87,24 @@ def _adopt_item(
         return
     try:
         values = values_of(model, decoder_of(model).from_item(item))
-        wanted = carried(model, item, values, values)
-        after = effects(design, model, values, wanted)
-        _count(after, counts)
-        missing = yield from _missing_guards(context, model, after)
-        rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
-        yield from execute(
-            context, [*rewriting, *actions(model, Effects(exists=False), missing, set(), context.clock())]
-        )
+        _count(effects(design, model, values, carried(model, item, values, values)), counts)
+        rewritten, guarded = yield from adopt_item(context, design, model, item)
     except StoreError as refusal:
         done.refused.append(f"{model.name} {name}: {refusal}")
         return
-    done.rewritten += bool(rewriting)
-    done.guarded += len(missing.guards)
+    done.rewritten += rewritten
+    done.guarded += guarded
+
+
+def adopt_item(context: Context, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
+    """Bring one item to what the design says; whether it was rewritten, and how many guards were made."""
+    values = values_of(model, decoder_of(model).from_item(item))
+    wanted = carried(model, item, values, values)
+    missing = yield from _missing_guards(context, model, effects(design, model, values, wanted))
+    rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
+    guarding = actions(model, Effects(exists=False), missing, set(), context.clock())
+    yield from execute(context, [*rewriting, *guarding])
+    return bool(rewriting), len(missing.guards)
 
 
 def _rewriting(model: Model, old: Item, new: Item) -> Iterator[Action]:

@@ -14,13 +14,14 @@ from partita.plan.changes import Change
 from partita.plan.designs import Design
 from partita.plan.effects import OWNER, guard_key
 from partita.plan.explain_write import explain_actions, explain_change
-from partita.plan.items import validated
+from partita.plan.items import validated, values_of
 from partita.plan.requests import get_key, key_values, plan_of
 from partita.plan.writes import creation, fresh
 from partita.store import batches, writing
 from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
+from partita.store.legacy import move_old, refuse_old, with_old
 from partita.store.reading import fetch_found
 from partita.store.sending import Context, ask
 from partita.wire import requests as wire
@@ -37,13 +38,21 @@ class Operations:
         self.context = context
 
     def create(self, entity: E, when: Condition | None) -> Flow[E]:
-        return writing.create(self.context, self.design, self._model(entity), entity, when)
+        model = self._model(entity)
+        if model.was:
+            yield from refuse_old(self.context, model, values_of(model, validated(model, entity)))
+        return (yield from writing.create(self.context, self.design, model, entity, when))
 
     def put(self, entity: E) -> Flow[E]:
         return writing.put(self.context, self.design, self._model(entity), entity)
 
     def replace(self, entity: Any) -> Flow[None]:
-        return writing.replace(self.context, self.design, self._model(entity), entity)
+        model = self._model(entity)
+
+        def act() -> Flow[None]:
+            return writing.replace(self.context, self.design, model, entity)
+
+        return with_old(self.context, self.design, model, values_of(model, entity), act)
 
     def change(
         self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None, quietly: bool
@@ -51,11 +60,20 @@ class Operations:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
         wanted = Change(plan.model, key, edits_of(draft), self.context.clock(), when, version, quietly)
-        return writing.change(self.context, self.design, wanted)
+
+        def act() -> Flow[None]:
+            return writing.change(self.context, self.design, wanted)
+
+        return with_old(self.context, self.design, plan.model, key, act)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:
         plan = plan_of(call.read)
-        return writing.update(self.context, self.design, plan.model, key_values(plan, call.arguments), edit)
+        key = key_values(plan, call.arguments)
+
+        def act() -> Flow[E]:
+            return writing.update(self.context, self.design, plan.model, key, edit)
+
+        return with_old(self.context, self.design, plan.model, key, act)
 
     def delete(self, what: Any, when: Condition | None) -> Flow[Any]:
         if isinstance(what, Get):
@@ -64,7 +82,9 @@ class Operations:
         else:
             model = self._model(what)
             key = {name: getattr(what, name) for name in model.key.fields}
-        return writing.delete(self.context, self.design, model, key, when)
+        if model.was:
+            yield from move_old(self.context, self.design, model, key)
+        return (yield from writing.delete(self.context, self.design, model, key, when))
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:
         return batches.put_many(self.context, self.design, entities)

@@ -14,7 +14,8 @@ from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
 from partita.plan.changes import Found
 from partita.plan.expressions import comparable
-from partita.plan.requests import Plan, get_item, get_key, plan_of, query, repeats, start_key
+from partita.plan.items import Values, old_keys
+from partita.plan.requests import Plan, get_item, get_key, key_values, plan_of, query, repeats, start_key
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow
@@ -45,11 +46,26 @@ def fetch_one(
     """The entity, or whatever else `decode` makes of the item's bytes."""
     plan = plan_of(call.read)
     reply = yield from ask(context, get_item(plan, call.arguments, consistent=consistent))
-    if reply.item is None:
+    item = reply.item
+    if item is None and plan.model.was:
+        item = yield from fetch_old(context, plan.model, key_values(plan, call.arguments))
+    if item is None:
         return None
     now = second(context) if decode is not None or plan.model.expires is not None else None
-    found: E | None = (decode or decoder_of(plan.model))(reply.item, now)
+    found: E | None = (decode or decoder_of(plan.model))(item, now)
     return found
+
+
+def fetch_old(context: Context, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
+    """The item under one of the entity's old keys."""
+    for key in old_keys(model, values):
+        request = wire.GetItem(
+            table_name=model.table.name, key=key, consistent_read=True, return_consumed_capacity="TOTAL"
+        )
+        reply = yield from ask(context, request)
+        if reply.item is not None:
+            return reply.item
+    return None
 
 
 def fetch_found(context: Context, model: Model, key: Item) -> Flow[Found | None]:

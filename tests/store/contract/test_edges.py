@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from partita import (
+    AlreadyExists,
     CountOf,
     Entity,
     Expires,
@@ -18,6 +19,7 @@ from partita import (
     Keys,
     Limit,
     LimitReached,
+    NotFound,
     NotUnique,
     Query,
     Store,
@@ -62,6 +64,12 @@ class Thing(
 ):
     box_id: Annotated[str, InKey()]
     number: Annotated[int, InKey()]
+    note: str | None = None
+
+
+@pattern
+def thing(box_id: str, number: int) -> Get[Thing]:
+    return get(Thing, box_id, number)
 
 
 @pattern
@@ -176,6 +184,26 @@ def test_an_old_key_format_is_read_beside_the_new_one(edges: Store) -> None:
     put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#7"})
     assert {each.number for each in edges(things("b"))} == {7, 12}
     assert {type(each) for each in edges(all_of("b"))} == {Box, Thing}
+
+
+def test_an_item_under_its_old_key_is_read_and_moved_when_it_is_changed(edges: Store) -> None:
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#7"}, colour={"S": "red"})
+    assert edges.one(thing("b", 7)).number == 7
+    assert "another GetItem under the old key" in edges.explain(thing("b", 7))
+    with pytest.raises(AlreadyExists, match=r"^Thing BOX#b THING#007 exists already$"):
+        edges.create(Thing(box_id="b", number=7))
+    with edges.change(thing("b", 7)) as draft:
+        draft.note = "kept"
+    items = [msgspec.json.decode(item) for item in edges.backend.call(Scan(table_name="edges")).items or ()]
+    moved = {"PK": {"S": "BOX#b"}, "SK": {"S": "THING#007"}, "colour": {"S": "red"}, "note": {"S": "kept"}}
+    assert items == [moved]
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#8"})
+    assert edges.update(thing("b", 8), lambda each: setattr(each, "note", "x")).note == "x"
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#9"})
+    assert edges.delete(thing("b", 9)) is not None
+    assert [each.number for each in edges(things("b"))] == [7, 8]
+    with pytest.raises(NotFound), edges.change(thing("b", 1)) as draft:
+        draft.note = "nothing there"
 
 
 def test_what_is_in_the_key_alone_is_not_stored_twice(edges: Store) -> None:
