@@ -209,8 +209,9 @@ MISSING_TABLE = "Value null at 'tableName' failed to satisfy constraint: Member 
             "Scan",
             {"TableName": "notes", "Limit": 0, "Select": "SOME"},
             (
-                "2 validation errors detected: Value 'SOME' at 'select' failed to satisfy constraint: Member must "
-                "satisfy enum value set: [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]; Value '0' at "
+                "2 validation errors detected: Value 'SOME' at 'select' failed to satisfy constraint: "
+                "Member must satisfy enum value set: "
+                "[SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]; Value '0' at "
                 "'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
             ),
         ),

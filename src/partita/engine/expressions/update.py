@@ -59,19 +59,31 @@ class Changes:
         values = [operand(before) if operand else None for _, _, operand in self._steps]
         after = dict(before)
         opened: dict[ResolvedPath, Any] = {}
-        appended: list[tuple[list[Any], int, AttributeValue]] = []
-        removed: list[tuple[list[Any], int]] = []
+        lists = _Lists()
         for (section, path, _), value in zip(self._steps, values, strict=True):
             parent, last = _opened(after, path, opened)
             if section == "REMOVE":
-                _remove(parent, last, removed)
+                _remove(parent, last, lists)
             elif value is not None:
-                _ACT[section](parent, last, value, appended)
-        for members, index in sorted(removed, key=lambda each: -each[1]):
-            del members[index]
-        for members, _, value in sorted(appended, key=lambda each: each[1]):
-            members.append(value)
+                _ACT[section](parent, last, value, lists)
+        lists.settle()
         return after
+
+
+class _Lists:
+    """What is done to lists when every action has been: till then each index means the element that it meant before."""
+
+    __slots__ = ("appended", "removed")
+
+    def __init__(self) -> None:
+        self.appended: list[tuple[list[Any], int, AttributeValue]] = []
+        self.removed: list[tuple[list[Any], int]] = []
+
+    def settle(self) -> None:
+        for members, index in sorted(self.removed, key=lambda each: -each[1]):
+            del members[index]
+        for members, _, value in sorted(self.appended, key=lambda each: each[1]):
+            members.append(value)
 
 
 def _operation(action: Action, scope: Scope) -> Operation | None:
@@ -174,19 +186,16 @@ def _opened(item: Item, path: ResolvedPath, opened: dict[ResolvedPath, Any]) -> 
     return parent, path[-1]
 
 
-def _remove(parent: Any, last: str | int, removed: list[tuple[list[Any], int]]) -> None:
+def _remove(parent: Any, last: str | int, lists: _Lists) -> None:
     if isinstance(last, str):
         parent.pop(last, None)
     elif last < len(parent):
-        removed.append((parent, last))
+        lists.removed.append((parent, last))
 
 
-Appended = list[tuple[list[Any], int, AttributeValue]]
-
-
-def _set(parent: Any, last: str | int, value: AttributeValue, appended: Appended) -> None:
+def _set(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) -> None:
     if isinstance(last, int) and last >= len(parent):
-        appended.append((parent, last, value))
+        lists.appended.append((parent, last, value))
     else:
         parent[last] = value
 
@@ -197,35 +206,37 @@ def _existing(parent: Any, last: str | int) -> AttributeValue | None:
     return parent.get(last)  # type: ignore[no-any-return]
 
 
-def _add(parent: Any, last: str | int, value: AttributeValue, appended: Appended) -> None:
+def _add(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) -> None:
     existing, kind = _existing(parent, last), type_of(value)
     if existing is not None and type_of(existing) != kind:
         raise ValidationException(_WRONG_TYPE)
     if existing is None:
-        _set(parent, last, value, appended)
+        _set(parent, last, value, lists)
     elif kind == "N":
         parent[last] = _sum("+", existing, value)
     elif kind == "L":
         parent[last] = _joined(existing, value)
     else:
-        members = existing[kind]
-        parent[last] = checked_value({kind: members + [each for each in value[kind] if each not in members]})[0]
+        there = set(existing[kind])
+        new = [each for each in value[kind] if each not in there]
+        parent[last] = checked_value({kind: existing[kind] + new})[0]
 
 
-def _delete(parent: Any, last: str | int, value: AttributeValue, appended: Appended) -> None:
+def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) -> None:
     existing, kind = _existing(parent, last), type_of(value)
     if existing is None:
         return
     if type_of(existing) != kind or kind not in SETS:
         raise ValidationException(_WRONG_TYPE)
-    left = [each for each in existing[kind] if each not in value[kind]]
+    gone = set(value[kind])
+    left = [each for each in existing[kind] if each not in gone]
     if left:
         parent[last] = {kind: left}
     else:
-        del parent[last]
+        _remove(parent, last, lists)
 
 
-_ACT: dict[str, Callable[[Any, str | int, AttributeValue, Appended], None]] = {
+_ACT: dict[str, Callable[[Any, str | int, AttributeValue, _Lists], None]] = {
     "SET": _set,
     "ADD": _add,
     "DELETE": _delete,
