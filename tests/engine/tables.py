@@ -21,8 +21,8 @@ class Clock:
 class Bench(Embedded):
     """An engine whose clock and housekeeping are moved by hand."""
 
-    def __init__(self, address: str = "memory:") -> None:
-        self.clock = Clock()
+    def __init__(self, address: str = "memory:", clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
         self.address = address
         super().__init__(open_engine(address, clock=self.clock, maintain=False, durability="process"))
 

@@ -4,7 +4,7 @@ import pytest
 
 from partita.engine.verify import findings
 from partita.storage.contract import Totals
-from tests.engine.tables import Bench, index, plain
+from tests.engine.tables import Bench, Clock, index, plain
 from tests.engine.talk import Json
 
 DAY = 24 * 3600.0
@@ -242,6 +242,23 @@ def test_records_are_kept_when_the_clock_goes_back(anywhere: Bench) -> None:
         anywhere.ok("BatchWriteItem", RequestItems={"notes": [{"PutRequest": {"Item": item}} for item in items]})
     keys_in_order = [change.keys["pk"]["S"] for change in anywhere.changes("notes")]
     assert keys_in_order == [f"{step}-{number}" for step in range(5) for number in range(3)]
+
+
+def test_records_of_one_transaction_are_kept_when_the_clock_runs_backwards() -> None:
+    class Backwards(Clock):
+        def __call__(self) -> float:
+            self.now -= 0.000001
+            return self.now
+
+    bench = Bench("memory:", Backwards())
+    bench.table("notes", "pk:S", StreamSpecification=STREAM)
+    bench.clock.now += 100
+    items = [plain({"pk": f"{number:02}"}) for number in range(20)]
+    bench.ok("TransactWriteItems", TransactItems=[{"Put": {"TableName": "notes", "Item": item}} for item in items])
+    bench.clock.now += 100
+    bench.ok("BatchWriteItem", RequestItems={"notes": [{"DeleteRequest": {"Key": item}} for item in items]})
+    assert [change.keys for change in bench.changes("notes")] == items * 2
+    bench.engine.close()
 
 
 def log_size(bench: Bench) -> Totals:

@@ -1,7 +1,7 @@
 """What operations are given: the storage, the tables in it, the time, and the names of the pretended region."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from partita.engine.catalog import Catalog
@@ -27,6 +27,11 @@ class Context:
     def known_table(self, name: str | None) -> Table:
         """For writes, inside their transaction."""
         return self.catalog.known(name or "")
+
+    def at_one_moment(self) -> "Context":
+        """The same with the clock standing still: what one transaction writes, it writes at one time."""
+        now = self.clock()
+        return replace(self, clock=lambda: now)
 
     def table_arn(self, name: str) -> str:
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"

@@ -34,6 +34,7 @@ def batch_write_item(context: Context, request: BatchWriteItem) -> Job:
 def _run(
     context: Context, txn: Transaction, request: BatchWriteItem, intents: dict[str, list[Intent]]
 ) -> BatchWriteItemOutput:
+    context = context.at_one_moment()
     writes: list[Write] = []
     used: dict[str, Usage] = {}
     metrics: dict[str, list[ItemCollectionMetrics]] = {}

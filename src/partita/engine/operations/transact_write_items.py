@@ -127,6 +127,7 @@ def _action(item: TransactWriteItem) -> Action:
 def _run(
     context: Context, txn: Transaction, request: Any, actions: list[Action], digest: list[str]
 ) -> TransactWriteItemsOutput:
+    context = context.at_one_moment()
     tables = [context.known_table(action.table_name) for action in actions]
     outcomes = _outcomes(context, txn, actions, tables)
     writes = [write for outcome in outcomes for write in outcome.writes]
