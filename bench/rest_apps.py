@@ -2,6 +2,7 @@
 
 python -m bench.rest_apps fastapi PORT ENDPOINT     DynamoDB at ENDPOINT
 python -m bench.rest_apps bare PORT FILE            a JSON file of bodies, by path
+python -m bench.rest_apps anew PORT DATABASE        ours, as if something were written between any two requests
 """
 
 import json
@@ -79,8 +80,20 @@ def bare_app(bodies: dict[str, bytes]) -> Any:
     return app
 
 
+def serve_anew(port: int, database: str) -> None:
+    """`partita serve` without its memory of whole replies."""
+    from partita.cli import serve
+    from partita.rest.app import RestApplication
+
+    RestApplication._kept = lambda *_: None  # type: ignore[method-assign]
+    serve("perfectit", "blog", on=database, port=port, seed=False)
+
+
 def main() -> None:
     kind, port, where = sys.argv[1:]
+    if kind == "anew":
+        serve_anew(int(port), where)
+        return
     if kind == "fastapi":
         app = fastapi_app(where)
     else:

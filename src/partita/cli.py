@@ -286,6 +286,3 @@ def main() -> None:
     except PartitaError as error:
         print(f"partita: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("partita: interrupted", file=sys.stderr)
-        sys.exit(130)

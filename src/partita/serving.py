@@ -15,7 +15,7 @@ from partita.rest.app import RestApplication
 from partita.rest.bound import BoundApi
 from partita.rest.identity import Verifier
 from partita.rest.issuer import LocalIssuer
-from partita.server.serve import serve
+from partita.server.serve import BACKLOG, serve
 from partita.store.seeding import is_planted, plant
 from partita.store.store import Store
 from partita.systems import NAMES, part_of
@@ -86,9 +86,10 @@ def progress_bar() -> Iterator[Progress]:
 def run(
     names: list[str], address: str, at: socket, verifier: Verifier, secret: bytes, ready: Callable[[list[System]], None]
 ) -> None:
-    """Serves until interrupted; `ready` is called when the systems are open, before the port is."""
+    """Serves until interrupted; `ready` is called when the systems are open, and who asks from then on is answered."""
     backend: Any = open_backend(address)
     systems = opened(backend, names, secret)
+    at.listen(BACKLOG)
     ready(systems)
     version = backend.version if isinstance(backend, Engine) else None
     apis = [BoundApi(part_of(each.name, "api").api, each.db, version) for each in systems]

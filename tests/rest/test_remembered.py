@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from partita import Store, connect
+from partita import Store
+from partita.connect import open_engine
 from partita.rest.app import RestApplication
 from partita.rest.bound import BoundApi
 from partita.rest.issuer import LocalIssuer
@@ -33,7 +34,11 @@ def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
     """Two engines on one file, as two processes would have."""
     issuer = LocalIssuer()
     file = str(tmp_path / "notes.db")
-    with connect(file, maintain=False) as one, connect(file, maintain=False) as other, asyncio.Runner() as runner:
+    with (
+        open_engine(file, maintain=False) as one,
+        open_engine(file, maintain=False) as other,
+        asyncio.Runner() as runner,
+    ):
         here, there = Store(one, notes.design), Store(other, notes.design)
         here.create_tables()
         app = RestApplication([BoundApi(notes.api, here, one.version)], issuer.verifier())

@@ -17,6 +17,7 @@ from partita.server.lane import IDLE_SECONDS, LaneProtocol
 from partita.wire.backend import AsyncBackend
 
 MOST_CONNECTIONS = 1000
+BACKLOG = 1024  # connections that wait to be accepted
 STOP_SECONDS = 10  # for requests under way when the server is told to stop
 
 
@@ -79,7 +80,7 @@ def serve(
         limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=int(IDLE_SECONDS),
         timeout_graceful_shutdown=STOP_SECONDS,
-        backlog=1024,
+        backlog=BACKLOG,
     )
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[at])

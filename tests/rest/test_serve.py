@@ -1,0 +1,202 @@
+"""`partita serve` as a user has it: started, tried as it says, interrupted; what cannot work is told in one line."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from partita import Store, connect
+from partita.serving import opened, seed, tries
+from partita.store.seeding import TABLE, is_planted
+from partita.systems import NAMES, part_of
+from partita.wire.requests import DeleteItem
+from tests.peers.process import free_port
+
+PARTITA = Path(sys.executable).with_name("partita")
+ENVIRONMENT = os.environ | {"PATH": f"{PARTITA.parent}{os.pathsep}{os.environ['PATH']}", "AWS_PAGER": ""}
+
+
+@contextmanager
+def _serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """The process, and what it has printed once it is ready."""
+    command = [str(PARTITA), "serve", "--port", "0", *arguments]
+    with subprocess.Popen(
+        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            lines: list[str] = []
+            for line in process.stdout:
+                lines.append(line.strip())
+                if line.strip().startswith("aws "):
+                    break
+            yield process, lines
+        finally:
+            process.kill()
+
+
+def _shell(script: str) -> str:
+    done = subprocess.run(
+        ["sh", "-ec", script], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout
+
+
+def test_what_is_printed_works_and_an_interrupt_ends_it(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    with _serving(tmp_path) as (process, lines):
+        assert time.monotonic() - begun < 30  # about five on a machine that does nothing else
+        first, token, second, aws = lines[lines.index("try:") + 1 :]
+        assert json.loads(_shell(first))["items"]
+        assert json.loads(_shell(f"{token}\n{second}"))["items"]
+        assert json.loads(_shell(aws))["Items"]
+        for page in (line for line in lines if line.endswith("/docs")):
+            assert "<!doctype html>" in _shell(f"curl -sS --fail {page}")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_second_start_finds_the_data_and_takes_the_first_ones_tokens(tmp_path: Path) -> None:
+    with _serving(tmp_path, "checks", "--scale", "0.1") as (_, lines):
+        token = next(line for line in lines if line.startswith("TOKEN="))
+    begun = time.monotonic()
+    with _serving(tmp_path, "checks", "--scale", "0.1") as (_, lines):
+        assert time.monotonic() - begun < 20
+        second = next(line for line in lines if "$TOKEN" in line)
+        assert json.loads(_shell(f"{token}\n{second}"))["items"]
+        made = subprocess.run(
+            [PARTITA, "token", "somebody", "admin"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert json.loads(_shell(f"TOKEN={made.stdout}\n{second}"))["items"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_system_alone_shows_something_of_its_own(name: str) -> None:
+    lines = list(tries([name], "http://127.0.0.1:1", "token"))
+    assert len(lines) == 4
+    assert all(f"/api/{name}/" in line for line in lines if line.startswith("curl"))
+    assert part_of(name, "design").design.tables[0].name in lines[-1]
+
+
+def _refused(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [PARTITA, *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT
+    )
+    assert done.returncode == 2
+    assert re.fullmatch(r"partita: [^\n]+\n", done.stderr), done.stderr
+    return done.stderr
+
+
+def test_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert f"--port {port}: Address already in use" in _refused(tmp_path, "serve", "checks", "--port", port)
+        assert f"--port {port}" in _refused(tmp_path, "engine", "--memory", "--port", port)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["shop"], "shop: there is no such system"),
+        (["checks", "--on", "missing/folder/x.db"], "cannot be opened"),
+        (["checks", "--on", "text.txt"], "not a database file"),
+        (["checks", "--on", "ftp://x"], "address: 'ftp://x' is none"),
+        (["checks", "--host", "192.0.2.1"], "--public"),
+        (["checks", "--on", "memory:", "--keys", "absent.json"], "absent.json: no key set"),
+        (["checks", "--on", "x.db", "--scale", "0.1"], "x.db.issuer.pem: not a key"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_work_is_told_in_one_line(tmp_path: Path, arguments: Sequence[str], told: str) -> None:
+    (tmp_path / "text.txt").write_text("not a database " * 100)
+    (tmp_path / "x.db.issuer.pem").write_text("not a key")
+    assert told in _refused(tmp_path, "serve", *arguments, "--port", str(free_port()))
+
+
+def test_interrupted_seed_command_ends_without_a_word_and_goes_on_later(tmp_path: Path) -> None:
+    command = [str(PARTITA), "seed", "checks", "--on", "x.db", "--scale", "20"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        file = tmp_path / "x.db"
+        while process.poll() is None and (not file.exists() or file.stat().st_size + _log_size(file) < 200_000):
+            os.sched_yield()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (130, "")
+    with connect(str(file), maintain=False) as backend:
+        system = opened(backend, ["checks"])[0]
+        assert not is_planted(system.db, "checks-20-1", 800)
+
+
+def _log_size(file: Path) -> int:
+    log = file.with_name(file.name + "-wal")
+    return log.stat().st_size if log.exists() else 0
+
+
+class Interrupted(Exception):
+    """Somebody pulled the plug."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_interrupted_seeding_goes_on_and_ends_as_one_that_was_not(name: str) -> None:
+    """Interrupted after each third piece, and once after a piece was written and before that was noted."""
+    counts = []
+    for interrupted in (False, True):
+        with connect("memory:", maintain=False) as backend:
+            system = opened(backend, [name])[0]
+            total = part_of(name, "seed").total(0.1)
+            if interrupted:
+                _seed_with_interruptions(system.db, name, total)
+            seed(system, 0.1, 1, lambda *_: None)
+            assert seed(system, 0.1, 1, lambda *_: None) == 0
+            counts.append(_count(system.db))
+    assert counts[0] == counts[1]
+
+
+def _seed_with_interruptions(db: Store, name: str, total: int) -> None:
+    from partita.serving import System
+
+    for stop in range(3, total, 3):
+
+        def progress(_: str, done: int, __: int, stop: int = stop) -> None:
+            if done >= stop:
+                raise Interrupted
+
+        with pytest.raises(Interrupted):
+            seed(System(name, db), 0.1, 1, progress)
+    db.backend.call(DeleteItem(table_name=TABLE, key={"seeding": {"S": f"{name}-0.1-1"}}))
+
+
+def _count(db: Store) -> dict[str, int]:
+    from partita.wire.requests import Scan
+
+    found = {}
+    for table in db.design.tables:
+        count, start = 0, None
+        while True:
+            reply = db.backend.call(Scan(table_name=table.name, select="COUNT", exclusive_start_key=start))
+            count += reply.count or 0
+            if reply.last_evaluated_key is None:
+                break
+            start = json.loads(bytes(reply.last_evaluated_key))
+        found[table.name] = count
+    return found
+
+
+def test_shell_lines_survive_quoting() -> None:
+    for line in tries(list(NAMES), "http://127.0.0.1:1", "token"):
+        assert shlex.split(line)
