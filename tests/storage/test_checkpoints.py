@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import cast
 
 import apsw
 import pytest
@@ -35,15 +36,32 @@ def test_a_long_log_is_folded_into_the_file_and_begun_anew(tmp_path: Path, monke
     assert (tmp_path / "data.db").stat().st_size > 600 * 1000
 
 
-def test_stopping_right_after_a_call_never_hangs(tmp_path: Path) -> None:
-    """A call that arrives while the thread works must not be forgotten by the time it waits again."""
-    storage = _storage(tmp_path)
-    with apsw.Connection(str(tmp_path / "data.db")) as connection:
-        for _ in range(200):
-            checkpointer = Checkpointer(str(tmp_path / "data.db"))
-            checkpointer.after_commit(connection, "main", checkpoints.PAGES)
-            stopping = threading.Thread(target=checkpointer.stop, daemon=True)
-            stopping.start()
-            stopping.join(10)
-            assert not stopping.is_alive()
-    storage.close()
+class _SlowConnection:
+    """Folds the log in only when it is allowed to."""
+
+    begun = threading.Event()
+    may_end = threading.Event()
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def wal_checkpoint(self, *, mode: int) -> None:
+        self.begun.set()
+        assert self.may_end.wait(10)
+
+    def close(self, force: bool) -> None:
+        """Nothing is open."""
+
+
+def test_a_call_to_stop_during_the_work_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "Connection", _SlowConnection)
+    checkpointer = Checkpointer("anything.db")
+    checkpointer.after_commit(cast(apsw.Connection, _SlowConnection("")), "main", checkpoints.PAGES)
+    assert _SlowConnection.begun.wait(10)
+    stopping = threading.Thread(target=checkpointer.stop, daemon=True)
+    stopping.start()
+    while not checkpointer._wake.is_set():
+        assert stopping.is_alive()
+    _SlowConnection.may_end.set()
+    stopping.join(10)
+    assert not stopping.is_alive()
