@@ -42,6 +42,11 @@ class BoundApi:
         for route in api.routes:
             self._plant(route)
         self._members = {route.name: _members(route) for route in api.routes}
+        self._names = {
+            (model.name, each.name): each.encode_name
+            for model in db.design.models
+            for each in msgspec.structs.fields(model.cls)
+        }
         self._references = {
             (model.name, marker.entity().__name__): attribute.field
             for model in db.design.models
@@ -64,9 +69,11 @@ class BoundApi:
         if problem is None or route is None or problem.field is None:
             return problem
         field = problem.field
+        entity = getattr(error, "entity", "") or getattr(error, "where", "").partition(".")[0]
         if isinstance(error, ReferenceMissing):
             field = self._references.get((error.entity, error.missing), field)
-        problem.field = self._members[route.name].get(field, field)
+        shown = self._names.get((entity, field), field)
+        problem.field = self._members[route.name].get(field, shown)
         return problem
 
 
