@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from partita import Entity, Get, Table, connect, connect_async, get, pattern
 from partita.connect import open_backend, open_backend_async, open_engine
 from partita.engine.asynchronous import AsyncEngine
 from partita.engine.engine import Engine
@@ -66,3 +67,35 @@ def test_engine_is_not_opened_at_an_address_over_http() -> None:
 def test_durability_that_is_none_is_explained() -> None:
     with pytest.raises(ConfigurationError, match="durability: 'forever' is neither 'power' nor 'process'"):
         open_engine("memory:", durability="forever")  # type: ignore[arg-type]
+
+
+notes = Table("notes", pk="id")
+
+
+class Note(Entity, table=notes, key=("NOTE#{note_id}",)):
+    note_id: str
+    text: str
+
+
+@pattern
+def note(note_id: str) -> Get[Note]:
+    return get(Note, note_id)
+
+
+def test_an_address_and_a_design_give_a_store(tmp_path: Path) -> None:
+    with connect(str(tmp_path / "notes.db"), notes) as db:
+        assert db.create_tables() == []
+        db.create(Note(note_id="1", text="kept"))
+    with connect(str(tmp_path / "notes.db"), notes) as db:
+        assert db.one(note("1")).text == "kept"
+
+
+def test_the_same_on_an_event_loop() -> None:
+    async def run() -> str:
+        async with await connect_async("memory:", notes) as db:
+            await db.create_tables()
+            await db.create(Note(note_id="1", text="awaited"))
+            found = await db.get(note("1"))
+            return found.text if found else "nothing"
+
+    assert asyncio.run(run()) == "awaited"

@@ -11,17 +11,21 @@ us, and needs neither the engine nor an HTTP client.
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from partita.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from partita.design.tables import Table
     from partita.engine.asynchronous import AsyncEngine
     from partita.engine.engine import Engine
+    from partita.plan.designs import Design
     from partita.remote.asynchronous import AsyncRemoteBackend
     from partita.remote.backend import RemoteBackend
     from partita.remote.settings import RemoteSettings
     from partita.storage.sqlite import Durability
+    from partita.store.async_store import AsyncStore
+    from partita.store.store import Store
 
 _REMOTE = ("http://", "https://", "dynamodb://")
 
@@ -107,5 +111,43 @@ async def open_backend_async(
     return AsyncEngine(open_engine(address, durability=durability, clock=clock, maintain=maintain))
 
 
-connect = open_backend
-connect_async = open_backend_async
+@overload
+def connect(address: Literal["memory:"], *, clock: Callable[[], float] = ..., maintain: bool = ...) -> "Engine": ...
+@overload
+def connect(address: str, design: "Design | Table", *tables: "Table", **settings: Any) -> "Store": ...
+@overload
+def connect(address: str, **settings: Any) -> "Engine | RemoteBackend": ...
+def connect(
+    address: str, design: "Design | Table | None" = None, *tables: "Table", **settings: Any
+) -> "Engine | RemoteBackend | Store":
+    """Opens an address: with a design, its store; without one, the backend that answers DynamoDB's requests.
+
+    The settings are those of `open_backend`; a store closes the backend that was opened for it.
+
+    >>> from partita.wire.requests import ListTables
+    >>> with connect("memory:") as backend:
+    ...     backend.call(ListTables()).table_names
+    []
+    """
+    backend = open_backend(address, **settings)
+    if design is None:
+        return backend
+    from partita.store.store import Store
+
+    return Store(backend, design, *tables)
+
+
+@overload
+async def connect_async(address: str, design: "Design | Table", *tables: "Table", **settings: Any) -> "AsyncStore": ...
+@overload
+async def connect_async(address: str, **settings: Any) -> "AsyncEngine | AsyncRemoteBackend": ...
+async def connect_async(
+    address: str, design: "Design | Table | None" = None, *tables: "Table", **settings: Any
+) -> "AsyncEngine | AsyncRemoteBackend | AsyncStore":
+    """`connect` for the running event loop."""
+    backend = await open_backend_async(address, **settings)
+    if design is None:
+        return backend
+    from partita.store.async_store import AsyncStore
+
+    return AsyncStore(backend, design, *tables)

@@ -54,6 +54,19 @@ class AsyncStore:
         self._sleep = sleep
         self._does = Operations(self.design, self.context)
 
+    async def close(self) -> None:
+        """Closes the backend, where it is one that can be closed."""
+        close: Callable[[], Awaitable[None] | None] | None = getattr(self.backend, "close", None)
+        closing = None if close is None else close()
+        if closing is not None:
+            await closing
+
+    async def __aenter__(self) -> "AsyncStore":
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
     async def _run(self, flow: Flow[R]) -> R:
         return await run_async(flow, self.backend, self._sleep)
 

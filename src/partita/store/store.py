@@ -71,6 +71,18 @@ class Store:
         self._sleep = sleep
         self._does = Operations(self.design, self.context)
 
+    def close(self) -> None:
+        """Closes the backend, where it is one that can be closed."""
+        close: Callable[[], None] | None = getattr(self.backend, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     def _run(self, flow: Flow[R]) -> R:
         return run(flow, self.backend, self._sleep)
 
