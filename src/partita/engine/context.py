@@ -22,7 +22,8 @@ class Context:
 
     def table(self, name: str | None) -> Table:
         """For reads."""
-        return self.catalog.table(name or "")
+        found = self.catalog.tables.get(name or "")
+        return self.catalog.table(name or "") if found is None else found
 
     def known_table(self, name: str | None) -> Table:
         """For writes, inside their transaction."""

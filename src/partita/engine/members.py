@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from operator import attrgetter, is_not
+from operator import attrgetter, is_, is_not
 from typing import Any
 
 from partita.wire import requests as q
@@ -76,7 +76,7 @@ def _test(member: Member) -> Callable[[Any], object]:
         return frozenset([None, *member.enum]).__contains__
     if member == Member(member.field, required=True):
         return partial(is_not, None)
-    return lambda value: value is None and not member.required
+    return partial(is_, None) if not member.required else lambda value: False
 
 
 class _Holder:
