@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -11,6 +12,7 @@ from partita.connect import open_backend, open_backend_async
 from partita.engine.asynchronous import AsyncEngine
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError
+from partita.plan.page import page
 from partita.rest.app import RestApplication
 from partita.rest.bound import BoundApi
 from partita.rest.identity import Verifier
@@ -128,3 +130,17 @@ def tries(names: list[str], address: str, token: str | None) -> Iterator[str]:
     table = part_of(names[0], "design").design.tables[0].name
     where = f"--no-sign-request --endpoint-url {address} --region us-east-1"
     yield f"aws dynamodb scan --table-name {table} --max-items 1 {where}"
+
+
+def document(name: str) -> str:
+    """The whole page of a system: what people wrote, the design, and the operations over HTTP."""
+    api = part_of(name, "api").api
+    design = part_of(name, "design").design
+    front = files(f"partita.systems.{name}").joinpath("page.md").read_text(encoding="utf-8")
+    rows = [
+        f"| {route.method} | `/api/{name}{route.path}` | {route.about.splitlines()[0]} | {route.who.told} |"
+        for route in api.routes
+    ]
+    told = f"`partita serve {name}` answers these; `/api/{name}/docs` says what each takes and gives."
+    head = ["| | | | For |", "| --- | --- | --- | --- |"]
+    return page(design, front) + "\n".join(["", "## Over HTTP", "", told, "", *head, *rows]) + "\n"
