@@ -2,7 +2,7 @@
 
 import argparse
 
-from bench import http, inprocess, million, remote, rest, seeding, start
+from bench import http, inprocess, million, remote, rest, seeding, start, store
 from bench.plot import draw
 from bench.report import RESULTS, Section, verdict, write
 
@@ -25,6 +25,7 @@ def main() -> int:
     done(http.section(rates))
     done(inprocess.measure(options.quick))
     done(remote.measure(options.quick))
+    done(store.measure(options.quick))
     done(rest.measure(options.quick))
     done(seeding.measure(options.quick))
     done(million.measure(options.quick))
