@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -112,7 +113,7 @@ class Model:
         """What the table's type attribute holds."""
         return upper_case(self.name) if self.table.type_naming == "upper" else self.name
 
-    @property
+    @cached_property
     def members(self) -> tuple[Member, ...]:
         """What is stored under its own name."""
         return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)

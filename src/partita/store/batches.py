@@ -20,10 +20,12 @@ from partita.wire.values import Item
 def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[None]:
     """Put entities that nothing depends on, in batches."""
     requests = []
-    for entity in entities:
-        model = model_of(type(entity))
+    models = {kind: model_of(kind) for kind in set(map(type, entities))}
+    for model in models.values():
         if not stands_alone(design, model):
             raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
+    for entity in entities:
+        model = models[type(entity)]
         action = plain_put(model, fresh(model, validated(model, entity), context.clock()))
         requests.append((action.table, wire.WriteRequest(put_request=wire.PutRequest(item=action.item))))
     yield from batch_write(context, requests)
