@@ -11,7 +11,7 @@ import pytest
 
 from bench import workload
 from bench.ceiling import always_200
-from bench.load import Order, generator
+from bench.load import Order, _requests, generator
 from bench.report import Section, Target, table, verdict
 
 
@@ -45,6 +45,14 @@ def test_load_generator_counts_replies() -> None:
         port = urlsplit(server.endpoint).port
         assert port is not None
         assert clients.rate(Order(port, "GetItem", seconds=0.05, warm=0.0)) > 0
+
+
+def test_load_generator_asks_for_paths_one_after_the_other() -> None:
+    assert [each.split()[1] for each in _requests("GET", 1, ("/a", "/b?c=1"))] == [b"/a", b"/b?c=1"]
+    with generator() as clients, always_200() as server:
+        port = urlsplit(server.endpoint).port
+        assert port is not None
+        assert clients.rate(Order(port, "GET", seconds=0.05, warm=0.0, paths=("/a", "/b"))) > 0
 
 
 @pytest.mark.parametrize(
