@@ -2,7 +2,8 @@
 
 A codec has two sides. `encode` makes the attribute value. `shape` and `source` are for a generated decoder: the shape
 is the type that msgspec reads (`{"S": ...}` as a struct with one field), the source is the Python expression that
-unwraps it, so that an item's bytes become an entity without a dict in between.
+unwraps it, so that an item's bytes become an entity without a dict in between. Shapes hold nothing but what was read,
+which is never a cycle, so Python's collector is not told of them.
 """
 
 import base64
@@ -145,7 +146,7 @@ class Compressed(Codec):
         if plainly is not None:
             forms += [(each.name, each.type) for each in msgspec.structs.fields(plainly.shape)]
         either = [(name, form | msgspec.UnsetType, msgspec.UNSET) for name, form in forms]
-        self.shape = msgspec.defstruct("CompressedValue", either)
+        self.shape = msgspec.defstruct("CompressedValue", either, gc=False)
         self._plainly = plainly
         self._decoder = msgspec.json.Decoder(kind)
 
@@ -222,7 +223,7 @@ def encoded(members: tuple[Member, ...], value: Any) -> dict[str, AttributeValue
     return item
 
 
-class KeyValue(msgspec.Struct):
+class KeyValue(msgspec.Struct, gc=False):
     """A key attribute or a TTL beside the members."""
 
     S: str | None = None
@@ -239,12 +240,12 @@ def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, str] | 
     for field, disk_name in (extra or {}).items():
         fields.append((field, KeyValue | None, None))
         names[field] = disk_name
-    return msgspec.defstruct(f"{name}OnDisk", fields, rename=names, kw_only=True)
+    return msgspec.defstruct(f"{name}OnDisk", fields, rename=names, kw_only=True, gc=False)
 
 
 @cache
 def _wrapper(tag: str, reads: Any) -> Any:
-    return msgspec.defstruct(f"{tag}Value", [(tag, reads)])
+    return msgspec.defstruct(f"{tag}Value", [(tag, reads)], gc=False)
 
 
 @cache
@@ -254,7 +255,8 @@ def nullable(shape: Any) -> Any:
         return shape
     held = [each for each in msgspec.structs.fields(shape) if each.name != "NULL"]
     fields: list[Any] = [(each.name, each.type | msgspec.UnsetType, msgspec.UNSET) for each in held]
-    return msgspec.defstruct("Or".join((*(each.name for each in held), "Null")), [*fields, ("NULL", bool, False)])
+    name = "Or".join((*(each.name for each in held), "Null"))
+    return msgspec.defstruct(name, [*fields, ("NULL", bool, False)], gc=False)
 
 
 def _named(thing: Any, env: Env) -> str:

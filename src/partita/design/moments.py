@@ -31,6 +31,8 @@ def time_of(text: str) -> datetime:
 
 def in_utc(moment: datetime) -> datetime:
     """The same moment in UTC; one without a zone is taken as UTC."""
+    if moment.tzinfo is UTC:
+        return moment
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
