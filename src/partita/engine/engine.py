@@ -50,13 +50,10 @@ class Engine:
         try:
             read = READS.get(type(request)) or selecting(request)
             if read is not None:
-                for _ in range(_LOOKS):
-                    try:
-                        return read(self._context, request)  # type: ignore[no-any-return]
-                    except (SpaceMissing, DynamoDBError) as error:
-                        if not self._looks_again(error):
-                            raise
-                return read(self._context, request)  # type: ignore[no-any-return]
+                try:
+                    return read(self._context, request)  # type: ignore[no-any-return]
+                except (SpaceMissing, DynamoDBError) as error:
+                    return self._read_again(read, request, error)
             reply: Reply = self._writer.run(self.prepared(request))
             self.written(request)
             return reply
@@ -71,6 +68,17 @@ class Engine:
             if sound == request:
                 raise
             return self.call(sound)
+
+    def _read_again(self, read: Any, request: Request[Reply], error: Exception) -> Reply:
+        """After a read that failed: tried again as long as that was because of an old catalogue."""
+        for _ in range(_LOOKS):
+            if not self._looks_again(error):
+                break
+            try:
+                return read(self._context, request)  # type: ignore[no-any-return]
+            except (SpaceMissing, DynamoDBError) as again:
+                error = again
+        raise error
 
     def _looks_again(self, error: Exception) -> bool:
         """After a read that failed: whether somebody has changed a table since our last look at the catalogue."""

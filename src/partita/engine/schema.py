@@ -176,6 +176,7 @@ class Table:
         self.is_logged = self.stream is not None or record.recovery_days is not None
         self._partition = self.keys.partition[0]
         self._sort = self.keys.sort[0] if self.keys.sort else None
+        self._text_keys = len(self.keys.all) if all(key.type == "S" for key in self.keys.all) else -1
 
     @cached_property
     def index_keys(self) -> list[tuple[Index, KeyAttribute]]:
@@ -183,21 +184,17 @@ class Table:
 
     def position(self, key: Item) -> bytes:
         """Where the item with this `Key` parameter lies; short text keys, as most are, take a short way."""
-        partition = self._short_text(key, self._partition)
-        if partition is not None:
-            if self._sort is None:
-                if len(key) == 1:
-                    return order.text_hash(partition)
-            elif len(key) == 2 and (sort := self._short_text(key, self._sort)) is not None:
-                return order.text_hash(partition) + order.escaped(sort.encode()) + b"\0\1"
+        if len(key) == self._text_keys:
+            partition = key.get(self._partition.name, _NOTHING)
+            text = partition.get("S")
+            if type(text) is str and 0 < len(text) <= _SHORT and len(partition) == 1:
+                if self._sort is None:
+                    return order.text_hash(text)
+                sort = key.get(self._sort.name, _NOTHING)
+                ending = sort.get("S")
+                if type(ending) is str and 0 < len(ending) <= _SHORT and len(sort) == 1:
+                    return order.text_hash(text) + order.escaped(ending.encode()) + b"\0\1"
         return self.primary_key(key)[1]
-
-    def _short_text(self, key: Item, attribute: KeyAttribute) -> str | None:
-        value = key.get(attribute.name)
-        if value is None or len(value) != 1 or attribute.type != "S":
-            return None
-        text = value.get("S")
-        return text if type(text) is str and 0 < len(text) <= _SHORT else None
 
     @cached_property
     def index_key_names(self) -> frozenset[str]:
