@@ -40,9 +40,9 @@ def measure(quick: bool) -> Section:
         rows.append([what, f"{rate:,.0f}", f"{most:,.0f}"])
         targets.append(Target(f"seeding {what}, of raw inserts", rate / most, WANTED, "times"))
     text = (
-        f"{count:,} entities through `put_many` on a file that survives power loss, and the same rows "
-        "inserted by apsw in the same order and commits: of items and indexes, and those of expiry and the stream, which "
-        "results and trends have; entities a second.\n\n" + table(["", "Partita", "apsw"], rows)
+        f"{count:,} entities through `put_many` on a file that survives power loss, and the same rows inserted by apsw "
+        "in the same order and commits: every row that Partita wrote, so those of items and indexes, of expiry, and "
+        "for trends of the stream. Entities a second.\n\n" + table(["", "Partita", "apsw"], rows)
     )
     return Section("Seeding", text, targets)
 
