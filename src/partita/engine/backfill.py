@@ -24,7 +24,7 @@ def unfinished(table: Table) -> bool:
 
 def fill(context: Context, name: str, txn: Transaction) -> bool:
     """Does one batch for one table; true when more is left."""
-    table = context.catalog.tables.get(name)
+    table = context.writing.tables.get(name)
     if table is None or not unfinished(table):
         return False
     marks = [each.backfilled_to for each in table.record.indexes if each.backfilled_to is not None]
@@ -38,9 +38,9 @@ def fill(context: Context, name: str, txn: Transaction) -> bool:
     txn.apply(writes)
     reached = rows[-1][0].hex() if len(rows) == BATCH else None
     record = _moved(table.record, mark, reached)
-    context.catalog.save(txn, record, table.record)
-    context.catalog.refresh(txn)
-    return unfinished(context.catalog.tables[name])
+    context.writing.save(txn, record, table.record)
+    context.writing.refresh(txn)
+    return unfinished(context.writing.tables[name])
 
 
 def _rows_after(txn: Transaction, table: Table, after: bytes) -> list[tuple[bytes, Row]]:

@@ -4,6 +4,9 @@ Several processes may share a file, so the cache can be old. That is safe for re
 used twice and what a space holds never changes its form: a read through an old record either reads the right rows or
 meets `SpaceMissing`, and then the catalogue is loaded anew and the read tried again (`Engine.call`). A write
 transaction compares the catalogue's version first, which no other process can move while it lasts.
+
+An engine has two of them: the readers', which knows what is committed, and the writer's, which also knows what its
+transaction has done so far. The first follows the second after each commit.
 """
 
 import threading
@@ -59,7 +62,7 @@ class Catalog:
             return
         with self._lock:
             version = _state(reader).version
-            if version <= self.version:  # older: what a transaction under way has saved is not yet in storage
+            if version == self.version:
                 return
             tables: dict[str, Table] = {}
             for key, _, value in reader.range(SPACE, b"\1", None):
@@ -91,6 +94,12 @@ class Catalog:
             return self.tables[table_of_arn(name) if name.startswith("arn:") else name]
         except KeyError:
             raise ResourceNotFoundException("Requested resource not found") from None
+
+    def follow(self, writing: "Catalog") -> None:
+        """Takes over what a writer has committed, without reading it again."""
+        if writing.version > self.version:
+            with self._lock:
+                self.tables, self.departed, self.version = writing.tables, writing.departed, writing.version
 
     def forget(self) -> None:
         """Makes the next look load everything: what was cached may come from a transaction that failed."""

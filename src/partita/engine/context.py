@@ -15,7 +15,8 @@ Job: TypeAlias = Callable[[Transaction], Any]
 @dataclass(frozen=True, slots=True)
 class Context:
     storage: Storage
-    catalog: Catalog
+    catalog: Catalog  # the readers': what is committed
+    writing: Catalog  # the writer's: what its transaction has made of it
     clock: Callable[[], float]
     region: str = "us-east-1"
     account: str = "000000000000"
@@ -27,7 +28,7 @@ class Context:
 
     def known_table(self, name: str | None) -> Table:
         """For writes, inside their transaction."""
-        return self.catalog.known(name or "")
+        return self.writing.known(name or "")
 
     def at_one_moment(self) -> "Context":
         """The same with the clock standing still: what one transaction writes, it writes at one time."""

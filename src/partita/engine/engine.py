@@ -39,7 +39,7 @@ class Engine:
         maintain: bool = True,
     ) -> None:
         """`maintain=False` leaves housekeeping (TTL among it) to calls of `maintenance.step()`."""
-        self._context = Context(storage, Catalog(storage), clock, region, account)
+        self._context = Context(storage, Catalog(storage), Catalog(storage), clock, region, account)
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
         self._maintains = maintain

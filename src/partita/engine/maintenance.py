@@ -102,7 +102,7 @@ def _needs(record: TableRecord) -> bool:
 
 def expire(context: Context, name: str, txn: Transaction) -> bool:
     """Deletes a batch of items that are past their time, as the service would: with index rows and change record."""
-    table = context.catalog.tables.get(name)
+    table = context.writing.tables.get(name)
     if table is None or table.record.ttl_space is None:
         return False
     now = context.clock()
@@ -122,7 +122,7 @@ def expire(context: Context, name: str, txn: Transaction) -> bool:
 
 def trim(context: Context, name: str, txn: Transaction) -> bool:
     """Drops change records that neither stream nor history needs any more."""
-    table = context.catalog.tables.get(name)
+    table = context.writing.tables.get(name)
     if table is None:
         return False
     keep = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # what an iterator points at stays, to be refused by name
@@ -140,16 +140,16 @@ def _drop_closed_streams(context: Context, txn: Transaction, table: Table) -> No
     left = [each for each in table.record.streams if each.closed_at is None or each.closed_at > horizon]
     if len(left) < len(table.record.streams):
         record = msgspec.structs.replace(table.record, streams=left)
-        context.catalog.save(txn, record, table.record)
-        context.catalog.refresh(txn)
+        context.writing.save(txn, record, table.record)
+        context.writing.refresh(txn)
 
 
 def bury_departed(context: Context, txn: Transaction) -> None:
     """Drops the change logs of deleted tables whose streams nobody can read any more."""
     horizon = context.clock() - STREAM_RETENTION_SECONDS - ITERATOR_SECONDS
-    for table in context.catalog.departed.values():
+    for table in context.writing.departed.values():
         if all(each.closed_at is not None and each.closed_at < horizon for each in table.record.streams):
-            context.catalog.bury(txn, table.record)
+            context.writing.bury(txn, table.record)
 
 
 def forget_tokens(context: Context, low: bytes, txn: Transaction) -> bytes:

@@ -105,8 +105,7 @@ def _total_findings(reader: Reader, name: str, space: str, counted: Totals) -> I
     noted = reader.totals(space)
     if noted != counted:
         yield (
-            f"{name}: {noted.rows} rows of {noted.weight} bytes are noted, "
-            f"there are {counted.rows} of {counted.weight}"
+            f"{name}: {noted.rows} rows of {noted.weight} bytes are noted, there are {counted.rows} of {counted.weight}"
         )
 
 

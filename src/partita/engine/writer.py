@@ -95,11 +95,11 @@ class Writer:
             self._put_back(tickets)
             return None
         try:
-            self._context.catalog.refresh(txn)
+            self._context.writing.refresh(txn)
             for ticket in tickets:
                 ticket.run(txn)
         except BaseException as error:  # noqa: BLE001 - `commit_waiting` finds out whose fault it is
-            self._context.catalog.forget()
+            self._context.writing.forget()
             with suppress(BaseException):  # the same error again, after the roll-back
                 block.__exit__(type(error), error, error.__traceback__)
             self._put_back(tickets)
@@ -116,11 +116,12 @@ class Writer:
     def _commit(self, tickets: list[Ticket]) -> None:
         try:
             with self._context.storage.transaction() as txn:
-                self._context.catalog.refresh(txn)
+                self._context.writing.refresh(txn)
                 for ticket in tickets:
                     ticket.run(txn)
+            self._context.catalog.follow(self._context.writing)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the ticket
-            self._context.catalog.forget()
+            self._context.writing.forget()
             if len(tickets) > 1 and not isinstance(error, StorageError):
                 for ticket in tickets:  # one of them is at fault; the others must not suffer for it
                     self._commit([ticket])
@@ -148,8 +149,9 @@ class Group:
         """Makes the group durable; any thread may call."""
         try:
             self._block.__exit__(None, None, None)
+            self._context.catalog.follow(self._context.writing)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the tickets
-            self._context.catalog.forget()
+            self._context.writing.forget()
             for ticket in self.tickets:
                 ticket.error = error
         finally:

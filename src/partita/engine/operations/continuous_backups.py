@@ -36,7 +36,7 @@ def update_continuous_backups(context: Context, request: UpdateContinuousBackups
             after = replace(before, recovery_days=days, recovery_since=before.recovery_since or context.clock())
         else:
             after = replace(before, recovery_days=None, recovery_since=None)
-        context.catalog.save(txn, after, before)
+        context.writing.save(txn, after, before)
         return UpdateContinuousBackupsOutput(continuous_backups_description=_described(context, after))
 
     return job

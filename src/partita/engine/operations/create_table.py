@@ -31,15 +31,15 @@ def create_table(context: Context, request: CreateTable) -> Job:
 
     def job(txn: Transaction) -> CreateTableOutput:
         name = request.table_name or ""
-        if name in context.catalog.tables:
+        if name in context.writing.tables:
             raise ResourceInUseException(f"Table already exists: {name}")
-        if len(context.catalog.tables) >= TABLES_PER_REGION:
+        if len(context.writing.tables) >= TABLES_PER_REGION:
             raise LimitExceededException(
                 "Subscriber limit exceeded: The number of tables has reached its limit of "
                 f"{TABLES_PER_REGION} for this region"
             )
         record = _record(context, txn, request)
-        context.catalog.save(txn, record, None)
+        context.writing.save(txn, record, None)
         table = Table(record)
         return CreateTableOutput(table_description=description(context, txn, table, "CREATING"))
 
@@ -48,7 +48,7 @@ def create_table(context: Context, request: CreateTable) -> Job:
 
 def _record(context: Context, txn: Transaction, request: CreateTable) -> TableRecord:
     local, shared = request.local_secondary_indexes or [], request.global_secondary_indexes or []
-    own, changes, *rest = context.catalog.new_spaces(txn, 2 + len(local) + len(shared))
+    own, changes, *rest = context.writing.new_spaces(txn, 2 + len(local) + len(shared))
     now = context.clock()
     stream = request.stream_specification
     sse = request.sse_specification

@@ -31,9 +31,9 @@ def delete_table(context: Context, request: DeleteTable) -> Job:
         described = description(context, txn, table, "DELETING")
         record = _closed(context, txn, table)
         if record.streams:
-            context.catalog.depart(txn, record)
+            context.writing.depart(txn, record)
         else:
-            context.catalog.save(txn, None, record)
+            context.writing.save(txn, None, record)
         return DeleteTableOutput(table_description=described)
 
     return job

@@ -33,12 +33,12 @@ def update_time_to_live(context: Context, request: UpdateTimeToLive) -> Job:
         before = context.known_table(request.table_name).record
         _check_change(before, wanted)
         if wanted.enabled:
-            (space,) = context.catalog.new_spaces(txn, 1)
+            (space,) = context.writing.new_spaces(txn, 1)
             after = replace(before, ttl_attribute=wanted.attribute_name, ttl_space=space, ttl_filled_to=START)
         else:
             after = replace(before, ttl_attribute=None, ttl_space=None, ttl_filled_to=None)
-        context.catalog.save(txn, after, before)
-        context.catalog.refresh(txn)
+        context.writing.save(txn, after, before)
+        context.writing.refresh(txn)
         fill(context, after.name, txn)
         return UpdateTimeToLiveOutput(time_to_live_specification=wanted)
 

@@ -42,7 +42,7 @@ def update_table(context: Context, request: UpdateTable) -> Job:
             record = change(context, txn, request, record)
         status = "ACTIVE" if record == before else "UPDATING"
         departing = _departing(context, txn, before, record)
-        context.catalog.save(txn, record, before)
+        context.writing.save(txn, record, before)
         described = description(context, txn, Table(record), status)
         if departing:
             described.global_secondary_indexes = [*(described.global_secondary_indexes or []), *departing]
@@ -230,7 +230,7 @@ def _with_index(
     check_global([index], [name or "" for name in known], on_demand, [])
     included = [SecondaryIndex(projection=each.projection) for each in record.indexes]
     check_included([*included, index])
-    (space,) = context.catalog.new_spaces(txn, 1)
+    (space,) = context.writing.new_spaces(txn, 1)
     made = replace(index_record(index, True, space), status="CREATING", backfilled_to=START)
     used = {each.attribute_name for each in record.key_schema}
     used |= {each.attribute_name for one in [*record.indexes, made] for each in one.key_schema}
