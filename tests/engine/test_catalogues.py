@@ -1,5 +1,6 @@
 """Readers and the writer look at catalogues of their own."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,10 @@ def _table(name: str) -> q.CreateTable:
 
 
 @pytest.fixture(params=["memory", "file"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     address = "memory:" if request.param == "memory" else str(tmp_path / "data.db")
-    opened = open_engine(address, durability="process", maintain=False)
-    request.addfinalizer(opened.close)
-    return opened
+    with open_engine(address, durability="process", maintain=False) as opened:
+        yield opened
 
 
 def test_a_reader_who_looks_again_takes_nothing_from_a_transaction_under_way(engine: Engine) -> None:
