@@ -11,6 +11,7 @@ DEVIATIONS = {
     "test_native_index_keys_of_several_attributes[dynoxide": "dynoxide has no index keys of several attributes",
 }
 SOMETIMES = {
+    "test_concurrent_children_leave_exact_counters[moto": "moto does not isolate transactions",
     "test_whatever_many_writers_do_keys_and_counters_say_what_is_stored[moto": "moto does not isolate transactions",
 }
 
