@@ -60,6 +60,6 @@ def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
         assert memory.get(0) == 0
     assert memory.get(999) == 999
     assert memory.get(500) is None
-    assert len(memory._young) + len(memory._old) <= 32
+    assert len(memory.young) + len(memory._old) <= 32
     memory.put("large", 1, 101)
     assert memory.get("large") is None

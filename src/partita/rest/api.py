@@ -295,7 +295,17 @@ def _run(call: Call, flow: Flow[R]) -> R:
 def _looked_up(of: Any) -> Callable[[Call], Any]:
     if isinstance(of, Pattern):
         names = [each.name for each in of.arguments]
-        return lambda call: call.db.one(of(**{name: call.arguments[name] for name in names}))
+        decoder: Any = decoding(of.read)
+
+        def read(call: Call) -> Any:
+            wanted = of(*[call.arguments[name] for name in names])
+            decode = showing(call.memory, id(of), decoder, lambda found, expires: Shown(b"", expires, found))
+            found: Any = _run(call, fetch_one(call.db.context, wanted, decode=decode))
+            if found is None:
+                raise missing(wanted)
+            return found.entity
+
+        return read
     names = list(inspect.signature(of).parameters)[1:]
 
     def look(call: Call) -> Any:

@@ -38,12 +38,12 @@ class Memory(Generic[V]):
 
     def __init__(self, generation: int = GENERATION) -> None:
         self._generation = generation
-        self._young: dict[Any, tuple[V, int]] = {}
+        self.young: dict[Any, tuple[V, int]] = {}  # read by who cannot wait for `get`
         self._old: dict[Any, tuple[V, int]] = {}
         self._size = 0
 
     def get(self, key: Any) -> V | None:
-        found = self._young.get(key)
+        found = self.young.get(key)
         if found is None:
             found = self._old.get(key)
             if found is None:
@@ -56,8 +56,8 @@ class Memory(Generic[V]):
             return
         self._size += size
         if self._size > self._generation:
-            self._old, self._young, self._size = self._young, {}, size
-        self._young[key] = (value, size)
+            self._old, self.young, self._size = self.young, {}, size
+        self.young[key] = (value, size)
 
 
 def showing(
@@ -67,7 +67,8 @@ def showing(
 
     def decode(raw: msgspec.Raw, now: int | None) -> Shown | None:
         key = (number, bytes(raw))
-        shown = memory.get(key)
+        found = memory.young.get(key)
+        shown = found[0] if found is not None else memory.get(key)
         if shown is None:
             shown = show(*decoder.with_expiry(raw))
             memory.put(key, shown, len(key[1]))

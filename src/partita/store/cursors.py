@@ -8,6 +8,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -23,6 +24,18 @@ State = Item | int
 
 def binding(plan: Plan, arguments: tuple[Any, ...]) -> str:
     """A digest of everything that the query asks, its page size aside."""
+    try:
+        return _remembered(plan, arguments)
+    except TypeError:  # a list among the arguments
+        return _digest(plan, arguments)
+
+
+@lru_cache(4096)
+def _remembered(plan: Plan, arguments: tuple[Any, ...]) -> str:
+    return _digest(plan, arguments)
+
+
+def _digest(plan: Plan, arguments: tuple[Any, ...]) -> str:
     digest = hashlib.blake2b(plan.read.name.encode(), digest_size=12)
     for repeat in repeats(plan, arguments):
         digest.update(msgspec.json.encode(query(plan, arguments, repeat=repeat)))
