@@ -57,13 +57,20 @@ class AsyncEngine:
         self._writer.enqueue(Ticket(job, (request, done)))
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._begin)  # after whatever else has arrived by now
+            self._loop.call_soon(self._gather, 0)
 
     async def close(self) -> None:
         await self._idle.wait()
         self._work.put(False)
         self._thread.join()
         self._engine.close()
+
+    def _gather(self, seen: int) -> None:
+        """Lets the loop take in what is arriving, as long as more arrives: it will share the commit."""
+        if len(self._writer) > seen:
+            self._loop.call_soon(self._gather, len(self._writer))
+        else:
+            self._begin()
 
     def _begin(self) -> None:
         """Runs what is queued, and leaves the waiting to the thread."""
@@ -93,7 +100,7 @@ class AsyncEngine:
                 self._engine.written(request)
             done(ticket.reply, storage_failure(error) if isinstance(error, StorageError) else error)
         if len(self._writer):
-            self._begin()
+            self._loop.call_soon(self._gather, 0)
         else:
             self._idle.set()
 
