@@ -50,7 +50,7 @@ class _Connection:
             "page_size = 8192",
             "journal_mode = WAL",
             f"synchronous = {_SYNCHRONOUS[durability]}",
-            "cache_size = -8000",
+            "cache_size = -16000",
             f"mmap_size = {1 << 40}",
             "temp_store = MEMORY",
         ):
