@@ -6,7 +6,7 @@ from partita.engine.capacity import Usage, consumed
 from partita.engine.context import Context, Job
 from partita.engine.members import check_members
 from partita.engine.operations.batch_get_item import DUPLICATES
-from partita.engine.operations.item_writes import Deleting, Intent, Putting, collection_metrics, decide
+from partita.engine.operations.item_writes import Deleting, Intent, Putting, decide, metrics_of
 from partita.engine.schema import Table
 from partita.storage.contract import Transaction, Write
 from partita.wire.errors import ValidationException
@@ -44,7 +44,7 @@ def _run(
             outcome = decide(context, txn, table, position, intent, None, False, offset=number)
             writes.extend(outcome.writes)
             usage.add(outcome.usage)
-            if (metric := collection_metrics(txn, request, outcome, position)) is not None:
+            if (metric := metrics_of(txn, request, outcome)) is not None:
                 metrics.setdefault(table.name, []).append(metric)
     txn.apply(writes)
     capacities = [consumed(usage, request.return_consumed_capacity) for usage in used.values()]

@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from partita.engine import legacy
 from partita.engine.capacity import Usage, consumed
+from partita.engine.collections import collection_metrics
 from partita.engine.context import Context
 from partita.engine.expressions.condition import Bound
 from partita.engine.expressions.parse import parse_update
@@ -184,7 +185,7 @@ def write_job(
         txn.apply(outcome.writes)
         reply.attributes = returned(request.return_values, intent, outcome)
         reply.consumed_capacity = consumed(outcome.usage, request.return_consumed_capacity)
-        reply.item_collection_metrics = collection_metrics(txn, request, outcome, position)
+        reply.item_collection_metrics = metrics_of(txn, request, outcome)
         return reply
 
     return job
@@ -204,12 +205,10 @@ def returned(asked: str | None, intent: Intent, outcome: Outcome) -> Raw | None:
     return Raw(_encode(touched)) if touched else None
 
 
-def collection_metrics(reader: Reader, request: Any, outcome: Outcome, position: bytes) -> ItemCollectionMetrics | None:
-    """The estimated size of the item's collection, for tables with a local index."""
-    table = outcome.table
+def metrics_of(reader: Reader, request: Any, outcome: Outcome) -> ItemCollectionMetrics | None:
+    """The size of the item's collection, where that was asked for and the table has a local index."""
     image = outcome.after or outcome.before
     asked = getattr(request, "return_item_collection_metrics", None)
-    if asked != "SIZE" or not table.has_local_indexes or image is None:
+    if asked != "SIZE" or not outcome.table.has_local_indexes or image is None:
         return None
-    name = table.keys.partition[0].name
-    return ItemCollectionMetrics(item_collection_key={name: image.item[name]}, size_estimate_range_gb=[0.0, 1.0])
+    return collection_metrics(reader, outcome.table, image.item)

@@ -19,8 +19,8 @@ from partita.engine.operations.item_writes import (
     Outcome,
     Putting,
     Updating,
-    collection_metrics,
     decide,
+    metrics_of,
     update_changes,
 )
 from partita.engine.operations.transact_get_items import ONCE
@@ -140,7 +140,7 @@ def _run(
         usage = used.setdefault(outcome.table.name, Usage(outcome.table))
         usage.add(outcome.usage)
         usage.units += outcome.usage.units  # twice for the table; index writes stay single
-        if (metric := collection_metrics(txn, request, outcome, b"")) is not None:
+        if (metric := metrics_of(txn, request, outcome)) is not None:
             metrics.setdefault(outcome.table.name, []).append(metric)
     return _output(request, used, "write", metrics)
 
