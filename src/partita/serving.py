@@ -21,7 +21,7 @@ from partita.server.serve import BACKLOG, serve
 from partita.store.seeding import is_planted, plant
 from partita.store.store import Store
 from partita.systems import NAMES, part_of
-from partita.wire.backend import AsyncBackend
+from partita.wire.backend import OwnedAsyncBackend
 
 Progress = Callable[[str, int, int], None]
 
@@ -97,7 +97,7 @@ def run(
     apis = [BoundApi(part_of(each.name, "api").api, each.db, version) for each in systems]
     rest = RestApplication(apis, verifier)
 
-    async def protocol() -> AsyncBackend:
+    async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
 
     serve(protocol, at, rest)

@@ -8,7 +8,7 @@ from partita.server.answers import JSON, Answers, reply_headers
 from partita.server.bodies import BodyTooLarge, plain_body, read_raw_body
 from partita.server.guard import Guard
 from partita.server.signatures import SignedRequest
-from partita.wire.backend import AsyncBackend
+from partita.wire.backend import OwnedAsyncBackend
 from partita.wire.decode import error_body
 from partita.wire.errors import DynamoDBError, UnknownOperationException
 from partita.wire.limits import MB
@@ -30,7 +30,7 @@ class Application:
 
     def __init__(
         self,
-        open_backend: Callable[[], Awaitable[AsyncBackend]],
+        open_backend: Callable[[], Awaitable[OwnedAsyncBackend]],
         opened: Callable[[Answers], None],
         rest: AsgiApplication | None = None,
         guard: Guard | None = None,

@@ -14,7 +14,7 @@ from partita.server.app import Application, AsgiApplication
 from partita.server.cors import Cors
 from partita.server.guard import Guard
 from partita.server.lane import IDLE_SECONDS, LaneProtocol
-from partita.wire.backend import AsyncBackend
+from partita.wire.backend import OwnedAsyncBackend
 
 MOST_CONNECTIONS = 1000
 BACKLOG = 1024  # connections that wait to be accepted
@@ -49,7 +49,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    open_backend: Callable[[], Awaitable[AsyncBackend]],
+    open_backend: Callable[[], Awaitable[OwnedAsyncBackend]],
     at: socket.socket,
     rest: AsgiApplication | None = None,
     *,

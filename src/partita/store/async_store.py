@@ -18,7 +18,7 @@ from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
 from partita.store.executing import ATTEMPTS
-from partita.store.flows import AsyncBackend, Backend, Flow, run_async
+from partita.store.flows import Flow, run_async
 from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
@@ -26,6 +26,7 @@ from partita.store.sending import Call, Capacity
 from partita.store.store import context_of, loaded, missing
 from partita.store.tables import create_tables, table_differences
 from partita.store.transactions import Transaction
+from partita.wire.backend import AsyncBackend, Backend
 from partita.wire.values import Item
 
 E = TypeVar("E")

@@ -7,9 +7,10 @@ thrown into the flow at the request that caused it.
 import inspect
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from partita.errors import PartitaError
+from partita.wire.backend import AsyncBackend, Backend
 from partita.wire.requests import Request
 
 R = TypeVar("R")
@@ -23,16 +24,6 @@ class Wait:
 
 Step = Request[Any] | Wait
 Flow = Generator[Step, Any, R]
-
-
-class Backend(Protocol):
-    """Anything that answers DynamoDB requests."""
-
-    def call(self, request: Request[T], /) -> T: ...
-
-
-class AsyncBackend(Protocol):
-    async def call(self, request: Request[T], /) -> T: ...
 
 
 def run(flow: Flow[R], backend: Backend, sleep: Callable[[float], None]) -> R:

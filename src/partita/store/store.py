@@ -28,13 +28,14 @@ from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
 from partita.store.executing import ATTEMPTS
-from partita.store.flows import Backend, Flow, run
+from partita.store.flows import Flow, run
 from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import Results
 from partita.store.sending import Call, Capacity, Context
 from partita.store.tables import create_tables, table_differences
 from partita.store.transactions import Transaction
+from partita.wire.backend import Backend
 from partita.wire.values import Item
 
 E = TypeVar("E")

@@ -11,15 +11,17 @@ Reply = TypeVar("Reply")
 class Backend(Protocol):
     """Answers a request or raises a `DynamoDBError`; any thread may call."""
 
-    def call(self, request: Request[Reply]) -> Reply: ...
-
-    def close(self) -> None: ...
+    def call(self, request: Request[Reply], /) -> Reply: ...
 
 
 class AsyncBackend(Protocol):
     """The same on an event loop."""
 
-    async def call(self, request: Request[Reply]) -> Reply: ...
+    async def call(self, request: Request[Reply], /) -> Reply: ...
+
+
+class OwnedAsyncBackend(AsyncBackend, Protocol):
+    """One that its owner closes."""
 
     async def close(self) -> None: ...
 
