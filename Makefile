@@ -13,6 +13,10 @@ RUNTIMES = $(if $(and $(shell command -v java),$(shell command -v npm)),,-r requ
 # How much chance is given to tests that take it: kills of a writer, seeds beside DynamoDB Local, mutated requests.
 THOROUGH = PARTITA_CRASHES=400 PARTITA_DIFFERENTIAL=200 PARTITA_FUZZ=40000
 
+# The pages are tried in a browser: the one that is there, or else the system's package where that can be installed.
+CHROMIUM = @for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get install -qq -y chromium; fi
+
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all check format bench conformance lock clean
 
@@ -26,6 +30,7 @@ test: .venv/dev.stamp ## run every test that this machine can; ARGS="-k name" na
 	.venv/bin/python -m pytest $(ARGS)
 
 test-all: .venv/dev.stamp ## run every test, and fail when one is skipped
+	$(CHROMIUM)
 	$(THOROUGH) .venv/bin/python -m pytest --no-skip $(ARGS)
 
 check: .venv/dev.stamp ## lint, formatting and types

@@ -1,50 +1,96 @@
-"""A page for people: every operation of an API, readable without fetching anything from elsewhere."""
+"""A page for people: every operation of an API, to be read and tried, without fetching anything from elsewhere.
+
+One HTML text that holds its style and its script. The content policy in it lets a browser run that script alone and
+ask this server alone; without scripts the page can still be read.
+"""
 
 import json
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from typing import Any
 
-_STYLE = """
-:root{color-scheme:light dark;--line:#8884;--soft:#8882;--faint:#777}
-body{font:16px/1.55 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
-h1{margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .4rem;text-transform:capitalize}
-.method{display:inline-block;min-width:4.2rem;font-weight:700}.GET{color:#15803d}.POST{color:#2563eb}
-.PATCH,.PUT{color:#b45309}.DELETE{color:#dc2626}code,pre{font:14px/1.45 ui-monospace,monospace}
-details{border:1px solid var(--line);border-radius:8px;margin:.35rem 0;padding:.1rem .9rem}
-details[open]{padding-bottom:.8rem}summary{cursor:pointer;padding:.35rem 0}
-summary .about{color:var(--faint);margin-left:.8rem}summary code{overflow-wrap:anywhere}
-pre{background:var(--soft);padding:.8rem;border-radius:6px;overflow:auto;max-height:26rem}
-table{border-collapse:collapse}td{padding:.15rem 1rem .15rem 0;vertical-align:top}
-.faint{color:var(--faint)}p{margin:.5rem 0}
-"""
+from partita.rest.in_words import Schema, members, told
+
+_STYLE, _SCRIPT = (files("partita.rest").joinpath(f"docs_page.{kind}").read_text("utf-8") for kind in ("css", "js"))
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+_POLICY = (
+    f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)}; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
+)
 
 
 def docs_page(title: str, described: dict[str, Any]) -> str:
     """The page in HTML, of an OpenAPI description."""
+    components = described["components"]["schemas"]
+    ways: dict[str, list[str]] = {}
     sections: dict[str, list[str]] = {}
     for path, methods in described["paths"].items():
+        name = path.split("/")[3]
         for method, operation in methods.items():
-            sections.setdefault(path.split("/")[3], []).append(_operation(path, method.upper(), operation))
-    body = "".join(f"<h2>{escape(name)}</h2>{''.join(each)}" for name, each in sections.items())
-    about = escape(described["info"]["description"])
+            ways.setdefault(name, []).append(_way(path, method, operation))
+            sections.setdefault(name, []).append(_operation(path, method, operation, components))
+    navigation = "".join(
+        f"<a href='#in-{escape(name)}'>{escape(name)}</a><ul>{''.join(each)}</ul>\n" for name, each in ways.items()
+    )
+    body = "".join(
+        f"<section aria-labelledby='in-{escape(name)}'><h2 id='in-{escape(name)}'>{escape(name)}</h2>\n"
+        f"{''.join(each)}</section>\n"
+        for name, each in sections.items()
+    )
     return (
-        "<!doctype html><html lang=en><head><meta charset=utf-8>"
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width,initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><h1>{escape(title)}</h1><p>{about}</p>"
-        "<p class=faint>Who you are is said by a bearer token (<code>Authorization: Bearer …</code>). "
-        "Lists come in pages: give <code>cursor</code> back for the next. Refusals are problem details (RFC 9457). "
-        f"For machines: <a href=openapi.json>openapi.json</a>.</p>{body}</body></html>"
+        f'<meta http-equiv=Content-Security-Policy content="{_POLICY}"><link rel=icon href="data:,">'
+        f"<title>{escape(title)}: REST API</title><style>{_STYLE}</style></head>\n<body>"
+        "<a class=skip href='#the-operations'>Skip to the operations</a>\n"
+        "<nav aria-label=Operations><input id=the-filter type=search placeholder='Filter: part of a path or a text'"
+        f" aria-label='Filter the operations'>\n{navigation}</nav>\n"
+        f"<main><h1>{escape(title)}</h1><p>{_prose(described['info']['description'])}</p>{_INTRODUCTION}"
+        f"{_refusals(described)}<div id=the-operations tabindex=-1>{body}</div>"
+        "<p id=the-nothing hidden>No operation has that in its path or text.</p></main>\n"
+        f"<script>{_SCRIPT}</script></body></html>\n"
     )
 
 
-def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
-    about, _, who = operation["description"].rpartition("\n\n")
-    told = "".join(f"<p>{_prose(each)}</p>" for each in about.split("\n\n"))
+_INTRODUCTION = """
+<p class=faint>Who you are is said by a bearer token, <code>Authorization: Bearer …</code>. Lists come in pages: give
+<code>cursor</code> back for the next one. What one reads has an <code>ETag</code>: send it as <code>If-Match</code>
+and a change is refused if somebody else was faster. For machines: <a href=openapi.json>openapi.json</a>.</p>
+<form class=token><label>Try it as somebody: a bearer token, kept in this tab alone
+<input id=the-token type=password autocomplete=off spellcheck=false></label>
+<p class=faint><span id=the-whose role=status></span> On the server's machine <code>partita token NAME</code> prints
+one, unless the server was started with <code>--keys</code>.</p></form>
+"""
+
+
+def _way(path: str, method: str, operation: dict[str, Any]) -> str:
+    short = "/" + path.split("/", 3)[3]
     return (
-        f"<details id='{escape(operation['operationId'])}'><summary><span class='method {method}'>{method}</span>"
-        f"<code>{escape(path)}</code><span class=about>{_prose(operation['summary'])}</span></summary>"
-        f"{told}<p class=faint>{_prose(who)}</p>{_parameters(operation)}{_body(operation)}{_responses(operation)}"
-        "</details>"
+        f"<li><a href='#{escape(operation['operationId'])}'><b class={method}>{method.upper()}</b>"
+        f"<span>{_breakable(short)}</span></a></li>\n"
+    )
+
+
+def _operation(path: str, method: str, operation: dict[str, Any], components: Schema) -> str:
+    name = escape(operation["operationId"])
+    about, _, who = operation["description"].rpartition("\n\n")
+    further = "".join(f"<p>{_prose(each)}</p>" for each in about.split("\n\n") if each != operation["summary"])
+    return (
+        f"<details class=operation id='{name}'><summary><h3><b class={method}>{method.upper()}</b> "
+        f"<code>{_breakable(path)}</code></h3> <span class=about>{_prose(operation['summary'])}</span></summary>\n"
+        f"{further}<p>{_prose(who)} <a class=faint href='#{name}'>#{name}</a></p>\n"
+        f"<form data-method={method.upper()} data-path='{escape(path)}'>"
+        f"{_parameters(operation, components)}{_body(operation, components)}"
+        "<p class=try><button>Send</button><button type=button>As curl</button></p>"
+        "<div class=reply hidden><p role=status></p><pre tabindex=0></pre></div></form>\n"
+        f"{_reply(operation, components)}</details>\n"
     )
 
 
@@ -54,45 +100,90 @@ def _prose(text: str) -> str:
     return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))
 
 
-def _parameters(operation: dict[str, Any]) -> str:
+def _breakable(path: str) -> str:
+    """A path that may go on in a new line after each of its slashes."""
+    return escape(path).replace("/", "/<wbr>")
+
+
+def _parameters(operation: dict[str, Any], components: Schema) -> str:
     rows = [
-        f"<tr><td><code>{escape(each['name'])}</code><td class=faint>{each['in']}"
-        f"{'' if each.get('required') else ', optional'}<td>{escape(_kind(each['schema']))}"
+        f"<dt><code>{escape(each['name'])}</code> <span class=faint>{each['in']}"
+        f"{'' if each.get('required') else ', optional'}</span></dt>"
+        f"<dd>{_meaning(each, components)}{_field(each)}</dd>\n"
         for each in operation.get("parameters", [])
     ]
-    return f"<table>{''.join(rows)}</table>" if rows else ""
+    return f"<dl>{''.join(rows)}</dl>" if rows else ""
 
 
-def _kind(schema: dict[str, Any]) -> str:
-    if "$ref" in schema:
-        return str(schema["$ref"].rpartition("/")[2])
-    if "anyOf" in schema:
-        return " or ".join(_kind(each) for each in schema["anyOf"] if each.get("type") != "null")
-    if "minimum" in schema and "maximum" in schema:
-        return f"{schema['minimum']} to {schema['maximum']}"
-    return str(schema.get("format") or schema.get("type", "anything"))
+def _meaning(parameter: dict[str, Any], components: Schema) -> str:
+    if "description" in parameter:
+        return _prose(parameter["description"])
+    return escape(told(parameter["schema"], components).removesuffix("; or null"))  # null cannot be written there
 
 
-def _body(operation: dict[str, Any]) -> str:
-    body = operation.get("requestBody")
-    return f"<p>Send</p>{_example(body['content']['application/json'])}" if body else ""
+def _field(parameter: dict[str, Any]) -> str:
+    """Where a value for it is written."""
+    name = escape(parameter["name"])
+    common = f"name='{name}' data-in={parameter['in']} aria-label='{name}' class=value"
+    if parameter.get("required"):
+        common += " required"
+    if "enum" in parameter["schema"]:
+        choices = "".join(f"<option>{escape(str(each))}</option>" for each in parameter["schema"]["enum"])
+        return f"<select {common}><option></option>{choices}</select>"
+    example = escape(str(parameter.get("example", parameter["schema"].get("default", ""))))
+    return f"<input {common} placeholder='{example}' autocomplete=off spellcheck=false>"
 
 
-def _responses(operation: dict[str, Any]) -> str:
-    told = []
-    for status, response in operation["responses"].items():
-        content = response.get("content", {}).get("application/json")
-        if content:
-            told.append(f"<p>{status}</p>{_example(content)}")
-        elif status == "204":
-            told.append("<p>204, without a body</p>")
-    refusals = ", ".join(
-        f"{status} {escape(response['description'].lower())}"
-        for status, response in operation["responses"].items()
-        if status >= "300"
+def _body(operation: dict[str, Any], components: Schema) -> str:
+    if "requestBody" not in operation:
+        return ""
+    content = operation["requestBody"]["content"]["application/json"]
+    text = _example(content)
+    rows = min(text.count("\n") + 1, 20)
+    return (
+        f"<h4>What is sent</h4><textarea rows={rows} spellcheck=false autocomplete=off aria-label='JSON to send'>"
+        f"\n{text}</textarea>{_members(content['schema'], components, sent=True)}"
     )
-    return "".join(told) + f"<p class=faint>Otherwise: {refusals}.</p>"
+
+
+def _reply(operation: dict[str, Any], components: Schema) -> str:
+    status, reply = next(iter(operation["responses"].items()))
+    headers = "".join(f", <code>{escape(name)}</code>" for name in reply.get("headers", {}))
+    if "content" in reply:
+        content = reply["content"]["application/json"]
+        more = _members(content["schema"], components, sent=False)
+        answered = f"{headers}</h4><pre tabindex=0>{_example(content)}</pre>{more}"
+    else:
+        answered = f", without a body{headers}</h4>"
+    refusals = ", ".join(each for each in operation["responses"] if each >= "400")
+    return f"<h4>Answer: {status}{answered}<p class=faint>Or a <a href='#the-refusals'>refusal</a>: {refusals}.</p>"
 
 
 def _example(content: dict[str, Any]) -> str:
-    return f"<pre>{escape(json.dumps(content['example'], indent=2, ensure_ascii=False))}</pre>"
+    return escape(json.dumps(content["example"], indent=2, ensure_ascii=False))
+
+
+def _members(schema: Schema, components: Schema, *, sent: bool) -> str:
+    rows = [
+        f"<dt><code>{_breakable(each.name)}</code>{'' if each.required else ' <span class=faint>optional</span>'}"
+        f"</dt><dd>{escape(each.told)}</dd>\n"
+        for each in members(schema, components, sent=sent)
+    ]
+    return f"<details class=members><summary>Its members</summary><dl>{''.join(rows)}</dl></details>" if rows else ""
+
+
+def _refusals(described: dict[str, Any]) -> str:
+    """What each refusal means, once for all operations."""
+    found = {
+        status: response["description"]
+        for methods in described["paths"].values()
+        for operation in methods.values()
+        for status, response in operation["responses"].items()
+        if status >= "400"
+    }
+    rows = "".join(f"<dt>{status}</dt><dd>{escape(found[status])}</dd>\n" for status in sorted(found))
+    return (
+        "<details class=members id=the-refusals><summary>Refusals: problem details (RFC 9457) with <code>title</code>, "
+        "<code>detail</code> and, where one is at fault, the <code>field</code></summary>"
+        f"<dl>{rows}</dl></details>"
+    )

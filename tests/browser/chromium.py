@@ -1,0 +1,38 @@
+"""Chromium: the machine's own, since the browsers that Playwright would download are not pinned by our locks."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.peers import Unavailable
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--no-sandbox",  # it cannot be had by root, and every page here is ours
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def chromium() -> str:
+    """The path of the first Chromium there is."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        raise Unavailable("chromium", f"none of {', '.join(NAMES)} is on the path")
+    return found
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A browser without a window. While it is there, this thread can run no other event loop."""
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()

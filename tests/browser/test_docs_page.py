@@ -1,0 +1,264 @@
+"""The page of an API in a browser: all there, quick to get around in, tried with a token, and asking nobody else."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from partita.systems import NAMES
+from tests.browser.conftest import Served, Visiting
+
+every_system = pytest.mark.parametrize("system", NAMES)
+every_scheme = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+
+OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true })"
+TOO_WIDE = """
+[...document.querySelectorAll('body, body *')]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('pre, textarea, .skip'))
+  .map((each) => each.outerHTML.slice(0, 120))
+"""
+# Of every text that is shown: the least contrast with what is behind it (WCAG 2.2, relative luminance).
+LEAST_CONTRAST = """
+() => {
+  const numbers = (color) => color.match(/[0-9.]+/g).map(Number)
+  const linear = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  const light = (color) => { const [r, g, b] = numbers(color).map(linear); return 0.2126 * r + 0.7152 * g + 0.0722 * b }
+  const behind = (each) => {
+    for (; each; each = each.parentElement) {
+      const color = getComputedStyle(each).backgroundColor
+      if (numbers(color)[3] !== 0) return color
+    }
+  }
+  return Math.min(...[...document.querySelectorAll('body *')].filter((each) => each.checkVisibility()).map((each) => {
+    const [low, high] = [light(getComputedStyle(each).color), light(behind(each))].sort((a, b) => a - b)
+    return (high + 0.05) / (low + 0.05)
+  }))
+}
+"""
+
+
+def _described(served: Served, system: str) -> Iterator[tuple[str, str, str]]:
+    """(id, method, path) of every operation."""
+    with urlopen(f"{served.endpoint}/api/{system}/openapi.json") as reply:  # noqa: S310 - our own server
+        paths: dict[str, dict[str, Any]] = json.load(reply)["paths"]
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            yield operation["operationId"], method.upper(), path
+
+
+def _operation(page: Page, name: str) -> Locator:
+    return page.locator(f"details#{name}")
+
+
+@every_system
+def test_every_operation_is_on_the_page_and_nothing_is_from_elsewhere(
+    served: Served, visit: Visiting, system: str
+) -> None:
+    seen = visit(served.docs(system))
+    assert sorted(_shown(seen.page)) == sorted(f"{method} {path}" for _, method, path in _described(served, system))
+    seen.page.evaluate(OPEN_ALL)
+    assert _levels_are_a_tree(seen.page)
+    assert seen.fetched == [served.docs(system)]
+    assert seen.complaints == []
+
+
+def _shown(page: Page) -> list[str]:
+    """Method and path of every operation that can be seen."""
+    texts = "all => all.filter((each) => each.checkVisibility()).map((each) => each.textContent)"
+    return [" ".join(text.split()) for text in page.locator(".operation > summary h3").evaluate_all(texts)]
+
+
+def _levels_are_a_tree(page: Page) -> bool:
+    """Whether there is one first heading, and none is more than a level below the one before."""
+    levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map((each) => Number(each.tagName[1]))")
+    return levels.index(1) == 0 and levels.count(1) == 1 and all(then - now <= 1 for now, then in pairwise(levels))
+
+
+@every_system
+def test_navigation_leads_to_every_operation(served: Served, visit: Visiting, system: str) -> None:
+    page = visit(served.docs(system)).page
+    names = [name for name, _, _ in _described(served, system)]
+    links = page.locator("nav li a")
+    assert sorted(links.evaluate_all("all => all.map((each) => each.getAttribute('href'))")) == sorted(
+        f"#{name}" for name in names
+    )
+    for at in (0, len(names) // 2, len(names) - 1):
+        link = links.nth(at)
+        name = (link.get_attribute("href") or "").removeprefix("#")
+        link.click()
+        expect(_operation(page, name)).to_have_attribute("open", "")
+        expect(_operation(page, name).locator("> summary")).to_be_in_viewport()
+        assert page.url.endswith(f"#{name}")
+
+
+def test_link_to_an_operation_opens_it_also_a_second_time(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("nbhd", "finish_build")).page
+    operation = _operation(page, "finish_build")
+    expect(operation).to_have_attribute("open", "")
+    expect(operation.locator("> summary")).to_be_in_viewport()
+    operation.locator("> summary").click()
+    expect(operation).not_to_have_attribute("open", "")
+    page.locator("nav a[href='#finish_build']").click()
+    expect(operation).to_have_attribute("open", "")
+
+
+def test_page_could_not_ask_another_host_if_it_wanted(served: Served, visit: Visiting) -> None:
+    seen = visit(served.docs("blog"))
+    asked = "fetch('http://localhost:9/').then(() => 'asked', (error) => error.name)"
+    assert seen.page.evaluate(asked) == "TypeError"
+    assert "Content Security Policy" in seen.complaints[0]
+
+
+@every_system
+def test_nothing_reaches_over_the_edge(served: Served, visit: Visiting, system: str) -> None:
+    page = visit(served.docs(system), width=390).page
+    assert page.evaluate(TOO_WIDE) == []
+    page.evaluate(OPEN_ALL)
+    for width in (320, 390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(TOO_WIDE) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@every_scheme
+def test_every_text_stands_out(served: Served, visit: Visiting, *, dark: bool) -> None:
+    page = visit(served.docs("perfectit"), dark=dark).page
+    page.evaluate(OPEN_ALL)
+    assert page.evaluate(LEAST_CONTRAST) >= 4.5
+
+
+def test_keyboard_is_enough(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("checks")).page
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the operations")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    first = page.locator(".operation").first
+    expect(first.locator("> summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(first).to_have_attribute("open", "")
+
+
+def test_filter_leaves_what_was_asked_for(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("blog")).page
+    filter_ = page.get_by_label("Filter the operations")
+    filter_.fill("delete BOOKMARK")
+    assert _shown(page) == ["DELETE /api/blog/users/{user_id}/bookmarks/{post_id}"]
+    assert page.locator("nav li:visible").count() == 1
+    assert page.locator("h2:visible").all_text_contents() == ["users"]
+    filter_.fill("zebra")
+    expect(page.get_by_text("No operation has that")).to_be_visible()
+    filter_.fill("")
+    assert len(_shown(page)) == page.locator(".operation").count()
+
+
+def _send(page: Page, name: str, values: Mapping[str, str] = {}) -> tuple[str, str]:
+    """The status and the text of the reply, once the button has been pressed."""
+    operation = _operation(page, name)
+    if operation.get_attribute("open") is None:
+        operation.locator("> summary").click()
+    for field, value in values.items():
+        operation.get_by_label(field, exact=True).fill(value)
+    operation.get_by_role("button", name="Send").click()
+    status = operation.get_by_role("status")
+    expect(status).to_have_text(re.compile(r"^\d{3} .* ms$|^No answer"))
+    return status.inner_text(), operation.locator(".reply pre").text_content() or ""
+
+
+def test_list_is_asked_for(served: Served, visit: Visiting) -> None:
+    seen = visit(served.docs("perfectit"))
+    status, text = _send(seen.page, "top_voted", {"limit": "2"})
+    assert status.startswith("200 ")
+    assert text.startswith("ETag: ")
+    assert len(json.loads(text.partition("\n\n")[2])["items"]) == 2
+    assert seen.fetched[-1] == f"{served.endpoint}/api/perfectit/cards/top?limit=2"
+
+
+def test_token_says_who_asks_and_outlives_a_reload(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("perfectit")).page
+    days = {"since": "2025-01-01", "until": "2030-01-01"}
+    assert _send(page, "metrics_between", days)[0].startswith("401 ")
+    page.get_by_label("Try it as somebody").fill(served.token("제나", "admin"))
+    expect(page.get_by_text("You are 제나, until")).to_be_visible()
+    assert _send(page, "metrics_between", days)[0].startswith("200 ")
+    page.reload()
+    assert _send(page, "metrics_between", days)[0].startswith("200 ")
+    page.get_by_label("Try it as somebody").fill("nonsense")
+    expect(page.get_by_text("This does not look like a JSON Web Token.")).to_be_visible()
+
+
+def test_korean_example_is_accepted_as_it_stands(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("eecar", "list_part")).page
+    page.get_by_label("Try it as somebody").fill(served.token("seller"))
+    status, text = _send(page, "list_part")
+    assert status.startswith("201 ")
+    head, _, body = text.partition("\n\n")
+    made = json.loads(body)
+    assert made["name"] == "배터리 모듈"
+    assert f"Location: /api/eecar/parts/{made['partId']}" in head
+    assert json.loads(_send(page, "part", {"part_id": made["partId"]})[1].partition("\n\n")[2]) == made
+
+
+def test_portuguese_example_is_accepted_and_a_change_of_something_older_is_refused(
+    served: Served, visit: Visiting
+) -> None:
+    page = visit(served.docs("blog", "register")).page
+    page.get_by_label("Try it as somebody").fill(served.token("conceição"))
+    status, text = _send(page, "register")
+    assert status.startswith("201 ")
+    assert "Conceição Araújo" in text
+    assert "conceição" in text
+    status, text = _send(page, "change_profile", {"cognito_sub": "conceição", "If-Match": '"older"'})
+    assert status.startswith("412 ")
+    assert json.loads(text)["type"] == "urn:partita:problem:precondition-failed"
+    status, text = _send(page, "delete_profile", {"cognito_sub": "conceição"})
+    assert (status[:4], text) == ("204 ", "")
+
+
+def test_value_that_the_path_needs_is_asked_for_before_anything_is_sent(served: Served, visit: Visiting) -> None:
+    seen = visit(served.docs("checks", "check"))
+    operation = _operation(seen.page, "check")
+    operation.get_by_role("button", name="Send").click()
+    expect(operation.get_by_label("check_id")).to_be_focused()
+    assert seen.fetched == [served.docs("checks")]
+
+
+def test_server_that_is_gone_is_told(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("perfectit")).page
+    page.route("**/cards/top*", lambda route: route.abort())
+    assert _send(page, "top_voted")[0].startswith("No answer: ")
+
+
+def test_curl_line_does_the_same_in_a_shell(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("blog", "register")).page
+    token = served.token("o'brien")
+    page.get_by_label("Try it as somebody").fill(token)
+    operation = _operation(page, "register")
+    operation.get_by_label("JSON to send").fill('{"name": "Seán O\'Brien", "bio": "não"}')
+    operation.get_by_role("button", name="As curl").click()
+    line = operation.locator(".reply pre").text_content() or ""
+    assert token not in line
+    done = subprocess.run(
+        ["sh", "-ec", line.replace("curl -i", "curl -sS")],
+        env=os.environ | {"TOKEN": token},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert json.loads(done.stdout)["name"] == "Seán O'Brien"
+
+
+def test_page_can_be_read_without_scripts(served: Served, visit: Visiting) -> None:
+    page = visit(served.docs("nbhd"), scripts=False).page
+    first = page.locator(".operation").first
+    first.locator("> summary").click()
+    expect(first.get_by_text("What is sent")).to_be_visible()
+    assert page.locator("input:visible, button:visible, select:visible").count() == 0
