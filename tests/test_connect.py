@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from partita import Entity, Get, Table, connect, connect_async, get, pattern
+from partita import Entity, Item, Table, connect, connect_async, pattern
 from partita.connect import open_backend, open_backend_async, open_engine
 from partita.engine.asynchronous import AsyncEngine
 from partita.engine.engine import Engine
@@ -78,8 +78,7 @@ class Note(Entity, table=notes, key=("NOTE#{note_id}",)):
 
 
 @pattern
-def note(note_id: str) -> Get[Note]:
-    return get(Note, note_id)
+def note(note_id: str) -> Item[Note]: ...
 
 
 def test_an_address_and_a_design_give_a_store(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import partita
 
 NAMES = """
 KEPT SHARDS AlreadyExists AsyncStore Call Capacity Condition ConditionFailed Contended CountOf CreatedAt CursorRefused
-Design DesignError Entity Expires F Get InKey Index Keys Limit LimitReached Name NotFound NotUnique OpenEnum Ordered
-OutcomeUnknown Owns Page Pattern Piece ProofError Query Quiet ReferenceMissing References Store StoreError
+Design DesignError Entity Expires F Get InKey Index Item Items Keys Limit LimitReached Name NotFound NotUnique OpenEnum
+Ordered OutcomeUnknown Owns Page Pattern Piece ProofError Query Quiet ReferenceMissing References Store StoreError
 StoredItemInvalid SumOf Table Transaction TransitionRefused Transitions Unique UpdatedAt ValueRefused Version
 VersionConflict View Zipped connect connect_async each get new_id pattern prove query together
 """.split()

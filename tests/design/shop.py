@@ -4,7 +4,19 @@ import enum
 from datetime import datetime
 from typing import Annotated
 
-from partita.design import CountOf, Entity, F, Get, Index, Keys, Ordered, Query, Table, Unique, get, pattern, together
+from partita.design import (
+    CountOf,
+    Entity,
+    F,
+    Index,
+    Item,
+    Items,
+    Keys,
+    Ordered,
+    Table,
+    Unique,
+    pattern,
+)
 
 
 class Status(str, enum.Enum):
@@ -33,20 +45,10 @@ class Order(Entity, table=shop, key=("CUSTOMER#{customer_id}", "ORDER#{placed_at
 
 
 @pattern
-def customer(customer_id: str) -> Get[Customer]:
-    return get(Customer, customer_id)
-
-
+def customer(customer_id: str) -> Item[Customer]: ...
 @pattern
-def order(customer_id: str, placed_at: datetime, order_id: str) -> Get[Order]:
-    return get(Order, customer_id, placed_at, order_id)
-
-
+def order(customer_id: str, placed_at: datetime, order_id: str) -> Item[Order]: ...
+@pattern(Order.to_ship.largest_first("priority"))
+def orders_to_ship(status: Status) -> Items[Order]: ...
 @pattern
-def orders_to_ship(status: Status) -> Query[Order]:
-    return Order.to_ship.query(status).largest_first("priority")
-
-
-@pattern
-def account(customer_id: str) -> Query[Customer | Order]:
-    return together(Customer, Order)(customer_id)
+def account(customer_id: str) -> Items[Customer | Order]: ...

@@ -12,13 +12,13 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
     InKey,
+    Item,
+    Items,
     Keys,
     Limit,
     Name,
-    Query,
     Table,
     Unique,
     View,
@@ -238,85 +238,137 @@ class Thing(Entity, table=things, key=("THING#{thing_id}", "THING")):
     by_colour = Keys("GSI1", "COLOUR#{colour}", "{at}")
 
 
+class Shared(View):
+    owner: str
+    of_owner = Keys("GSI1", "OWNER#{owner}", "MINE")
+
+
+class Other(Shared, Entity, table=things, key=("OTHER#{owner}", "OTHER")):
+    pass
+
+
+class Another(Shared, Entity, table=things, key=("ANOTHER#{owner}", "ANOTHER")):
+    pass
+
+
 def wrong_type() -> None:
-    @pattern
-    def of_colour(colour: str) -> Query[Thing]:
-        return Thing.by_colour.query(colour)
+    @pattern(Thing.by_colour)
+    def of_colour(colour: str) -> Items[Thing]: ...
 
 
 def no_type() -> None:
-    @pattern
-    def of_colour(colour) -> Query[Thing]:  # type: ignore[no-untyped-def]
-        return Thing.by_colour.query(colour)
+    @pattern(Thing.by_colour)
+    def of_colour(colour) -> Items[Thing]: ...  # type: ignore[no-untyped-def]
 
 
 def unused() -> None:
     @pattern
-    def of_colour(colour: Colour, name: str) -> Query[Thing]:
+    def of_colour(colour: Colour, name: str) -> Items[Thing]:
         return Thing.by_colour.query(colour)
 
 
 def too_many() -> None:
-    @pattern
-    def of_colour(colour: Colour, at: datetime, more: str) -> Query[Thing]:
-        return Thing.by_colour.query(colour, at, more)
+    @pattern(Thing.by_colour)
+    def of_colour(colour: Colour, at: datetime, more: str) -> Items[Thing]: ...
 
 
 def too_few_for_a_get() -> None:
     @pattern
-    def thing() -> Get[Thing]:
-        return get(Thing)
+    def thing() -> Item[Thing]: ...
 
 
 def looks_inside() -> None:
     @pattern
-    def thing(thing_id: str) -> Get[Thing]:
+    def thing(thing_id: str) -> Item[Thing]:
         return get(Thing, thing_id.upper())
 
 
 def formats() -> None:
     @pattern
-    def thing(thing_id: str) -> Get[Thing]:
+    def thing(thing_id: str) -> Item[Thing]:
         return get(Thing, f"x-{thing_id}")
 
 
 def returns_nothing() -> None:
     @pattern
-    def thing(thing_id: str) -> Get[Thing]:
-        return None  # type: ignore[return-value]
+    def thing(thing_id: str) -> Item[Thing]:  # type: ignore[return]
+        get(Thing, thing_id)
 
 
 def not_sharded() -> None:
     from partita import SHARDS
 
     @pattern
-    def of_colour() -> Query[Thing]:
+    def of_colour() -> Items[Thing]:
         return Thing.by_colour.query(SHARDS)
 
 
 def no_range_left() -> None:
     @pattern
-    def of_colour(colour: Colour, at: datetime, until: datetime) -> Query[Thing]:
+    def of_colour(colour: Colour, at: datetime, until: datetime) -> Items[Thing]:
         return Thing.by_colour.query(colour, at).until(until)
 
 
 def filter_of_nothing() -> None:
+    @pattern(Thing.by_colour.where(F.size == 3))
+    def of_colour(colour: Colour) -> Items[Thing]: ...
+
+
+def another_name() -> None:
+    @pattern(Thing.by_colour)
+    def of_colour(shade: Colour) -> Items[Thing]: ...
+
+
+def another_order() -> None:
+    @pattern(Thing.by_colour)
+    def of_colour(at: datetime, colour: Colour) -> Items[Thing]: ...
+
+
+def another_result() -> None:
+    @pattern(Thing.by_colour)  # type: ignore[arg-type]
+    def of_colour(colour: Colour) -> Items[Other]: ...
+
+
+def an_item_of_an_index() -> None:
+    @pattern(Thing.by_colour)  # type: ignore[arg-type]
+    def of_colour(colour: Colour) -> Item[Thing]: ...
+
+
+def no_result() -> None:
+    @pattern  # type: ignore[arg-type]
+    def thing(thing_id: str) -> str: ...  # type: ignore[empty-body]
+
+
+def said_twice() -> None:
+    @pattern(Thing.by_colour)
+    def of_colour(colour: Colour) -> Items[Thing]:
+        return Thing.by_colour.query(colour)
+
+
+def an_item_of_a_view() -> None:
     @pattern
-    def of_colour(colour: Colour) -> Query[Thing]:
-        return Thing.by_colour.query(colour).where(F.size == 3)
+    def shared(owner: str) -> Item[Shared]: ...
 
 
-def no_view() -> None:
-    Thing.by_colour.query(Colour.RED).as_(Colour)
+def keys_of_a_view_of_several() -> None:
+    _ = Shared.of_owner
+
+
+def a_view_under_other_names() -> None:
+    class Plain(View):
+        made_by: str
+
+    class Camel(Plain, Entity, table=table(naming="camel"), key=("C#{made_by}", "C")):
+        pass
+
+
+def an_entity_without_a_table() -> None:
+    class Loose(Shared, Entity):
+        pass
 
 
 def no_entity() -> None:
     query(Colour, "red")
-
-
-def a_view_of_other_types() -> None:
-    class Small(View, of=Thing):
-        colour: str
 
 
 @pytest.mark.parametrize(
@@ -329,7 +381,7 @@ def a_view_of_other_types() -> None:
         (no_type, "of_colour: 'colour' has no type; write colour: str, or whatever its part is"),
         (unused, "of_colour: 'name' is not used; remove it, or hand it to the query"),
         (too_many, "of_colour: 3 values for the 2 parts of Thing.GSI1; its parts are colour, at"),
-        (too_few_for_a_get, "Thing: its key has the parts thing_id, 0 given; write get(Thing, thing_id)"),
+        (too_few_for_a_get, "thing: the key of Thing has the parts thing_id; write thing(thing_id)"),
         (
             looks_inside,
             (
@@ -351,12 +403,35 @@ def a_view_of_other_types() -> None:
             filter_of_nothing,
             "of_colour: Thing has no attribute 'size'; the attributes are thing_id, colour, at",
         ),
-        (no_view, "Colour: is no view; declare it as class Colour(View, of=...)"),
-        (no_entity, "Colour: is no entity; declare it as class Colour(Entity, table=..., key=...)"),
         (
-            a_view_of_other_types,
-            "Small.colour: Thing has no such attribute of this type; the attributes are thing_id, colour, at",
+            another_name,
+            ("of_colour: 'shade' stands where Thing.colour belongs; write colour: Colour, or a body that hands it on"),
         ),
+        (
+            another_order,
+            "of_colour: 'at' stands where Thing.colour belongs; write colour: Colour, or a body that hands it on",
+        ),
+        (another_result, "of_colour: reads Thing and returns something else; write -> Items[Thing]"),
+        (an_item_of_an_index, "of_colour: reads Thing and returns something else; write -> Items[Thing]"),
+        (no_result, "thing: says nothing of what it reads; write -> Item[...] or -> Items[...]"),
+        (said_twice, "of_colour: says twice what it reads; leave out its body, or what @pattern is given"),
+        (
+            an_item_of_a_view,
+            "Shared: is a view, and has no key of its own; read it by keys that it declares, or its entity",
+        ),
+        (
+            keys_of_a_view_of_several,
+            "Shared: is a view of Other, Another; read by the keys of an entity itself",
+        ),
+        (
+            a_view_under_other_names,
+            (
+                "Camel.made_by: it is 'made_by' in JSON, where the names are camel; "
+                'write naming="camel" where it is declared'
+            ),
+        ),
+        (an_entity_without_a_table, "Loose: no table is named; write class Loose(Entity, table=..., key=...)"),
+        (no_entity, "Colour: is no entity; declare it as class Colour(Entity, table=..., key=...)"),
     ],
 )
 def test_a_pattern_that_cannot_work_says_what_to_write(declare: Callable[[], None], said: str) -> None:
@@ -396,22 +471,22 @@ def test_the_type_of_an_item_is_told_as_the_class_is_named_or_in_upper_case() ->
 def test_what_entities_have_in_common_is_inherited() -> None:
     shared = table(Index("ByOwner", "GSI1PK", "GSI1SK"), ttl="ttl")
 
-    class Owned(Entity, abstract=True):
+    class Owned(View):
         owner: str
         made_at: datetime
         of_owner = Keys("ByOwner", "OWNER#{owner}", "{made_at}")
         kept = Expires("made_at")
 
-    class Note(Owned, table=shared, key=("NOTE#{note_id}", "NOTE")):
+    class Note(Owned, Entity, table=shared, key=("NOTE#{note_id}", "NOTE")):
         note_id: str
 
-    class Task(Owned, table=shared, key=("TASK#{task_id}", "TASK")):
+    class Task(Owned, Entity, table=shared, key=("TASK#{task_id}", "TASK")):
         task_id: str
         done: bool = False
 
     assert list(model_of(Task).attributes) == ["owner", "made_at", "task_id", "done"]
     assert model_of(Note).expires is model_of(Task).expires
-    assert Note.of_owner.key_set.owner == "Note"
-    assert Task.of_owner.key_set.owner == "Task"
+    assert Note.of_owner.read.sources[0].keys.owner == "Note"
+    assert Task.of_owner.read.sources[0].keys.owner == "Task"
     prove("shared", shared)
     together(Note.of_owner, Task.of_owner)("ann")

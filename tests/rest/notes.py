@@ -12,25 +12,22 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
+    Item,
+    Items,
     Keys,
     NotFound,
     OpenEnum,
     Owns,
     Page,
-    Query,
     Quiet,
     References,
     Store,
     Table,
     Unique,
     UpdatedAt,
-    get,
     pattern,
     prove,
-    query,
-    together,
 )
 from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, owner, shown, signed_in
 
@@ -78,39 +75,22 @@ class Plain(Entity, table=table, key=("PLAIN#{plain_id}", "PLAIN")):
 
 
 @pattern
-def note(note_id: str) -> Get[Note]:
+def note(note_id: str) -> Item[Note]:
     """A note."""
-    return get(Note, note_id)
 
 
 @pattern
-def plain(plain_id: str) -> Get[Plain]:
-    return get(Plain, plain_id)
-
-
+def plain(plain_id: str) -> Item[Plain]: ...
+@pattern(Note.of_owner)
+def notes_of(owner_id: str) -> Items[Note]: ...
 @pattern
-def notes_of(owner_id: str) -> Query[Note]:
-    return Note.of_owner.query(owner_id)
-
-
+def line(note_id: str, number: int) -> Item[Line]: ...
 @pattern
-def line(note_id: str, number: int) -> Get[Line]:
-    return get(Line, note_id, number)
-
-
+def lines(note_id: str) -> Items[Line]: ...
 @pattern
-def lines(note_id: str) -> Query[Line]:
-    return query(Line, note_id)
-
-
+def whole(note_id: str) -> Items[Note | Line]: ...
 @pattern
-def whole(note_id: str) -> Query[Note | Line]:
-    return together(Note, Line)(note_id)
-
-
-@pattern
-def likes(note_id: str) -> Query[Like]:
-    return query(Like, note_id)
+def likes(note_id: str) -> Items[Like]: ...
 
 
 design = prove("notes", table)

@@ -15,15 +15,15 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
+    Item,
+    Items,
     Keys,
     Limit,
     Name,
     OpenEnum,
     Ordered,
     Owns,
-    Query,
     Quiet,
     References,
     SumOf,
@@ -34,11 +34,9 @@ from partita import (
     Version,
     Zipped,
     each,
-    get,
     pattern,
     prove,
     query,
-    together,
 )
 
 
@@ -153,73 +151,59 @@ class Mention(Entity, table=gallery, key=("ARTIST#{artist_id}", "MENTION#{where}
 
 
 @pattern
-def artist(artist_id: str) -> Get[Artist]:
-    return get(Artist, artist_id)
+def artist(artist_id: str) -> Item[Artist]: ...
+@pattern
+def work(work_id: str) -> Item[Work]: ...
+@pattern(Work.shown.smallest_first("importance"))
+def shown_by_importance(state: State) -> Items[Work]: ...
 
 
 @pattern
-def work(work_id: str) -> Get[Work]:
-    return get(Work, work_id)
-
-
-@pattern
-def shown_by_importance(state: State) -> Query[Work]:
-    return Work.shown.query(state).smallest_first("importance")
-
-
-@pattern
-def shown_of_importance(state: State, importance: Importance, low: Decimal, high: Decimal) -> Query[Work]:
+def shown_of_importance(state: State, importance: Importance, low: Decimal, high: Decimal) -> Items[Work]:
     return Work.shown.query(state, importance).between(low, high).largest_first("price")
 
 
-@pattern
-def drafts_of(artist_id: str) -> Query[Work]:
-    return Work.drafts.query(artist_id).newest_first()
+@pattern(Work.drafts.newest_first())
+def drafts_of(artist_id: str) -> Items[Work]: ...
 
 
 @pattern
-def works_of_days(days: Sequence[date]) -> Query[Work]:
+def works_of_days(days: Sequence[date]) -> Items[Work]:
     return Work.by_day.query(each(days, 7)).newest_first()
 
 
 @pattern
-def works_of_kind(kind: Kind, year: int, at_least: int) -> Query[Work]:
+def works_of_kind(kind: Kind, year: int, at_least: int) -> Items[Work]:
     return Work.by_kind.query(kind, year).since(at_least).largest_first("score")
 
 
 @pattern
-def tagged(artist_id: str, tag: str) -> Query[Work]:
+def tagged(artist_id: str, tag: str) -> Items[Work]:
     return Work.drafts.query(artist_id).where(F.tags.contains(tag))
 
 
 @pattern
-def note(artist_id: str, number: int) -> Get[Note]:
-    return get(Note, artist_id, number)
+def note(artist_id: str, number: int) -> Item[Note]: ...
+@pattern(query(Note).smallest_first("number"))
+def notes(artist_id: str) -> Items[Note]: ...
 
 
 @pattern
-def notes(artist_id: str) -> Query[Note]:
-    return query(Note, artist_id).smallest_first("number")
-
-
-@pattern
-def notes_between(artist_id: str, low: int, high: int) -> Query[Note]:
+def notes_between(artist_id: str, low: int, high: int) -> Items[Note]:
     return query(Note, artist_id).between(low, high)
 
 
-@pattern
-def mentions_in(artist_id: str, where: str) -> Query[Mention]:
-    return query(Mention, artist_id, where).oldest_first()
+@pattern(query(Mention).oldest_first())
+def mentions_in(artist_id: str, where: str) -> Items[Mention]: ...
 
 
 @pattern
-def mentions_like(artist_id: str, beginning: str) -> Query[Mention]:
+def mentions_like(artist_id: str, beginning: str) -> Items[Mention]:
     return query(Mention, artist_id).starts_with(beginning)
 
 
 @pattern
-def everything_of(artist_id: str) -> Query[Artist | Note | Mention]:
-    return together(Artist, Note, Mention)(artist_id)
+def everything_of(artist_id: str) -> Items[Artist | Note | Mention]: ...
 
 
 design = prove("gallery", gallery)

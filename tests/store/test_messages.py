@@ -13,11 +13,11 @@ from partita import (
     DesignError,
     Entity,
     F,
-    Get,
+    Item,
+    Items,
     Limit,
     LimitReached,
     Owns,
-    Query,
     Store,
     StoredItemInvalid,
     StoreError,
@@ -26,11 +26,8 @@ from partita import (
     Unique,
     ValueRefused,
     connect,
-    get,
     pattern,
     prove,
-    query,
-    together,
 )
 from partita.errors import PartitaError
 from partita.wire.requests import GetItem, PutItem, TransactWriteItems, UpdateItem
@@ -60,18 +57,11 @@ class Payment(Entity, table=table, key=("WALLET#{wallet_id}", "PAYMENT#{at}")):
 
 
 @pattern
-def wallet(wallet_id: str) -> Get[Wallet]:
-    return get(Wallet, wallet_id)
-
-
+def wallet(wallet_id: str) -> Item[Wallet]: ...
 @pattern
-def payments(wallet_id: str) -> Query[Payment]:
-    return query(Payment, wallet_id)
-
-
+def payments(wallet_id: str) -> Items[Payment]: ...
 @pattern
-def all_of(wallet_id: str) -> Query[Wallet | Payment]:
-    return together(Wallet, Payment)(wallet_id)
+def all_of(wallet_id: str) -> Items[Wallet | Payment]: ...
 
 
 design = prove("wallets", table)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from partita import Entity, Get, Store, Table, Zipped, connect, get, pattern
+from partita import Entity, Item, Store, Table, Zipped, connect, pattern
 from partita.wire.requests import PutItem
 
 recipes = Table("recipes", pk="PK", sk="SK")
@@ -21,8 +21,7 @@ class Recipe(Entity, table=recipes, key=("RECIPE#{recipe_id}", "RECIPE")):
 
 
 @pattern
-def recipe(recipe_id: str) -> Get[Recipe]:
-    return get(Recipe, recipe_id)
+def recipe(recipe_id: str) -> Item[Recipe]: ...
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from partita.design.markers import (
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.patterns import Pattern, pattern
-from partita.design.reads import SHARDS, Get, Query, each, get, query, together
+from partita.design.reads import SHARDS, Get, Item, Items, Query, each, get, query, together
 from partita.design.tables import Index, Table
 from partita.design.templates import Ordered
 
@@ -42,6 +42,8 @@ __all__ = [
     "Get",
     "InKey",
     "Index",
+    "Item",
+    "Items",
     "Keys",
     "Limit",
     "Name",

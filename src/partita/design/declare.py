@@ -25,7 +25,7 @@ from partita.design.markers import (
     Version,
     Zipped,
 )
-from partita.design.models import Attribute, KeyAttribute, KeySet, Model, ViewModel, model_of, part_types
+from partita.design.models import Attribute, KeyAttribute, KeySet, Model, ViewModel, part_types
 from partita.design.names import naming as naming_of
 from partita.design.tables import Table
 from partita.design.templates import template
@@ -62,21 +62,20 @@ def model(
     return built
 
 
-def view(cls: Any, of: type[Any]) -> ViewModel:
-    """The model of a view: each of its attributes is the entity's, with the same type."""
-    whole = model_of(of)
+def view(cls: Any, whole: Model) -> ViewModel:
+    """The model of a view that an entity inherits."""
+    return ViewModel(cls, whole, {info.name: whole.attributes[info.name] for info in msgspec.structs.fields(cls)})
+
+
+def stored_names(cls: Any) -> tuple[str, ...]:
+    """The names on disk of what a view holds beside the key."""
     hints = get_type_hints(cls, include_extras=True)
-    chosen = {}
+    names = []
     for info in msgspec.structs.fields(cls):
-        attribute = whole.attributes.get(info.name)
-        if attribute is None or stripped(hints[info.name])[0] != attribute.kind:
-            raise DesignError(
-                f"{cls.__name__}.{info.name}",
-                f"{whole.name} has no such attribute of this type",
-                f"the attributes are {', '.join(whole.attributes)}",
-            )
-        chosen[info.name] = attribute
-    return ViewModel(cls, whole, chosen)
+        markers = get_args(hints[info.name])[1:] if get_origin(hints[info.name]) is Annotated else ()
+        if not _has(markers, InKey):
+            names.append(next((each.name for each in markers if isinstance(each, Name)), info.encode_name))
+    return tuple(names)
 
 
 def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
@@ -85,6 +84,9 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
     attributes = {}
     for info in msgspec.structs.fields(cls):
         where = f"{cls.__name__}.{info.name}"
+        if info.encode_name != name_on_disk(info.name):
+            wrong = f"it is {info.encode_name!r} in JSON, where the names are {naming}"
+            raise DesignError(where, wrong, f'write naming="{naming}" where it is declared')
         hint = hints[info.name]
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         kind, optional = stripped(hint)

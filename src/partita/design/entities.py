@@ -19,7 +19,7 @@ from partita.design.models import Model, ViewModel
 from partita.design.names import naming
 from partita.design.tables import Table
 
-_ROOTS = ("Entity", "View")
+_ROOTS = ("Declared", "Entity", "View")
 
 
 class EntityMeta(msgspec.StructMeta):
@@ -30,32 +30,33 @@ class EntityMeta(msgspec.StructMeta):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:
         super().__init__(name, bases, namespace)
-        if "of" in declared:
-            cls.__view__ = declare.view(cls, declared["of"])
-        elif "table" in declared:
+        if name in _ROOTS:
+            return
+        inherited = cls.__mro__[1:]
+        if "table" in declared:
             body = {label: value for base in reversed(cls.__mro__) for label, value in vars(base).items()}
             cls.__model__ = declare.model(cls, body, **declared)
             cls.__model__.table.models.append(cls.__model__)
-        elif name not in _ROOTS and not declared.get("abstract"):
+            for view in (base for base in inherited if "__views__" in vars(base)):
+                vars(view)["__views__"].append(declare.view(view, cls.__model__))
+        elif any(base.__name__ == "Entity" for base in inherited):
             raise DesignError(name, "no table is named", f"write class {name}(Entity, table=..., key=...)")
+        else:
+            cls.__views__ = list[ViewModel]()
+            cls.__stored__ = declare.stored_names(cls)
 
 
 def _rename(name: str, declared: dict[str, Any]) -> Any:
     """Plain JSON of an entity, as an API shows it, has the names on disk."""
-    table = declared["of"].__model__.table if "of" in declared else declared.get("table")
-    return None if table is None else naming(name, declared.get("naming") or table.naming)
+    table = declared.get("table")
+    chosen = declared.get("naming") or (table.naming if table is not None else None)
+    return None if chosen is None else naming(name, chosen)
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
-class Entity(msgspec.Struct, metaclass=EntityMeta):
-    """The base of every entity; its class statement names the table and the key templates.
-
-    `was` lists old key formats that are still read; `naming` overrides the table's. `abstract=True` is for what several
-    entities have in common: it is in no table, and they inherit it.
-    """
+class Declared(msgspec.Struct, metaclass=EntityMeta):
+    """What the class statement of an entity may say."""
 
     if TYPE_CHECKING:
-        __model__: ClassVar[Model]
 
         def __init_subclass__(
             cls,
@@ -64,15 +65,35 @@ class Entity(msgspec.Struct, metaclass=EntityMeta):
             key: KeyTemplates = None,
             was: list[tuple[str, ...]] = ...,
             naming: str = ...,
-            abstract: bool = ...,
         ) -> None: ...
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
-class View(msgspec.Struct, metaclass=EntityMeta):
-    """Some attributes of an entity, for an index that does not hold them all: `class Ref(View, of=Check)`."""
+class Entity(Declared):
+    """The base of every entity; its class statement names the table and the key templates.
+
+    `was` lists old key formats that are still read; `naming` overrides the table's.
+    """
 
     if TYPE_CHECKING:
-        __view__: ClassVar[ViewModel]
+        __model__: ClassVar[Model]
 
-        def __init_subclass__(cls, *, of: type[Entity]) -> None: ...
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+class View(Declared):
+    """Some attributes of the entities that inherit it: what lists show, what an index holds, what several share.
+
+        class CardSummary(View):
+            card_id: str
+            title: str
+            by_title = Keys("ByTitle", "{title}")
+
+        class Card(CardSummary, Entity, table=cards, key="CARD#{card_id}"):
+            text: str
+
+    `CardSummary.by_title` reads summaries, `Card.by_title` whole cards. `naming` is the table's.
+    """
+
+    if TYPE_CHECKING:
+        __views__: ClassVar[list[ViewModel]]
+        __stored__: ClassVar[tuple[str, ...]]

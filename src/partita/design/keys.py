@@ -3,8 +3,8 @@
 from typing import TypeVar
 
 from partita.design.conditions import Condition
-from partita.design.models import KeySet
-from partita.design.reads import BoundKeys
+from partita.design.models import KeySet, model_of, view_of
+from partita.design.reads import BoundKeys, Read, Source
 
 E = TypeVar("E")
 KeyTemplates = str | tuple[str | None, ...] | None
@@ -13,7 +13,8 @@ KeyTemplates = str | tuple[str | None, ...] | None
 class Keys:
     """A missing template means the entity's own attribute (or the table's key) of the index's attribute name.
 
-    With several `Keys` on one index, the first whose `when` holds fills it.
+    With several `Keys` on one index, the first whose `when` holds fills it. Those of a view are its entity's, and
+    what is read by them is the view.
     """
 
     def __init__(
@@ -26,4 +27,6 @@ class Keys:
         self.key_sets: dict[str, KeySet] = {}  # by entity: several may inherit the declaration
 
     def __get__(self, instance: object, owner: type[E]) -> BoundKeys[E]:
-        return BoundKeys(owner, self.key_sets[owner.__name__])
+        view = view_of(owner)
+        model = model_of(owner) if view is None else view.of
+        return BoundKeys(Read((Source(model, self.key_sets[model.name]),), view=view))

@@ -116,10 +116,15 @@ class Limit:
 
 @dataclass(frozen=True)
 class Owns:
-    """Children that are deleted with this entity, in batches, before it."""
+    """Children that are deleted with this entity, in batches, before it: `Owns(lambda: (Comment, Term))`."""
 
-    child: EntityRef
+    children: Callable[[], type[Any] | tuple[type[Any], ...]]
     via: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def entities(self) -> tuple[type[Any], ...]:
+        children = self.children()
+        return children if isinstance(children, tuple) else (children,)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from partita.design.codecs import Codec, Member
 from partita.design.conditions import Condition
 from partita.design.errors import DesignError
@@ -145,9 +143,9 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class ViewModel:
-    """Some attributes of an entity, as a type of their own: what a narrow index holds."""
+    """A view as part of an entity that inherits it."""
 
-    cls: type[msgspec.Struct]
+    cls: type[Any]
     of: Model
     attributes: Mapping[str, Attribute]
 
@@ -172,3 +170,15 @@ def model_of(entity: type[Any]) -> Model:
         name = getattr(entity, "__name__", str(entity))
         raise DesignError(name, "is no entity", f"declare it as class {name}(Entity, table=..., key=...)")
     return model
+
+
+def view_of(cls: type[Any]) -> ViewModel | None:
+    """The view that a class is, as part of its entity; None for an entity."""
+    views = vars(cls).get("__views__")
+    if views is None:
+        return None
+    if len(views) != 1:
+        heirs = ", ".join(view.of.name for view in views) or "no entity"
+        raise DesignError(cls.__name__, f"is a view of {heirs}", "read by the keys of an entity itself")
+    view: ViewModel = views[0]
+    return view

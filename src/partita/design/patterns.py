@@ -1,41 +1,54 @@
-"""Access patterns as typed functions: the body is the key range, run once at import with symbolic arguments.
+"""Access patterns as typed functions: a signature whose parameters are the parts of a key, in their order.
 
     @pattern
-    def orders_to_ship(status: Status) -> Query[Order]:
-        return Order.to_ship.query(status)
+    def order(customer_id: str, placed_at: datetime, order_id: str) -> Item[Order]: ...
+    @pattern(Order.to_ship.largest_first("priority"))
+    def orders_to_ship(status: Status) -> Items[Order]: ...
 
-Calling the pattern binds values to what that one run found; the body does not run again.
+What the parts alone do not say (a bound, a constant, a fan-out) is said by a body, which is run once, at import, with
+symbolic arguments:
+
+    @pattern
+    def orders_since(customer_id: str, at: datetime) -> Items[Order]:
+        return query(Order, customer_id).since(at).oldest_first()
+
+Calling a pattern binds values to what was found then.
 """
 
 import inspect
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from partita.design.coding import stripped
 from partita.design.errors import DesignError
-from partita.design.reads import Argument, Each, Get, Query, Read
-from partita.design.slots import slots_of
+from partita.design.reads import Argument, Each, Get, Items, Query, Read, source_of
+from partita.design.slots import key_slots, slots_of
 
+E = TypeVar("E")
 P = ParamSpec("P")
+R = TypeVar("R", bound=Get[Any] | Query[Any])
 R_co = TypeVar("R_co", bound=Get[Any] | Query[Any], covariant=True)
 
 
 class Pattern(Generic[P, R_co]):
     """A proven read with parameters; calling it gives a `Get` or `Query` for the store to run."""
 
-    def __init__(self, function: Callable[P, R_co]) -> None:
+    def __init__(self, function: Callable[P, R_co | None], read: Query[Any] | None = None) -> None:
         self.__doc__ = function.__doc__
         self.name = function.__name__
         self.signature = inspect.signature(function)
-        self.arguments = _arguments(self.name, function, self.signature)
-        run: Any = function
-        found = run(*self.arguments)
-        if not isinstance(found, Get | Query):
-            raise DesignError(self.name, f"returned {type(found).__name__}", "return get(...) or a query")
-        self.read: Read = replace(found.read, label=self.name)
-        self._kind: Any = type(found)
+        hints = get_type_hints(function)
+        self.arguments = _arguments(self.name, self.signature, hints)
+        if not _has_body(function):
+            found = _completed(self.name, hints.get("return"), self.arguments, read)
+        elif read is None:
+            found = _run(self.name, function, self.arguments)
+        else:
+            raise DesignError(self.name, "says twice what it reads", "leave out its body, or what @pattern is given")
+        self.read: Read = replace(found, label=self.name)
+        self._kind: Any = Get if self.read.single else Query
         _check_types(self)
         table = self.read.sources[0].model.table
         table.patterns.append(self)
@@ -49,17 +62,71 @@ class Pattern(Generic[P, R_co]):
         return called
 
 
-def pattern(function: Callable[P, R_co]) -> Pattern[P, R_co]:
-    """Declare an access pattern; its parameters must have the types of the key parts that they fill."""
-    return Pattern(function)
+@overload
+def pattern(read: Query[E], /) -> Callable[[Callable[P, Items[E]]], Pattern[P, Query[E]]]: ...
+@overload
+def pattern(function: Callable[P, R | None], /) -> Pattern[P, R]: ...
+def pattern(given: Any, /) -> Any:
+    """Declare an access pattern; its parameters must have the names and types of the key parts that they fill.
+
+    Without a body it reads by the entity's own key; `@pattern(Order.to_ship.newest_first())` names another, or an
+    order, a page, a filter.
+    """
+    return (lambda function: Pattern(function, given)) if isinstance(given, Query) else Pattern(given)
 
 
-def _arguments(name: str, function: Callable[..., Any], signature: inspect.Signature) -> tuple[Argument, ...]:
-    hints = get_type_hints(function)
+def _arguments(name: str, signature: inspect.Signature, hints: dict[str, Any]) -> tuple[Argument, ...]:
     missing = [each for each in signature.parameters if each not in hints]
     if missing:
         raise DesignError(name, f"{missing[0]!r} has no type", f"write {missing[0]}: str, or whatever its part is")
     return tuple(Argument(each, at, hints[each]) for at, each in enumerate(signature.parameters))
+
+
+def _has_body(function: Any) -> bool:
+    """Whether there is more than `...` or a docstring; a body that reads something names it."""
+    return bool(function.__code__.co_names or function.__code__.co_freevars)
+
+
+def _run(name: str, function: Any, arguments: tuple[Argument, ...]) -> Read:
+    found = function(*arguments)
+    if not isinstance(found, Get | Query):
+        raise DesignError(name, f"returned {type(found).__name__}", "return get(...) or a query")
+    return found.read
+
+
+def _completed(name: str, returned: Any, arguments: tuple[Argument, ...], query: Query[Any] | None) -> Read:
+    """The read of a signature without a body: its parameters are the next parts of the key."""
+    kind, entities = _result(name, returned)
+    if query is not None:
+        read = query.read
+        said = {read.view.cls} if read.view is not None else {source.model.cls for source in read.sources}
+        if kind is not Query or set(entities) != said:
+            wanted = " | ".join(sorted(each.__name__ for each in said))
+            raise DesignError(name, f"reads {wanted} and returns something else", f"write -> Items[{wanted}]")
+    else:
+        read = Read(tuple(source_of(each) for each in entities), single=kind is Get)
+    slots = key_slots(read.sources[0].model, read.sources[0].keys, whole=read.single)
+    if read.single and len(slots) != len(arguments):
+        parts = ", ".join(slot.field for slot in slots)
+        raise DesignError(name, f"the key of {read.name} has the parts {parts}", f"write {name}({parts})")
+    for slot, argument in zip(slots[len(read.given) :], arguments, strict=False):
+        asks_otherwise = slot.form is not None and slot.form.asks is not None  # a day of a time has its own name
+        if argument.name != slot.field and not asks_otherwise:
+            raise DesignError(
+                name,
+                f"{argument.name!r} stands where {slot.where} belongs",
+                f"write {slot.field}: {_name(slot.type)}, or a body that hands it on",
+            )
+    return replace(read, given=read.given + arguments)
+
+
+def _result(name: str, returned: Any) -> tuple[type[Any], tuple[type[Any], ...]]:
+    """What `Item[Order]` or `Items[Customer | Order]` says: the kind of read, and of what."""
+    for each in (returned, *get_args(returned)):
+        if get_origin(each) in (Get, Query):
+            (of,) = get_args(each)
+            return get_origin(each), get_args(of) if get_origin(of) in (Union, types.UnionType) else (of,)
+    raise DesignError(name, "says nothing of what it reads", "write -> Item[...] or -> Items[...]")
 
 
 def _check_types(declared: Pattern[Any, Any]) -> None:

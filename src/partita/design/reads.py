@@ -17,7 +17,6 @@ C = TypeVar("C")
 D = TypeVar("D")
 G = TypeVar("G")
 E = TypeVar("E")
-V = TypeVar("V")
 E_co = TypeVar("E_co", covariant=True)
 
 
@@ -91,7 +90,7 @@ class Read:
     """All that a get or query says; `plan` compiles it once."""
 
     sources: tuple[Source, ...]
-    given: tuple[Any, ...]
+    given: tuple[Any, ...] = ()
     single: bool = False
     bounds: Bounds | None = None
     forward: bool = True
@@ -173,39 +172,42 @@ class Query(_Call[E_co]):
         """A declared filter: items that fail it are read, and billed, and not returned."""
         return self._with(where=condition)
 
-    def as_(self, view: type[V]) -> "Query[V]":
-        """Some attributes only: what a narrow index holds."""
-        model = getattr(view, "__view__", None)
-        if not isinstance(model, ViewModel):
-            raise DesignError(view.__name__, "is no view", f"declare it as class {view.__name__}(View, of=...)")
-        return Query(replace(self.read, view=model), self.arguments)
+
+Item = Get[E] | None
+"""What a pattern's signature says of one item. None is what a signature without a body returns."""
+
+Items = Query[E] | None
+"""What a pattern's signature says of a range of items, which may be of several entities: `Items[Comment | Reply]`."""
 
 
-class BoundKeys(Generic[E]):
-    """An entity's keys in one index: `Order.to_ship.query(status)`."""
+class BoundKeys(Query[E_co]):
+    """An entity's keys in one index: a query whose parts are still to come, `Order.to_ship.newest_first()`."""
 
-    def __init__(self, entity: type[E], key_set: KeySet) -> None:
-        self.entity = entity
-        self.key_set = key_set
+    __slots__ = ()
 
-    def query(self, *parts: Any) -> Query[E]:
+    def query(self, *parts: Any) -> Query[E_co]:
         """One Query of this index: the partition's parts, then any leading parts of the sort key."""
-        return query(self, *parts)
+        return Query(replace(self.read, given=parts))
 
 
 Readable = type[E] | BoundKeys[E]
 
 
-def _source(readable: Readable[Any]) -> Source:
+def source_of(readable: Readable[Any]) -> Source:
+    """The entity with its own key, or what the keys of an index are those of."""
     if isinstance(readable, BoundKeys):
-        return Source(model_of(readable.entity), readable.key_set)
+        return readable.read.sources[0]
+    if "__views__" in vars(readable):
+        raise DesignError(
+            readable.__name__, "is a view, and has no key of its own", "read it by keys that it declares, or its entity"
+        )
     model = model_of(readable)
     return Source(model, model.key)
 
 
 def get(entity: type[E], *parts: Any) -> Get[E]:
     """One GetItem: every part of the entity's key, in the order in which the templates name them."""
-    source = _source(entity)
+    source = source_of(entity)
     if len(parts) != len(source.keys.fields):
         raise DesignError(
             entity.__name__,
@@ -217,17 +219,16 @@ def get(entity: type[E], *parts: Any) -> Get[E]:
 
 def query(readable: Readable[E], *parts: Any) -> Query[E]:
     """One Query: the partition's parts, then any leading parts of the sort key."""
-    return Query(Read((_source(readable),), parts))
+    return readable.query(*parts) if isinstance(readable, BoundKeys) else Query(Read((source_of(readable),), parts))
 
 
-class Collection(Generic[E]):
+class Collection(Query[E_co]):
     """Several entities of one partition, read by one Query and each typed as what it is."""
 
-    def __init__(self, *readables: Readable[Any]) -> None:
-        self._sources = tuple(_source(each) for each in readables)
+    __slots__ = ()
 
-    def __call__(self, *parts: Any) -> Query[E]:
-        return Query(Read(self._sources, parts))
+    def __call__(self, *parts: Any) -> Query[E_co]:
+        return Query(replace(self.read, given=parts))
 
 
 @overload
@@ -242,4 +243,4 @@ def together(
 ) -> Collection[A | B | C | D | G]: ...
 def together(*readables: Readable[Any]) -> Collection[Any]:
     """`together(Customer, Order)(customer_id)`: what one partition holds of these entities, in one Query."""
-    return Collection(*readables)
+    return Collection(Read(tuple(source_of(each) for each in readables), ()))

@@ -9,6 +9,7 @@ from partita.design.names import naming
 from partita.wire import limits
 
 if TYPE_CHECKING:
+    from partita.design.entities import View
     from partita.design.models import Model
 
 Names = str | tuple[str, ...]
@@ -23,10 +24,16 @@ def _check_name(where: str, name: str) -> None:
         raise DesignError(where, "DynamoDB refuses the name", "use 3 to 255 of a-z, A-Z, 0-9, _ - .")
 
 
+def _projected(several: "tuple[str | type[View], ...]", keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The names on disk, once each; an index holds its own keys anyway."""
+    names = [name for each in several for name in ([each] if isinstance(each, str) else each.__stored__)]
+    return tuple(name for name in dict.fromkeys(names) if name not in keys)
+
+
 class Index:
     """A secondary index: key attributes (several for DynamoDB's multi-attribute keys) and what it projects.
 
-    `project` is "ALL", "KEYS_ONLY" or the names on disk of the attributes that it holds beside its keys.
+    `project` is "ALL", "KEYS_ONLY" or what it holds beside its keys: views, and names of attributes on disk.
     """
 
     def __init__(
@@ -35,13 +42,13 @@ class Index:
         pk: Names,
         sk: Names | None = None,
         *,
-        project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL",
+        project: 'Literal["ALL", "KEYS_ONLY"] | tuple[str | type[View], ...]' = "ALL",
         local: bool = False,
     ) -> None:
         self.name = name
         self.pk = _several(pk)
         self.sk = _several(sk)
-        self.project = project
+        self.project = project if isinstance(project, str) else _projected(project, self.pk + self.sk)
         self.local = local
         if not all(0 <= len(names) <= limits.INDEX_KEY_ATTRIBUTES for names in (self.pk, self.sk)):
             raise DesignError(f"Index {name}", "an index has at most four partition and four sort attributes")

@@ -77,7 +77,7 @@ def resolved(name: str, tables: tuple[Table, ...]) -> Design:
             design.counters[child] = (*design.counters.get(child, ()), counter)
     for model in design.models:
         design.references[model] = tuple(_references(design, model))
-        design.ownerships[model] = tuple(_owned(design, model, owns) for owns in model.owns)
+        design.ownerships[model] = tuple(each for owns in model.owns for each in _owned(design, model, owns))
     return design
 
 
@@ -110,12 +110,11 @@ def _references(design: Design, model: Model) -> Iterator[Reference]:
         yield Reference(target, _mapped(f"{model.name}.{attribute.field}", target, model, via))
 
 
-def _owned(design: Design, parent: Model, owns: Owns) -> Ownership:
+def _owned(design: Design, parent: Model, owns: Owns) -> Iterator[Ownership]:
     """The child's partition has to follow from the parent's attributes."""
-    child = _known(design, parent, owns.child())
-    parts = {}
-    for attribute in child.key.hash:
-        for part in attribute.fields:
+    for child in (_known(design, parent, each) for each in owns.entities):
+        parts = {}
+        for part in (part for attribute in child.key.hash for part in attribute.fields):
             parts[part] = owns.via.get(part, part)
             if parts[part] not in parent.attributes:
                 raise DesignError(
@@ -123,7 +122,7 @@ def _owned(design: Design, parent: Model, owns: Owns) -> Ownership:
                     f"owns {child.name}, whose key needs {part!r}",
                     f"write Owns(..., via={{{part!r}: <attribute of {parent.name}>}})",
                 )
-    return Ownership(child, parts)
+        yield Ownership(child, parts)
 
 
 def _mapped(where: str, parent: Model, child: Model, via: dict[str, str]) -> dict[str, str]:

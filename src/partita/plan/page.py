@@ -188,8 +188,8 @@ def _promises(model: Model) -> Iterator[str]:
         yield f"{' and '.join(map(_code, unique.fields))}: no two items hold the same{folded}{_while(unique.when)}"
     for limit in model.limits:
         yield f"always {told(limit.condition)}"
-    for owns in model.owns:
-        yield f"takes its {owns.child().__name__} items with it when it is deleted"
+    for child in (each for owns in model.owns for each in owns.entities):
+        yield f"takes its {child.__name__} items with it when it is deleted"
     if model.expires is not None:
         after = f"{model.expires.after.days} days after" if model.expires.after else "at"
         yield f"expires {after} `{model.expires.at}`{_while(model.expires.when)}"

@@ -218,10 +218,6 @@ def _sorts(slot: Slot, attribute: Attribute) -> bool:
 
 def _projected(read: Read, index: Index | None) -> Iterator[str]:
     """The index holds all that is returned."""
-    if read.view is not None and any(source.model is not read.view.of for source in read.sources):
-        raise ProofError(
-            read.name, f"{read.view.name} is a view of {read.view.of.name}", "return a view of what is read"
-        )
     if index is None or index.project == "ALL":
         return
     table = read.sources[0].model.table
@@ -237,7 +233,7 @@ def _projected(read: Read, index: Index | None) -> Iterator[str]:
             raise ProofError(
                 read.name,
                 f"index {index.name!r} does not project {', '.join(missing)}",
-                f"project them, or return a View of {source.model.name} without them",
+                f"project them, or read a View of {source.model.name} without them",
             )
     yield f"{index.name} projects all that is returned"
 

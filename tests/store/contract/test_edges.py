@@ -13,25 +13,22 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
     InKey,
+    Item,
+    Items,
     Keys,
     Limit,
     LimitReached,
     NotFound,
     NotUnique,
-    Query,
     Store,
     Table,
     Transitions,
     Unique,
     ValueRefused,
-    get,
     pattern,
     prove,
-    query,
-    together,
 )
 from partita.wire.requests import PutItem, Scan
 from tests.store.clocks import Clock
@@ -68,33 +65,17 @@ class Thing(
 
 
 @pattern
-def thing(box_id: str, number: int) -> Get[Thing]:
-    return get(Thing, box_id, number)
-
-
+def thing(box_id: str, number: int) -> Item[Thing]: ...
 @pattern
-def ticket(ticket_id: str) -> Get[Ticket]:
-    return get(Ticket, ticket_id)
-
-
+def ticket(ticket_id: str) -> Item[Ticket]: ...
 @pattern
-def box(box_id: str) -> Get[Box]:
-    return get(Box, box_id)
-
-
+def box(box_id: str) -> Item[Box]: ...
+@pattern(Box.by_name)
+def boxes_named(name: str) -> Items[Box]: ...
 @pattern
-def boxes_named(name: str) -> Query[Box]:
-    return Box.by_name.query(name)
-
-
+def things(box_id: str) -> Items[Thing]: ...
 @pattern
-def things(box_id: str) -> Query[Thing]:
-    return query(Thing, box_id)
-
-
-@pattern
-def all_of(box_id: str) -> Query[Box | Thing]:
-    return together(Box, Thing)(box_id)
+def all_of(box_id: str) -> Items[Box | Thing]: ...
 
 
 design = prove("edges", table)

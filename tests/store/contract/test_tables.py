@@ -8,15 +8,14 @@ from partita import (
     SHARDS,
     AlreadyExists,
     Entity,
-    Get,
     Index,
+    Item,
+    Items,
     Keys,
     NotUnique,
-    Query,
     Store,
     Table,
     Unique,
-    get,
     pattern,
     prove,
     query,
@@ -58,43 +57,37 @@ class Reading(Entity, table=readings):
 
 
 @pattern
-def person(id: str) -> Get[Person]:  # noqa: A002 - the attribute's own name
-    return get(Person, id)
+def person(id: str) -> Item[Person]: ...  # noqa: A002 - the attribute's own name
+@pattern
+def drop(number: int) -> Item[Drop]: ...
 
 
 @pattern
-def drop(number: int) -> Get[Drop]:
-    return get(Drop, number)
-
-
-@pattern
-def drops() -> Query[Drop]:
+def drops() -> Items[Drop]:
     return query(Drop, SHARDS).smallest_first("number")
 
 
 @pattern
-def reading(sensor: str, at: int) -> Get[Reading]:
-    return get(Reading, sensor, at)
+def reading(sensor: str, at: int) -> Item[Reading]: ...
 
 
 @pattern
-def readings_between(sensor: str, low: int, high: int) -> Query[Reading]:
+def readings_between(sensor: str, low: int, high: int) -> Items[Reading]:
     return query(Reading, sensor).between(low, high).largest_first("at")
 
 
 @pattern
-def readings_since(sensor: str, low: int) -> Query[Reading]:
+def readings_since(sensor: str, low: int) -> Items[Reading]:
     return query(Reading, sensor).since(low)
 
 
 @pattern
-def readings_until(sensor: str, high: int) -> Query[Reading]:
+def readings_until(sensor: str, high: int) -> Items[Reading]:
     return query(Reading, sensor).until(high)
 
 
-@pattern
-def readings_at(place: str) -> Query[Reading]:
-    return Reading.by_place.query(place)
+@pattern(Reading.by_place)
+def readings_at(place: str) -> Items[Reading]: ...
 
 
 design = prove("shapes", people, readings, sharded)

@@ -5,7 +5,7 @@ from datetime import datetime
 from os import environ
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
 
 from partita import (
     KEPT,
@@ -13,23 +13,22 @@ from partita import (
     CreatedAt,
     Entity,
     F,
-    Get,
     Index,
     InKey,
+    Item,
+    Items,
     Keys,
     Limit,
     OpenEnum,
     Ordered,
-    Query,
     Quiet,
     References,
     Table,
     UpdatedAt,
+    View,
     each,
-    get,
     pattern,
     prove,
-    query,
     together,
 )
 
@@ -74,7 +73,7 @@ Order = Annotated[int, Ordered(0, 9999)]
 Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
 
 
-class Dated(Struct, kw_only=True, rename="camel"):
+class Dated(View, naming="camel"):
     """What every item has."""
 
     created_at: Annotated[datetime, CreatedAt()] = KEPT
@@ -230,158 +229,72 @@ class Notification(Dated, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATI
 
 
 @pattern
-def profile(cognito_sub: str) -> Get[User]:
-    return get(User, cognito_sub)
+def profile(cognito_sub: str) -> Item[User]: ...
+@pattern(Post.in_category.newest_first().page(10))
+def posts_by_category(subcategory_id: str) -> Items[Post]: ...
 
 
 @pattern
-def posts_by_category(subcategory_id: str) -> Query[Post]:
-    return Post.in_category.query(subcategory_id).newest_first().page(10)
-
-
-@pattern
-def posts_by_categories(category_ids: Sequence[str]) -> Query[Post]:
+def posts_by_categories(category_ids: Sequence[str]) -> Items[Post]:
     return Post.in_category.query(each(category_ids, 1 + MOST_CHILDREN)).newest_first().page(10)
 
 
+@pattern(Post.of_author.newest_first())
+def posts_of_author(author_id: str) -> Items[Post]: ...
+@pattern(Post.drafts.newest_first())
+def drafts_of_author(author_id: str) -> Items[Post]: ...
 @pattern
-def posts_of_author(author_id: str) -> Query[Post]:
-    return Post.of_author.query(author_id).newest_first()
-
-
+def post(post_id: str) -> Item[Post]: ...
 @pattern
-def drafts_of_author(author_id: str) -> Query[Post]:
-    return Post.drafts.query(author_id).newest_first()
-
-
+def post_text(post_id: str) -> Item[PostText]: ...
 @pattern
-def post(post_id: str) -> Get[Post]:
-    return get(Post, post_id)
-
-
+def whole_post(post_id: str) -> Items[Post | PostText]: ...
 @pattern
-def post_text(post_id: str) -> Get[PostText]:
-    return get(PostText, post_id)
-
-
+def thread(post_id: str) -> Items[Comment | Reply]: ...
 @pattern
-def whole_post(post_id: str) -> Query[Post | PostText]:
-    return together(Post, PostText)(post_id)
-
-
+def comment_with_replies(post_id: str, comment_id: str) -> Items[Comment | Reply]: ...
+@pattern(together(Comment.by_id, Reply.by_id))
+def comment_by_id(comment_id: str) -> Items[Comment | Reply]: ...
+@pattern(together(Comment.of_author, Reply.of_author).newest_first())
+def comments_of_user(author_id: str) -> Items[Comment | Reply]: ...
 @pattern
-def thread(post_id: str) -> Query[Comment | Reply]:
-    return together(Comment, Reply)(post_id)
-
-
+def comment(post_id: str, comment_id: str, created_at: datetime) -> Item[Comment]: ...
 @pattern
-def comment_with_replies(post_id: str, comment_id: str) -> Query[Comment | Reply]:
-    return together(Comment, Reply)(post_id, comment_id)
-
-
+def reply(post_id: str, parent_id: str, reply_id: str, created_at: datetime) -> Item[Reply]: ...
+@pattern(User.by_role)
+def users_by_role(role: Role) -> Items[User]: ...
 @pattern
-def comment_by_id(comment_id: str) -> Query[Comment | Reply]:
-    return together(Comment.by_id, Reply.by_id)(comment_id)
-
-
+def category(category_id: str) -> Item[Category]: ...
+@pattern(Category.roots.smallest_first("order"))
+def root_categories() -> Items[Category]: ...
+@pattern(Category.under.smallest_first("order"))
+def subcategories(parent_id: str) -> Items[Category]: ...
 @pattern
-def comments_of_user(author_id: str) -> Query[Comment | Reply]:
-    return together(Comment.of_author, Reply.of_author)(author_id).newest_first()
-
-
+def children(parent_id: str) -> Items[CategoryChild]: ...
 @pattern
-def comment(post_id: str, comment_id: str, created_at: datetime) -> Get[Comment]:
-    return get(Comment, post_id, comment_id, created_at)
-
-
+def child(parent_id: str, child_id: str, order: int) -> Item[CategoryChild]: ...
 @pattern
-def reply(post_id: str, parent_id: str, reply_id: str, created_at: datetime) -> Get[Reply]:
-    return get(Reply, post_id, parent_id, reply_id, created_at)
-
-
+def has_liked(user_id: str, post_id: str) -> Item[LikeGuard]: ...
 @pattern
-def users_by_role(role: Role) -> Query[User]:
-    return User.by_role.query(role)
-
-
+def like(post_id: str, user_id: str, created_at: datetime) -> Item[Like]: ...
 @pattern
-def category(category_id: str) -> Get[Category]:
-    return get(Category, category_id)
-
-
+def likes_of_post(post_id: str) -> Items[Like]: ...
+@pattern(Like.of_user.newest_first())
+def likes_of_user(user_id: str) -> Items[Like]: ...
 @pattern
-def root_categories() -> Query[Category]:
-    return Category.roots.query().smallest_first("order")
-
-
+def has_bookmarked(user_id: str, post_id: str) -> Item[BookmarkGuard]: ...
 @pattern
-def subcategories(parent_id: str) -> Query[Category]:
-    return Category.under.query(parent_id).smallest_first("order")
-
-
+def bookmark(user_id: str, post_id: str, created_at: datetime) -> Item[Bookmark]: ...
+@pattern(Bookmark.of_user.newest_first())
+def bookmarks_of_user(user_id: str) -> Items[Bookmark]: ...
+@pattern(Bookmark.of_post)
+def bookmarks_of_post(post_id: str) -> Items[Bookmark]: ...
 @pattern
-def children(parent_id: str) -> Query[CategoryChild]:
-    return query(CategoryChild, parent_id)
-
-
+def notification(user_id: str, notification_id: str, created_at: datetime) -> Item[Notification]: ...
 @pattern
-def child(parent_id: str, child_id: str, order: int) -> Get[CategoryChild]:
-    return get(CategoryChild, parent_id, child_id, order)
-
-
-@pattern
-def has_liked(user_id: str, post_id: str) -> Get[LikeGuard]:
-    return get(LikeGuard, user_id, post_id)
-
-
-@pattern
-def like(post_id: str, user_id: str, created_at: datetime) -> Get[Like]:
-    return get(Like, post_id, user_id, created_at)
-
-
-@pattern
-def likes_of_post(post_id: str) -> Query[Like]:
-    return query(Like, post_id)
-
-
-@pattern
-def likes_of_user(user_id: str) -> Query[Like]:
-    return Like.of_user.query(user_id).newest_first()
-
-
-@pattern
-def has_bookmarked(user_id: str, post_id: str) -> Get[BookmarkGuard]:
-    return get(BookmarkGuard, user_id, post_id)
-
-
-@pattern
-def bookmark(user_id: str, post_id: str, created_at: datetime) -> Get[Bookmark]:
-    return get(Bookmark, user_id, post_id, created_at)
-
-
-@pattern
-def bookmarks_of_user(user_id: str) -> Query[Bookmark]:
-    return Bookmark.of_user.query(user_id).newest_first()
-
-
-@pattern
-def bookmarks_of_post(post_id: str) -> Query[Bookmark]:
-    return Bookmark.of_post.query(post_id)
-
-
-@pattern
-def notification(user_id: str, notification_id: str, created_at: datetime) -> Get[Notification]:
-    return get(Notification, user_id, notification_id, created_at)
-
-
-@pattern
-def notification_by_id(user_id: str, notification_id: str) -> Query[Notification]:
-    return query(Notification, user_id, notification_id)
-
-
-@pattern
-def notifications(user_id: str) -> Query[Notification]:
-    return Notification.of_user.query(user_id).newest_first()
+def notification_by_id(user_id: str, notification_id: str) -> Items[Notification]: ...
+@pattern(Notification.of_user.newest_first())
+def notifications(user_id: str) -> Items[Notification]: ...
 
 
 design = prove("blog", blog)

@@ -13,20 +13,19 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
     InKey,
+    Item,
+    Items,
     Keys,
     Limit,
     OpenEnum,
     Owns,
-    Query,
     Quiet,
     Table,
     Unique,
     UpdatedAt,
     View,
-    get,
     pattern,
     prove,
     query,
@@ -89,6 +88,19 @@ class User(Entity, table=users, key=("{user_id}", "USER")):
 
 # CHECK ----------------------------------------------------------------------------------------------------------
 
+
+class CheckSummary(View, naming="camel"):
+    """What TypeStatusIndex holds."""
+
+    check_id: Annotated[str, InKey()]
+    userid: str
+    check_type: CheckType
+    status: CheckStatus = CheckStatus.ACTIVE
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+
+    of_type = Keys("TypeStatusIndex")
+
+
 checks = Table(
     "CHECK",
     pk="PK",
@@ -97,21 +109,16 @@ checks = Table(
     ttl="ttl",
     indexes=(
         Index("UserCheckIndex", "userid", "PK"),
-        Index("TypeStatusIndex", "checkType", "status", project=("userid", "createdAt")),
+        Index("TypeStatusIndex", "checkType", "status", project=(CheckSummary,)),
         Index("DueIndex", "dueShard", "dueAt"),
     ),
 )
 
 
-class Check(Entity, table=checks, key=("{check_id}", "CHECK")):
-    check_id: Annotated[str, InKey()]
-    userid: str
+class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
     url: str
-    check_type: CheckType
     delay_ms: Annotated[int, msgspec.Meta(ge=LEAST_DELAY_MS)]
-    status: CheckStatus = CheckStatus.ACTIVE
     attributes: dict[str, Any] = msgspec.field(default_factory=dict)
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
     last_executed_at: Annotated[datetime | None, Quiet()] = None
     last_result: Annotated[Outcome | None, Quiet()] = None
@@ -119,19 +126,8 @@ class Check(Entity, table=checks, key=("{check_id}", "CHECK")):
     failures: Annotated[int, Quiet()] = 0
 
     of_user = Keys("UserCheckIndex")
-    of_type = Keys("TypeStatusIndex")
     due = Keys("DueIndex", "{check_id:shard(4)}", when=F.status.is_in(CheckStatus.ACTIVE, CheckStatus.FAILED))
     history = Owns(lambda: Result)
-
-
-class CheckSummary(View, of=Check):
-    """What TypeStatusIndex holds."""
-
-    check_id: str
-    userid: str
-    check_type: CheckType
-    status: CheckStatus
-    created_at: datetime
 
 
 class Result(Entity, table=checks, key=("RESULT#{check_id}", "{at}")):
@@ -148,43 +144,29 @@ class Result(Entity, table=checks, key=("RESULT#{check_id}", "{at}")):
 
 
 @pattern
-def user(user_id: str) -> Get[User]:
-    return get(User, user_id)
+def user(user_id: str) -> Item[User]: ...
+@pattern
+def check(check_id: str) -> Item[Check]: ...
+@pattern(Check.of_user)
+def checks_of_user(userid: str) -> Items[Check]: ...
+@pattern(User.by_email)
+def users_by_email(email: str) -> Items[User]: ...
+@pattern(CheckSummary.of_type)
+def checks_by_type_and_status(check_type: CheckType, status: CheckStatus) -> Items[CheckSummary]: ...
 
 
 @pattern
-def check(check_id: str) -> Get[Check]:
-    return get(Check, check_id)
-
-
-@pattern
-def checks_of_user(userid: str) -> Query[Check]:
-    return Check.of_user.query(userid)
-
-
-@pattern
-def users_by_email(email: str) -> Query[User]:
-    return User.by_email.query(email)
-
-
-@pattern
-def checks_by_type_and_status(check_type: CheckType, status: CheckStatus) -> Query[CheckSummary]:
-    return Check.of_type.query(check_type, status).as_(CheckSummary)
-
-
-@pattern
-def due_checks(now: datetime) -> Query[Check]:
+def due_checks(now: datetime) -> Items[Check]:
     return Check.due.query(SHARDS).until(now).oldest_first()
 
 
 @pattern
-def results_between(check_id: str, since: datetime, until: datetime) -> Query[Result]:
+def results_between(check_id: str, since: datetime, until: datetime) -> Items[Result]:
     return query(Result, check_id).between(since, until).oldest_first()
 
 
-@pattern
-def results(check_id: str) -> Query[Result]:
-    return query(Result, check_id).newest_first()
+@pattern(query(Result).newest_first())
+def results(check_id: str) -> Items[Result]: ...
 
 
 design = prove("checks", users, checks)

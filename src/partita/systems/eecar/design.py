@@ -19,12 +19,12 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
     InKey,
+    Item,
+    Items,
     Keys,
     Owns,
-    Query,
     Quiet,
     References,
     Table,
@@ -33,11 +33,9 @@ from partita import (
     Version,
     View,
     each,
-    get,
     pattern,
     prove,
     query,
-    together,
 )
 from partita.systems.eecar.categories import Category
 
@@ -74,7 +72,7 @@ table = Table(
 PartCondition = Literal["신품", "중고", "재생"]
 
 
-class Part(Entity, table=table, key=("PART#{part_id}", "METADATA")):
+class PartSummary(View, naming="camel"):
     part_id: Annotated[str, InKey()] = NEW
     name: Line
     category: Category
@@ -85,31 +83,17 @@ class Part(Entity, table=table, key=("PART#{part_id}", "METADATA")):
     price: Won
     quantity: Count
     seller_id: Party
-    description: Text = ""
-    images: Images = msgspec.field(default_factory=list)
     created_at: Annotated[datetime, CreatedAt()] = KEPT
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
 
     in_category = Keys("GSI1", "CATEGORY#{category}", "CREATED_AT#{created_at}")
-    offered = Owns(lambda: Offered)
-    spec = Owns(lambda: Spec)
-    vector = Owns(lambda: VectorReference)
-    uses = Owns(lambda: Usage)
 
 
-class PartSummary(View, of=Part):
-    part_id: str
-    name: str
-    category: Category
-    manufacturer: str
-    model: str
-    year: int
-    condition: PartCondition
-    price: int
-    quantity: int
-    seller_id: str
-    created_at: datetime
-    updated_at: datetime
+class Part(PartSummary, Entity, table=table, key=("PART#{part_id}", "METADATA")):
+    description: Text = ""
+    images: Images = msgspec.field(default_factory=list)
+
+    parts = Owns(lambda: (Offered, Spec, VectorReference, Usage))
 
 
 class Offered(Entity, table=table, key=("PART#{part_id}", "SELLER")):
@@ -212,28 +196,24 @@ class MatchedPart(msgspec.Struct, kw_only=True, rename="camel"):
     reason: str
 
 
-class Match(Entity, table=table, key=("MATCH#{query_hash}", "RESULT")):
-    """`catalogue` is what the parts' categories had come to when it was made: a newer one makes it stale."""
-
+class MatchSummary(View, naming="camel"):
     query_hash: Annotated[str, InKey()]
     query: Text
-    query_embedding: Line
-    matched_parts: list[MatchedPart]
     model_used: Line
     created_at: datetime
     hit_count: Annotated[Count, Quiet()] = 0
-    catalogue: dict[str, int] = msgspec.field(default_factory=dict)
 
     by_hits = Keys("GSI1", CACHE, "HIT_COUNT#{hit_count:12}")
+
+
+class Match(MatchSummary, Entity, table=table, key=("MATCH#{query_hash}", "RESULT")):
+    """`catalogue` is what the parts' categories had come to when it was made: a newer one makes it stale."""
+
+    query_embedding: Line
+    matched_parts: list[MatchedPart]
+    catalogue: dict[str, int] = msgspec.field(default_factory=dict)
+
     kept = Expires("created_at", after=KEEP_MATCHES)
-
-
-class MatchSummary(View, of=Match):
-    query_hash: str
-    query: str
-    model_used: str
-    created_at: datetime
-    hit_count: int
 
 
 class Catalogue(Entity, table=table, key=("CATALOGUE#{category}", "VERSION")):
@@ -267,8 +247,7 @@ class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
     triggered_at: datetime | None = None
 
     of_buyer = Keys("GSI1", "BUYER#{buyer_id}", "STATUS#{status}#CREATED#{created_at}")
-    watching = Owns(lambda: Watching)
-    triggers = Owns(lambda: Trigger)
+    parts = Owns(lambda: (Watching, Trigger))
 
 
 class Watching(Entity, table=table, key=("WATCH#{watch_id}", "INDEX")):
@@ -348,122 +327,81 @@ class Notification(Entity, table=table, key=("NOTIFICATION#{notification_id}", "
 
 
 # Access patterns ------------------------------------------------------------------------------------------------
-@pattern
-def parts_in_category(category: Category) -> Query[PartSummary]:
+@pattern(PartSummary.in_category.newest_first())
+def parts_in_category(category: Category) -> Items[PartSummary]:
     """1. All parts in a category."""
-    return Part.in_category.query(category).newest_first().as_(PartSummary)
 
 
-@pattern
-def active_needs_of_company(company_id: str) -> Query[Need]:
+@pattern(query(Need).where(F.status == "active"))
+def active_needs_of_company(company_id: str) -> Items[Need]:
     """2. A company's active needs; every need that it ever had is read for them."""
-    return query(Need, company_id).where(F.status == "active")
 
 
-@pattern
-def received_proposals(to_company_id: str, status: ProposalStatus) -> Query[Proposal]:
+@pattern(Proposal.received.newest_first())
+def received_proposals(to_company_id: str, status: ProposalStatus) -> Items[Proposal]:
     """3. What was proposed to a company and waits, or was answered so."""
-    return Proposal.received.query(to_company_id, status).newest_first()
 
 
-@pattern
-def most_hit_matches() -> Query[MatchSummary]:
+@pattern(MatchSummary.by_hits.query(*EVERY_CACHE).largest_first("hit_count"))
+def most_hit_matches() -> Items[MatchSummary]:
     """4. Cached queries, the most frequently hit first."""
-    return Match.by_hits.query(*EVERY_CACHE).largest_first("hit_count").as_(MatchSummary)
 
 
-@pattern
-def watches_of_buyer(buyer_id: str, status: WatchStatus) -> Query[Watch]:
+@pattern(Watch.of_buyer.newest_first())
+def watches_of_buyer(buyer_id: str, status: WatchStatus) -> Items[Watch]:
     """5. A buyer's watches of one status."""
-    return Watch.of_buyer.query(buyer_id, status).newest_first()
 
 
 @pattern
-def part(part_id: str) -> Get[Part]:
-    return get(Part, part_id)
+def part(part_id: str) -> Item[Part]: ...
 
 
 @pattern
-def whole_part(part_id: str) -> Query[Part | Offered | Spec | Usage | VectorReference]:
+def whole_part(part_id: str) -> Items[Part | Offered | Spec | Usage | VectorReference]:
     """A part with everything that is known of it."""
-    return together(Part, Offered, Spec, Usage, VectorReference)(part_id)
 
 
 @pattern
-def spec(part_id: str) -> Get[Spec]:
-    return get(Spec, part_id)
-
-
+def spec(part_id: str) -> Item[Spec]: ...
 @pattern
-def vector(part_id: str) -> Get[VectorReference]:
-    return get(VectorReference, part_id)
-
-
+def vector(part_id: str) -> Item[VectorReference]: ...
 @pattern
-def usage(part_id: str, usage_id: str) -> Get[Usage]:
-    return get(Usage, part_id, usage_id)
-
-
+def usage(part_id: str, usage_id: str) -> Item[Usage]: ...
 @pattern
-def usages(part_id: str) -> Query[Usage]:
-    return query(Usage, part_id)
-
-
+def usages(part_id: str) -> Items[Usage]: ...
+@pattern(Offered.by_seller.newest_first())
+def parts_of_seller(seller_id: str) -> Items[Offered]: ...
 @pattern
-def parts_of_seller(seller_id: str) -> Query[Offered]:
-    return Offered.by_seller.query(seller_id).newest_first()
+def need(company_id: str, need_id: str) -> Item[Need]: ...
 
 
-@pattern
-def need(company_id: str, need_id: str) -> Get[Need]:
-    return get(Need, company_id, need_id)
-
-
-@pattern
-def needs_by_status(status: NeedStatus) -> Query[Need]:
+@pattern(Need.in_order.smallest_first("priority"))
+def needs_by_status(status: NeedStatus) -> Items[Need]:
     """High priority first, then the older."""
-    return Need.in_order.query(status).smallest_first("priority")
 
 
 @pattern
-def match(query_hash: str) -> Get[Match]:
-    return get(Match, query_hash)
+def match(query_hash: str) -> Item[Match]: ...
+@pattern
+def watch(watch_id: str) -> Item[Watch]: ...
+@pattern
+def watch_with_triggers(watch_id: str) -> Items[Watch | Watching | Trigger]: ...
 
 
 @pattern
-def watch(watch_id: str) -> Get[Watch]:
-    return get(Watch, watch_id)
-
-
-@pattern
-def watch_with_triggers(watch_id: str) -> Query[Watch | Watching | Trigger]:
-    return together(Watch, Watching, Trigger)(watch_id)
-
-
-@pattern
-def watching_categories(categories: Sequence[Category]) -> Query[Watching]:
+def watching_categories(categories: Sequence[Category]) -> Items[Watching]:
     """Who watches one of these, in the order in which they began: a part's category and `ANY`."""
     return Watching.in_category.query(each(categories, at_most=2)).oldest_first()
 
 
 @pattern
-def proposal(proposal_id: str) -> Get[Proposal]:
-    return get(Proposal, proposal_id)
-
-
+def proposal(proposal_id: str) -> Item[Proposal]: ...
+@pattern(Sent.by_company.newest_first())
+def sent_proposals(from_company_id: str, status: ProposalStatus) -> Items[Sent]: ...
 @pattern
-def sent_proposals(from_company_id: str, status: ProposalStatus) -> Query[Sent]:
-    return Sent.by_company.query(from_company_id, status).newest_first()
-
-
-@pattern
-def notification(notification_id: str) -> Get[Notification]:
-    return get(Notification, notification_id)
-
-
-@pattern
-def notifications(recipient_id: str) -> Query[Notification]:
-    return Notification.of_recipient.query(recipient_id).newest_first()
+def notification(notification_id: str) -> Item[Notification]: ...
+@pattern(Notification.of_recipient.newest_first())
+def notifications(recipient_id: str) -> Items[Notification]: ...
 
 
 design = prove("eecar", table)

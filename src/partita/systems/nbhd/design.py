@@ -13,13 +13,13 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
     InKey,
+    Item,
+    Items,
     Keys,
     OpenEnum,
     Owns,
-    Query,
     Quiet,
     References,
     Table,
@@ -81,10 +81,43 @@ class Settings(msgspec.Struct, kw_only=True):
     require_email_verification: bool = False
 
 
-LISTED = tuple("did bluesky_handle display_name avatar_url profile_images ttl id name slug member_count".split())
+class UserSummary(View):
+    """What GSI1 holds of a user."""
+
+    did: str
+    bluesky_handle: Annotated[str, Unique(fold=True)]
+    display_name: Line
+    avatar_url: Text | None = None
+    profile_images: dict[str, Image] | None = None
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+
+    listed = Keys("GSI1", "USER", when=F.deleted_at.is_absent())
+
+
+class NeighborhoodSlug(View):
+    """What GSI2 holds."""
+
+    id: str
+    slug: Annotated[str, Unique()]
+
+    by_slug = Keys("GSI2")
+
+
+class NeighborhoodSummary(NeighborhoodSlug):
+    """What GSI1 holds of a neighborhood."""
+
+    name: Line
+    member_count: Annotated[
+        int, CountOf(lambda: Membership, when=F.status == Standing.ACTIVE, via={"id": "neighborhood_id"})
+    ] = 0
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+
+    listed = Keys("GSI1", "NBHD", when=F.privacy == Privacy.PUBLIC)
+
+
 BUILT = tuple("job_id status started_at completed_at error log_url ttl".split())
 INDEXES = (
-    Index("GSI1", "entity_type", "created_at", project=LISTED),
+    Index("GSI1", "entity_type", "created_at", project=(UserSummary, NeighborhoodSummary, "ttl")),
     Index("GSI2", "slug", "id", project="KEYS_ONLY"),
     Index("GSI3", "user_did", "joined_at"),
     Index("GSI4", "site_id", "created_at", project=BUILT),
@@ -92,66 +125,22 @@ INDEXES = (
 nbhd = Table("nbhd-city", "PK", "SK", INDEXES, ttl="ttl", stream="NEW_AND_OLD_IMAGES", recovery_days=35)
 
 
-class User(Entity, table=nbhd, key=("USER#{did}", "PROFILE")):
-    did: str
-    bluesky_handle: Annotated[str, Unique(fold=True)]
+class User(UserSummary, Entity, table=nbhd, key=("USER#{did}", "PROFILE")):
     bluesky_did: str | None = None
-    display_name: Line
-    avatar_url: Text | None = None
-    profile_images: dict[str, Image] | None = None
     bio: Text | None = None
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
     deleted_at: datetime | None = None
 
-    listed = Keys("GSI1", "USER", when=F.deleted_at.is_absent())
     purged = Expires("deleted_at", after=timedelta(days=30))
 
 
-class UserSummary(View, of=User):
-    """What GSI1 holds of a user."""
-
-    did: str
-    bluesky_handle: str
-    display_name: Line
-    avatar_url: Text | None = None
-    profile_images: dict[str, Image] | None = None
-    created_at: datetime
-
-
-class Neighborhood(Entity, table=nbhd, key=("NBHD#{id}", "METADATA")):
-    id: str
-    name: Line
-    slug: Annotated[str, Unique()]
+class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{id}", "METADATA")):
     description: Text = ""
     creator_did: Annotated[str, References(lambda: User)]
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    member_count: Annotated[
-        int, CountOf(lambda: Membership, when=F.status == Standing.ACTIVE, via={"id": "neighborhood_id"})
-    ] = 0
     privacy: Privacy = Privacy.PUBLIC
     settings: Settings = msgspec.field(default_factory=Settings)
 
-    listed = Keys("GSI1", "NBHD", when=F.privacy == Privacy.PUBLIC)
-    by_slug = Keys("GSI2")
     memberships = Owns(lambda: Membership, via={"neighborhood_id": "id"})
-
-
-class NeighborhoodSummary(View, of=Neighborhood):
-    """What GSI1 holds of a neighborhood."""
-
-    id: str
-    name: Line
-    slug: str
-    member_count: int
-    created_at: datetime
-
-
-class NeighborhoodSlug(View, of=Neighborhood):
-    """What GSI2 holds."""
-
-    id: str
-    slug: str
 
 
 class Membership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "MEMBER#{user_did}")):
@@ -212,95 +201,71 @@ class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
 
 
 @pattern
-def user(did: str) -> Get[User]:
-    return get(User, did)
+def user(did: str) -> Item[User]: ...
+@pattern(UserSummary.listed.newest_first())
+def users() -> Items[UserSummary]: ...
 
 
 @pattern
-def users() -> Query[UserSummary]:
-    return User.listed.query().as_(UserSummary).newest_first()
+def users_between(since: datetime, until: datetime) -> Items[UserSummary]:
+    return UserSummary.listed.between(since, until).newest_first()
 
 
 @pattern
-def users_between(since: datetime, until: datetime) -> Query[UserSummary]:
-    return User.listed.query().between(since, until).as_(UserSummary).newest_first()
-
-
-@pattern
-def neighborhood(neighborhood_id: str) -> Get[Neighborhood]:
+def neighborhood(neighborhood_id: str) -> Item[Neighborhood]:
     return get(Neighborhood, neighborhood_id)
 
 
-@pattern
-def neighborhoods() -> Query[NeighborhoodSummary]:
-    return Neighborhood.listed.query().as_(NeighborhoodSummary).newest_first()
+@pattern(NeighborhoodSummary.listed.newest_first())
+def neighborhoods() -> Items[NeighborhoodSummary]: ...
 
 
-@pattern
-def neighborhoods_by_slug(slug: str) -> Query[NeighborhoodSlug]:
+@pattern(NeighborhoodSlug.by_slug)
+def neighborhoods_by_slug(slug: str) -> Items[NeighborhoodSlug]:
     """The documented look; an index lags, so it is the guard that keeps a slug unique."""
-    return Neighborhood.by_slug.query(slug).as_(NeighborhoodSlug)
 
 
 @pattern
-def members(neighborhood_id: str) -> Query[Membership]:
-    return query(Membership, neighborhood_id)
+def members(neighborhood_id: str) -> Items[Membership]: ...
+@pattern
+def member(neighborhood_id: str, user_did: str) -> Item[Membership]: ...
+@pattern(Membership.of_user.newest_first())
+def memberships_of_user(user_did: str) -> Items[Membership]: ...
+@pattern
+def past_member(neighborhood_id: str, left_at: datetime, did: str) -> Item[PastMembership]: ...
+@pattern(query(PastMembership).newest_first())
+def past_members(neighborhood_id: str) -> Items[PastMembership]: ...
 
 
 @pattern
-def member(neighborhood_id: str, user_did: str) -> Get[Membership]:
-    return get(Membership, neighborhood_id, user_did)
-
-
-@pattern
-def memberships_of_user(user_did: str) -> Query[Membership]:
-    return Membership.of_user.query(user_did).newest_first()
-
-
-@pattern
-def past_member(neighborhood_id: str, left_at: datetime, did: str) -> Get[PastMembership]:
-    return get(PastMembership, neighborhood_id, left_at, did)
-
-
-@pattern
-def past_members(neighborhood_id: str) -> Query[PastMembership]:
-    return query(PastMembership, neighborhood_id).newest_first()
-
-
-@pattern
-def sites_of_user(did: str) -> Query[Site]:
+def sites_of_user(did: str) -> Items[Site]:
     return query(Site, did, Shelf.SITE)
 
 
 @pattern
-def site(did: str, site_id: str) -> Get[Site]:
+def site(did: str, site_id: str) -> Item[Site]:
     return get(Site, did, Shelf.SITE, site_id)
 
 
 @pattern
-def deleted_sites_of_user(did: str) -> Query[Site]:
+def deleted_sites_of_user(did: str) -> Items[Site]:
     return query(Site, did, Shelf.DELETED)
 
 
 @pattern
-def deleted_site(did: str, site_id: str) -> Get[Site]:
+def deleted_site(did: str, site_id: str) -> Item[Site]:
     return get(Site, did, Shelf.DELETED, site_id)
 
 
 @pattern
-def build(site_id: str, started_at: datetime) -> Get[BuildJob]:
-    return get(BuildJob, site_id, started_at)
+def build(site_id: str, started_at: datetime) -> Item[BuildJob]: ...
+@pattern(query(BuildJob).newest_first())
+def builds_of_site(site_id: str) -> Items[BuildJob]: ...
 
 
-@pattern
-def builds_of_site(site_id: str) -> Query[BuildJob]:
-    return query(BuildJob, site_id).newest_first()
-
-
-@pattern
-def builds_in_index(site_id: str) -> Query[BuildJob]:
+@pattern(BuildJob.of_site.where(F.job_id.exists()).newest_first().page(10))
+def builds_in_index(site_id: str) -> Items[BuildJob]:
     """The documented query: the site itself is in its range, so the filter keeps what has a `job_id`."""
-    return BuildJob.of_site.query(site_id).where(F.job_id.exists()).newest_first().page(10)
 
 
 design = prove("nbhd", nbhd)

@@ -13,14 +13,14 @@ from partita import (
     Entity,
     Expires,
     F,
-    Get,
     Index,
     InKey,
+    Item,
+    Items,
     Keys,
     Name,
     OpenEnum,
     Owns,
-    Query,
     Quiet,
     References,
     Table,
@@ -30,7 +30,6 @@ from partita import (
     Version,
     View,
     Zipped,
-    get,
     pattern,
     prove,
     query,
@@ -78,29 +77,56 @@ class NotificationType(OpenEnum):
 
 PUBLISHED = F.status == CardStatus.PUBLISHED
 DRAFT = F.status == CardStatus.DRAFT
-SUMMARY = (
-    *("id", "title", "imageUrls", "category", "tags", "difficulty", "estimatedTime", "estimatedCost"),
-    *("voteScore", "authorId", "status", "createdAt", "updatedAt", "ttl"),
+LIFE = Transitions(
+    {CardStatus.DRAFT: [CardStatus.PUBLISHED], CardStatus.PUBLISHED: [CardStatus.REMOVED]}, start=[CardStatus.DRAFT]
 )
-PEOPLE = ("username", "displayName", "bio", "avatarUrl")
-COMMENT = ("cardId", "text", "upCount", "downCount")
-OTHERS = ("userId", "targetId", "targetType", "voteType", "name", "parentId", "sortOrder", "cardCount", "childCount")
 
+
+class CardSummary(View, naming="camel"):
+    """What every list of cards shows, and each index of cards holds."""
+
+    card_id: Annotated[str, Name("id")]
+    title: Line
+    image_urls: Annotated[list[Url], Meta(max_length=10)] = field(default_factory=list)
+    category: str | None = None
+    tags: Annotated[list[Line], Meta(max_length=10)] = field(default_factory=list)
+    difficulty: Difficulty = Difficulty.BEGINNER
+    estimated_time: Amount = 0
+    estimated_cost: Amount = 0
+    vote_score: Annotated[int, Quiet()] = 0
+    author_id: Annotated[str, References(lambda: User)]
+    status: Annotated[CardStatus, LIFE] = CardStatus.DRAFT
+    created_at: datetime
+    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+
+    by_category = Keys("GSI1", "CAT#{category}", "CREATED#{created_at}", when=PUBLISHED)
+    by_author = Keys("GSI2", "USER#{author_id}", "CREATED#{created_at}", when=PUBLISHED)
+    drafts = Keys("GSI2", "USER#{author_id}", "DRAFT#{updated_at}", when=DRAFT)
+    by_day = Keys("GSI3", "DATE#{created_at:day}", "CREATED#{created_at}#{card_id}", when=PUBLISHED)
+    by_score = Keys("GSI5", "VOTETYPE#CARD", "SCORE#{vote_score:+10}#{card_id}", when=PUBLISHED)
+
+
+# What is small of the other entities
+LISTED = (
+    "username displayName bio avatarUrl cardId text upCount downCount "
+    "userId targetId targetType voteType name parentId sortOrder cardCount childCount"
+)
+INDEXES = (
+    Index("GSI1", "GSI1PK", "GSI1SK", project=(CardSummary, "ttl", *LISTED.split())),
+    Index("GSI2", "GSI2PK", "GSI2SK", project=(CardSummary, "ttl")),
+    Index("GSI3", "GSI3PK", "GSI3SK", project=(CardSummary, "ttl")),
+    Index("GSI4", "GSI4PK", "GSI4SK", project="KEYS_ONLY"),
+    Index("GSI5", "GSI5PK", "GSI5SK", project=(CardSummary, "ttl", "score", "seenAt")),
+)
 main = Table(
     "perfectit-main",
-    pk="PK",
-    sk="SK",
+    "PK",
+    "SK",
+    INDEXES,
     naming="camel",
     ttl="ttl",
     type_attribute="entityType",
     stream="NEW_AND_OLD_IMAGES",
-    indexes=(
-        Index("GSI1", "GSI1PK", "GSI1SK", project=(*SUMMARY, *PEOPLE, *COMMENT, *OTHERS)),
-        Index("GSI2", "GSI2PK", "GSI2SK", project=SUMMARY),
-        Index("GSI3", "GSI3PK", "GSI3SK", project=SUMMARY),
-        Index("GSI4", "GSI4PK", "GSI4SK", project="KEYS_ONLY"),
-        Index("GSI5", "GSI5PK", "GSI5SK", project=(*SUMMARY, "score", "seenAt")),
-    ),
 )
 
 # Entities ---------------------------------------------------------------------------------------------------------
@@ -116,72 +142,26 @@ class User(Entity, table=main, key=("USER#{user_id}", "PROFILE")):
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
 
     by_username = Keys("GSI1", "USERNAME#{username:fold}", "PROFILE")
-    collections = Owns(lambda: Collection)
-    notifications = Owns(lambda: Notification)
+    parts = Owns(lambda: (Collection, Notification))
 
 
-class PerfectionCard(Entity, table=main, key=("CARD#{card_id}", "METADATA")):
+class PerfectionCard(CardSummary, Entity, table=main, key=("CARD#{card_id}", "METADATA")):
     """How to do one thing perfectly: `estimated_time` in minutes, `estimated_cost` in whole units of currency.
 
     `created_at` is when a draft was begun, and from its publication on when it was published.
     """
 
-    card_id: Annotated[str, Name("id")]
-    author_id: Annotated[str, References(lambda: User)]
-    title: Line
     description: Annotated[str, Meta(max_length=5_000)] = ""
-    image_urls: Annotated[list[Url], Meta(max_length=10)] = field(default_factory=list)
     instructions: Annotated[list[Words], Meta(max_length=60), Zipped()] = field(default_factory=list)
     materials: Annotated[dict[str, Line], Meta(max_length=50)] = field(default_factory=dict)
     tools: Annotated[list[Line], Meta(max_length=50)] = field(default_factory=list)
-    category: str | None = None
-    tags: Annotated[list[Line], Meta(max_length=10)] = field(default_factory=list)
-    difficulty: Difficulty = Difficulty.BEGINNER
-    estimated_time: Amount = 0
-    estimated_cost: Amount = 0
     view_count: Annotated[int, Quiet()] = 0
-    vote_score: Annotated[int, Quiet()] = 0
     up_count: Annotated[int, Quiet()] = 0
     down_count: Annotated[int, Quiet()] = 0
-    status: Annotated[
-        CardStatus,
-        Transitions(
-            {CardStatus.DRAFT: [CardStatus.PUBLISHED], CardStatus.PUBLISHED: [CardStatus.REMOVED]},
-            start=[CardStatus.DRAFT],
-        ),
-    ] = CardStatus.DRAFT
-    created_at: datetime
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
     version: Annotated[int, Version()] = 0
 
-    by_category = Keys("GSI1", "CAT#{category}", "CREATED#{created_at}", when=PUBLISHED)
-    by_author = Keys("GSI2", "USER#{author_id}", "CREATED#{created_at}", when=PUBLISHED)
-    drafts = Keys("GSI2", "USER#{author_id}", "DRAFT#{updated_at}", when=DRAFT)
-    by_day = Keys("GSI3", "DATE#{created_at:day}", "CREATED#{created_at}#{card_id}", when=PUBLISHED)
-    by_score = Keys("GSI5", "VOTETYPE#CARD", "SCORE#{vote_score:+10}#{card_id}", when=PUBLISHED)
     kept = Expires("updated_at", after=KEEP_DRAFTS, when=DRAFT)
-    comments = Owns(lambda: Comment)
-    terms = Owns(lambda: Term)
-    controversy = Owns(lambda: Controversy)
-    trend = Owns(lambda: Trend)
-
-
-class CardSummary(View, of=PerfectionCard):
-    """What every list of cards shows, and each index of cards holds."""
-
-    card_id: str
-    title: str
-    image_urls: list[Url]
-    category: str | None
-    tags: list[Line]
-    difficulty: Difficulty
-    estimated_time: int
-    estimated_cost: int
-    vote_score: int
-    author_id: str
-    status: CardStatus
-    created_at: datetime
-    updated_at: datetime
+    parts = Owns(lambda: (Comment, Term, Controversy, Trend))
 
 
 class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{comment_id}")):
@@ -294,115 +274,56 @@ class DailyMetrics(Entity, table=main, key=("METRICS", "DAY#{day}")):
 
 
 @pattern
-def user(user_id: str) -> Get[User]:
-    return get(User, user_id)
-
-
+def user(user_id: str) -> Item[User]: ...
+@pattern(User.by_username)
+def users_by_username(username: str) -> Items[User]: ...
+@pattern(CardSummary.by_category.newest_first())
+def cards_by_category(category: str) -> Items[CardSummary]: ...
+@pattern(CardSummary.by_author.newest_first())
+def cards_by_author(author_id: str) -> Items[CardSummary]: ...
 @pattern
-def users_by_username(username: str) -> Query[User]:
-    return User.by_username.query(username)
-
-
+def card(card_id: str) -> Item[PerfectionCard]: ...
+@pattern(query(Comment).oldest_first())
+def comments_of_card(card_id: str) -> Items[Comment]: ...
 @pattern
-def cards_by_category(category: str) -> Query[CardSummary]:
-    return PerfectionCard.by_category.query(category).newest_first().as_(CardSummary)
-
-
+def collections_of_user(user_id: str) -> Items[Collection]: ...
 @pattern
-def cards_by_author(author_id: str) -> Query[CardSummary]:
-    return PerfectionCard.by_author.query(author_id).newest_first().as_(CardSummary)
-
-
+def cards_in_collection(collection_id: str) -> Items[CardInCollection]: ...
 @pattern
-def card(card_id: str) -> Get[PerfectionCard]:
-    return get(PerfectionCard, card_id)
-
-
-@pattern
-def comments_of_card(card_id: str) -> Query[Comment]:
-    return query(Comment, card_id).oldest_first()
-
-
-@pattern
-def collections_of_user(user_id: str) -> Query[Collection]:
-    return query(Collection, user_id)
-
-
-@pattern
-def cards_in_collection(collection_id: str) -> Query[CardInCollection]:
-    return query(CardInCollection, collection_id)
-
-
-@pattern
-def vote(user_id: str, target_id: str) -> Get[Vote]:
-    return get(Vote, user_id, target_id)
-
-
-@pattern
-def cards_of_day(day: date) -> Query[CardSummary]:
-    return PerfectionCard.by_day.query(day).newest_first().page(20).as_(CardSummary)
-
-
-@pattern
-def top_voted() -> Query[CardSummary]:
-    return PerfectionCard.by_score.query().largest_first("vote_score").page(20).as_(CardSummary)
+def vote(user_id: str, target_id: str) -> Item[Vote]: ...
+@pattern(CardSummary.by_day.newest_first().page(20))
+def cards_of_day(day: date) -> Items[CardSummary]: ...
+@pattern(CardSummary.by_score.largest_first("vote_score").page(20))
+def top_voted() -> Items[CardSummary]: ...
 
 
 # What the document implies
 
 
-@pattern
-def comments_of_user(author_id: str) -> Query[Comment]:
-    return Comment.by_author.query(author_id).newest_first()
+@pattern(Comment.by_author.newest_first())
+def comments_of_user(author_id: str) -> Items[Comment]: ...
+@pattern(Vote.by_target.newest_first())
+def votes_of_target(target_id: str) -> Items[Vote]: ...
+@pattern(Collection.by_id)
+def collection_by_id(collection_id: str) -> Items[Collection]: ...
+@pattern(Term.by_term)
+def cards_by_term(term: str) -> Items[Term]: ...
+@pattern(Category.by_parent.query(ROOT).smallest_first("sort_order"))
+def root_categories() -> Items[Category]: ...
+@pattern(Category.by_parent.smallest_first("sort_order"))
+def subcategories(parent_id: str) -> Items[Category]: ...
+@pattern(CardSummary.drafts.newest_first())
+def drafts_of_author(author_id: str) -> Items[CardSummary]: ...
+@pattern(query(Notification).newest_first())
+def notifications_of_user(user_id: str) -> Items[Notification]: ...
+@pattern(Controversy.by_score.largest_first("score").page(20))
+def controversial() -> Items[Controversy]: ...
+@pattern(Trend.by_score.largest_first("score").page(20))
+def trending() -> Items[Trend]: ...
 
 
 @pattern
-def votes_of_target(target_id: str) -> Query[Vote]:
-    return Vote.by_target.query(target_id).newest_first()
-
-
-@pattern
-def collection_by_id(collection_id: str) -> Query[Collection]:
-    return Collection.by_id.query(collection_id)
-
-
-@pattern
-def cards_by_term(term: str) -> Query[Term]:
-    return Term.by_term.query(term)
-
-
-@pattern
-def root_categories() -> Query[Category]:
-    return Category.by_parent.query(ROOT).smallest_first("sort_order")
-
-
-@pattern
-def subcategories(parent_id: str) -> Query[Category]:
-    return Category.by_parent.query(parent_id).smallest_first("sort_order")
-
-
-@pattern
-def drafts_of_author(author_id: str) -> Query[CardSummary]:
-    return PerfectionCard.drafts.query(author_id).newest_first().as_(CardSummary)
-
-
-@pattern
-def notifications_of_user(user_id: str) -> Query[Notification]:
-    return query(Notification, user_id).newest_first()
-
-
-@pattern
-def controversial() -> Query[Controversy]:
-    return Controversy.by_score.query().largest_first("score").page(20)
-
-
-@pattern
-def trending() -> Query[Trend]:
-    return Trend.by_score.query().largest_first("score").page(20)
-
-
-@pattern
-def metrics_between(since: date, until: date) -> Query[DailyMetrics]:
+def metrics_between(since: date, until: date) -> Items[DailyMetrics]:
     return query(DailyMetrics).between(since, until).oldest_first()
 
 
@@ -410,53 +331,25 @@ def metrics_between(since: date, until: date) -> Query[DailyMetrics]:
 
 
 @pattern
-def comment(card_id: str, created_at: datetime, comment_id: str) -> Get[Comment]:
-    return get(Comment, card_id, created_at, comment_id)
-
-
+def comment(card_id: str, created_at: datetime, comment_id: str) -> Item[Comment]: ...
 @pattern
-def collection(user_id: str, collection_id: str) -> Get[Collection]:
-    return get(Collection, user_id, collection_id)
-
-
+def collection(user_id: str, collection_id: str) -> Item[Collection]: ...
 @pattern
-def card_in_collection(collection_id: str, card_id: str) -> Get[CardInCollection]:
-    return get(CardInCollection, collection_id, card_id)
-
-
+def card_in_collection(collection_id: str, card_id: str) -> Item[CardInCollection]: ...
 @pattern
-def category(category_id: str) -> Get[Category]:
-    return get(Category, category_id)
-
-
+def category(category_id: str) -> Item[Category]: ...
 @pattern
-def terms_of_card(card_id: str) -> Query[Term]:
-    return query(Term, card_id)
-
-
+def terms_of_card(card_id: str) -> Items[Term]: ...
 @pattern
-def term(card_id: str, term: str) -> Get[Term]:
-    return get(Term, card_id, term)
-
-
+def term(card_id: str, term: str) -> Item[Term]: ...
 @pattern
-def controversy(card_id: str) -> Get[Controversy]:
-    return get(Controversy, card_id)
-
-
+def controversy(card_id: str) -> Item[Controversy]: ...
 @pattern
-def trend(card_id: str) -> Get[Trend]:
-    return get(Trend, card_id)
-
-
+def trend(card_id: str) -> Item[Trend]: ...
 @pattern
-def notification(user_id: str, created_at: datetime, notification_id: str) -> Get[Notification]:
-    return get(Notification, user_id, created_at, notification_id)
-
-
+def notification(user_id: str, created_at: datetime, notification_id: str) -> Item[Notification]: ...
 @pattern
-def metrics(day: date) -> Get[DailyMetrics]:
-    return get(DailyMetrics, day)
+def metrics(day: date) -> Item[DailyMetrics]: ...
 
 
 design = prove("perfectit", main)
