@@ -107,6 +107,14 @@ def numbers(found: list[s.Record]) -> list[str]:
     return [record.dynamodb.sequence_number or "" for record in found if record.dynamodb]
 
 
+def test_the_same_attributes_in_another_order_leave_no_record(engine: Engine) -> None:
+    arn = make_table(engine)
+    put(engine, "1", a="x", b="y")
+    put(engine, "1", b="y", a="x")
+    put(engine, "1", b="x", a="y")
+    assert [record.event_name for record in records(engine, iterator(engine, arn))] == ["INSERT", "MODIFY"]
+
+
 def test_record_has_the_shape_that_dynamodb_gives_it(engine: Engine) -> None:
     """The sizes are those of the developer guide's example: keys, and each image that the view shows."""
     arn = make_table(engine)
