@@ -1,16 +1,17 @@
 """How a typed value is written in DynamoDB JSON, and which msgspec shape reads it back.
 
-A codec has two sides. `encode` makes the attribute value. `shape` and `source` are for a generated decoder: the shape
-is the type that msgspec reads (`{"S": ...}` as a struct with one field), the source is the Python expression that
-unwraps it, so that an item's bytes become an entity without a dict in between. Shapes hold nothing but what was read,
-which is never a cycle, so Python's collector is not told of them.
+A codec has two sides. `encode` makes the attribute value; `target` is the Python expression that does so in a
+generated writer. `shape` and `source` are for a generated decoder: the shape is the type that msgspec reads
+(`{"S": ...}` as a struct with one field), the source is the Python expression that unwraps it, so that an item's bytes
+become an entity without a dict in between. Shapes hold nothing but what was read, which is never a cycle, so Python's
+collector is not told of them.
 """
 
 import base64
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import msgspec
@@ -35,6 +36,10 @@ class Codec:
         """An expression that unwraps the decoded shape named by `value`."""
         raise NotImplementedError
 
+    def target(self, value: str, env: Env) -> str:
+        """An expression that encodes the value named by `value`."""
+        return f"{named(self.encode, env)}({value})"
+
 
 class Scalar(Codec):
     """One of S, N, B or BOOL holding a value that msgspec reads by itself, perhaps finished by `finish`."""
@@ -50,9 +55,12 @@ class Scalar(Codec):
     def encode(self, value: Any) -> AttributeValue | None:
         return {self.tag: self._write(value)}
 
+    def target(self, value: str, env: Env) -> str:
+        return f"{{{self.tag!r}: {named(self._write, env)}({value})}}"
+
     def source(self, value: str, env: Env) -> str:
         unwrapped = f"{value}.{self.tag}"
-        return f"{_named(self._finish, env)}({unwrapped})" if self._finish else unwrapped
+        return f"{named(self._finish, env)}({unwrapped})" if self._finish else unwrapped
 
 
 class SetOf(Codec):
@@ -113,12 +121,19 @@ class StructOf(Codec):
         self.members = members
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"M": encoded(self.members, value)}
+        return {"M": self._write(value)}
+
+    @cached_property
+    def _write(self) -> Callable[[Any], dict[str, AttributeValue]]:
+        """Compiled when it is first needed: `def write(v): item = {}; ...; return item`."""
+        env: Env = {}
+        lines = [line for member in self.members for line in member.target(f"v.{member.field}", env)]
+        return compiled(f"writer of {self._kind.__name__}", ["item = {}", *lines, "return item"], env)
 
     def source(self, value: str, env: Env) -> str:
         inside = f"{value}.M"
         given = ", ".join(f"{m.field}={m.source(inside, at, env)}" for at, m in enumerate(self.members))
-        return f"{_named(self._kind, env)}({given})"
+        return f"{named(self._kind, env)}({given})"
 
 
 class Nullable(Codec):
@@ -154,7 +169,7 @@ class Compressed(Codec):
         return {"B": base64.b64encode(zlib.compress(msgspec.json.encode(value))).decode()}
 
     def source(self, value: str, env: Env) -> str:
-        inflated = f"{_named(self._inflate, env)}({value}.B)"
+        inflated = f"{named(self._inflate, env)}({value}.B)"
         if self._plainly is None:
             return inflated
         return f"({inflated} if {value}.B else {self._plainly.source(value, env)})"
@@ -173,7 +188,7 @@ class Anything(Codec):
         return any_value(value)
 
     def source(self, value: str, env: Env) -> str:
-        return f"{_named(plain, env)}({value})"
+        return f"{named(plain, env)}({value})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,22 +220,27 @@ class Member:
             return value
         return f"({self._absent(env)} if {here} is None else {value})"
 
+    def target(self, value: str, env: Env) -> list[str]:
+        """Lines that put this field into `item`; what is absent is omitted, never null."""
+        item, written = f"item[{self.name!r}]", self.codec.target("held", env)
+        if isinstance(self.codec, Scalar | StructOf):
+            return [f"if (held := {value}) is not None: {item} = {written}"]
+        return [f"if (held := {value}) is not None and (made := {written}) is not None: {item} = made"]
+
     def _absent(self, env: Env) -> str:
         if self.default_factory is not msgspec.NODEFAULT:
-            return f"{_named(self.default_factory, env)}()"
+            return f"{named(self.default_factory, env)}()"
         if self.default is not msgspec.NODEFAULT:
-            return _named(self.default, env)
-        return "None" if self.optional else f"{_named(set, env)}()"
+            return named(self.default, env)
+        return "None" if self.optional else f"{named(set, env)}()"
 
 
-def encoded(members: tuple[Member, ...], value: Any) -> dict[str, AttributeValue]:
-    """The attributes of an object that are present; absent ones are omitted, never null."""
-    item: dict[str, AttributeValue] = {}
-    for member in members:
-        held = getattr(value, member.field)
-        if held is not None and (written := member.codec.encode(held)) is not None:
-            item[member.name] = written
-    return item
+def compiled(name: str, lines: list[str], env: Env) -> Callable[[Any], Any]:
+    """The function of `v` with these lines; `name` is what a traceback calls it."""
+    source = "\n    ".join(["def write(v):", *lines])
+    exec(compile(source, f"<{name}>", "exec"), env)  # noqa: S102 - made from the design alone
+    made: Callable[[Any], Any] = env["write"]
+    return made
 
 
 class KeyValue(msgspec.Struct, gc=False):
@@ -259,7 +279,7 @@ def nullable(shape: Any) -> Any:
     return msgspec.defstruct(name, [*fields, ("NULL", bool, False)], gc=False)
 
 
-def _named(thing: Any, env: Env) -> str:
+def named(thing: Any, env: Env) -> str:
     """A name under which the generated code finds `thing`."""
     if thing in (set, frozenset, tuple):
         return str(thing.__name__)

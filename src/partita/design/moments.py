@@ -7,6 +7,7 @@ differently from ours: `…00Z` sorts after `…00.000000Z`, because `Z` sorts a
 from datetime import UTC, date, datetime
 
 WIDTH = len("2025-01-01T00:00:00.000000Z")
+_OFFSET = len("+00:00")
 
 
 def time_text(moment: datetime) -> str:
@@ -15,6 +16,8 @@ def time_text(moment: datetime) -> str:
     >>> time_text(datetime(2025, 1, 1, tzinfo=UTC))
     '2025-01-01T00:00:00.000000Z'
     """
+    if moment.tzinfo is UTC:
+        return f"{moment.isoformat(timespec='microseconds')[:-_OFFSET]}Z"
     if moment.tzinfo is None:
         raise ValueError(f"{moment.isoformat()} has no time zone; write datetime(..., tzinfo=UTC)")
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"

@@ -14,6 +14,8 @@ from partita.design.moments import time_text
 from partita.wire import limits
 from partita.wire.values import AttributeValue
 
+_EASY = 10**limits.NUMBER_DIGITS  # integers up to here need no look at their digits
+
 
 def number_text(value: Any) -> str:
     """A number as DynamoDB takes it.
@@ -21,6 +23,8 @@ def number_text(value: Any) -> str:
     >>> number_text(Decimal("1.50"))
     '1.50'
     """
+    if type(value) is int and -_EASY < value < _EASY:
+        return str(value)
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         raise ValueError(f"{value} is not a number that DynamoDB stores")

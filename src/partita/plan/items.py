@@ -4,7 +4,7 @@ Derived attributes are index keys and the TTL. Each group of them says which att
 change knows what it has to recompute and what it has to know for that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -15,6 +15,7 @@ from uuid import UUID
 
 import msgspec
 
+from partita.design.codecs import compiled
 from partita.design.errors import ValueRefused
 from partita.design.models import KeyAttribute, KeySet, Model
 from partita.plan.expressions import holds, on_disk
@@ -35,7 +36,14 @@ class Derived:
 
 
 def values_of(model: Model, entity: Any) -> dict[str, Any]:
-    return {field: getattr(entity, field) for field in model.attributes}
+    values: dict[str, Any] = _values_reader(model)(entity)
+    return values
+
+
+@cache
+def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
+    fields = ", ".join(f"{field!r}: v.{field}" for field in model.attributes)
+    return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {})
 
 
 def validated(model: Model, entity: Any) -> Any:
@@ -73,7 +81,7 @@ def stored(model: Model, values: Values) -> Item:
         if held is None:
             continue
         try:
-            written = member.codec.encode(_as_key(held) if member.field in plain_keys(model) else held)
+            written = member.codec.encode(as_key(held) if member.field in plain_keys(model) else held)
         except (ValueError, TypeError, AttributeError) as refusal:
             raise ValueRefused(f"{model.name}.{member.field}", str(refusal)) from None
         if written is not None:
@@ -81,7 +89,7 @@ def stored(model: Model, values: Values) -> Item:
     return item
 
 
-def _as_key(held: Any) -> Any:
+def as_key(held: Any) -> Any:
     """Text that is a key by itself: in its composed form, and not empty, which DynamoDB would refuse."""
     if held in ("", b""):
         raise ValueError("empty text cannot be part of a key")
@@ -141,7 +149,7 @@ def derivations(model: Model) -> tuple[Derived, ...]:
 
 def _derivations(model: Model) -> Iterator[Derived]:
     for alternatives in model.indexes.values():
-        written = [each for keys in alternatives for each in _written(model, keys)]
+        written = [each for keys in alternatives for each in written_keys(model, keys)]
         fields = {field for each in written for field in each.fields}
         fields |= {field for keys in alternatives if keys.when is not None for field in keys.when.fields}
         if written:
@@ -151,7 +159,7 @@ def _derivations(model: Model) -> Iterator[Derived]:
         yield Derived((model.table.ttl,), frozenset({model.expires.at, *condition}), ())
 
 
-def _written(model: Model, keys: KeySet) -> list[KeyAttribute]:
+def written_keys(model: Model, keys: KeySet) -> list[KeyAttribute]:
     """The key attributes that are made from templates, other than the table's own key."""
     return [each for each in keys.attributes if each.template is not None and each.name not in model.table.key_names]
 
@@ -164,7 +172,7 @@ def derive(model: Model, group: Derived, values: Values, item: Item) -> dict[str
     for keys in group.alternatives:
         if keys.when is not None and not holds(_when(model, keys), item):
             continue
-        made = {each.name: key_value(model, each, values) for each in _written(model, keys)}
+        made = {each.name: key_value(model, each, values) for each in written_keys(model, keys)}
         if all(value is not None for value in made.values()):
             return absent | made
     return absent

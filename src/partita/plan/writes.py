@@ -1,6 +1,7 @@
 """Creating, putting and deleting entities: from what the caller means to the actions of one request."""
 
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from partita.design.conditions import Condition
@@ -24,29 +25,36 @@ from partita.plan.expressions import on_disk
 from partita.plan.fences import dependencies, fence
 from partita.plan.items import (
     expiry_second,
-    item_of,
     key_of,
     key_text,
     values_of,
 )
+from partita.plan.writers import written_item
 from partita.wire.values import Item
+
+_NOW: Any = object()
 
 
 def fresh(model: Model, entity: Any, now: datetime) -> Any:
     """The entity as it is created: times, version and counters begin."""
-    for attribute, _ in model.marked(CreatedAt, UpdatedAt):
-        setattr(entity, attribute.field, now)
-    for attribute, _ in model.marked(Version):
-        setattr(entity, attribute.field, 1)
-    for attribute, _ in model.marked(CountOf, SumOf):
-        setattr(entity, attribute.field, attribute.member.default)
+    for field, begins in _beginnings(model):
+        setattr(entity, field, now if begins is _NOW else begins)
     return entity
+
+
+@cache
+def _beginnings(model: Model) -> tuple[tuple[str, Any], ...]:
+    """With what the fields begin that the store keeps."""
+    times = [(attribute.field, _NOW) for attribute, _ in model.marked(CreatedAt, UpdatedAt)]
+    versions = [(attribute.field, 1) for attribute, _ in model.marked(Version)]
+    counters = [(attribute.field, attribute.member.default) for attribute, _ in model.marked(CountOf, SumOf)]
+    return (*times, *versions, *counters)
 
 
 def creation(design: Design, model: Model, entity: Any, now: datetime, when: Condition | None = None) -> list[Action]:
     """The entity is new; an expired item under its key counts as none."""
     values = values_of(model, entity)
-    item = item_of(model, values)
+    item = written_item(model, values)
     key = key_of(model, values)
     for attribute, transitions in model.transitions:
         if transitions.start is not None and values[attribute.field] not in list(transitions.start):
@@ -64,7 +72,7 @@ def creation(design: Design, model: Model, entity: Any, now: datetime, when: Con
 
 def plain_put(model: Model, entity: Any) -> Action:
     """Put whatever was there, for entities that nothing else depends on."""
-    item = item_of(model, values_of(model, entity))
+    item = written_item(model, values_of(model, entity))
     key = {name: item[name] for name in model.table.key_names}
     return Action("put", model.table.name, key, model.name, item=item)
 

@@ -1,5 +1,6 @@
 """Batches: many puts or deletes of entities that nothing depends on, with what was left unprocessed sent again."""
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,13 +9,16 @@ import msgspec
 from partita.design.errors import ValueRefused
 from partita.design.models import Model, model_of
 from partita.plan.designs import Design
-from partita.plan.items import validated
-from partita.plan.writes import blind_deletion, fresh, plain_put, stands_alone
+from partita.plan.items import validated, values_of
+from partita.plan.writers import written_item
+from partita.plan.writes import blind_deletion, fresh, stands_alone
 from partita.store.flows import Flow
 from partita.store.sending import Context, ask
 from partita.wire import limits
 from partita.wire import requests as wire
 from partita.wire.values import Item
+
+_decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
 
 
 def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[None]:
@@ -26,8 +30,8 @@ def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[
             raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
     for entity in entities:
         model = models[type(entity)]
-        action = plain_put(model, fresh(model, validated(model, entity), context.clock()))
-        requests.append((action.table, wire.WriteRequest(put_request=wire.PutRequest(item=action.item))))
+        item = written_item(model, values_of(model, fresh(model, validated(model, entity), context.clock())))
+        requests.append((model.table.name, wire.WriteRequest(put_request=wire.PutRequest(item=item))))
     yield from batch_write(context, requests)
 
 
@@ -48,17 +52,18 @@ def deletion_of(model: Model, key: Item) -> tuple[str, wire.WriteRequest]:
 def batch_write(context: Context, requests: list[tuple[str, wire.WriteRequest]]) -> Flow[None]:
     """All of the requests, twenty-five at a time, and again what was left unprocessed."""
     attempt = 0
-    while requests:
-        batch, requests = requests[: limits.BATCH_WRITE_REQUESTS], requests[limits.BATCH_WRITE_REQUESTS :]
+    waiting = deque(requests)
+    while waiting:
+        batch = [waiting.popleft() for _ in range(min(len(waiting), limits.BATCH_WRITE_REQUESTS))]
         asked: dict[str, list[wire.WriteRequest]] = {}
         for table, request in batch:
             asked.setdefault(table, []).append(request)
         reply = yield from ask(context, wire.BatchWriteItem(request_items=asked, return_consumed_capacity="TOTAL"))
         if reply.unprocessed_items is None:
             continue
-        left = msgspec.json.decode(reply.unprocessed_items, type=dict[str, list[wire.WriteRequest]])
-        again = [(table, request) for table, waiting in left.items() for request in waiting]
+        left = _decode_left(reply.unprocessed_items)
+        again = [(table, request) for table, refused in left.items() for request in refused]
         attempt = 0 if len(again) < len(batch) else attempt + 1
         if again:
             yield context.pause(min(attempt, context.retries))
-        requests = again + requests
+        waiting.extendleft(reversed(again))

@@ -6,8 +6,9 @@ from partita.engine.capacity import Usage, consumed
 from partita.engine.context import Context, Job
 from partita.engine.members import check_members
 from partita.engine.operations.batch_get_item import DUPLICATES
-from partita.engine.operations.item_writes import Deleting, Intent, Putting, decide, metrics_of
+from partita.engine.operations.item_writes import Deleting, Intent, Outcome, Putting, metrics_of
 from partita.engine.schema import Table
+from partita.engine.write import image_at, writes_of
 from partita.storage.contract import Transaction, Write
 from partita.wire.errors import ValidationException
 from partita.wire.limits import BATCH_WRITE_REQUESTS
@@ -34,20 +35,25 @@ def batch_write_item(context: Context, request: BatchWriteItem) -> Job:
 def _run(
     context: Context, txn: Transaction, request: BatchWriteItem, intents: dict[str, list[Intent]]
 ) -> BatchWriteItemOutput:
-    context = context.at_one_moment()
+    now = context.clock()
     writes: list[Write] = []
-    used: dict[str, Usage] = {}
+    used: list[Usage] = []
     metrics: dict[str, list[ItemCollectionMetrics]] = {}
     for table, each in _by_table(context, intents):
-        usage = used.setdefault(table.name, Usage(table))
+        usage = Usage(table)
+        used.append(usage)
         for number, (position, intent) in enumerate(_placed(table, each)):
-            outcome = decide(context, txn, table, position, intent, None, False, offset=number)
-            writes.extend(outcome.writes)
-            usage.add(outcome.usage)
-            if (metric := metrics_of(txn, request, outcome)) is not None:
-                metrics.setdefault(table.name, []).append(metric)
+            before = image_at(txn, table, position)
+            after = intent.after(table, before)
+            follows, units = writes_of(txn, table, position, before, after, now, offset=number)
+            writes += follows
+            usage.add(units)
+            if request.return_item_collection_metrics is not None:
+                metric = metrics_of(txn, request, Outcome(table, before, after, follows, units))
+                if metric is not None:
+                    metrics.setdefault(table.name, []).append(metric)
     txn.apply(writes)
-    capacities = [consumed(usage, request.return_consumed_capacity) for usage in used.values()]
+    capacities = [consumed(usage, request.return_consumed_capacity) for usage in used]
     return BatchWriteItemOutput(
         unprocessed_items=Raw(b"{}"),
         consumed_capacity=[each for each in capacities if each is not None] or None,
