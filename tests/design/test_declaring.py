@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any
 
 import pytest
@@ -19,6 +19,7 @@ from partita import (
     Keys,
     Limit,
     Name,
+    Pattern,
     Table,
     Unique,
     View,
@@ -29,6 +30,7 @@ from partita import (
     together,
 )
 from partita.design.models import model_of
+from partita.design.reads import Argument
 
 
 class Colour(str, enum.Enum):
@@ -334,6 +336,11 @@ def an_item_of_an_index() -> None:
     def of_colour(colour: Colour) -> Item[Thing]: ...
 
 
+def an_item_of_several() -> None:
+    @pattern
+    def thing(thing_id: str) -> Item[Thing | Other]: ...
+
+
 def no_result() -> None:
     @pattern  # type: ignore[arg-type]
     def thing(thing_id: str) -> str: ...  # type: ignore[empty-body]
@@ -413,6 +420,10 @@ def no_entity() -> None:
         ),
         (another_result, "of_colour: reads Thing and returns something else; write -> Items[Thing]"),
         (an_item_of_an_index, "of_colour: reads Thing and returns something else; write -> Items[Thing]"),
+        (
+            an_item_of_several,
+            f"thing: one item is of one entity; write -> Items[{__name__}.Thing | {__name__}.Other]",
+        ),
         (no_result, "thing: says nothing of what it reads; write -> Item[...] or -> Items[...]"),
         (said_twice, "of_colour: says twice what it reads; leave out its body, or what @pattern is given"),
         (
@@ -438,6 +449,94 @@ def test_a_pattern_that_cannot_work_says_what_to_write(declare: Callable[[], Non
     with pytest.raises(DesignError) as refusal:
         declare()
     assert str(refusal.value) == said
+
+
+def told(declared: Pattern[Any, Any]) -> tuple[Any, ...]:
+    read = declared.read
+    given = [each.name if isinstance(each, Argument) else each for each in read.given]
+    sources = [(source.model.name, source.keys.index) for source in read.sources]
+    return sources, given, read.single, read.promise, read.page_size, read.view and read.view.name
+
+
+def test_a_signature_without_a_body_reads_what_its_body_would() -> None:
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]: ...
+    @pattern(Thing.by_colour.newest_first().page(5))
+    def of_colour(colour: Colour) -> Items[Thing]: ...
+    @pattern(Thing.by_colour.query(Colour.RED))
+    def red_at(at: datetime) -> Items[Thing]:
+        """Of a colour that is given already."""
+
+    @pattern
+    def thing_at_length(thing_id: str) -> Item[Thing]:
+        return get(Thing, thing_id)
+
+    @pattern
+    def of_colour_at_length(colour: Colour) -> Items[Thing]:
+        return Thing.by_colour.query(colour).newest_first().page(5)
+
+    @pattern
+    def red_at_length(at: datetime) -> Items[Thing]:
+        return Thing.by_colour.query(Colour.RED, at)
+
+    assert told(thing) == told(thing_at_length)
+    assert told(of_colour) == told(of_colour_at_length)
+    assert told(red_at) == told(red_at_length)
+    assert red_at.__doc__ == "Of a colour that is given already."
+
+
+def test_entities_of_one_partition_are_read_together_by_their_union() -> None:
+    shared = table()
+
+    class Folder(Entity, table=shared, key=("FOLDER#{folder_id}", "FOLDER")):
+        folder_id: str
+
+    class Page(Entity, table=shared, key=("FOLDER#{folder_id}", "PAGE#{number:4}")):
+        folder_id: str
+        number: int
+
+    @pattern
+    def folder(folder_id: str) -> Items[Folder | Page]: ...
+    @pattern
+    def folder_at_length(folder_id: str) -> Items[Folder | Page]:
+        return together(Folder, Page)(folder_id)
+
+    assert told(folder) == told(folder_at_length)
+
+
+def test_a_part_of_a_time_is_asked_for_under_a_name_of_its_own() -> None:
+    dated = table(Index("ByDay", "GSI1PK", "GSI1SK"))
+
+    class Letter(Entity, table=dated, key=("LETTER#{letter_id}", "LETTER")):
+        letter_id: str
+        sent_at: datetime
+        by_day = Keys("ByDay", "DAY#{sent_at:day}", "{sent_at}")
+
+    @pattern(Letter.by_day.newest_first())
+    def of_day(day: date) -> Items[Letter]: ...
+
+    assert told(of_day)[1] == ["day"]
+    prove("letters", dated)
+
+
+def test_a_view_is_read_by_its_keys_and_projected_by_its_name() -> None:
+    class Short(View, naming="camel"):
+        row_id: Annotated[str, InKey()]
+        owner_id: str
+        made_at: datetime
+        first_line: Annotated[str, Name("line")]
+        of_owner = Keys("ByOwner")
+
+    t = table(Index("ByOwner", "ownerId", "madeAt", project=(Short, "ttl")), naming="camel")
+
+    class Row(Short, Entity, table=t, key=("ROW#{row_id}", "ROW")):
+        text: str
+
+    assert t.indexes[0].project == ("line", "ttl")  # beside its own keys and the table's
+    assert Short.of_owner.read.view is not None
+    assert Short.of_owner.read.view.cls is Short
+    assert Row.of_owner.read.view is None
+    assert Short.of_owner.read.sources[0].model is model_of(Row)
 
 
 def test_a_condition_has_no_truth_of_its_own() -> None:

@@ -125,7 +125,10 @@ def _result(name: str, returned: Any) -> tuple[type[Any], tuple[type[Any], ...]]
     for each in (returned, *get_args(returned)):
         if get_origin(each) in (Get, Query):
             (of,) = get_args(each)
-            return get_origin(each), get_args(of) if get_origin(of) in (Union, types.UnionType) else (of,)
+            several = get_args(of) if get_origin(of) in (Union, types.UnionType) else ()
+            if several and get_origin(each) is Get:
+                raise DesignError(name, "one item is of one entity", f"write -> Items[{_name(of)}]")
+            return get_origin(each), several or (of,)
     raise DesignError(name, "says nothing of what it reads", "write -> Item[...] or -> Items[...]")
 
 

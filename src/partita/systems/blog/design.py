@@ -69,6 +69,7 @@ DRAFT = F.status == PostStatus.DRAFT
 ALIVE = F.deleted_at.is_absent()
 
 Title = Annotated[str, Meta(min_length=1, max_length=200)]
+Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
 Order = Annotated[int, Ordered(0, 9999)]
 Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
 
@@ -98,9 +99,7 @@ class Post(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
     subcategory_id: Annotated[str | None, References(lambda: Category)] = None
     title: Title
     summary: Annotated[str, Meta(max_length=500)] = ""
-    tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)] = field(
-        default_factory=list
-    )
+    tags: Tags = field(default_factory=list)
     minutes_to_read: int = 1
     status: PostStatus = PostStatus.DRAFT
     published_at: datetime | None = None

@@ -120,9 +120,9 @@ INDEXES = (
 )
 main = Table(
     "perfectit-main",
-    "PK",
-    "SK",
-    INDEXES,
+    pk="PK",
+    sk="SK",
+    indexes=INDEXES,
     naming="camel",
     ttl="ttl",
     type_attribute="entityType",
