@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from partita.engine.expressions.scope import Scope
+from partita.engine.expressions.update import MOST_RECIPES, _recipes, changes_of
 from tests.engine.tables import Bench, plain
 from tests.engine.talk import Json
 
@@ -325,3 +327,41 @@ def test_sets_of_many_members_are_joined_and_parted_in_no_time(bench: Bench, tab
     many = [f"{number:05}" for number in range(60_000)]
     update(bench, "ADD s :v", {"s": {"SS": many[::2]}}, "NONE", v={"SS": many[1::2]})
     assert update(bench, "DELETE s :v", v={"SS": many[::2]}) == {"s": {"SS": many[1::2]}}
+
+
+def sent(bench: Bench, expression: str, names: Json | None, values: Json) -> Any:
+    body: Json = {"TableName": "ttt", "Key": plain({"pk": "a"}), "UpdateExpression": expression}
+    if names:
+        body["ExpressionAttributeNames"] = names
+    return bench.ok("UpdateItem", ReturnValues="ALL_NEW", ExpressionAttributeValues=plain(values), **body)["Attributes"]
+
+
+def test_update_that_was_met_before_takes_new_values_and_new_names(bench: Bench, table: str) -> None:
+    bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", "n": 1}))
+    for step, name in ((2, "x"), (3, "y"), (4, "x")):
+        made = sent(bench, "SET n = n + :step, #name = :step", {"#name": name}, {":step": step})
+        assert made[name] == {"N": str(step)}
+    assert made == plain({"pk": "a", "n": 10, "x": 4, "y": 3})
+
+
+def test_update_that_was_met_before_is_checked_against_the_types_of_new_values(bench: Bench, table: str) -> None:
+    bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", "n": 1}))
+    sent(bench, "SET n = n + :step", None, {":step": 1})
+    assert refusal(bench, "SET n = n + :step", step="one") == (
+        f"{ENVELOPE}Invalid UpdateExpression: Incorrect operand type for operator or function; "
+        "operator or function: +, operand type: S"
+    )
+
+
+def test_update_that_was_met_before_still_refuses_what_it_does_not_use(bench: Bench, table: str) -> None:
+    for _ in range(2):
+        sent(bench, "SET n = :one", None, {":one": 1})
+        assert refusal(bench, "SET n = :one", one=1, two=2) == (
+            "ValidationException: Value provided in ExpressionAttributeValues unused in expressions: keys: {:two}"
+        )
+
+
+def test_recipes_of_updates_do_not_pile_up() -> None:
+    for number in range(MOST_RECIPES + 10):
+        changes_of(f"SET a{number} = :v", Scope(None, {":v": {"N": "1"}}))
+    assert 0 < len(_recipes) <= MOST_RECIPES

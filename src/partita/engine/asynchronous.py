@@ -1,14 +1,18 @@
-"""The engine on an event loop: reads and the work of writes happen on the loop, waiting for the disk in a thread.
+"""The engine on an event loop: reads and the work of writes happen on the loop, and one commit is for many writes.
+
+Where the disk is quick, the loop commits by itself: handing over to a thread and back would take longer. Where commits
+have been slow of late, a thread waits for the disk, and the loop goes on reading:
 
     loop     [ jobs of A B C ] reads, reads, reads      [ finish A B C, jobs of D E ]
     thread                    [ commit: wait for disk ]                              [ commit ... ]
 
-Writes that arrive during a commit make the next group, so the disk is waited for once for all of them. One hand-over
-each way a commit, instead of one a statement, is what the two threads' sharing of one interpreter lock asks for.
+Writes that arrive during a commit make the next group. One hand-over each way a commit, instead of one a statement, is
+what the two threads' sharing of one interpreter lock asks for.
 """
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
@@ -22,18 +26,23 @@ from partita.wire.requests import Request
 Reply = TypeVar("Reply")
 Done = Callable[[Any, BaseException | None], None]
 
+QUICK_SECONDS = 0.001  # a commit that the loop may wait for
+_WEIGHT = 0.125  # of the latest commit in how long they usually take
+
 
 class AsyncEngine:
     """An engine for the running event loop; closing it closes the engine."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, timer: Callable[[], float] = time.perf_counter) -> None:
         self._engine = engine
+        self._timer = timer
         self._writer = engine.writer
         self._loop = asyncio.get_running_loop()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._usual_seconds = 0.0
         self._work: SimpleQueue[Group | bool] = SimpleQueue()
-        self._thread = threading.Thread(target=self._commit, name="partita-commit", daemon=True)
+        self._thread = threading.Thread(target=self._obey, name="partita-commit", daemon=True)
         self._thread.start()
 
     def answers_at_once(self, request: Request[Any]) -> bool:
@@ -75,16 +84,22 @@ class AsyncEngine:
     def _begin(self) -> None:
         """Runs what is queued, and leaves the waiting to the thread."""
         group = self._writer.open_group()
-        if group is not None and not self._engine.waits_for_disk:
-            group.commit()
+        if group is not None and (self._usual_seconds < QUICK_SECONDS or not self._engine.waits_for_disk):
+            self._commit(group)
             self._finish(group.tickets)
         else:
             self._work.put(group or True)  # somebody else is writing: the thread waits, then does it all
 
-    def _commit(self) -> None:
+    def _commit(self, group: Group) -> None:
+        begun = self._timer()
+        group.commit()
+        self._usual_seconds += (self._timer() - begun - self._usual_seconds) * _WEIGHT
+
+    def _obey(self) -> None:
+        """The thread: commits what the loop leaves to it."""
         while (group := self._work.get()) is not False:
             if isinstance(group, Group):
-                group.commit()
+                self._commit(group)
                 tickets = group.tickets
             else:
                 tickets = self._writer.commit_waiting()

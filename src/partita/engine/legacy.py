@@ -8,7 +8,7 @@ from partita.engine.expressions.documents import compare, ordered
 from partita.engine.expressions.keys import KeyCondition
 from partita.engine.expressions.nodes import Action, Path, Update, Value
 from partita.engine.expressions.scope import Scope
-from partita.engine.expressions.update import Changes
+from partita.engine.expressions.update import Changes, Recipe
 from partita.engine.values import checked_value
 from partita.wire.errors import INVALID, ValidationException
 from partita.wire.requests import AttributeValueUpdate, Condition, ExpectedAttributeValue
@@ -64,7 +64,8 @@ def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> Changes:
         values[f":v{number}"] = value
         section = {"ADD": "ADD", "DELETE": "DELETE"}.get(update.action or "PUT", "SET")
         actions.append(Action(section, path, Value(f":v{number}")))
-    return Changes(Update(tuple(actions)), Scope(names or None, values or None), lists_add=True)
+    scope = Scope(names or None, values or None)
+    return Changes(Recipe(Update(tuple(actions)), scope, lists_add=True), scope.values)
 
 
 def _update_value(update: AttributeValueUpdate) -> AttributeValue | None:

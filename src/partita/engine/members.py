@@ -45,11 +45,8 @@ class Member:
 
 def check_members(request: Any) -> None:
     """Raises one error that lists what is wrong with the members of a request."""
-    values, tests = _QUICK[type(request)]
-    for value, test in zip(values(request), tests, strict=True):
-        if not test(value):
-            report_violations(request, MEMBERS[type(request)])
-            return
+    if not _QUICK[type(request)].passes(request):
+        report_violations(request, MEMBERS[type(request)])
 
 
 def report_violations(request: Any, members: Iterable[Member]) -> None:
@@ -61,12 +58,24 @@ def report_violations(request: Any, members: Iterable[Member]) -> None:
         raise ValidationException(f"{min(len(found), MOST_REPORTED)} validation error{plural} detected: {listed}")
 
 
-def _quick(members: tuple[Member, ...]) -> tuple[Callable[[Any], tuple[Any, ...]], list[Callable[[Any], object]]]:
-    """The same constraints as one cheap test a member; what fails it is looked at closely by `_violations`."""
-    if len(members) == 1:
-        first = attrgetter(members[0].field)
-        return lambda holder: (first(holder),), [_test(members[0])]
-    return attrgetter(*(member.field for member in members)), [_test(member) for member in members]
+class _Quick:
+    """The same constraints as one cheap test a member; what fails it is looked at closely by `_violations`.
+
+    Optional members are mostly absent, all of them, which is seen in one comparison.
+    """
+
+    __slots__ = ("_absent", "_all", "_optional", "_required")
+
+    def __init__(self, members: tuple[Member, ...]) -> None:
+        optional = [member.field for member in members if not member.required]
+        self._optional: Callable[[Any], Any] = attrgetter(*optional) if optional else lambda request: None
+        self._absent = (None,) * len(optional) if len(optional) > 1 else None
+        self._required = [(attrgetter(member.field), _test(member)) for member in members if member.required]
+        self._all = [(attrgetter(member.field), _test(member)) for member in members]
+
+    def passes(self, request: Any) -> bool:
+        tests = self._required if self._optional(request) == self._absent else self._all
+        return not [value for value, test in tests if not test(value(request))]
 
 
 def _test(member: Member) -> Callable[[Any], object]:
@@ -327,4 +336,4 @@ MEMBERS: dict[type, tuple[Member, ...]] = {
     ),
 }
 
-_QUICK = {request: _quick(members) for request, members in MEMBERS.items()}
+_QUICK = {request: _Quick(members) for request, members in MEMBERS.items()}

@@ -2,9 +2,12 @@
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 from partita.wire.errors import ValidationException
 from partita.wire.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
+
+SHORT = 20
 
 # What is canonical already, in few enough digits on either side of the point.
 _CANONICAL = re.compile(r"(?:0|-?[1-9][0-9]{0,37}|-?[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|-?0\.[0-9]{0,36}[1-9])\Z").match
@@ -74,6 +77,19 @@ def plain_text(number: Decimal) -> str:
     else:
         text = digits[:exponent] + "." + digits[exponent:]
     return "-" + text if negative else text
+
+
+def measured_number(text: str) -> tuple[str, int]:
+    """The canonical form and its size; short numbers, as most are, come again and are remembered."""
+    return _met(text) if len(text) <= SHORT else _measured(text)
+
+
+def _measured(text: str) -> tuple[str, int]:
+    canonical = canonical_number(text)
+    return canonical, number_size(canonical)
+
+
+_met = lru_cache(maxsize=8192)(_measured)
 
 
 def number_size(text: str) -> int:

@@ -28,11 +28,13 @@ def check_combination(request: Any, expressions: Sequence[str], legacy_fields: S
             f"Non-expression parameters: {{{', '.join(map(pascal, old))}}} "
             f"Expression parameters: {{{', '.join(map(pascal, used))}}}"
         )
+    if used and used != ["projection_expression"]:
+        return
     if request.expression_attribute_names is not None and not used:
         raise ValidationException("ExpressionAttributeNames can only be specified when using expressions")
     with_values = [field for field in expressions if field != "projection_expression"]
     values = getattr(request, "expression_attribute_values", None)
-    if values is not None and not any(field in used for field in with_values):
+    if values is not None:
         verb = "is" if len(with_values) == 1 else "are"
         raise RequestValidationException(
             "ExpressionAttributeValues can only be specified when using expressions: "

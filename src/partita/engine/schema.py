@@ -1,6 +1,6 @@
 """Tables as the engine works with them: a record that is stored, and the keys and indexes made from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -99,6 +99,10 @@ class Keys:
         for key in self.sort:
             head += order.sort_bytes(item[key.name])
         return head
+
+    def same(self, one: Item, other: Item) -> bool:
+        """Whether two items have the same values in these attributes, or lack the same."""
+        return [one.get(name) for name in self.names] == [other.get(name) for name in self.names]
 
     def of(self, item: Item) -> Item:
         """The key attributes of an item, alone."""
@@ -249,7 +253,7 @@ class Table:
     def wide_indexes(self) -> list[Index]:
         return [index for index in self.indexes.values() if index.is_wide]
 
-    def scalar_paths(self, paths: Iterator[tuple[str | int, ...]]) -> None:
+    def scalar_paths(self, paths: Iterable[tuple[str | int, ...]]) -> None:
         """Refuses paths that look inside a key attribute."""
         for path in paths:
             if len(path) < 2:

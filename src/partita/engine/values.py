@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from partita.engine.numbers import canonical_number, number_size
+from partita.engine.numbers import canonical_number, measured_number, number_size
 from partita.wire.errors import INVALID, RequestValidationException, SerializationException, ValidationException
 from partita.wire.limits import NESTING_LEVELS
 from partita.wire.values import AttributeValue, Item
@@ -97,8 +97,7 @@ def _text(content: Any, depth: int) -> tuple[Any, int]:
 
 def _number(content: Any, depth: int) -> tuple[Any, int]:
     _expect(content, str, "String")
-    canonical = canonical_number(content)
-    return canonical, number_size(canonical)
+    return measured_number(content)
 
 
 def _binary(content: Any, depth: int) -> tuple[Any, int]:

@@ -94,7 +94,7 @@ def index_writes(
     if filled_to is not None and position > bytes.fromhex(filled_to):
         return  # not yet reached by the backfill, which will put in the item as it then is
     old_key = index.position(before.item, position) if before else None
-    if before and after and all(before.item.get(name) == after.item.get(name) for name in index.keys.names):
+    if before and after and index.keys.same(before.item, after.item):
         new_key = old_key
     else:
         new_key = index.position(after.item, position) if after else None

@@ -83,15 +83,17 @@ def failure(error: BaseException, target: bytes) -> Answer:
     return unknown.status, error_body(unknown)
 
 
-_process = secrets.token_hex(18).upper()
+_process = secrets.token_hex(18).upper().encode()
 _number = itertools.count(1)
+_HEAD = b"content-type: %s\r\nx-amzn-requestid: %s%016X\r\nx-amz-crc32: %d\r\ncontent-length: %d\r\n\r\n"
+
+
+def reply_head(body: bytes, content_type: bytes = JSON) -> bytes:
+    """The headers of a reply, as they are sent: its checksum, and an id that no other reply has."""
+    return _HEAD % (content_type, _process, next(_number), crc32(body), len(body))
 
 
 def reply_headers(body: bytes, content_type: bytes = JSON) -> list[tuple[bytes, bytes]]:
-    """The headers of a reply: its checksum, and an id that no other reply has."""
-    return [
-        (b"content-type", content_type),
-        (b"x-amzn-requestid", b"%s%016X" % (_process.encode(), next(_number))),
-        (b"x-amz-crc32", b"%d" % crc32(body)),
-        (b"content-length", b"%d" % len(body)),
-    ]
+    """The same for ASGI."""
+    lines = reply_head(body, content_type).splitlines()[:-1]
+    return [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]

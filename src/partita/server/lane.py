@@ -12,7 +12,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from partita.server.answers import Answer, Answers, reply_headers
+from partita.server.answers import Answer, Answers, reply_head
 from partita.server.app import LARGEST_BODY, TOO_LARGE
 
 REQUEST_SECONDS = 30.0  # from a request's first byte to its last
@@ -145,10 +145,9 @@ class LaneProtocol(HttpToolsProtocol):
 
     def _write(self, answer: Answer) -> None:
         status, body = answer
-        head = b"".join(b"%s: %s\r\n" % pair for pair in reply_headers(body))
         self.server_state.total_requests += 1
         self._since = self.loop.time()
-        self.transport.write(b"%s%s\r\n%s" % (_LINES[status], head, body))
+        self.transport.write(_LINES[status] + reply_head(body) + body)
         if self._is_last and not self._waiting:
             self.transport.close()
 

@@ -68,7 +68,7 @@ class Storage(Reader, Protocol):
     """A place that keeps data until it is closed (or, when durable, for longer)."""
 
     waits_for_disk: bool
-    """Whether a commit takes long enough to be worth a thread; if so, any thread may leave a transaction's block."""
+    """Whether a commit may take long enough to be worth a thread; if so, any thread may leave a transaction's block."""
 
     def version(self) -> int:
         """Changes with every commit, whoever made it; what one thread is told is to be compared in that thread."""

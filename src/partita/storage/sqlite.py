@@ -227,7 +227,7 @@ class _SqliteTransaction:
     """The one open write transaction of a storage."""
 
     def __init__(self, connection: _Connection) -> None:
-        self._execute = connection.apsw.execute
+        self._execute = connection.execute
         self._moved: dict[str, list[int]] = {}
         self.get = connection.get
         self.range = connection.range

@@ -8,52 +8,68 @@ from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError
 from partita.engine.values import checked_value
 from partita.wire.errors import RequestValidationException, SerializationException, ValidationException
-from partita.wire.values import AttributeValue, Item
+from partita.wire.values import AttributeValue, Item, type_of
 
 _NAME = re.compile(r"#[0-9a-zA-Z_]+\Z").match
 _VALUE = re.compile(r":[0-9a-zA-Z_]+\Z").match
 
 ResolvedPath = tuple[str | int, ...]
+Shape = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, ...], ...]]
 
 
 class Scope:
     """`ExpressionAttributeNames` and `ExpressionAttributeValues`, checked and in canonical form."""
 
-    __slots__ = ("_names", "_unused_names", "_unused_values", "_values")
+    __slots__ = ("names", "used", "values")
 
     def __init__(self, names: dict[str, str] | None = None, values: Item | None = None) -> None:
-        self._names = _checked_names(names)
-        self._values = _checked_values(values)
-        self._unused_names = dict.fromkeys(self._names)
-        self._unused_values = dict.fromkeys(self._values)
+        self.names = _checked_names(names)
+        self.values = _checked_values(values)
+        self.used: set[str] = set()
+
+    @property
+    def shape(self) -> Shape:
+        """All that an expression depends on before it meets values and items: names, and the types of the values."""
+        return tuple(self.names.items()), tuple([(name, *value) for name, value in self.values.items()])
+
+    def afresh(self) -> "Scope":
+        """The same placeholders, none of them used."""
+        scope = Scope()
+        scope.names, scope.values = self.names, self.values
+        return scope
 
     def path(self, path: Path) -> ResolvedPath:
         return tuple(self.name(part) if isinstance(part, str) and part.startswith("#") else part for part in path.parts)
 
     def name(self, placeholder: str) -> str:
         try:
-            name = self._names[placeholder]
+            name = self.names[placeholder]
         except KeyError:
             raise ExpressionError(
                 f"An expression attribute name used in the document path is not defined; attribute name: {placeholder}"
             ) from None
-        self._unused_names.pop(placeholder, None)
+        self.used.add(placeholder)
         return name
 
     def value(self, placeholder: str) -> AttributeValue:
         try:
-            value = self._values[placeholder]
+            value = self.values[placeholder]
         except KeyError:
             raise ExpressionError(
                 f"An expression attribute value used in expression is not defined; attribute value: {placeholder}"
             ) from None
-        self._unused_values.pop(placeholder, None)
+        self.used.add(placeholder)
         return value
+
+    def kind(self, placeholder: str) -> str:
+        return type_of(self.value(placeholder))
 
     def check_all_used(self) -> None:
         """DynamoDB refuses placeholders that no expression mentions."""
-        for kind, unused in (("Names", self._unused_names), ("Values", self._unused_values)):
-            if unused:
+        if len(self.used) == len(self.names) + len(self.values):
+            return
+        for kind, given in (("Names", self.names), ("Values", self.values)):
+            if unused := [placeholder for placeholder in given if placeholder not in self.used]:
                 raise ValidationException(
                     f"Value provided in ExpressionAttribute{kind} unused in expressions: keys: {{{', '.join(unused)}}}"
                 )

@@ -1,5 +1,12 @@
 """An update's tree and a scope to a function from the item before to the item after.
 
+Programs send few distinct updates, with ever new values. So a tree is worked out once for each *shape* of placeholders
+(names, and types of values) into a recipe, which takes the values when it is used:
+
+    text, shape --- Recipe ---+
+                              +--- Changes.apply(item before) -> item after
+                    values ---+
+
 Every operand is read from the item as it was; then REMOVE, SET, ADD and DELETE act on a copy. Elements that SET puts
 beyond the end of a list are appended, in the order of their indexes.
 """
@@ -8,13 +15,14 @@ import re
 from collections.abc import Callable
 from decimal import Context, Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from partita.engine.expressions.condition import check_distinct
 from partita.engine.expressions.documents import value_at
 from partita.engine.expressions.nodes import Action, Arithmetic, Call, Operand, Path, Update, Value
+from partita.engine.expressions.parse import parse_update
 from partita.engine.expressions.projection import check_apart
-from partita.engine.expressions.scope import ResolvedPath, Scope
+from partita.engine.expressions.scope import ResolvedPath, Scope, Shape
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.numbers import checked_number, plain_text
 from partita.engine.values import checked_value
@@ -32,13 +40,41 @@ _EXACT = Context(prec=400, Emin=-999999, Emax=999999)
 
 _small_integer = re.compile(r"-?[0-9]{1,30}\Z").match  # as counters are; no sum of two can be too long
 
-Operation = Callable[[Item], AttributeValue]
+Operation = Callable[[Item, Item], AttributeValue]
+"""The value of an operand, from the item before and the values of the request."""
+
+MOST_RECIPES = 2048
+LONGEST_NAMES = 4096  # characters; what is longer is worked out again each time
 
 
-class Changes:
-    """An update that fits one request: `paths` are what it touches, `apply` makes the new item."""
+class Changes(NamedTuple):
+    """An update that fits one request."""
 
-    __slots__ = ("_steps", "only_removes", "paths", "touched")
+    recipe: "Recipe"
+    values: Item
+
+    def apply(self, before: Item) -> Item:
+        return self.recipe.applied(before, self.values)
+
+
+def changes_of(text: str, scope: Scope) -> Changes:
+    """The changes of an UpdateExpression, by the recipe that is kept for its shape."""
+    shape = scope.shape
+    met = _recipes.get((text, shape))
+    if met is None:
+        met = Recipe(parse_update(text), scope.afresh())
+        if len(_recipes) >= MOST_RECIPES:
+            _recipes.clear()
+        if sum(len(name) for _, name in shape[0]) <= LONGEST_NAMES:
+            _recipes[text, shape] = met
+    scope.used |= met.placeholders
+    return Changes(met, scope.values)
+
+
+class Recipe:
+    """What an update does, with names put in and operands checked: `paths` are what it touches."""
+
+    __slots__ = ("_steps", "only_removes", "paths", "placeholders", "touched")
 
     def __init__(self, tree: Update, scope: Scope, *, lists_add: bool = False) -> None:
         """`lists_add`: ADD appends to a list, as it does in the parameters from before expressions."""
@@ -54,14 +90,15 @@ class Changes:
             (action.section, path, operand)
             for action, path, operand in zip(tree.actions, self.paths, operands, strict=True)
         ]
+        self.placeholders = frozenset(scope.used)
 
-    def apply(self, before: Item) -> Item:
-        values = [operand(before) if operand else None for _, _, operand in self._steps]
+    def applied(self, before: Item, values: Item) -> Item:
+        made = [operand(before, values) if operand else None for _, _, operand in self._steps]
         after = dict(before)
         opened: dict[ResolvedPath, Any] = {}
         lists = _Lists()
-        for (section, path, _), value in zip(self._steps, values, strict=True):
-            parent, last = _opened(after, path, opened)
+        for (section, path, _), value in zip(self._steps, made, strict=True):
+            parent, last = (after, path[0]) if len(path) == 1 else _opened(after, path, opened)
             if section == "REMOVE":
                 _remove(parent, last, lists)
             elif value is not None:
@@ -80,6 +117,8 @@ class _Lists:
         self.removed: list[tuple[list[Any], int]] = []
 
     def settle(self) -> None:
+        if not self.removed and not self.appended:
+            return
         for members, index in sorted(self.removed, key=lambda each: -each[1]):
             del members[index]
         for members, _, value in sorted(self.appended, key=lambda each: each[1]):
@@ -93,15 +132,15 @@ def _operation(action: Action, scope: Scope) -> Operation | None:
 def _getter(operand: Operand, scope: Scope) -> Operation:
     match operand:
         case Value(name):
-            constant = scope.value(name)
-            return lambda item: constant
+            scope.value(name)
+            return lambda item, values: values[name]
         case Path():
             path = scope.path(operand)
-            return lambda item: _present(value_at(item, path))
+            return lambda item, values: _present(value_at(item, path))
         case Arithmetic(operator, left, right):
             first, second = _getter(left, scope), _getter(right, scope)
             _check_static(operator, (left, right), "N", scope)
-            return lambda item: _sum(operator, first(item), second(item))
+            return lambda item, values: _sum(operator, first(item, values), second(item, values))
         case Call(function, arguments):
             return _call(function, arguments, scope)
 
@@ -116,18 +155,18 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
     first, second = getters
     if function == "list_append":
         _check_static(function, arguments, "L", scope)
-        return lambda item: _joined(first(item), second(item))
+        return lambda item, values: _joined(first(item, values), second(item, values))
     target = arguments[0]
     if not isinstance(target, Path):
         raise ExpressionError(f"Operator or function requires a document path; operator or function: {function}")
     check_distinct(function, arguments, scope)
     path = scope.path(target)
-    return lambda item: value if (value := value_at(item, path)) is not None else second(item)
+    return lambda item, values: value if (value := value_at(item, path)) is not None else second(item, values)
 
 
 def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: Scope) -> None:
     for operand in operands:
-        if isinstance(operand, Value) and (kind := type_of(scope.value(operand.name))) != wanted:
+        if isinstance(operand, Value) and (kind := scope.kind(operand.name)) != wanted:
             raise ExpressionError(
                 f"Incorrect operand type for operator or function; operator or function: {name}, operand type: {kind}"
             )
@@ -136,7 +175,7 @@ def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: 
 def _check_operator(action: Action, scope: Scope) -> None:
     """ADD takes a number or a set, DELETE a set."""
     if action.section in ("ADD", "DELETE") and isinstance(action.operand, Value):
-        kind = type_of(scope.value(action.operand.name))
+        kind = scope.kind(action.operand.name)
         if kind in _TYPE_NAMES and not (action.section == "ADD" and kind == "N"):
             raise ExpressionError(
                 "Incorrect operand type for operator or function; "
@@ -235,6 +274,8 @@ def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) 
     else:
         _remove(parent, last, lists)
 
+
+_recipes: dict[tuple[str, Shape], Recipe] = {}
 
 _ACT: dict[str, Callable[[Any, str | int, AttributeValue, _Lists], None]] = {
     "SET": _set,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Raw
@@ -12,10 +12,9 @@ from partita.engine.capacity import Usage, consumed
 from partita.engine.collections import collection_metrics
 from partita.engine.context import Context
 from partita.engine.expressions.condition import Bound
-from partita.engine.expressions.parse import parse_update
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import Scope, run_expression
-from partita.engine.expressions.update import Changes
+from partita.engine.expressions.update import Changes, changes_of
 from partita.engine.schema import Table
 from partita.engine.values import attribute_size, checked_item, item_size
 from partita.engine.write import Image, image_at, writes_of
@@ -95,25 +94,26 @@ class Updating:
     def place(self, table: Table) -> bytes:
         if self.changes:
             for name in table.keys.names:
-                if name in self.changes.touched:
+                if name in self.changes.recipe.touched:
                     raise ValidationException(
                         f"{INVALID}Cannot update attribute {name}. This attribute is part of the key"
                     )
-            table.scalar_paths(iter(self.changes.paths))
+            table.scalar_paths(self.changes.recipe.paths)
         return table.position(self.key)
 
     def after(self, table: Table, before: Image | None) -> Image | None:
-        if before is None and self.changes and self.changes.only_removes:
+        if before is None and self.changes and self.changes.recipe.only_removes:
             return None  # taking away from nothing makes nothing (scylladb/scylladb#5862, tried on the service)
         old = before.item if before else table.primary_key(self.key)[0]
         size = before.size if before else item_size(old)
         if self.changes is None:
             return Image.of(old, size)
-        item = self.changes.apply(old)
-        size += sum(attribute_size(name, item) - attribute_size(name, old) for name in self.changes.touched)
+        item, touched = self.changes.apply(old), self.changes.recipe.touched
+        for name in touched:
+            size += attribute_size(name, item) - attribute_size(name, old)
         if size > ITEM_BYTES:
             raise ValidationException("Item size to update has exceeded the maximum allowed size")
-        if not table.index_key_names.isdisjoint(self.changes.touched):
+        if not table.index_key_names.isdisjoint(touched):
             self._check_index_keys(table, item)
         return Image.of(item, size)
 
@@ -133,15 +133,14 @@ def update_changes(request: Any, scope: Scope | None) -> Changes | None:
     """The changes of an update, in either form."""
     if request.update_expression is not None:
         changes: Changes = run_expression(
-            "UpdateExpression", lambda: Changes(parse_update(request.update_expression), scope or _NO_PLACEHOLDERS)
+            "UpdateExpression", lambda: changes_of(request.update_expression, scope or _NO_PLACEHOLDERS)
         )
         return changes
     updates = getattr(request, "attribute_updates", None)
     return legacy.attribute_updates(updates) if updates else None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """One item's change, decided and not yet applied."""
 
     table: Table
@@ -163,7 +162,7 @@ def decide(
 ) -> Outcome:
     """Reads the item, holds the condition against it and works out every write that follows."""
     if condition is not None:
-        table.scalar_paths(iter(condition.paths))
+        table.scalar_paths(condition.paths)
     before = image_at(reader, table, position)
     if condition is not None and not condition.keep(before.item if before else {}):
         raise ConditionalCheckFailedException(before.item if before and return_old else None)
@@ -200,7 +199,7 @@ def returned(asked: str | None, intent: Intent, outcome: Outcome) -> Raw | None:
         return None
     if asked.startswith("ALL"):
         return Raw(image.row.value)
-    paths = intent.changes.paths if isinstance(intent, Updating) and intent.changes else []
+    paths = intent.changes.recipe.paths if isinstance(intent, Updating) and intent.changes else []
     touched = projected(image.item, paths)
     return Raw(_encode(touched)) if touched else None
 

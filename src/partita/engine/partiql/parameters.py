@@ -20,13 +20,10 @@ class StatementScope(Scope):
 
     def __init__(self, values: Item) -> None:
         super().__init__()
-        self._values = {name: checked_value(value)[0] for name, value in values.items()}
+        self.values = {name: checked_value(value)[0] for name, value in values.items()}
 
     def path(self, path: Path) -> ResolvedPath:
         return path.parts
-
-    def values(self) -> Item:
-        return self._values
 
 
 class BoundStatement:

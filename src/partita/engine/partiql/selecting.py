@@ -169,7 +169,7 @@ def _behind(position: bytes, ranges: list[KeyRange], reverse: bool) -> list[KeyR
 
 
 def _digest(statement: BoundStatement, select: Select) -> str:
-    values = sorted(statement.scope.values().items())
+    values = sorted(statement.scope.values.items())
     return blake2b(repr((select, values)).encode(), digest_size=12).hexdigest()
 
 

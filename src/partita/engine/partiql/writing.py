@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from partita.engine.expressions.condition import Bound, bound
 from partita.engine.expressions.nodes import Condition, Update
 from partita.engine.expressions.scope import Scope
-from partita.engine.expressions.update import Changes
+from partita.engine.expressions.update import Changes, Recipe
 from partita.engine.operations.item_writes import Checking, Deleting, Intent, Putting, Updating
 from partita.engine.partiql.parameters import BoundStatement, worded
 from partita.engine.partiql.places import check_type, exact_key, fixes_key
@@ -43,8 +43,8 @@ def meant(table: Table, statement: BoundStatement) -> Meant:
             return Meant(_inserting(table, body, scope), None, None)
         case Change():
             key, rest = exact_key(table.keys, body.where, scope)
-            changes: Changes = worded(lambda: Changes(Update(body.actions), scope))
-            return Meant(Updating(key, changes), _existing(rest, scope), body.returning)
+            recipe: Recipe = worded(lambda: Recipe(Update(body.actions), scope))
+            return Meant(Updating(key, Changes(recipe, scope.values)), _existing(rest, scope), body.returning)
         case Remove():
             key, rest = exact_key(table.keys, body.where, scope)
             return Meant(Deleting(key), _absent_or(rest, scope), body.returning)
