@@ -22,6 +22,7 @@ class Disk(SqliteStorage):
         self.now = 0.0
         self.seconds = 0.0
         self.threads: list[str] = []
+        self.is_waited_for = threading.Event()
         self.lets_go = threading.Event()
         self.lets_go.set()
 
@@ -30,6 +31,7 @@ class Disk(SqliteStorage):
         with super().transaction(wait=wait) as txn:
             yield txn
             self.threads.append(threading.current_thread().name)
+            self.is_waited_for.set()
             self.lets_go.wait()
             self.now += self.seconds
 
@@ -84,10 +86,10 @@ def test_after_slow_commits_a_thread_waits_and_the_loop_reads(tmp_path: Path) ->
     async def story(disk: Disk, engine: AsyncEngine) -> None:
         disk.seconds = 1.0
         await engine.call(put("first"))
+        disk.is_waited_for.clear()
         disk.lets_go.clear()
         slow = asyncio.ensure_future(engine.call(put("second")))
-        while len(disk.threads) < 2:
-            await asyncio.sleep(0)
+        await asyncio.to_thread(disk.is_waited_for.wait)
         assert (await engine.call(got("first"))).item is not None
         assert (await engine.call(got("second"))).item is None
         assert not slow.done()
