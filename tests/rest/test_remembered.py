@@ -63,3 +63,32 @@ def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
     assert len(memory.young) + len(memory._old) <= 32
     memory.put("large", 1, 101)
     assert memory.get("large") is None
+
+
+def test_a_page_is_given_again_only_while_its_items_are_the_same(tmp_path: Path) -> None:
+    """Lines never expire; each reading finds the whole reply out of date, since something was written."""
+    issuer = LocalIssuer()
+    with open_engine(str(tmp_path / "notes.db"), maintain=False) as engine, asyncio.Runner() as runner:
+        db = Store(engine, notes.design)
+        db.create_tables()
+        bound = BoundApi(notes.api, db, engine.version)
+        client = Client(RestApplication([bound], issuer.verifier()), "/api/notes", issuer, runner.get_loop())
+        db.create(notes.Note(note_id="n", owner_id="ana", title="t"))
+        for number in range(3):
+            db.create(notes.Line(note_id="n", number=number, words="as it was"))
+
+        def read() -> list[str]:
+            db.put(notes.Plain(plain_id="p", words=str(len(bound.pages.young))))
+            found = client.get("/notes/n/lines?limit=2").json
+            more = client.get(f"/notes/n/lines?limit=2&cursor={found['cursor']}").json
+            return [each["words"] for each in found["items"] + more["items"]]
+
+        assert read() == read() == ["as it was"] * 3
+        assert len(bound.pages.young) == 2
+        with db.change(notes.line("n", 1)) as draft:
+            draft.words = "changed"
+        assert read() == ["as it was", "changed", "as it was"]
+        db.delete(notes.line("n", 1))
+        assert read() == ["as it was"] * 2
+        db.create(notes.Line(note_id="n", number=1, words="back"))
+        assert read() == ["as it was", "back", "as it was"]

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from partita.rest.bound import BoundApi, Kept
-from partita.rest.identity import Verifier
+from partita.rest.bound import BoundApi, Kept, Parsed
+from partita.rest.identity import Caller, Verifier
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import MEDIA_TYPE, Problem
 from partita.rest.routes import Call, Reply, Route, placeholders, told_apart
@@ -74,8 +74,16 @@ class RestApplication:
                 kept = self._kept(bound, scope, asked, version)
                 if kept is not None:
                     return _told(bound, kept.route, kept.reply, asked)
-            route, values = _routed(bound, tail, scope["method"])
-            call = await self._call(bound, route, values, scope, receive, asked)
+            address = (scope["method"], scope["raw_path"], scope["query_string"])
+            parsed = bound.parsed.get(address)
+            route, values = _routed(bound, tail, scope["method"]) if parsed is None else (parsed.route, [])
+            caller = self._verifier.caller(asked.get(b"authorization"))
+            if parsed is None:
+                parsed = _parsed(route, values, caller, scope["query_string"])
+                bound.parsed.put(address, parsed, sum(map(len, address)))
+            else:
+                route.who.greet(caller, parsed.in_path)
+            call = await _call(bound, parsed, caller, receive, asked)
             if bound.version is None or route.method != "GET":
                 return _told(bound, route, await asyncio.to_thread(route.run, call), asked)
             result = route.run(call)
@@ -112,23 +120,27 @@ class RestApplication:
             raise Problem(404, "not-found", f"there is no system {name!r}; see {known}")
         return bound, rest[0] if rest else ""
 
-    async def _call(
-        self, bound: BoundApi, route: Route, values: list[str], scope: Scope, receive: Receive, asked: Asked
-    ) -> Call:
-        caller = self._verifier.caller(asked.get(b"authorization"))
-        arguments = path_arguments(route, values)
-        route.who.greet(caller, arguments)
-        if route.in_query or scope["query_string"]:
-            arguments |= query_arguments(route, scope["query_string"])
-        if_match = _NO_MATCH
-        if b"if-match" in asked:
-            if not route.takes_if_match:
-                raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
-            if_match = IfMatch(asked[b"if-match"].decode("latin-1"))
-        body = None
-        if route.body is not None:
-            body = decoder_of(route.body)(await _body(receive, asked))
-        return Call(bound.db, bound.service, bound.memory, caller, arguments, body, if_match)
+
+def _parsed(route: Route, values: list[str], caller: Caller, query: bytes) -> Parsed:
+    """What the address says, of which a caller who may not even ask is told nothing."""
+    in_path = path_arguments(route, values)
+    route.who.greet(caller, in_path)
+    in_query = query_arguments(route, query) if route.in_query or query else {}
+    return Parsed(route, in_path, in_path | in_query)
+
+
+async def _call(bound: BoundApi, parsed: Parsed, caller: Caller, receive: Receive, asked: Asked) -> Call:
+    route = parsed.route
+    if_match = _NO_MATCH
+    if b"if-match" in asked:
+        if not route.takes_if_match:
+            raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
+        if_match = IfMatch(asked[b"if-match"].decode("latin-1"))
+    body = None
+    if route.body is not None:
+        body = decoder_of(route.body)(await _body(receive, asked))
+    arguments = dict(parsed.arguments)
+    return Call(bound.db, bound.service, bound.memory, bound.pages, caller, arguments, body, if_match)
 
 
 def _page(bound: BoundApi, tail: str, method: str) -> Answer | None:

@@ -10,7 +10,7 @@ from partita.rest.api import Api
 from partita.rest.docs_page import docs_page
 from partita.rest.openapi import openapi
 from partita.rest.problems import Problem, problem_of
-from partita.rest.remembered import Memory, Shown
+from partita.rest.remembered import Listed, Memory, Shown
 from partita.rest.routes import Reply, Route
 from partita.store.store import Store
 
@@ -24,6 +24,17 @@ class Kept(NamedTuple):
     version: int
 
 
+class Parsed(NamedTuple):
+    """What an address says: its route, the arguments of its path, and all of them."""
+
+    route: Route
+    in_path: dict[str, Any]
+    arguments: dict[str, Any]
+
+
+PARSED = 1024 * 1024  # bytes of addresses
+
+
 class BoundApi:
     """`version` tells when the data has changed; where there is one, reads never wait and run on the event loop."""
 
@@ -34,6 +45,8 @@ class BoundApi:
         self.version = version
         self.service = api.service(db)
         self.memory: Memory[Shown] = Memory()
+        self.pages: Memory[Listed] = Memory()
+        self.parsed: Memory[Parsed] = Memory(PARSED)
         self.replies: Memory[Kept] = Memory()
         self.root = f"/api/{api.name}"
         self.description = msgspec.json.encode(described)

@@ -1,8 +1,9 @@
-"""What was shown of late, so that it need not be made again: items by their bytes, replies by the data's version.
+"""What was shown of late, so that it need not be made again: items and pages by their bytes, replies by a version.
 
 What a reply says of an item follows from its bytes and nothing else. So its JSON is kept under them: whoever writes the
-item, in this process or another, writes other bytes and is never answered with the old ones. A whole reply is kept with
-the version that the data had before it was read, and used while the data still has it.
+item, in this process or another, writes other bytes and is never answered with the old ones. A page is kept with the
+bytes of its items, and given again when the same bytes are read again. A whole reply is kept with the version that the
+data had before it was read, and used while the data still has it.
 
 Memory is bounded by two generations: when the younger is full the older one goes, and what is asked for again moves to
 the younger.
@@ -25,6 +26,19 @@ class Shown(NamedTuple):
     expires: float | None
     entity: Any = None
     tag: str = ""
+
+
+class Listed(NamedTuple):
+    """A page as a reply shows it, and what it was made from."""
+
+    items: list[msgspec.Raw]
+    cursor: str | None
+    body: bytes
+    tag: str
+
+    @property
+    def size(self) -> int:
+        return len(self.body) + sum(memoryview(item).nbytes for item in self.items)
 
 
 class ItemDecoder(Protocol):

@@ -13,7 +13,7 @@ import msgspec
 from partita.design.patterns import Pattern
 from partita.rest.access import Who
 from partita.rest.identity import Caller
-from partita.rest.remembered import Memory, Shown
+from partita.rest.remembered import Listed, Memory, Shown
 from partita.rest.tags import IfMatch
 from partita.store.reading import Page
 from partita.store.store import Store
@@ -42,6 +42,7 @@ class Call(NamedTuple):
     db: Store
     service: Any
     memory: Memory[Shown]
+    pages: Memory[Listed]
     caller: Caller
     arguments: dict[str, Any]
     body: Any
