@@ -1,7 +1,8 @@
 """Batches: many puts or deletes of entities that nothing depends on, with what was left unprocessed sent again."""
 
-from collections import deque
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -23,16 +24,17 @@ _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
 
 def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[None]:
     """Put entities that nothing depends on, in batches."""
-    requests = []
     models = {kind: model_of(kind) for kind in set(map(type, entities))}
     for model in models.values():
         if not stands_alone(design, model):
             raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
-    for entity in entities:
-        model = models[type(entity)]
-        item = written_item(model, values_of(model, fresh(model, validated(model, entity), context.clock())))
-        requests.append((model.table.name, wire.WriteRequest(put_request=wire.PutRequest(item=item))))
-    yield from batch_write(context, requests)
+    items = [_item(models[type(entity)], entity, context.clock()) for entity in entities]  # all fit, or none is sent
+    puts = (wire.WriteRequest(put_request=wire.PutRequest(item=item)) for item in items)
+    yield from batch_write(context, zip((models[type(entity)].table.name for entity in entities), puts, strict=True))
+
+
+def _item(model: Model, entity: Any, now: datetime) -> Item:
+    return written_item(model, values_of(model, fresh(model, validated(model, entity), now)))
 
 
 def delete_many(context: Context, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
@@ -49,21 +51,18 @@ def deletion_of(model: Model, key: Item) -> tuple[str, wire.WriteRequest]:
     return model.table.name, wire.WriteRequest(delete_request=wire.DeleteRequest(key=key))
 
 
-def batch_write(context: Context, requests: list[tuple[str, wire.WriteRequest]]) -> Flow[None]:
+def batch_write(context: Context, requests: Iterable[tuple[str, wire.WriteRequest]]) -> Flow[None]:
     """All of the requests, twenty-five at a time, and again what was left unprocessed."""
     attempt = 0
-    waiting = deque(requests)
-    while waiting:
-        batch = [waiting.popleft() for _ in range(min(len(waiting), limits.BATCH_WRITE_REQUESTS))]
+    waiting = iter(requests)
+    again: list[tuple[str, wire.WriteRequest]] = []
+    while batch := [*again, *islice(waiting, limits.BATCH_WRITE_REQUESTS - len(again))]:
         asked: dict[str, list[wire.WriteRequest]] = {}
         for table, request in batch:
             asked.setdefault(table, []).append(request)
         reply = yield from ask(context, wire.BatchWriteItem(request_items=asked, return_consumed_capacity="TOTAL"))
-        if reply.unprocessed_items is None:
-            continue
-        left = _decode_left(reply.unprocessed_items)
+        left = {} if reply.unprocessed_items is None else _decode_left(reply.unprocessed_items)
         again = [(table, request) for table, refused in left.items() for request in refused]
         attempt = 0 if len(again) < len(batch) else attempt + 1
         if again:
             yield context.pause(min(attempt, context.retries))
-        waiting.extendleft(reversed(again))
