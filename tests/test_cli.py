@@ -52,7 +52,14 @@ def test_explain_prints_range_cost_and_proof() -> None:
     [
         (["prove", "no.such.module"], "partita: no.such.module: Python finds no such module from here\n"),
         (["explain", "partita.systems.checks.design", "nothing"], "partita: checks: has no pattern 'nothing'"),
+        (["prove", "shop/design.py"], "partita: shop/design.py: write it as Python imports it, shop.design\n"),
         (["verify", "nothing.db"], "partita: nothing.db: there is no such file\n"),
+        (["verify", "."], "partita: .: not a file\n"),
+        (["seed", "checks", "--on", "memory:"], "partita: --on memory: would end with this command"),
+        (["token", ""], "partita: SUBJECT: a token has to name somebody\n"),
+        (["token", "ana"], "partita: partita.db.issuer.pem: there is no such key; start partita serve"),
+        (["token", "ana", "--on", "memory:"], "partita: --on memory:: the issuer's key is in the server alone"),
+        (["serve", "--issuer", "me"], "partita: --issuer and --audience are asked of tokens that --keys verifies"),
         (["engine", "--memory", "--data", "x.db"], "partita: --memory and --data: choose one\n"),
         (["engine", "--host", "192.0.2.1"], "partita: --host 192.0.2.1: anybody who can reach this address"),
     ],
@@ -63,6 +70,7 @@ def test_what_cannot_work_is_one_line(arguments: list[str], said: str, tmp_path:
     assert found.stderr.startswith(said)
     assert found.stderr.count("\n") == 1
     assert not found.stdout
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_design_that_cannot_be_proven_is_told_with_the_way_out(tmp_path: Path) -> None:
@@ -76,6 +84,54 @@ def test_a_design_that_cannot_be_proven_is_told_with_the_way_out(tmp_path: Path)
     assert found.returncode == 2
     assert found.stderr.startswith("partita: Note")
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "last"),
+    [
+        ("def design(:\n", "SyntaxError: invalid syntax"),
+        ("import absent_thing\n", "ModuleNotFoundError: No module named 'absent_thing'"),
+        ("x = 1\nx.y\n", "AttributeError: 'int' object has no attribute 'y'"),
+    ],
+)
+def test_module_that_cannot_be_imported_is_shown_from_its_own_line_on(source: str, last: str, tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "__init__.py").touch()
+    (tmp_path / "inner" / "design.py").write_text(source)
+    found = _ran("prove", "inner.design", cwd=tmp_path)
+    assert found.returncode == 2
+    first, *shown = found.stderr.splitlines()
+    assert first == "partita: inner.design: cannot be imported"
+    assert shown[-1] == last
+    assert f'design.py", line {source.count(chr(10))}' in found.stderr
+    assert not [line for line in shown if "cli.py" in line or "importlib" in line]
+
+
+def test_package_that_imports_what_is_not_there_is_not_called_absent(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "__init__.py").write_text("import absent_thing\n")
+    assert "No module named 'absent_thing'" in _ran("prove", "inner.design", cwd=tmp_path).stderr
+
+
+def test_verify_changes_nothing_and_tells_of_damage(tmp_path: Path) -> None:
+    file = tmp_path / "data.db"
+    file.touch()
+    assert _ran("verify", "data.db", cwd=tmp_path).stderr == "partita: data.db: empty; there is nothing to verify\n"
+    assert file.stat().st_size == 0
+    file.unlink()
+    assert _ran("seed", "checks", "--on", "data.db", "--scale", "0.1", cwd=tmp_path).returncode == 0
+    content = file.read_bytes()
+    half = len(content) // 2
+    file.write_bytes(content[:half] + b"\xff" * (len(content) - half))
+    found = _ran("verify", "data.db", cwd=tmp_path)
+    assert (found.returncode, found.stderr) == (1, "")
+    assert found.stdout.startswith("data.db: damaged: ")
+
+
+def test_seed_says_what_was_there(tmp_path: Path) -> None:
+    assert "checks" in _ran("seed", "checks", "--on", "data.db", "--scale", "0.1", cwd=tmp_path).stdout
+    again = _ran("seed", "checks", "checks", "--on", "data.db", "--scale", "0.1", cwd=tmp_path)
+    assert (again.stdout, again.stderr) == ("planted before: checks\n", "")
 
 
 def test_verify_holds_a_file_against_itself(tmp_path: Path) -> None:

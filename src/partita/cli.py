@@ -16,20 +16,24 @@ if TYPE_CHECKING:
 DEMO = "did:plc:demo"  # a name that every one of the systems takes for somebody's
 DEMO_GROUPS = ("admin", "ADMIN")
 
+Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
+Scale = Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))]
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]  # off unless it is given
+
 app = App(name="partita", help="Write a DynamoDB design down once, in Python, and it runs.")
 
 
 @app.command
 def engine(
     *,
-    memory: bool = False,
+    memory: Flag = False,
     data: Path | None = None,
     host: str = "127.0.0.1",
-    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 8000,
+    port: Port = 8000,
     durability: Literal["power", "process"] = "power",
     credentials: Path | None = None,
-    cors: Sequence[str] = (),
-    public: bool = False,
+    cors: Annotated[Sequence[str], Parameter(negative=(), show_default=False)] = (),
+    public: Flag = False,
 ) -> None:
     """Serve DynamoDB's own protocol from this machine, for any AWS SDK or tool.
 
@@ -82,10 +86,10 @@ def serve(
     *systems: str,
     on: str = "partita.db",
     host: str = "127.0.0.1",
-    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 8000,
-    public: bool = False,
+    port: Port = 8000,
+    public: Flag = False,
     seed: bool = True,
-    scale: Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))] = 1.0,
+    scale: Scale = 1.0,
     keys: Path | None = None,
     issuer: str | None = None,
     audience: str | None = None,
@@ -109,22 +113,26 @@ def serve(
     scale
         How much demo data: 1 is a few hundred items a system.
     keys
-        A JSON Web Key Set that bearer tokens are verified against. Without it a local issuer is used. Cursors are then
-        signed with the variable PARTITA_SECRET, which several servers share, or else with a secret of this process.
+        A JSON Web Key Set that bearer tokens are verified against; without one a local issuer signs them. With it,
+        cursors are signed with the variable PARTITA_SECRET, which several servers share, or else with a secret that
+        ends with this process.
     issuer
-        What `iss` of a token must be.
+        The issuer that a token must name (iss), with --keys.
     audience
-        What `aud` of a token must be.
+        The audience that a token must name (aud), with --keys.
     """
     import secrets
     from os import environ
 
+    from partita.errors import ConfigurationError
     from partita.rest.identity import Verifier
     from partita.server.serve import check_address, listening
     from partita.serving import System, issuer_beside, named, progress_bar, run, seed_file, tries
     from partita.serving import seed as plant
 
     names = named(systems)
+    if keys is None and (issuer or audience):
+        raise ConfigurationError("--issuer and --audience are asked of tokens that --keys verifies; give that as well")
     check_address(host, public)
     at = listening(host, port)
     address = f"http://{host}:{at.getsockname()[1]}"
@@ -155,22 +163,30 @@ def serve(
 
 
 @app.command(name="token")
-def token_command(subject: str, *groups: str, on: str = "partita.db", email_verified: bool = True) -> None:
+def token_command(subject: str, /, *groups: str, on: str = "partita.db", email_verified: bool = True) -> None:
     """Print a bearer token of the local issuer's, for trying an API as somebody.
 
     Parameters
     ----------
     subject
-        Who it is for: the token's `sub`.
+        Who it is for, the sub of the token.
     groups
         The groups that it names, such as admin (or for the blog AUTHOR, EDITOR, ADMIN).
     on
-        The file that `partita serve` is on; the issuer's key is beside it.
+        The file that partita serve is on; the issuer's key was put beside it.
     email_verified
         What the token says of the e-mail address.
     """
-    from partita.serving import issuer_beside
+    from partita.errors import ConfigurationError
+    from partita.serving import issuer_beside, issuer_file
 
+    if not subject:
+        raise ConfigurationError("SUBJECT: a token has to name somebody")
+    file = issuer_file(on)
+    if file is None:
+        raise ConfigurationError(f"--on {on}: the issuer's key is in the server alone; use the token that it printed")
+    if not file.exists():
+        raise ConfigurationError(f"{file}: there is no such key; start partita serve --on {on}, which makes it")
     print(issuer_beside(on).token(subject, groups, email_verified=email_verified))
 
 
@@ -178,7 +194,7 @@ def token_command(subject: str, *groups: str, on: str = "partita.db", email_veri
 def seed_command(
     *systems: str,
     on: str = "partita.db",
-    scale: Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))] = 1.0,
+    scale: Scale = 1.0,
     chance: int = 1,
 ) -> None:
     """Plant believable demo data; an interrupted run goes on where it stopped.
@@ -195,23 +211,27 @@ def seed_command(
         The same number gives the same data.
     """
     from partita.connect import open_backend
+    from partita.errors import ConfigurationError
     from partita.serving import named, opened, progress_bar
     from partita.serving import seed as plant
 
     names = named(systems)
+    if on == "memory:":
+        raise ConfigurationError("--on memory: would end with this command; partita serve --on memory: plants its own")
     with open_backend(on) as backend, progress_bar() as progress:
-        for system in opened(backend, names):
-            plant(system, scale, chance, progress)
+        there = [each.name for each in opened(backend, names) if plant(each, scale, chance, progress) == 0]
+    if there:
+        print(f"planted before: {', '.join(there)}")
 
 
 @app.command
-def prove(module: str) -> None:
+def prove(module: str, /) -> None:
     """Prove every access pattern of a design; the first thing that cannot be proven is told, with the way out.
 
     Parameters
     ----------
     module
-        The design's module, as Python would import it from here: `shop.design`.
+        The design's module, as Python would import it from here: shop.design.
     """
     from partita.plan.modules import proof_told
 
@@ -220,14 +240,14 @@ def prove(module: str) -> None:
 
 @app.command
 def explain(
-    module: str, pattern: str, *, item_bytes: Annotated[int, Parameter(validator=Number(gte=1, lte=409_600))] = 1024
+    module: str, pattern: str, /, *, item_bytes: Annotated[int, Parameter(validator=Number(gte=1, lte=409_600))] = 1024
 ) -> None:
     """Print what an access pattern sends, where it reads, what it costs and why it is right.
 
     Parameters
     ----------
     module
-        The design's module, as Python would import it from here: `shop.design`.
+        The design's module, as Python would import it from here: shop.design.
     pattern
         The name of the pattern.
     item_bytes
@@ -239,23 +259,58 @@ def explain(
 
 
 def _design(module: str) -> "Design":
-    from importlib.util import find_spec
-
+    """The design in a module; what importing it raises is shown from the module's own line on."""
     from partita.errors import ConfigurationError
     from partita.plan.modules import design_in
 
+    if module.endswith(".py"):
+        name = module.removesuffix(".py").lstrip("./").replace("/", ".")
+        raise ConfigurationError(f"{module}: write it as Python imports it, {name}")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        known = find_spec(module) is not None
-    except (ImportError, ValueError):
-        known = False
-    if not known:
-        raise ConfigurationError(f"{module}: Python finds no such module from here")
-    return design_in(module)
+        if not _is_there(module):
+            raise ConfigurationError(f"{module}: Python finds no such module from here")
+        return design_in(module)
+    except PartitaError:
+        raise
+    except Exception as error:  # what a module of somebody's raises can be anything
+        told = _told_from_the_module(error)
+        if told is None:
+            raise
+        raise ConfigurationError(f"{module}: cannot be imported\n{told}") from None
+
+
+def _is_there(module: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError as missing:
+        if missing.name is None or not f"{module}.".startswith(f"{missing.name}."):
+            raise  # the package is there, and imports something that is not
+        return False
+    except (ImportError, ValueError):  # a relative name, or none
+        return False
+
+
+def _told_from_the_module(error: Exception) -> str | None:
+    """The traceback without the frames before the module's; None where no line of it has a part in the error."""
+    from traceback import format_exception
+
+    here = str(Path(__file__).parent)
+    at = error.__traceback__
+    while at is not None:
+        file = at.tb_frame.f_code.co_filename
+        if not file.startswith((here, "<frozen ")) and "importlib" not in file:
+            break
+        at = at.tb_next
+    if at is None and not isinstance(error, SyntaxError):
+        return None
+    return "".join(format_exception(type(error), error, at)).rstrip()
 
 
 @app.command
-def verify(file: Path) -> None:
+def verify(file: Path, /) -> None:
     """Hold a database file against itself: every index against its table, every size and total. Changes nothing.
 
     Parameters
@@ -263,15 +318,21 @@ def verify(file: Path) -> None:
     file
         The database file; it may be in use.
     """
+    import apsw
+
     from partita.engine.verify import findings
     from partita.errors import ConfigurationError
     from partita.storage.sqlite import SqliteStorage
 
     if not file.is_file():
-        raise ConfigurationError(f"{file}: there is no such file")
+        raise ConfigurationError(f"{file}: {'not a file' if file.exists() else 'there is no such file'}")
+    if file.stat().st_size == 0:
+        raise ConfigurationError(f"{file}: empty; there is nothing to verify")
     storage = SqliteStorage(str(file))
     try:
         found = list(findings(storage))
+    except apsw.Error as error:
+        found = [f"{file}: damaged: {error}"]
     finally:
         storage.close()
     print("\n".join(found) if found else f"{file}: every index agrees with its table, every total is exact")

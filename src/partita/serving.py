@@ -36,7 +36,7 @@ class System:
 
 def named(names: Iterable[str]) -> list[str]:
     """The systems of these names; all of them when none is named."""
-    wanted = list(names) or list(NAMES)
+    wanted = list(dict.fromkeys(names)) or list(NAMES)
     for name in wanted:
         if name not in NAMES:
             raise ConfigurationError(f"{name}: there is no such system; there are {', '.join(NAMES)}")
@@ -74,15 +74,21 @@ def progress_bar() -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns) as bar:
-        tasks: dict[str, Any] = {}
+    bar = Bar(*columns)
+    tasks: dict[str, Any] = {}
 
-        def shown(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(f"seeding {name}", total=total)
-            bar.update(tasks[name], completed=done)
+    def shown(name: str, done: int, total: int) -> None:
+        if not tasks:
+            bar.start()
+        if name not in tasks:
+            tasks[name] = bar.add_task(f"seeding {name}", total=total)
+        bar.update(tasks[name], completed=done)
 
+    try:
         yield shown
+    finally:
+        if tasks:
+            bar.stop()
 
 
 def run(
@@ -112,8 +118,13 @@ def seed_file(names: list[str], path: str, scale: float) -> None:
 
 def issuer_beside(address: str) -> LocalIssuer:
     """The local issuer, whose key lives beside the database file so that tokens outlive a restart."""
+    return LocalIssuer(issuer_file(address))
+
+
+def issuer_file(address: str) -> Path | None:
+    """Where the local issuer's key is; None where it ends with the process, since there is no file to be beside."""
     is_file = address != "memory:" and "://" not in address
-    return LocalIssuer(Path(f"{address}.issuer.pem") if is_file else None)
+    return Path(f"{address}.issuer.pem") if is_file else None
 
 
 def tries(names: list[str], address: str, token: str | None) -> Iterator[str]:
