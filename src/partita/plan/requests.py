@@ -1,24 +1,22 @@
 """Proven reads as wire requests: what depends on the design is computed once, what depends on the call each time."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
 from partita.design.errors import ValueRefused
 from partita.design.models import KeyAttribute, Model
-from partita.design.parts import SEPARATOR
 from partita.design.reads import SHARDS, Argument, Each, Read
 from partita.design.slots import slots_of
 from partita.plan import ranges
 from partita.plan.expressions import Expression, on_disk
 from partita.plan.items import stored
+from partita.plan.key_writers import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof import Proof, prove_read
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
-
-KeyWriter = Callable[[tuple[Any, ...]], Item]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +30,10 @@ class Plan:
     index: str | None
     sort_names: tuple[str, ...]  # in which attributes the result is ordered
     write_key: KeyWriter | None = None  # for a get
+    write_query: QueryWriter | None = None  # for a query without a filter
+    fan_out: tuple[Any, int] | None = None  # what the read is repeated over, and how often at most
 
-    @property
+    @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The attributes of a start key: the table's key and the index's."""
         index = self.read.sources[0].keys.attributes
@@ -46,9 +46,18 @@ def plan_of(read: Read) -> Plan:
     source = read.sources[0]
     sort_names = tuple(attribute.name for attribute in source.keys.range)
     proof = prove_read(read)
-    write_key = _key_writer(proof.range) if read.single else None
     table = source.model.table.name
-    return Plan(read, proof, source.model, table, source.keys.index, sort_names, write_key)
+    return Plan(
+        read,
+        proof,
+        source.model,
+        table,
+        source.keys.index,
+        sort_names,
+        key_writer(proof.range) if read.single else None,
+        query_writer(proof.range) if read.where is None else None,
+        ranges.fan_out(proof.range),
+    )
 
 
 def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
@@ -62,29 +71,6 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
         condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
         for condition in _conditions(plan, arguments, None)
     }
-
-
-def _key_writer(found: ranges.KeyRange) -> KeyWriter | None:
-    """A function from a get's arguments to its key, generated: `{"PK": {"S": "ORDER#" + w0(a[0])}}`.
-
-    What does not depend on arguments is written already. None for keys that are plain attributes.
-    """
-    env: dict[str, Any] = {}
-    made = []
-    for fixed in found.fixed:
-        if fixed.pieces is None:
-            return None
-        texts = []
-        for at, piece in enumerate(fixed.pieces):
-            constant = SEPARATOR * bool(at) + piece.segment.constant
-            if isinstance(piece.value, Argument) and piece.segment.form is not None:
-                env[f"w{len(env)}"] = piece.segment.form.write
-                texts.append(f"{constant!r} + w{len(env) - 1}(a[{piece.value.at}])")
-            else:
-                texts.append(repr(SEPARATOR * bool(at) + ranges.written(piece.segment, piece.value, whole=True)))
-        made.append(f"{fixed.attribute.name!r}: {{'S': {' + '.join(texts)}}}")
-    writer: KeyWriter = eval(f"lambda a: {{{', '.join(made)}}}", env)  # noqa: S307 - made from the design alone
-    return writer
 
 
 def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
@@ -104,10 +90,9 @@ def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
 
 def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
     """What each of the read's requests stands for: one of the values of a fan-out, or nothing."""
-    repeated = ranges.fan_out(plan.proof.range)
-    if repeated is None:
+    if plan.fan_out is None:
         return [None]
-    over, most = repeated
+    over, most = plan.fan_out
     if over is SHARDS:
         return list(range(most))
     values = list(_bound(over.values, arguments, None))
@@ -126,23 +111,37 @@ def query(
     consistent: bool = False,
 ) -> wire.Query:
     """One page of one range."""
-    expression = Expression()
-    conditions = [_text(plan, expression, each) for each in _conditions(plan, arguments, repeat)]
-    read = plan.read
-    filtered = on_disk(plan.model, _filled(read.where, arguments)) if read.where is not None else None
+    condition, filtered, names, values = _query_text(plan, arguments, repeat)
     return wire.Query(
         table_name=plan.table,
         index_name=plan.index,
-        key_condition_expression=" AND ".join(conditions),
-        filter_expression=expression.condition(filtered) if filtered is not None else None,
-        expression_attribute_names=expression.names,
-        expression_attribute_values=expression.values,
+        key_condition_expression=condition,
+        filter_expression=filtered,
+        expression_attribute_names=names,
+        expression_attribute_values=values,
         scan_index_forward=None if plan.proof.forward else False,
         limit=limit,
         exclusive_start_key=start,
         consistent_read=True if consistent and plan.index is None else None,
         return_consumed_capacity="TOTAL",
     )
+
+
+def _query_text(
+    plan: Plan, arguments: tuple[Any, ...], repeat: Any
+) -> tuple[str, str | None, dict[str, str], dict[str, AttributeValue]]:
+    """The key condition and the filter, with the names and values that they use."""
+    writer = plan.write_query
+    if writer is not None:
+        try:
+            return writer.text, None, dict(writer.names), writer.values(arguments)
+        except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
+            raise ValueRefused(plan.read.name, str(refusal)) from None
+    expression = Expression()
+    conditions = [_text(plan, expression, each) for each in _conditions(plan, arguments, repeat)]
+    where = plan.read.where
+    filtered = None if where is None else expression.condition(on_disk(plan.model, _filled(where, arguments)))
+    return " AND ".join(conditions), filtered, expression.names, expression.values
 
 
 def start_key(plan: Plan, item: Item) -> Item:
