@@ -65,8 +65,8 @@ _INTRODUCTION = """
 and a change is refused if somebody else was faster. For machines: <a href=openapi.json>openapi.json</a>.</p>
 <form class=token><label>Try it as somebody: a bearer token, kept in this tab alone
 <input id=the-token type=password autocomplete=off spellcheck=false></label>
-<p class=faint><span id=the-whose role=status></span> On the server's machine <code>partita token NAME</code> prints
-one, unless the server was started with <code>--keys</code>.</p></form>
+<p class=faint><span id=the-whose role=status></span> Where the server has an issuer of its own, it prints one when it
+starts, and <code>partita token NAME</code> prints others.</p></form>
 """
 
 

@@ -11,6 +11,12 @@ from partita.systems.eecar.proposals import Answer
 
 CategoryWord = Annotated[str, Meta(min_length=1, max_length=60, examples=["배터리"])]
 Line = Annotated[str, Meta(min_length=1, max_length=200, examples=["배터리 모듈"])]
+Maker = Annotated[Line, Meta(examples=["현대모비스"])]
+CarModel = Annotated[Line, Meta(examples=["아이오닉 5"])]
+Industry = Annotated[Line, Meta(examples=["에너지 저장"])]
+Application = Annotated[Line, Meta(examples=["가정용 ESS"])]
+ModelName = Annotated[Line, Meta(examples=["multilingual-e5"])]
+Place = Annotated[Line, Meta(examples=["vectors/p_01.bin"])]
 Whole = Annotated[int, Meta(ge=0, le=10**12)]
 Year = Annotated[int, Meta(ge=1900, le=2100, examples=[2024])]
 Email = Annotated[str, Meta(min_length=3, max_length=200, examples=["buyer@example.com"])]
@@ -31,8 +37,8 @@ class NewSpec(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class NewUsage(Struct, forbid_unknown_fields=True, rename="camel"):
-    industry: Line
-    application: Line
+    industry: Industry
+    application: Application
     requirements: dict[str, Any] = {}
     success_case: bool = False
     description: d.Text = ""
@@ -44,8 +50,8 @@ class NewUsage(Struct, forbid_unknown_fields=True, rename="camel"):
 class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
     name: Line
     category: CategoryWord
-    manufacturer: Line
-    model: Line
+    manufacturer: Maker
+    model: CarModel
     year: Year
     condition: d.PartCondition
     price: Whole
@@ -70,8 +76,8 @@ class NewSeller(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class NewVector(Struct, forbid_unknown_fields=True, rename="camel"):
-    s3_key: Line
-    embedding_model: Line
+    s3_key: Place
+    embedding_model: ModelName
     dimension: Annotated[int, Meta(ge=1, le=100_000)]
 
 
@@ -83,10 +89,10 @@ class Required(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class NewNeed(Struct, forbid_unknown_fields=True, rename="camel"):
-    company_name: Line
-    industry: Line
+    company_name: Annotated[Line, Meta(examples=["그린에너지"])]
+    industry: Industry
     required_specs: Required
-    target_application: Line
+    target_application: Application
     production_process: d.Text = ""
     priority: d.Priority = d.Priority.MEDIUM
     expires_at: Annotated[datetime, Meta(tz=True, examples=["2030-01-01T00:00:00Z"])] | None = None
@@ -104,10 +110,10 @@ class NewEnd(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class NewMatch(Struct, forbid_unknown_fields=True, rename="camel"):
-    query: Line
-    query_embedding: Line
+    query: Annotated[Line, Meta(examples=["가정용 ESS에 쓸 배터리 모듈"])]
+    query_embedding: Place
     matched_parts: Annotated[list[d.MatchedPart], Meta(max_length=100)]
-    model_used: Line
+    model_used: ModelName
     catalogue: dict[str, int] = {}
 
 
@@ -155,7 +161,7 @@ class NewOffer(Struct, forbid_unknown_fields=True, rename="camel"):
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
     recipient_id: d.Party
     type: d.NotificationType
-    title: Line
+    title: Annotated[Line, Meta(examples=["새 제안이 도착했습니다"])]
     message: d.Text
     data: dict[str, Any] = {}
 
@@ -163,7 +169,7 @@ class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
 class ChangedUsage(Struct, forbid_unknown_fields=True, rename="camel"):
     """What is left out stays as it is."""
 
-    application: Line | UnsetType = UNSET
+    application: Application | UnsetType = UNSET
     success_case: bool | UnsetType = UNSET
     description: d.Text | UnsetType = UNSET
 

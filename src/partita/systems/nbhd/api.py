@@ -15,6 +15,7 @@ api = Api("nbhd", "nbhd.city", Nbhd, "Neighborhoods and their members' sites.")
 
 Handle = Annotated[str, Meta(min_length=3, max_length=253, examples=["alice.bsky.social"])]
 Line = Annotated[str, Meta(min_length=1, max_length=100, examples=["Repair Café"])]
+Template = Annotated[Line, Meta(examples=["blog"])]
 Text = Annotated[str, Meta(max_length=2_000)]
 Label = Annotated[str, Meta(min_length=1, max_length=63, examples=["bread-without-hurry"])]
 Config = Annotated[dict[str, Any], Meta(examples=[{"author": "Léa", "posts": [{"title": "봄 시장"}]}])]
@@ -22,7 +23,7 @@ Config = Annotated[dict[str, Any], Meta(examples=[{"author": "Léa", "posts": [{
 
 class NewUser(Struct, forbid_unknown_fields=True):
     bluesky_handle: Handle
-    display_name: Line
+    display_name: Annotated[Line, Meta(examples=["Alice Martin"])]
     bluesky_did: Annotated[str, Meta(max_length=250, examples=["did:plc:abc123"])] | None = None
     avatar_url: Text | None = None
     bio: Text | None = None
@@ -56,7 +57,7 @@ class NewRole(Struct, forbid_unknown_fields=True):
 
 class NewSite(Struct, forbid_unknown_fields=True):
     title: Line
-    template: Line
+    template: Template
     subdomain: Label
     config: Config = {}
     neighborhood_id: str | None = None
@@ -66,7 +67,7 @@ class ChangedSite(Struct, forbid_unknown_fields=True):
     """What is left out stays as it is."""
 
     title: Line | UnsetType = UNSET
-    template: Line | UnsetType = UNSET
+    template: Template | UnsetType = UNSET
     subdomain: Label | UnsetType = UNSET
     config: Config | UnsetType = UNSET
 

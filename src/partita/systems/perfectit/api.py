@@ -18,14 +18,14 @@ published = shown("a published card", lambda card: card.status == d.CardStatus.P
 api = Api("perfectit", "PerfectIt", PerfectIt, "How-to cards, votes, comments and collections.")
 
 Username = Annotated[str, Meta(min_length=3, max_length=30, pattern=r"^[\w.-]{3,30}$", examples=["ana.costa"])]
-Line = Annotated[str, Meta(min_length=1, max_length=120, examples=["Sharpen a kitchen knife"])]
+Line = Annotated[str, Meta(min_length=1, max_length=120, examples=["Weekend repairs"])]
 CategoryId = Annotated[str, Meta(min_length=1, max_length=60, pattern=r"^[\w-]{1,60}$", examples=["kitchen"])]
 Sorted = Annotated[int, Meta(ge=-99_999, le=99_999)]
 
 
 class NewUser(Struct, forbid_unknown_fields=True, rename="camel"):
     username: Username
-    display_name: Line
+    display_name: Annotated[Line, Meta(examples=["Ana Costa"])]
 
 
 class NewUsername(Struct, forbid_unknown_fields=True):
