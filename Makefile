@@ -50,7 +50,7 @@ conformance: .venv/dev.stamp ## run somebody's conformance suite against the eng
 
 lock: .venv/dev.stamp ## pin the dependencies anew; UPGRADE=--upgrade takes newer versions
 	$(COMPILE) $(UPGRADE) requirements/build.in -o requirements/build.txt
-	$(COMPILE) $(UPGRADE) pyproject.toml --extra rest -c requirements/build.txt -o requirements/runtime.txt
+	$(COMPILE) $(UPGRADE) pyproject.toml --all-extras -c requirements/build.txt -o requirements/runtime.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml --all-extras --group dev \
 		-c requirements/build.txt -c requirements/runtime.txt -o requirements/dev.txt
 	$(COMPILE) $(UPGRADE) --group peers -c requirements/dev.txt -o requirements/peers.txt

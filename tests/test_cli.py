@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from socket import socket
 
 import pytest
+
+from partita.cli import _address
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "command-line.md"
@@ -31,6 +34,14 @@ def test_the_page_of_the_command_line_is_current() -> None:
     if os.environ.get("PARTITA_UPDATE"):
         PAGE.write_text(page, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == page
+
+
+def test_address_of_the_newer_protocol_is_one() -> None:
+    with socket() as at:
+        at.bind(("127.0.0.1", 0))
+        port = at.getsockname()[1]
+        assert _address("::1", at) == f"http://[::1]:{port}"
+        assert _address("localhost", at) == f"http://localhost:{port}"
 
 
 def test_prove_lists_every_pattern_of_a_design() -> None:

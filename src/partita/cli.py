@@ -11,6 +11,8 @@ from cyclopts.validators import Number
 from partita.errors import PartitaError
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from partita.plan import Design
 
 DEMO = "did:plc:demo"  # a name that every one of the systems takes for somebody's
@@ -21,6 +23,10 @@ Scale = Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]  # off unless it is given
 
 app = App(name="partita", help="Write a DynamoDB design down once, in Python, and it runs.")
+
+
+def _address(host: str, at: "socket") -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{at.getsockname()[1]}"
 
 
 @app.command
@@ -71,7 +77,7 @@ def engine(
     at = listening(host, port)
     backend = open_engine(str(data) if data is not None else "memory:", durability=durability)
     where = "memory (gone when this ends)" if data is None else f"{data} (survives {durability} loss)"
-    address = f"http://{host}:{at.getsockname()[1]}"
+    address = _address(host, at)
     print(f"partita: DynamoDB at {address}, data in {where}", flush=True)
     print(f"try:     aws dynamodb list-tables --endpoint-url {address} --region us-east-1", flush=True)
 
@@ -135,7 +141,7 @@ def serve(
         raise ConfigurationError("--issuer and --audience are asked of tokens that --keys verifies; give that as well")
     check_address(host, public)
     at = listening(host, port)
-    address = f"http://{host}:{at.getsockname()[1]}"
+    address = _address(host, at)
     if seed and on != "memory:" and "://" not in on:
         seed_file(names, on, scale)
     if keys is None:
