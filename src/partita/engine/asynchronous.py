@@ -26,7 +26,7 @@ from partita.wire.requests import Request
 Reply = TypeVar("Reply")
 Done = Callable[[Any, BaseException | None], None]
 
-QUICK_SECONDS = 0.001  # a commit that the loop may wait for
+QUICK_SECONDS = 0.0005  # a commit that the loop may wait for
 _WEIGHT = 0.125  # of the latest commit in how long they usually take
 
 
