@@ -66,6 +66,7 @@ def engine(
     from partita.connect import open_engine
     from partita.engine.asynchronous import AsyncEngine
     from partita.errors import ConfigurationError
+    from partita.server.cors import check_origin
     from partita.server.credentials import load_credentials
     from partita.server.guard import Guard
     from partita.server.serve import check_address, listening, serve
@@ -74,6 +75,8 @@ def engine(
         raise ConfigurationError("--memory and --data: choose one")
     guard = Guard(load_credentials(credentials)) if credentials is not None else None
     check_address(host, public or guard is not None)
+    for origin in cors:
+        check_origin(origin)
     at = listening(host, port)
     backend = open_engine(str(data) if data is not None else "memory:", durability=durability)
     where = "memory (gone when this ends)" if data is None else f"{data} (survives {durability} loss)"

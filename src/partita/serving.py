@@ -17,7 +17,7 @@ from partita.rest.app import RestApplication
 from partita.rest.bound import BoundApi
 from partita.rest.identity import Verifier
 from partita.rest.issuer import LocalIssuer
-from partita.server.serve import BACKLOG, serve
+from partita.server.serve import listen, serve
 from partita.store.seeding import is_planted, plant
 from partita.store.store import Store
 from partita.systems import NAMES, part_of
@@ -97,7 +97,7 @@ def run(
     """Serves until interrupted; `ready` is called when the systems are open, and who asks from then on is answered."""
     backend: Any = open_backend(address)
     systems = opened(backend, names, secret)
-    at.listen(BACKLOG)
+    listen(at)
     ready(systems)
     version = backend.version if isinstance(backend, Engine) else None
     apis = [BoundApi(part_of(each.name, "api").api, each.db, version) for each in systems]

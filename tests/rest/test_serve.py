@@ -104,7 +104,8 @@ def test_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        assert f"--port {port}: Address already in use" in _refused(tmp_path, "serve", "checks", "--port", port)
+        told = f"--port {port}: Address already in use; choose another with --port"
+        assert told in _refused(tmp_path, "serve", "checks", "--port", port)
         assert f"--port {port}" in _refused(tmp_path, "engine", "--memory", "--port", port)
     assert list(tmp_path.iterdir()) == []
 

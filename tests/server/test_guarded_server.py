@@ -13,7 +13,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from partita.errors import ConfigurationError
-from partita.server.serve import check_address
+from partita.server.cors import check_origin
+from partita.server.serve import check_address, listen, listening
 from tests.peers.http import call
 from tests.peers.process import started
 
@@ -109,3 +110,21 @@ def test_address_that_others_reach_needs_credentials_or_a_word() -> None:
     check_address("0.0.0.0", True)  # noqa: S104 - what is tested
     with pytest.raises(ConfigurationError, match="--credentials"):
         check_address("0.0.0.0", False)  # noqa: S104 - what is tested
+
+
+@pytest.mark.parametrize("origin", ["notanorigin", "https://", "https://app.example/", "app.example:3000", "", "* "])
+def test_origin_that_no_browser_sends_is_refused(origin: str) -> None:
+    with pytest.raises(ConfigurationError, match="not an origin; write scheme://host"):
+        check_origin(origin)
+
+
+@pytest.mark.parametrize("origin", ["*", "https://app.example", "http://localhost:3000", "http://[::1]:8000"])
+def test_origin_of_a_browser_is_taken(origin: str) -> None:
+    check_origin(origin)
+
+
+def test_address_that_somebody_else_took_in_the_meantime_is_told() -> None:
+    with listening("127.0.0.1", 0) as first, listening("127.0.0.1", first.getsockname()[1]) as second:
+        listen(first)
+        with pytest.raises(ConfigurationError, match="Address already in use; choose another with --port"):
+            listen(second)

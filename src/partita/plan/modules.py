@@ -1,5 +1,6 @@
 """A design by the name of its module: what `partita prove MODULE` and `partita explain MODULE PATTERN` print."""
 
+from collections.abc import Sized
 from importlib import import_module
 
 from partita.design.errors import DesignError
@@ -25,12 +26,17 @@ def design_in(module: str) -> Design:
 
 def proof_told(design: Design) -> str:
     """One line a pattern: what it is, where it reads, that it is proven."""
-    lines = [f"{design.name}: {len(design.models)} entities, {len(design.patterns)} patterns, proven"]
+    entities, patterns = _counted(design.models, "entity", "entities"), _counted(design.patterns, "pattern", "patterns")
+    lines = [f"{design.name}: {entities}, {patterns}, proven"]
     for name, pattern in design.patterns.items():
         index = pattern.read.sources[0].keys.index
         place = index or pattern.read.sources[0].model.table.name
         lines.append(f"  {name:<32} {'GetItem' if pattern.read.single else 'Query':<8} {place}")
     return "\n".join(lines)
+
+
+def _counted(found: Sized, one: str, several: str) -> str:
+    return f"{len(found)} {one if len(found) == 1 else several}"
 
 
 def pattern_told(design: Design, name: str, item_bytes: int = 1024) -> str:

@@ -1,7 +1,10 @@
 """Lets pages of named origins ask from a browser: preflights are answered, and replies say who may read them."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+
+from partita.errors import ConfigurationError
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -10,6 +13,14 @@ AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_AGE = b"172800"
 EXPOSED = b"x-amzn-requestid, x-amz-crc32"
+
+_is_origin = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+\Z").match
+
+
+def check_origin(origin: str) -> None:
+    """Refuses what no browser sends; an origin is `https://app.example.com`, `http://localhost:3000`, or `*` for any."""
+    if origin != "*" and not _is_origin(origin):
+        raise ConfigurationError(f"--cors {origin}: not an origin; write scheme://host[:port], or * for any")
 
 
 class Cors:

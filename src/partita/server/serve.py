@@ -1,5 +1,6 @@
 """Runs the application on uvicorn: bounded connections, bounded waiting, a graceful stop."""
 
+import errno
 import ipaddress
 import socket
 import sys
@@ -44,8 +45,21 @@ def listening(host: str, port: int) -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
     except OSError as error:
-        raise ConfigurationError(f"--host {host} --port {port}: {error.strerror}") from None
+        raise _refused(f"--host {host} --port {port}", error) from None
     return found
+
+
+def listen(at: socket.socket) -> None:
+    """From here on connections are taken in; another process may have been quicker since the socket was made."""
+    try:
+        at.listen(BACKLOG)
+    except OSError as error:
+        raise _refused(f"--port {at.getsockname()[1]}", error) from None
+
+
+def _refused(where: str, error: OSError) -> ConfigurationError:
+    advice = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
+    return ConfigurationError(f"{where}: {error.strerror}{advice}")
 
 
 def serve(
@@ -60,6 +74,7 @@ def serve(
 
     With a guard, or for pages of other origins, every request takes the ASGI way: the fast lane looks at neither.
     """
+    listen(at)
     lane = type("Lane", (LaneProtocol,), {})  # its own class, since uvicorn makes the connections
 
     def opened(answers: Answers) -> None:
