@@ -18,7 +18,7 @@ _is_origin = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+\Z").match
 
 
 def check_origin(origin: str) -> None:
-    """Refuses what no browser sends; an origin is `https://app.example.com`, `http://localhost:3000`, or `*` for any."""
+    """Refuses what no browser sends; an origin is `https://app.example`, `http://localhost:3000`, or `*` for any."""
     if origin != "*" and not _is_origin(origin):
         raise ConfigurationError(f"--cors {origin}: not an origin; write scheme://host[:port], or * for any")
 
