@@ -21,7 +21,7 @@ from partita.design.patterns import Pattern
 from partita.plan.requests import key_values, plan_of
 from partita.rest import routes
 from partita.rest.access import Who, anyone
-from partita.rest.remembered import Listed, Shown, showing
+from partita.rest.remembered import Shown, listing, page_body, showing
 from partita.rest.routes import Call, Reply, Route
 from partita.rest.tags import digest, entity_tag
 from partita.store import writing
@@ -138,18 +138,13 @@ class Api(Generic[S]):
             if not lasting:
                 flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=decode)
                 shown: Page[Shown] = _run(call, flow)
-                body, tag = _page_body(shown)
+                body, tag = page_body(shown.items, shown.cursor)
                 expires = min((each.expires for each in shown.items if each.expires is not None), default=None)
                 return Reply(body, tag, thing, expires, fresh=fresh)
             flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=as_stored)
             page: Page[msgspec.Raw] = _run(call, flow)
-            key = (number, wanted.arguments, size, cursor)
-            last = call.pages.get(key)
-            if last is None or last.items != page.items or last.cursor != page.cursor:
-                listed = [each for raw in page.items if (each := decode(raw, None)) is not None]
-                last = Listed(page.items, page.cursor, *_page_body(Page(listed, page.cursor)))
-                call.pages.put(key, last, last.size)
-            return Reply(last.body, last.tag, thing, fresh=fresh)
+            listed = listing(call.pages, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
+            return Reply(listed.body, listed.tag, thing, fresh=fresh)
 
         self._add(
             Route(
@@ -300,13 +295,6 @@ class Api(Generic[S]):
 
 def _run(call: Call, flow: Flow[R]) -> R:
     return run(flow, call.db.backend, time.sleep)
-
-
-def _page_body(page: Page[Shown]) -> tuple[bytes, str]:
-    """A page's JSON and its tag."""
-    items = b",".join([each.body for each in page.items])
-    body = b'{"items":[%b],"cursor":%b}' % (items, _encode(page.cursor))
-    return body, digest("".join([*(each.tag for each in page.items), page.cursor or ""]).encode())
 
 
 def _looked_up(of: Any) -> Callable[[Call], Any]:

@@ -14,7 +14,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from partita.rest.tags import digest
+
 V = TypeVar("V")
+Decode = Callable[[msgspec.Raw, int | None], "Shown | None"]
 
 GENERATION = 8 * 1024 * 1024  # bytes
 
@@ -76,7 +79,7 @@ class Memory(Generic[V]):
 
 def showing(
     memory: Memory[Shown], number: int, decoder: ItemDecoder, show: Callable[[Any, float | None], Shown]
-) -> Callable[[msgspec.Raw, int | None], Shown | None]:
+) -> Decode:
     """What the store's flows call in place of a decoder; `number` tells one way of showing from another."""
 
     def decode(raw: msgspec.Raw, now: int | None) -> Shown | None:
@@ -90,3 +93,20 @@ def showing(
         return None if expired else shown
 
     return decode
+
+
+def page_body(items: list[Shown], cursor: str | None) -> tuple[bytes, str]:
+    """A page's JSON and its tag."""
+    shown = b",".join([each.body for each in items])
+    body = b'{"items":[%b],"cursor":%b}' % (shown, msgspec.json.encode(cursor))
+    return body, digest("".join([*(each.tag for each in items), cursor or ""]).encode())
+
+
+def listing(memory: Memory[Listed], key: Any, items: list[msgspec.Raw], cursor: str | None, decode: Decode) -> Listed:
+    """The page of these items, which never expire; given again where it was made from the same bytes."""
+    last = memory.get(key)
+    if last is None or last.items != items or last.cursor != cursor:
+        shown = [each for raw in items if (each := decode(raw, None)) is not None]
+        last = Listed(items, cursor, *page_body(shown, cursor))
+        memory.put(key, last, last.size)
+    return last
