@@ -24,7 +24,7 @@ from partita.systems.perfectit import design as cards_design
 from partita.wire.requests import Scan
 from tests.peers import PEERS, create_table, expect, started
 
-OURS, ANEW = "Partita, nothing written meanwhile", "Partita, every reply made anew"
+OURS, ANEW = "Partita, nothing written meanwhile", "Partita, every reply read anew"
 FASTAPI, BARE = "FastAPI, boto3, DynamoDB Local", "bare ASGI, bytes from memory"
 CARD, PAGE, THREAD = "a card", "a page of 20 posts", "a thread of 200 comments"
 OF_BARE = {CARD: 0.5, PAGE: 0.3, THREAD: 0.2}
@@ -68,7 +68,8 @@ def _section(rates: dict[tuple[str, str], float], sizes: dict[str, int]) -> Sect
         + ".\n\n"
         + table(["", *OF_BARE], rows)
         + "\n\nPartita gives a reply again while nothing in the file was written, by whatever process; the second line "
-        "is what it reaches when something was written between any two requests, which is "
+        "is what it reaches when something else was written between any two requests (all is read again, and what has "
+        "the same bytes as before is not turned into JSON again), which is "
         + ", ".join(f"{rates[ANEW, what] / rates[BARE, what]:.2f}" for what in OF_BARE)
         + " of bare ASGI's rate and "
         + ", ".join(f"{rates[ANEW, what] / rates[FASTAPI, what]:.0f}" for what in OF_BARE)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from partita.rest.bound import BoundApi, Kept, Parsed
+from partita.rest.bound import PARSED_SIZE, BoundApi, Kept, Parsed
 from partita.rest.identity import Caller, Verifier
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import MEDIA_TYPE, Problem
@@ -80,7 +80,7 @@ class RestApplication:
             caller = self._verifier.caller(asked.get(b"authorization"))
             if parsed is None:
                 parsed = _parsed(route, values, caller, scope["query_string"])
-                bound.parsed.put(address, parsed, sum(map(len, address)))
+                bound.parsed.put(address, parsed, PARSED_SIZE + sum(map(len, address)))
             else:
                 route.who.greet(caller, parsed.in_path)
             call = await _call(bound, parsed, caller, receive, asked)

@@ -32,7 +32,8 @@ class Parsed(NamedTuple):
     arguments: dict[str, Any]
 
 
-PARSED = 1024 * 1024  # bytes of addresses
+PARSED = 4 * 1024 * 1024  # bytes
+PARSED_SIZE = 1024  # about what one of them takes, beside its address
 
 
 class BoundApi:
