@@ -19,6 +19,7 @@ from partita.wire import limits
 from partita.wire import requests as wire
 from partita.wire.values import Item
 
+_decode_item = msgspec.json.Decoder(dict).decode
 _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
 
 
@@ -28,13 +29,23 @@ def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[
     for model in models.values():
         if not stands_alone(design, model):
             raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
-    items = [_item(models[type(entity)], entity, context.clock()) for entity in entities]  # all fit, or none is sent
-    puts = (wire.WriteRequest(put_request=wire.PutRequest(item=item)) for item in items)
+    packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]  # all fit, or none is sent
+    puts = (wire.WriteRequest(put_request=wire.PutRequest(item=_item(each))) for each in packed)
     yield from batch_write(context, zip((models[type(entity)].table.name for entity in entities), puts, strict=True))
 
 
-def _item(model: Model, entity: Any, now: datetime) -> Item:
-    return written_item(model, values_of(model, fresh(model, validated(model, entity), now)))
+def _packed(model: Model, entity: Any, now: datetime) -> Item | bytes:
+    """The item as bytes, which take a fraction of its room and nothing of the collector's time while they wait."""
+    item = written_item(model, values_of(model, fresh(model, validated(model, entity), now)))
+    try:
+        return msgspec.json.encode(item)
+    except (UnicodeEncodeError, RecursionError):  # the backend refuses it in its own words
+        return item
+
+
+def _item(packed: Item | bytes) -> Item:
+    item: Item = _decode_item(packed) if isinstance(packed, bytes) else packed
+    return item
 
 
 def delete_many(context: Context, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:

@@ -1,0 +1,48 @@
+"""Batches: any number of entities, all of which fit or none of which is sent."""
+
+import pytest
+
+from partita import Entity, Item, Store, Table, ValueRefused, connect, pattern
+from partita.store.sending import Call
+from partita.wire.errors import ValidationException
+
+shelf = Table("shelf", pk="PK")
+
+
+class Book(Entity, table=shelf, key="BOOK#{isbn}"):
+    isbn: str
+    title: str = ""
+
+
+@pattern
+def book(isbn: str) -> Item[Book]: ...
+
+
+@pytest.fixture
+def sent() -> list[Call]:
+    return []
+
+
+@pytest.fixture
+def db(sent: list[Call]) -> Store:
+    opened = Store(connect("memory:", maintain=False), shelf, on_call=[sent.append])
+    opened.create_tables()
+    sent.clear()
+    return opened
+
+
+def test_a_batch_of_any_length_is_written_in_as_few_requests_as_it_needs(db: Store, sent: list[Call]) -> None:
+    db.put_many([Book(isbn=str(number), title=f"título {number}") for number in range(60)])
+    assert [call.operation for call in sent] == ["BatchWriteItem"] * 3
+    assert [db.one(book(str(number))).title for number in (0, 59)] == ["título 0", "título 59"]
+
+
+def test_one_entity_that_does_not_fit_keeps_all_of_them_back(db: Store, sent: list[Call]) -> None:
+    with pytest.raises(ValueRefused, match="empty text cannot be part of a key"):
+        db.put_many([*(Book(isbn=str(number)) for number in range(60)), Book(isbn="")])
+    assert sent == []
+
+
+def test_text_that_is_not_unicode_is_refused_by_the_backend(db: Store) -> None:
+    with pytest.raises(ValidationException, match="lone surrogate"):
+        db.put_many([Book(isbn="1", title="\ud800")])
