@@ -231,8 +231,10 @@ class Table:
                 raise ValidationException(
                     f"{INVALID}Type mismatch for key {name} expected: {kind} actual: {type_of(value)}"
                 )
-            check_key_value(name, value, self._partition.name == name)
-        self.check_index_keys(item)
+            if kind != "S" or not 0 < len(value["S"]) <= _SHORT:
+                check_key_value(name, value, self._partition.name == name)
+        if self.indexes:
+            self.check_index_keys(item)
 
     def check_index_keys(self, item: Item) -> None:
         for index, (name, kind) in self.index_keys:

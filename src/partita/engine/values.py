@@ -176,20 +176,29 @@ def _list(content: Any, depth: int) -> tuple[Any, int]:
     _expect(content, list, "List")
     if depth >= NESTING_LEVELS - 1:
         raise ValidationException(_TOO_DEEP)
-    members = [checked_value(member, depth + 1) for member in content]
-    same = all(canonical is member for (canonical, _), member in zip(members, content, strict=True))
-    size = 3 + sum(1 + member_size for _, member_size in members)
-    return (content if same else [canonical for canonical, _ in members]), size
+    size = 3 + len(content)
+    members = []
+    same = True
+    for member in content:
+        canonical, member_size = checked_value(member, depth + 1)
+        members.append(canonical)
+        size += member_size
+        same = same and canonical is member
+    return (content if same else members), size
 
 
 def _map(content: Any, depth: int) -> tuple[Any, int]:
     _expect(content, dict, "Map")
     if depth >= NESTING_LEVELS - 1:
         raise ValidationException(_TOO_DEEP)
-    members = {name: checked_value(member, depth + 1) for name, member in content.items()}
-    same = all(canonical is content[name] for name, (canonical, _) in members.items())
-    size = 3 + sum(1 + text_size(name) + member_size for name, (_, member_size) in members.items())
-    return (content if same else {name: canonical for name, (canonical, _) in members.items()}), size
+    size = 3 + len(content)
+    changed: Item = {}
+    for name, member in content.items():
+        canonical, member_size = checked_value(member, depth + 1)
+        size += text_size(name) + member_size
+        if canonical is not member:
+            changed[name] = canonical
+    return ({**content, **changed} if changed else content), size
 
 
 _CHECKS: dict[str, Callable[[Any, int], tuple[Any, int]]] = {
