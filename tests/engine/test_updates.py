@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from partita.engine.expressions.scope import Scope
-from partita.engine.expressions.update import MOST_RECIPES, _recipes, changes_of
 from tests.engine.tables import Bench, plain
 from tests.engine.talk import Json
 
@@ -359,9 +357,3 @@ def test_update_that_was_met_before_still_refuses_what_it_does_not_use(bench: Be
         assert refusal(bench, "SET n = :one", one=1, two=2) == (
             "ValidationException: Value provided in ExpressionAttributeValues unused in expressions: keys: {:two}"
         )
-
-
-def test_recipes_of_updates_do_not_pile_up() -> None:
-    for number in range(MOST_RECIPES + 10):
-        changes_of(f"SET a{number} = :v", Scope(None, {":v": {"N": "1"}}))
-    assert 0 < len(_recipes) <= MOST_RECIPES

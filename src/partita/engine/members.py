@@ -79,7 +79,7 @@ class _Quick:
 
 
 def _test(member: Member) -> Callable[[Any], object]:
-    if member.is_name:
+    if member.is_name or member == _INDEX_NAME:
         return lru_cache(maxsize=1024)(lambda name: not list(_violations(_Holder(name), [member], "")))
     if member.enum and not member.required:
         return frozenset([None, *member.enum]).__contains__
@@ -89,10 +89,10 @@ def _test(member: Member) -> Callable[[Any], object]:
 
 
 class _Holder:
-    """A lone table name in the place of a request."""
+    """A lone name of a table or an index in the place of a request."""
 
-    def __init__(self, table_name: str | None) -> None:
-        self.table_name = table_name
+    def __init__(self, name: str | None) -> None:
+        self.table_name = self.index_name = name
 
 
 def _violations(holder: Any, members: Iterable[Member], prefix: str) -> Iterator[str]:

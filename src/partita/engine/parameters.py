@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from partita.engine import legacy
-from partita.engine.expressions.condition import Bound, bound
-from partita.engine.expressions.parse import parse_condition, parse_projection
+from partita.engine.expressions.condition import Bound, condition_in
+from partita.engine.expressions.parse import parse_projection
 from partita.engine.expressions.projection import resolved_paths
 from partita.engine.expressions.scope import ResolvedPath, Scope, run_expression
 from partita.engine.members import Member
@@ -53,7 +53,7 @@ _NO_PLACEHOLDERS = Scope()
 
 def bound_condition(parameter: str, source: str, scope: Scope | None) -> Bound:
     """A condition or filter expression, ready to be held against items."""
-    result: Bound = run_expression(parameter, lambda: bound(parse_condition(source), scope or _NO_PLACEHOLDERS))
+    result: Bound = run_expression(parameter, lambda: condition_in(source, scope or _NO_PLACEHOLDERS))
     return result
 
 

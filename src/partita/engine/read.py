@@ -60,21 +60,32 @@ Rows = Iterator[tuple[bytes, int, bytes]]
 
 def read_page(reader: Reader, rows: Rows, selection: Selection) -> Page:
     """Reads until the range, the limit or a megabyte is reached, whichever comes first."""
+    if selection.keep is None and selection.paths is None and not selection.fetches:
+        return _whole_rows(rows, selection)
     page = Page()
-    plain = selection.keep is None and selection.paths is None and not selection.fetches
-    value = b""
     for _, size, value in rows:
         page.scanned += 1
         page.size += size
-        if plain:
-            page.count += 1
-            if not selection.counts_only:
-                page.items.append(Raw(value))
-        else:
-            _take(reader, page, value, selection)
+        _take(reader, page, value, selection)
         if page.scanned == selection.limit or page.size >= PAGE_BYTES:
             page.last = _start_key(decode_item(value), selection)
             break
+    return page
+
+
+def _whole_rows(rows: Rows, selection: Selection) -> Page:
+    """Rows as they are, which is what most pages are made of, so each takes few steps."""
+    page = Page()
+    limit, size, values = selection.limit, 0, []
+    for _, weight, value in rows:
+        size += weight
+        values.append(value)
+        if len(values) == limit or size >= PAGE_BYTES:
+            page.last = _start_key(decode_item(value), selection)
+            break
+    page.size, page.scanned, page.count = size, len(values), len(values)
+    if not selection.counts_only:
+        page.items = [Raw(value) for value in values]
     return page
 
 

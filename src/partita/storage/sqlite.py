@@ -84,15 +84,18 @@ class _Connection:
         cursor = None
         try:
             cursor = self.apsw.execute(f'SELECT k, w, v FROM "{space}" WHERE {bounds} ORDER BY k {direction}', keys)
-            for key, weight, value in cursor:
-                if type(value) is int:
-                    value = self.apsw.execute("SELECT v FROM large WHERE id = ?", (value,)).fetchall()[0][0]
-                yield key, weight, value
+            for row in cursor:
+                yield row if type(row[2]) is not int else (row[0], row[1], self._large(row[2]))
         except apsw.Error as error:
             raise _explained(error, space) from None
         finally:
             if cursor is not None:
                 cursor.close()
+
+    def _large(self, number: int) -> bytes:
+        found: Any = self.apsw.execute("SELECT v FROM large WHERE id = ?", (number,)).get
+        value: bytes = found
+        return value
 
     def totals(self, space: str) -> Totals:
         try:

@@ -1,7 +1,7 @@
-"""A condition's tree and a scope to a predicate over items: `predicate(tree, scope)(item)`.
+"""A condition's tree and a scope to a test, and that and values to a predicate over items: `bound(tree, scope).keep`.
 
-What can be known before any item is seen (wrong operand types, an inverted BETWEEN) is refused while the predicate is
-made, as DynamoDB does.
+What can be known before any item is seen (wrong operand types, an inverted BETWEEN) is refused while the test is made,
+as DynamoDB does.
 """
 
 from base64 import b64decode
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from partita.engine.expressions.documents import compare, ordered, value_at
+from partita.engine.expressions.kept import Kept
 from partita.engine.expressions.nodes import (
     Between,
     Both,
@@ -22,6 +23,7 @@ from partita.engine.expressions.nodes import (
     Path,
     Value,
 )
+from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import ResolvedPath, Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.values import binary_size, text_size
@@ -29,7 +31,9 @@ from partita.wire.limits import EXPRESSION_IN_OPERANDS
 from partita.wire.values import SETS, TYPES, AttributeValue, Item, type_of
 
 Predicate: TypeAlias = Callable[[Item], bool]
-Getter: TypeAlias = Callable[[Item], AttributeValue | None]
+Test: TypeAlias = Callable[[Item, Item], bool]
+Getter: TypeAlias = Callable[[Item, Item], AttributeValue | None]
+"""Tests and getters take an item and the values of a request."""
 
 _ARGUMENTS = {
     "attribute_exists": 1,
@@ -49,8 +53,28 @@ class Bound(NamedTuple):
     paths: list[ResolvedPath]
 
 
+class Tested(NamedTuple):
+    """A condition with its names put in, which fits every request with values of the same types."""
+
+    test: Test
+    paths: list[ResolvedPath]
+
+    def bound(self, values: Item) -> Bound:
+        test = self.test
+        return Bound(lambda item: test(item, values), self.paths)
+
+
+def condition_in(text: str, scope: Scope) -> Bound:
+    """The condition of an expression."""
+    return _tested(text, scope).bound(scope.values)
+
+
 def bound(tree: Condition, scope: Scope) -> Bound:
-    return Bound(predicate(tree, scope), [scope.path(path) for path in _paths(tree)])
+    return tested(tree, scope).bound(scope.values)
+
+
+def tested(tree: Condition, scope: Scope) -> Tested:
+    return Tested(_test(tree, scope), [scope.path(path) for path in _paths(tree)])
 
 
 def _paths(tree: Condition | Operand) -> list[Path]:
@@ -70,18 +94,17 @@ def _paths(tree: Condition | Operand) -> list[Path]:
     return []
 
 
-def predicate(tree: Condition, scope: Scope) -> Predicate:
-    """The condition as a function of an item."""
+def _test(tree: Condition, scope: Scope) -> Test:
     match tree:
         case Both(conditions):
-            every = [predicate(each, scope) for each in conditions]
-            return lambda item: all(test(item) for test in every)
+            every = [_test(each, scope) for each in conditions]
+            return lambda item, values: all(test(item, values) for test in every)
         case Either(conditions):
-            some = [predicate(each, scope) for each in conditions]
-            return lambda item: any(test(item) for test in some)
+            some = [_test(each, scope) for each in conditions]
+            return lambda item, values: any(test(item, values) for test in some)
         case Not(condition):
-            test = predicate(condition, scope)
-            return lambda item: not test(item)
+            test = _test(condition, scope)
+            return lambda item, values: not test(item, values)
         case Compare(operator, left, right):
             return _comparison(operator, left, right, scope)
         case Between(operand, low, high):
@@ -92,7 +115,7 @@ def predicate(tree: Condition, scope: Scope) -> Predicate:
             return _function(tree, scope)
 
 
-def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> Predicate:
+def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> Test:
     get_left, get_right = _getter(left, scope), _getter(right, scope)
     check_distinct(operator, (left, right), scope)
     if operator not in ("=", "<>"):
@@ -100,10 +123,10 @@ def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> P
             kind = _static_type(operand, scope)
             if kind is not None and kind not in ("S", "N", "B"):
                 raise _unordered(operator, kind)
-    return lambda item: compare(operator, get_left(item), get_right(item))
+    return lambda item, values: compare(operator, get_left(item, values), get_right(item, values))
 
 
-def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Predicate:
+def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Test:
     get, get_low, get_high = (_getter(each, scope) for each in (operand, low, high))
     check_distinct("BETWEEN", (operand, low, high), scope)
     for each in (operand, low, high):
@@ -111,8 +134,14 @@ def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Pre
         if kind not in (None, "S", "N", "B"):
             raise _unordered("BETWEEN", kind)
     if isinstance(low, Value) and isinstance(high, Value):
-        check_between(scope.value(low.name), scope.value(high.name))
-    return lambda item: compare(">=", value := get(item), get_low(item)) and compare("<=", value, get_high(item))
+        first, last = low.name, high.name
+        scope.check(lambda values: check_between(values[first], values[last]))
+
+    def test(item: Item, values: Item) -> bool:
+        value = get(item, values)
+        return compare(">=", value, get_low(item, values)) and compare("<=", value, get_high(item, values))
+
+    return test
 
 
 def _unordered(operator: str, kind: str | None) -> ExpressionError:
@@ -137,7 +166,7 @@ def check_between(low: AttributeValue, high: AttributeValue) -> None:
         )
 
 
-def _membership(operand: Operand, choices: tuple[Operand, ...], scope: Scope) -> Predicate:
+def _membership(operand: Operand, choices: tuple[Operand, ...], scope: Scope) -> Test:
     get = _getter(operand, scope)
     getters = [_getter(choice, scope) for choice in choices]
     if len(choices) > EXPRESSION_IN_OPERANDS:
@@ -146,37 +175,42 @@ def _membership(operand: Operand, choices: tuple[Operand, ...], scope: Scope) ->
             f"operator: IN, number of operands: {len(choices)}, limit: {EXPRESSION_IN_OPERANDS}"
         )
     check_distinct("IN", (operand, *choices), scope)
-    return lambda item: (value := get(item)) is not None and any(value == choice(item) for choice in getters)
+
+    def test(item: Item, values: Item) -> bool:
+        value = get(item, values)
+        return value is not None and any(value == choice(item, values) for choice in getters)
+
+    return test
 
 
-def _function(call: Call, scope: Scope) -> Predicate:
+def _function(call: Call, scope: Scope) -> Test:
     getters = [_getter(argument, scope) for argument in call.arguments]
     _check_call(call, scope)
     first = getters[0]
     if call.function == "attribute_exists":
-        return lambda item: first(item) is not None
+        return lambda item, values: first(item, values) is not None
     if call.function == "attribute_not_exists":
-        return lambda item: first(item) is None
+        return lambda item, values: first(item, values) is None
     second = getters[1]
     if call.function == "attribute_type":
-        return lambda item: _has_type(first(item), second(item))
+        return lambda item, values: _has_type(first(item, values), second(item, values))
     if call.function == "begins_with":
-        return lambda item: begins_with(first(item), second(item))
-    return lambda item: contains(first(item), second(item))
+        return lambda item, values: begins_with(first(item, values), second(item, values))
+    return lambda item, values: contains(first(item, values), second(item, values))
 
 
 def _getter(operand: Operand, scope: Scope) -> Getter:
     match operand:
         case Value(name):
-            constant = scope.value(name)
-            return lambda item: constant
+            scope.value(name)
+            return lambda item, values: values[name]
         case Path():
             path = scope.path(operand)
-            return lambda item: value_at(item, path)
+            return lambda item, values: value_at(item, path)
         case Call("size", arguments):
             measured = [_getter(argument, scope) for argument in arguments]
             _check_call(operand, scope)
-            return lambda item: size(measured[0](item))
+            return lambda item, values: size(measured[0](item, values))
         case Call(function, _):
             raise ExpressionError(
                 f"The function is not allowed to be used this way in an expression; function: {function}"
@@ -215,7 +249,11 @@ def _check_type_name(argument: Operand, kind: str | None, scope: Scope) -> None:
     if kind != "S" or not isinstance(argument, Value):
         _refuse_types("attribute_type", [kind or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"])
         return
-    named = scope.value(argument.name)["S"]
+    placeholder = argument.name
+    scope.check(lambda values: _check_type(values[placeholder]["S"]))
+
+
+def _check_type(named: str) -> None:
     if named not in TYPES:
         raise ExpressionError(f"Invalid attribute type name found; type: {named}, valid types: {_TYPE_ORDER}")
 
@@ -235,7 +273,7 @@ def check_distinct(name: str, operands: tuple[Operand, ...], scope: Scope) -> No
 
 def _static_type(operand: Operand, scope: Scope) -> str | None:
     if isinstance(operand, Value):
-        return type_of(scope.value(operand.name))
+        return scope.kind(operand.name)
     return "N" if isinstance(operand, Call) and operand.function == "size" else None
 
 
@@ -283,3 +321,6 @@ def contains(value: AttributeValue | None, wanted: AttributeValue | None) -> boo
 
 def _has_type(value: AttributeValue | None, named: AttributeValue | None) -> bool:
     return value is not None and named is not None and type_of(value) == named["S"]
+
+
+_tested = Kept(lambda text, scope: tested(parse_condition(text), scope))

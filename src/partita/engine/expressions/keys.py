@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from partita.engine import order
 from partita.engine.expressions.condition import check_between
+from partita.engine.expressions.kept import Kept
 from partita.engine.expressions.nodes import (
     Between,
     Both,
@@ -17,11 +18,12 @@ from partita.engine.expressions.nodes import (
     Path,
     Value,
 )
+from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.schema import Keys
 from partita.wire.errors import INVALID, ValidationException
-from partita.wire.values import AttributeValue, type_of
+from partita.wire.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -41,15 +43,31 @@ class KeyRange(NamedTuple):
     partition: bytes
 
 
-def key_conditions(tree: Condition, scope: Scope) -> dict[str, KeyCondition]:
+class _Wanted(NamedTuple):
+    """A condition on one attribute, whose values are still placeholders."""
+
+    attribute: str
+    operator: str
+    values: list[str]
+
+
+def key_conditions(text: str, scope: Scope) -> dict[str, KeyCondition]:
     """The conditions by attribute; raises DynamoDB's error for whatever is not a condition on one key."""
-    found: dict[str, KeyCondition] = {}
+    given = scope.values
+    return {
+        name: KeyCondition(operator, [given[placeholder] for placeholder in values])
+        for name, operator, values in _wanted(text, scope)
+    }
+
+
+def _all_wanted(tree: Condition, scope: Scope) -> list[_Wanted]:
+    found: dict[str, _Wanted] = {}
     for condition in _flat(tree):
-        name, key_condition = _single(condition, scope)
-        if name in found:
+        wanted = _single(condition, scope)
+        if wanted.attribute in found:
             raise ValidationException("KeyConditionExpressions must only contain one condition per key")
-        found[name] = key_condition
-    return found
+        found[wanted.attribute] = wanted
+    return list(found.values())
 
 
 def _flat(tree: Condition) -> list[Condition]:
@@ -58,7 +76,7 @@ def _flat(tree: Condition) -> list[Condition]:
     return [tree]
 
 
-def _single(condition: Condition, scope: Scope) -> tuple[str, KeyCondition]:
+def _single(condition: Condition, scope: Scope) -> _Wanted:
     match condition:
         case Either():
             raise _operator_error("OR")
@@ -72,12 +90,12 @@ def _single(condition: Condition, scope: Scope) -> tuple[str, KeyCondition]:
             if isinstance(left, Value) and isinstance(right, Path):
                 left, right, operator = right, left, _MIRRORED[operator]
             name = _attribute(left, right, scope)
-            return name, KeyCondition(operator, [_value(right, scope)])
+            return _Wanted(name, operator, [_value(right, scope)])
         case Between(operand, low, high):
             name = _first(operand, "BETWEEN", scope)
-            values = [_value(low, scope), _value(high, scope)]
-            check_between(*values)
-            return name, KeyCondition("BETWEEN", values)
+            first, last = _value(low, scope), _value(high, scope)
+            scope.check(lambda values: check_between(values[first], values[last]))
+            return _Wanted(name, "BETWEEN", [first, last])
         case Call("begins_with", arguments):
             return _begins_with(arguments, scope)
         case Call("size", _):
@@ -87,20 +105,19 @@ def _single(condition: Condition, scope: Scope) -> tuple[str, KeyCondition]:
     raise _operator_error("AND")
 
 
-def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> tuple[str, KeyCondition]:
+def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> _Wanted:
     if len(arguments) != 2:
         raise ExpressionError(
             "Incorrect number of operands for operator or function; "
             f"operator or function: begins_with, number of operands: {len(arguments)}"
         )
     name = _first(arguments[0], "begins_with", scope)
-    value = _value(arguments[1], scope)
-    if type_of(value) not in ("S", "B"):
+    prefix = _value(arguments[1], scope)
+    if (kind := scope.kind(prefix)) not in ("S", "B"):
         raise ExpressionError(
-            "Incorrect operand type for operator or function; "
-            f"operator or function: begins_with, operand type: {type_of(value)}"
+            f"Incorrect operand type for operator or function; operator or function: begins_with, operand type: {kind}"
         )
-    return name, KeyCondition("begins_with", [value])
+    return _Wanted(name, "begins_with", [prefix])
 
 
 def _operator_error(operator: str) -> ValidationException:
@@ -135,9 +152,11 @@ def _top_level(path: Path, scope: Scope) -> str:
     return str(resolved[0])
 
 
-def _value(operand: Operand, scope: Scope) -> AttributeValue:
+def _value(operand: Operand, scope: Scope) -> str:
+    """The placeholder of a value that is given."""
     if isinstance(operand, Value):
-        return scope.value(operand.name)
+        scope.value(operand.name)
+        return operand.name
     if isinstance(operand, Path):
         raise ValidationException(
             "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
@@ -222,3 +241,6 @@ def _bounds(prefix: bytes, condition: KeyCondition) -> tuple[bytes, bytes | None
             return at, end
         case _:
             return at, order.after_prefix(prefix + order.sort_bytes(condition.values[1]))
+
+
+_wanted = Kept(lambda text, scope: _all_wanted(parse_condition(text), scope))

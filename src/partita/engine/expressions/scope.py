@@ -15,17 +15,19 @@ _VALUE = re.compile(r":[0-9a-zA-Z_]+\Z").match
 
 ResolvedPath = tuple[str | int, ...]
 Shape = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, ...], ...]]
+Check = Callable[[Item], None]
 
 
 class Scope:
     """`ExpressionAttributeNames` and `ExpressionAttributeValues`, checked and in canonical form."""
 
-    __slots__ = ("names", "used", "values")
+    __slots__ = ("checks", "names", "used", "values")
 
     def __init__(self, names: dict[str, str] | None = None, values: Item | None = None) -> None:
         self.names = _checked_names(names)
         self.values = _checked_values(values)
         self.used: set[str] = set()
+        self.checks: list[Check] = []
 
     @property
     def shape(self) -> Shape:
@@ -33,7 +35,7 @@ class Scope:
         return tuple(self.names.items()), tuple([(name, *value) for name, value in self.values.items()])
 
     def afresh(self) -> "Scope":
-        """The same placeholders, none of them used."""
+        """The same placeholders, as if nothing had been made of them."""
         scope = Scope()
         scope.names, scope.values = self.names, self.values
         return scope
@@ -63,6 +65,11 @@ class Scope:
 
     def kind(self, placeholder: str) -> str:
         return type_of(self.value(placeholder))
+
+    def check(self, check: Check) -> None:
+        """Holds the values to what their types do not tell; who keeps an expression has to do it again."""
+        check(self.values)
+        self.checks.append(check)
 
     def check_all_used(self) -> None:
         """DynamoDB refuses placeholders that no expression mentions."""

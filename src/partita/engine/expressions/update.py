@@ -1,11 +1,4 @@
-"""An update's tree and a scope to a function from the item before to the item after.
-
-Programs send few distinct updates, with ever new values. So a tree is worked out once for each *shape* of placeholders
-(names, and types of values) into a recipe, which takes the values when it is used:
-
-    text, shape --- Recipe ---+
-                              +--- Changes.apply(item before) -> item after
-                    values ---+
+"""An update's tree and a scope to a recipe, and that and values to a function from the item before to the item after.
 
 Every operand is read from the item as it was; then REMOVE, SET, ADD and DELETE act on a copy. Elements that SET puts
 beyond the end of a list are appended, in the order of their indexes.
@@ -19,10 +12,11 @@ from typing import Any, NamedTuple
 
 from partita.engine.expressions.condition import check_distinct
 from partita.engine.expressions.documents import value_at
+from partita.engine.expressions.kept import Kept
 from partita.engine.expressions.nodes import Action, Arithmetic, Call, Operand, Path, Update, Value
 from partita.engine.expressions.parse import parse_update
 from partita.engine.expressions.projection import check_apart
-from partita.engine.expressions.scope import ResolvedPath, Scope, Shape
+from partita.engine.expressions.scope import ResolvedPath, Scope
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.numbers import checked_number, plain_text
 from partita.engine.values import checked_value
@@ -43,9 +37,6 @@ _small_integer = re.compile(r"-?[0-9]{1,30}\Z").match  # as counters are; no sum
 Operation = Callable[[Item, Item], AttributeValue]
 """The value of an operand, from the item before and the values of the request."""
 
-MOST_RECIPES = 2048
-LONGEST_NAMES = 4096  # characters; what is longer is worked out again each time
-
 
 class Changes(NamedTuple):
     """An update that fits one request."""
@@ -58,23 +49,14 @@ class Changes(NamedTuple):
 
 
 def changes_of(text: str, scope: Scope) -> Changes:
-    """The changes of an UpdateExpression, by the recipe that is kept for its shape."""
-    shape = scope.shape
-    met = _recipes.get((text, shape))
-    if met is None:
-        met = Recipe(parse_update(text), scope.afresh())
-        if len(_recipes) >= MOST_RECIPES:
-            _recipes.clear()
-        if sum(len(name) for _, name in shape[0]) <= LONGEST_NAMES:
-            _recipes[text, shape] = met
-    scope.used |= met.placeholders
-    return Changes(met, scope.values)
+    """The changes of an UpdateExpression."""
+    return Changes(_recipe(text, scope), scope.values)
 
 
 class Recipe:
     """What an update does, with names put in and operands checked: `paths` are what it touches."""
 
-    __slots__ = ("_steps", "only_removes", "paths", "placeholders", "touched")
+    __slots__ = ("_steps", "only_removes", "paths", "touched")
 
     def __init__(self, tree: Update, scope: Scope, *, lists_add: bool = False) -> None:
         """`lists_add`: ADD appends to a list, as it does in the parameters from before expressions."""
@@ -90,7 +72,6 @@ class Recipe:
             (action.section, path, operand)
             for action, path, operand in zip(tree.actions, self.paths, operands, strict=True)
         ]
-        self.placeholders = frozenset(scope.used)
 
     def applied(self, before: Item, values: Item) -> Item:
         made = [operand(before, values) if operand else None for _, _, operand in self._steps]
@@ -275,7 +256,7 @@ def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) 
         _remove(parent, last, lists)
 
 
-_recipes: dict[tuple[str, Shape], Recipe] = {}
+_recipe = Kept(lambda text, scope: Recipe(parse_update(text), scope))
 
 _ACT: dict[str, Callable[[Any, str | int, AttributeValue, _Lists], None]] = {
     "SET": _set,

@@ -4,7 +4,6 @@ from partita.engine import legacy
 from partita.engine.capacity import consumed
 from partita.engine.context import Context
 from partita.engine.expressions.keys import KeyCondition, KeyRange, key_conditions, key_range
-from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import Scope, run_expression
 from partita.engine.members import check_members
 from partita.engine.operations.selection import (
@@ -66,7 +65,7 @@ def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
     if request.key_condition_expression is not None:
         source = request.key_condition_expression
         found: dict[str, KeyCondition] = run_expression(
-            "KeyConditionExpression", lambda: key_conditions(parse_condition(source), scope or _NO_PLACEHOLDERS)
+            "KeyConditionExpression", lambda: key_conditions(source, scope or _NO_PLACEHOLDERS)
         )
     elif request.key_conditions is not None:
         found = legacy.key_conditions(request.key_conditions)

@@ -1,0 +1,50 @@
+"""Expressions that have been met before: programs send few distinct ones, with ever new values.
+
+What is made of an expression depends on its text and on the *shape* of the placeholders: names, and types of values.
+The values themselves it takes when it is used, so it is made once for each shape and kept:
+
+    text, shape --- made once ---+
+                                 +--- condition, update or key range of this request
+                       values ---+
+"""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from partita.engine.expressions.scope import Check, Scope, Shape
+
+Made = TypeVar("Made")
+
+MOST = 2048
+LONGEST_NAMES = 4096  # characters; what is longer is made again each time
+
+
+class Kept(Generic[Made]):
+    """What `make` has made of texts and scopes."""
+
+    def __init__(self, make: Callable[[str, Scope], Made]) -> None:
+        self._make = make
+        self._met: dict[tuple[str, Shape], tuple[Made, frozenset[str], list[Check]]] = {}
+
+    def __call__(self, text: str, scope: Scope) -> Made:
+        """As `make` gives it, or raises: the scope's use of placeholders is noted, its values are checked."""
+        shape = scope.shape
+        met = self._met.get((text, shape))
+        if met is None:
+            alone = scope.afresh()
+            met = self._make(text, alone), frozenset(alone.used), alone.checks
+            self._keep(text, shape, met)
+        else:
+            for check in met[2]:
+                check(scope.values)
+        scope.used |= met[1]
+        return met[0]
+
+    def __len__(self) -> int:
+        return len(self._met)
+
+    def _keep(self, text: str, shape: Shape, met: tuple[Made, frozenset[str], list[Check]]) -> None:
+        if len(self._met) >= MOST:
+            self._met.clear()
+        if sum(len(name) for _, name in shape[0]) <= LONGEST_NAMES:
+            self._met[text, shape] = met
