@@ -36,6 +36,35 @@ def test_a_long_log_is_folded_into_the_file_and_begun_anew(tmp_path: Path, monke
     assert (tmp_path / "data.db").stat().st_size > 600 * 1000
 
 
+def test_the_thread_copies_most_and_a_commit_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy, has_copied = checkpoints._copy, threading.Event()
+    copied: list[tuple[str, tuple[int, int]]] = []
+
+    def noted(connection: apsw.Connection) -> tuple[int, int]:
+        pages = copy(connection)
+        copied.append((threading.current_thread().name, pages))
+        has_copied.set()
+        return pages
+
+    monkeypatch.setattr(checkpoints, "PAGES", 20)
+    monkeypatch.setattr(checkpoints, "_copy", noted)
+    storage = _storage(tmp_path)
+    with storage.snapshot() as view:
+        view.totals("s1")  # from here on it keeps what is written later in the log
+        _written(storage, 12, 1000)
+        assert has_copied.wait(10)
+        storage._checkpointer.stop()
+    _written(storage, 1, 500)
+    (thread, (pages, by_thread)), (commit, (all_pages, all_copied)) = copied
+    assert (thread, commit) == ("partita-checkpoint", threading.current_thread().name)
+    assert 0 < by_thread < pages
+    assert all_copied == all_pages > pages
+    _written(storage, 1, 400)
+    assert storage._checkpointer._last_pages < 20, "the log has begun anew"
+    assert len(copied) == 2
+    storage.close()
+
+
 class _SlowConnection:
     """Folds the log in only when it is allowed to."""
 
@@ -45,9 +74,16 @@ class _SlowConnection:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def wal_checkpoint(self, *, mode: int) -> None:
+    def execute(self, statement: str) -> "_SlowConnection":
+        return self
+
+    def fetchall(self) -> None:
+        """Nothing was asked."""
+
+    def wal_checkpoint(self, *, mode: int) -> tuple[int, int]:
         self.begun.set()
         assert self.may_end.wait(10)
+        return 0, 0
 
     def close(self, force: bool) -> None:
         """Nothing is open."""

@@ -1,38 +1,51 @@
-"""Folds the write-ahead log into the file in the background, so that no writer has to wait for it.
+"""Folds the write-ahead log into the file, most of it in the background, so that no commit waits long for it.
 
-SQLite does this inside the commit that makes the log long enough, and that commit then waits for the whole file. Here
-a commit only tells a thread, which copies what it can without stopping anybody. A log that grows faster than that is
-cut short by the writer itself, at a length that is rarely reached.
+SQLite does this inside the commit that makes the log long enough, and that commit then waits for the whole file. Here a
+thread copies what is in the log, while commits go on and make it longer. The log can begin anew only at a moment when
+all of it has been copied, and while commits go on the thread alone never meets that moment. So the next commit copies
+what came meanwhile, which is little:
+
+    commits   . . . . . . . . . . . .|rest|. . . .
+    log       grows ............... 4000    begins anew
+    thread                  [ copies most ]
 """
 
 import threading
-from contextlib import suppress
 
 import apsw
 
-PAGES = 2000  # of the log: from here on it is folded in
-MOST_PAGES = 8000  # 64 MB: from here on the writer does it, so that the log cannot grow without bound
+PAGES = 4000  # 32 MB of log: from here on it is folded in
+MOST_PAGES = 12_000  # where a commit waits for the thread, should that be so slow
+WAIT_SECONDS = 10.0
 
 
 class Checkpointer:
-    """The thread that folds one file's log in; it starts when it is first needed."""
+    """What folds one file's log in; its thread starts when it is first needed."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._wake = threading.Event()
+        self._is_idle = threading.Event()
+        self._is_idle.set()
         self._is_stopping = False
+        self._has_copied = False
+        self._last_pages = 0
+        self._from = PAGES
         self._thread: threading.Thread | None = None
 
     def after_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
         """SQLite calls this after each commit with the length of the log."""
-        if pages >= MOST_PAGES:
-            with suppress(apsw.BusyError):  # a long read holds the log open; the next commit tries again
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
-        elif pages >= PAGES and not self._wake.is_set():
-            self._wake.set()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="partita-checkpoint", daemon=True)
-                self._thread.start()
+        if pages < self._last_pages:  # it has begun anew
+            self._from, self._has_copied = PAGES, False
+        self._last_pages = pages
+        is_long = pages >= self._from
+        if self._has_copied or (is_long and pages >= MOST_PAGES):
+            self._is_idle.wait(WAIT_SECONDS)
+            self._has_copied = False
+            self._from = pages + PAGES  # should a long read keep the log from beginning anew
+            _copy(connection)
+        elif is_long and self._is_idle.is_set():
+            self._begin()
         return apsw.SQLITE_OK
 
     def stop(self) -> None:
@@ -41,14 +54,32 @@ class Checkpointer:
         if self._thread is not None:
             self._thread.join()
 
+    def _begin(self) -> None:
+        self._is_idle.clear()
+        self._wake.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="partita-checkpoint", daemon=True)
+            self._thread.start()
+
     def _work(self) -> None:
         connection = apsw.Connection(self._path)
         try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # or it would not know of the log
             while self._wake.wait():
                 self._wake.clear()  # before the work, or a call that comes meanwhile would be lost
                 if self._is_stopping:
                     return
-                with suppress(apsw.BusyError):  # another process is at it
-                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                _copy(connection)
+                self._has_copied = True
+                self._is_idle.set()
         finally:
+            self._is_idle.set()
             connection.close(True)
+
+
+def _copy(connection: apsw.Connection) -> tuple[int, int]:
+    """Copies what no reader needs in the log any more, and waits for nobody; pages in the log, and of them copied."""
+    try:
+        return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    except apsw.Error:  # another process is at it; or the disk fails, which is for the next commit to tell
+        return 0, 0
