@@ -14,34 +14,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from partita.systems import NAMES
 from tests.browser.conftest import Served, Visiting
+from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
 
 every_system = pytest.mark.parametrize("system", NAMES)
 every_scheme = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 
 OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true })"
-TOO_WIDE = """
-[...document.querySelectorAll('body, body *')]
-  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('pre, textarea, .skip'))
-  .map((each) => each.outerHTML.slice(0, 120))
-"""
-# Of every text that is shown: the least contrast with what is behind it (WCAG 2.2, relative luminance).
-LEAST_CONTRAST = """
-() => {
-  const numbers = (color) => color.match(/[0-9.]+/g).map(Number)
-  const linear = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
-  const light = (color) => { const [r, g, b] = numbers(color).map(linear); return 0.2126 * r + 0.7152 * g + 0.0722 * b }
-  const behind = (each) => {
-    for (; each; each = each.parentElement) {
-      const color = getComputedStyle(each).backgroundColor
-      if (numbers(color)[3] !== 0) return color
-    }
-  }
-  return Math.min(...[...document.querySelectorAll('body *')].filter((each) => each.checkVisibility()).map((each) => {
-    const [low, high] = [light(getComputedStyle(each).color), light(behind(each))].sort((a, b) => a - b)
-    return (high + 0.05) / (low + 0.05)
-  }))
-}
-"""
 
 
 def _described(served: Served, system: str) -> Iterator[tuple[str, str, str]]:

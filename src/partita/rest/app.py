@@ -10,6 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from partita.rest.bound import PARSED_SIZE, BoundApi, Kept, Parsed
+from partita.rest.entrance import PATHS, entrance_page, systems_listed
 from partita.rest.identity import Caller, Verifier
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import MEDIA_TYPE, Problem
@@ -32,6 +33,7 @@ UTF8 = (b"utf-8", b"utf8", b'"utf-8"')
 
 _TYPED = (b"content-type", JSON)
 _VARIES = (b"vary", b"accept-encoding, authorization")
+_FRESH = (b"cache-control", b"no-cache")
 _encode = msgspec.json.encode
 _log = logging.getLogger("partita.rest")
 _NO_MATCH = IfMatch(None)
@@ -44,7 +46,7 @@ class Answer(NamedTuple):
 
 
 class RestApplication:
-    """Every bound API under `/api/<name>`."""
+    """Every bound API under `/api/<name>`; at `/api` and `/` the way to them."""
 
     def __init__(self, apis: list[BoundApi], verifier: Verifier) -> None:
         self._apis = {bound.api.name: bound for bound in apis}
@@ -64,6 +66,8 @@ class RestApplication:
         bound: BoundApi | None = None
         route: Route | None = None
         try:
+            if scope["raw_path"] in PATHS:
+                return self._entrance(scope, asked)
             bound, tail = self._system(scope["raw_path"].decode("latin-1"))
             page = _page(bound, tail, scope["method"])
             if page is not None:
@@ -100,6 +104,18 @@ class RestApplication:
                 problem_ = Problem(500, "internal", "the request could not be answered")
             return _refusal(problem_)
 
+    def _entrance(self, scope: Scope, asked: Asked) -> Answer:
+        """The page at `/`, or the list at `/api`."""
+        _check_readable(scope["method"])
+        apis = [bound.api for bound in self._apis.values()]
+        if scope["raw_path"] == b"/":
+            host = asked.get(b"host", b"").decode("latin-1")
+            kind, body = HTML, entrance_page(apis, scope.get("scheme", "http"), host).encode()
+        else:
+            kind, body = JSON, systems_listed(apis)
+        headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # who takes no HTML gets another `/`
+        return _conditional(Answer(200, body, headers), digest(body), scope["method"], asked)
+
     def _kept(self, bound: BoundApi, scope: Scope, asked: Asked, version: int) -> Kept | None:
         """The reply of last time, if the data is what it was, nothing has expired, and the caller may have it."""
         kept = bound.replies.get((scope["raw_path"], scope["query_string"]))
@@ -116,8 +132,7 @@ class RestApplication:
         _, _, name, *rest = path.split("/", 3)
         bound = self._apis.get(name)
         if bound is None:
-            known = ", ".join(f"/api/{each}/docs" for each in self._apis)
-            raise Problem(404, "not-found", f"there is no system {name!r}; see {known}")
+            raise Problem(404, "not-found", f"there is no system {name!r}; /api lists {', '.join(self._apis)}")
         return bound, rest[0] if rest else ""
 
 
@@ -147,10 +162,15 @@ def _page(bound: BoundApi, tail: str, method: str) -> Answer | None:
     """The two pages that every API has."""
     if tail not in ("docs", "openapi.json"):
         return None
+    _check_readable(method)
+    kind, body = (HTML, bound.page) if tail == "docs" else (JSON, bound.description)
+    return Answer(200, body, [(b"content-type", kind), _FRESH])
+
+
+def _check_readable(method: str) -> None:
+    """A page can be read, and nothing else."""
     if method not in ("GET", "HEAD"):
         raise Problem(405, "method-not-allowed", "here one can GET, HEAD", allow="GET, HEAD")
-    kind, body = (HTML, bound.page) if tail == "docs" else (JSON, bound.description)
-    return Answer(200, body, [(b"content-type", kind), (b"cache-control", b"no-cache")])
 
 
 def _routed(bound: BoundApi, tail: str, method: str) -> tuple[Route, list[str]]:

@@ -1,29 +1,16 @@
 """A page for people: every operation of an API, to be read and tried, without fetching anything from elsewhere.
 
-One HTML text that holds its style and its script. The content policy in it lets a browser run that script alone and
-ask this server alone; without scripts the page can still be read.
+Without scripts the page can still be read.
 """
 
 import json
-from base64 import b64encode
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
 from typing import Any
 
+from partita.rest.frame import framed, part
 from partita.rest.in_words import Schema, members, told
 
-_STYLE, _SCRIPT = (files("partita.rest").joinpath(f"docs_page.{kind}").read_text("utf-8") for kind in ("css", "js"))
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-_POLICY = (
-    f"default-src 'none'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)}; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
-)
+_STYLE, _SCRIPT = part("docs_page.css"), part("docs_page.js")
 
 
 def docs_page(title: str, described: dict[str, Any]) -> str:
@@ -44,19 +31,15 @@ def docs_page(title: str, described: dict[str, Any]) -> str:
         f"{''.join(each)}</section>\n"
         for name, each in sections.items()
     )
-    return (
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-        "<meta name=viewport content='width=device-width,initial-scale=1'>"
-        f'<meta http-equiv=Content-Security-Policy content="{_POLICY}"><link rel=icon href="data:,">'
-        f"<title>{escape(title)}: REST API</title><style>{_STYLE}</style></head>\n<body>"
+    shown = (
         "<a class=skip href='#the-operations'>Skip to the operations</a>\n"
         "<nav aria-label=Operations><input id=the-filter type=search placeholder='Filter: part of a path or a text'"
         f" aria-label='Filter the operations'>\n{navigation}</nav>\n"
         f"<main><h1>{escape(title)}</h1><p>{_prose(described['info']['description'])}</p>{_INTRODUCTION}"
         f"{_refusals(described)}<div id=the-operations tabindex=-1>{body}</div>"
         "<p id=the-nothing hidden>No operation has that in its path or text.</p></main>\n"
-        f"<script>{_SCRIPT}</script></body></html>\n"
     )
+    return framed(f"{title}: REST API", _STYLE, shown, _SCRIPT)
 
 
 _INTRODUCTION = """

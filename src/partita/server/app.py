@@ -35,7 +35,7 @@ class Application:
         rest: AsgiApplication | None = None,
         guard: Guard | None = None,
     ) -> None:
-        """`opened` is told once the backend is there; `rest` answers what is below `/api/`."""
+        """`opened` is told once the backend is there; `rest` answers at and below `/api`, and `/` to a browser."""
         self._rest = rest
         self._guard = guard
         self._open_backend = open_backend
@@ -45,7 +45,7 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["type"] == "http" and self._rest is not None and scope["path"].startswith("/api/"):
+        elif scope["type"] == "http" and self._rest is not None and _is_for_rest(scope):
             await self._rest(scope, receive, send)
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
@@ -97,6 +97,18 @@ class Application:
             await _send(send, 200, b"healthy: partita\n", headers, b"text/plain")
         else:
             await _send(send, 404, error_body(UnknownOperationException()), headers)
+
+
+def _is_for_rest(scope: Scope) -> bool:
+    """An SDK asks for `/` to learn whether all is well, a browser to see something; POST is DynamoDB's protocol."""
+    path = scope["path"]
+    if path.startswith("/api/") or path == "/api":
+        return True
+    return path == "/" and scope["method"] != "POST" and _takes_html(scope["headers"])
+
+
+def _takes_html(headers: list[tuple[bytes, bytes]]) -> bool:
+    return any(name == b"accept" and b"text/html" in value for name, value in headers)
 
 
 async def _send(send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = JSON) -> None:
