@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from partita.plan.errors import ReferenceMissing
+from partita.plan.errors import ReferenceMissing, StoreError
 from partita.rest.api import Api
 from partita.rest.docs_page import docs_page
 from partita.rest.openapi import openapi
 from partita.rest.problems import Problem, problem_of
 from partita.rest.remembered import Listed, Memory, Shown
 from partita.rest.routes import Reply, Route
+from partita.rest.wording import Wording
 from partita.store.store import Store
 
 
@@ -61,6 +62,7 @@ class BoundApi:
             for model in db.design.models
             for each in msgspec.structs.fields(model.cls)
         }
+        self._wording = Wording(db.design.models)
         self._references = {
             (model.name, marker.entity().__name__): attribute.field
             for model in db.design.models
@@ -78,9 +80,13 @@ class BoundApi:
         return _walk(self._tree, tail.split("/"), 0, [])
 
     def problem(self, route: Route | None, error: Exception, *, matching: bool) -> Problem | None:
-        """The problem that an error is, with the field as the client calls it; None for a fault of ours."""
+        """The problem that an error is, with all names as the client knows them; None for a fault of ours."""
         problem = problem_of(error, matching=matching)
-        if problem is None or route is None or problem.field is None:
+        if problem is None or route is None:
+            return problem
+        if isinstance(error, StoreError):
+            problem.detail = self._wording.detail(route.name, error)
+        if problem.field is None:
             return problem
         field = problem.field
         entity = getattr(error, "entity", "") or getattr(error, "where", "").partition(".")[0]

@@ -1,0 +1,76 @@
+"""Errors of the store in the words of an API: values where a storage key stood, the operation instead of the pattern.
+
+The store says `User USER#nobody PROFILE does not exist`, since it speaks to whoever wrote the design. A client has
+never seen such a key: it is told `User nobody does not exist`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from partita.design.models import KeyAttribute, Model
+from partita.plan.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    CursorRefused,
+    LimitReached,
+    NotFound,
+    ReferenceMissing,
+    VersionConflict,
+)
+
+# What comes after the key in each error's sentence.
+_AFTER: Mapping[type[Exception], str] = {
+    NotFound: " does not exist",
+    AlreadyExists: " exists already",
+    ReferenceMissing: ", which does not exist",
+    ConditionFailed: ": the condition",
+    VersionConflict: " is no longer at version",
+}
+
+
+class Wording:
+    """The words of one API, whose entities these are."""
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        self._models = {model.name: model for model in models}
+
+    def detail(self, operation: str, error: Exception) -> str:
+        """What went wrong in an operation; what is not about a key or a cursor stays as it was said."""
+        text = str(error)
+        if isinstance(error, CursorRefused):
+            return f"the cursor is not one of {operation}: {text.rpartition(': ')[2]}"
+        model = self._models.get(getattr(error, "missing", "") or getattr(error, "entity", ""))
+        after = f": {error.limit}" if isinstance(error, LimitReached) else _AFTER.get(type(error))
+        if model is None or after is None:
+            return text
+        referring = f"{error.entity} refers to " if isinstance(error, ReferenceMissing) else ""
+        before = f"{referring}{model.name}"
+        key, _, end = text.removeprefix(f"{before} ").rpartition(after)
+        values = _values(model.key.attributes, key.split(" "))
+        if values is None:
+            return text
+        told = ", ".join(str(msgspec.to_builtins(value)) for value in values.values())
+        return f"{before}{told and ' '}{told}{after}{end}"
+
+
+def _values(attributes: Sequence[KeyAttribute], words: Sequence[str]) -> dict[str, Any] | None:
+    """What a key as it is told holds, by field; None where it is not of this form. A value may hold spaces."""
+    if not attributes:
+        return None if words else {}
+    first, *others = attributes
+    for end in range(1, len(words) + 1) if others else [len(words)]:
+        found = _parsed(first, " ".join(words[:end]))
+        if found is not None:
+            more = _values(others, words[end:])
+            if more is not None:
+                return found | more
+    return None
+
+
+def _parsed(attribute: KeyAttribute, text: str) -> dict[str, Any] | None:
+    if attribute.template is not None:
+        return attribute.template.parse(text)
+    assert attribute.field is not None
+    return {attribute.field: text}
