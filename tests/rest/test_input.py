@@ -7,6 +7,7 @@ import pytest
 
 from partita import Store
 from partita.rest.app import LARGEST_BODY
+from partita.rest.misfits import misfit
 from tests.rest import notes
 from tests.rest.client import Client
 
@@ -60,6 +61,72 @@ def test_value_that_does_not_fit_is_named(ana: Client, body: Any, status: int, f
 def test_body_that_is_not_json_is_a_400(ana: Client, body: bytes) -> None:
     refused = ana.ask("POST", "/notes", body=body)
     assert (refused.status, refused.json["type"]) == (400, "urn:partita:problem:malformed")
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"", "the body is missing; send JSON"),
+        (b" \n", "the body is missing; send JSON"),
+        (b'{"noteId"', "the body is not JSON: it ends too early, after 9 bytes"),
+        (b'{"noteId" 1}', "the body is not JSON: expected ':' (byte 10)"),
+        (b'{"noteId": "\xc3"}', "the body is not UTF-8"),
+        (b'{"extra":{"a":' + b"[" * 100_000, "the body is nested too deeply"),
+    ],
+)
+def test_body_that_is_not_json_is_told_where(ana: Client, body: bytes, told: str) -> None:
+    assert ana.ask("POST", "/notes", body=body).json["detail"] == told
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"noteId": "n1"}, "title is missing"),
+        ({**GOOD, "wings": 2}, "wings is not known here"),
+        ({**GOOD, "title": ""}, "title must have at least 1 character"),
+        ({**GOOD, "title": "x" * 201}, "title must have at most 200 characters"),
+        ({**GOOD, "title": None}, "title must be text"),
+        ({**GOOD, "isOpen": "yes"}, "isOpen must be true or false"),
+        ({**GOOD, "goneAt": "tomorrow"}, "goneAt must be a time such as 2025-01-31T12:00:00Z"),
+        ({**GOOD, "extra": []}, "extra must be an object"),
+        ([], "the body must be an object"),
+    ],
+)
+def test_value_that_does_not_fit_is_told_in_plain_words(ana: Client, body: Any, told: str) -> None:
+    assert ana.post("/notes", body).json["detail"] == told
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/notes/n1/lines?limit=abc", "limit must be a whole number"),
+        ("/notes/n1/lines?limit=0", "limit must be at least 1"),
+        ("/notes/n1/lines?limit=201", "limit must be at most 200"),
+        ("/notes/n1/lines?size=1", "there is no parameter 'size' here; there are limit, cursor"),
+        ("/notes/n1?x=1", "there is no parameter 'x' here; there are none"),
+        ("/search?words=a&on=yesterday", "on must be a date such as 2025-01-31"),
+        ("/search?words=", "words must have at least 1 character"),
+    ],
+)
+def test_address_that_does_not_fit_is_told_in_plain_words(ana: Client, path: str, told: str) -> None:
+    assert ana.get(path).json["detail"] == told
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Expected `int | str | null`, got `array`", "must be a whole number or text or null"),
+        ("Expected `array` of length <= 1", "must have at most 1 element"),
+        ("Expected `str` matching regex '^a$'", "must match '^a$'"),
+        ("Expected `int` that's a multiple of 5", "must be a multiple of 5"),
+        ("Expected `datetime` with a timezone component", "must say its time zone: 2025-01-31T12:00:00Z"),
+        ("Invalid enum value 'x'", "has a value that is not known here: 'x'"),
+        ("Invalid UUID", "must be a UUID"),
+        ("Number out of range", "cannot be taken: Number out of range"),
+    ],
+)
+def test_sentences_of_the_decoder_are_put_in_plain_words(message: str, told: str) -> None:
+    assert misfit(message) == told
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from partita.design.open_enum import OpenEnum
+from partita.rest.misfits import misfit, not_json
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
 
@@ -30,9 +31,9 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
             message, _, where = str(error).partition(" - at `$")
             named = _FIELD.search(message)
             place = ".".join(filter(None, [where.strip(".`"), named[1] if named else ""]))
-            raise Problem(422, "invalid", message, place or None) from None
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            raise Problem(400, "malformed", "the body is not JSON in UTF-8") from None
+            raise Problem(422, "invalid", f"{place or 'the body'} {misfit(message)}", place or None) from None
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise Problem(400, "malformed", not_json(body, error)) from None
         for attribute, name, _ in chosen:
             check_known(name, getattr(value, attribute))
         return value
@@ -76,10 +77,13 @@ def query_arguments(route: Route, query: bytes) -> dict[str, Any]:
             )
         except ValueError:
             raise Problem(400, "malformed", "the query string cannot be read") from None
-        known = {each.name for each in route.in_query}
+        known = [each.name for each in route.in_query]
         for name, value in pairs:
             if name not in known:
-                raise Problem(400, "malformed", f"there is no parameter {name!r} here", name)
+                there_are = (
+                    f"there are {', '.join(each.name for each in route.in_query)}" if known else "there are none"
+                )
+                raise Problem(400, "malformed", f"there is no parameter {name!r} here; {there_are}", name)
             if name in given:
                 raise Problem(400, "malformed", f"the parameter {name!r} is given twice", name)
             given[name] = value
@@ -99,7 +103,8 @@ def converted(parameter: Parameter, text: str) -> Any:
     try:
         value = msgspec.convert(text, parameter.type, strict=False)
     except msgspec.ValidationError as error:
-        raise Problem(422, "invalid", str(error).partition(" - at")[0], parameter.name) from None
+        why = misfit(str(error).partition(" - at")[0]).removesuffix(" or null")  # null cannot be written there
+        raise Problem(422, "invalid", f"{parameter.name} {why}", parameter.name) from None
     check_known(parameter.name, value)
     return value
 
