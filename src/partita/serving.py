@@ -106,7 +106,7 @@ def run(
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
 
-    serve(protocol, at, rest)
+    serve(protocol, at, rest, read_at_once=rest.answer_at_once if rest.never_waits else None)
 
 
 def seed_file(names: list[str], path: str, scale: float) -> None:

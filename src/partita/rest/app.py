@@ -39,10 +39,44 @@ _log = logging.getLogger("partita.rest")
 _NO_MATCH = IfMatch(None)
 
 
+class Address(NamedTuple):
+    method: str
+    path: bytes
+    query: bytes
+
+
 class Answer(NamedTuple):
     status: int
     body: bytes
     headers: Headers
+
+    def measured(self) -> "Answer":
+        if self.status not in (204, 304):
+            self.headers.append((b"content-length", b"%d" % len(self.body)))
+        return self
+
+
+class _Asking:
+    """A request, and how far it has got: what goes wrong is told in the words of its route."""
+
+    __slots__ = ("address", "asked", "bound", "route")
+
+    def __init__(self, address: Address, asked: Asked) -> None:
+        self.address = address
+        self.asked = asked
+        self.bound: BoundApi | None = None
+        self.route: Route | None = None
+
+    def refusal(self, error: Exception) -> Answer:
+        if isinstance(error, Problem):
+            return _refusal(error)
+        problem = None
+        if self.bound is not None:
+            problem = self.bound.problem(self.route, error, matching=b"if-match" in self.asked)
+        if problem is None:
+            _log.error("an unexpected error at %s %s", self.address.method, self.address.path, exc_info=error)
+            problem = Problem(500, "internal", "the request could not be answered")
+        return _refusal(problem)
 
 
 class RestApplication:
@@ -52,85 +86,111 @@ class RestApplication:
         self._apis = {bound.api.name: bound for bound in apis}
         self._verifier = verifier
 
+    @property
+    def never_waits(self) -> bool:
+        """Whether reads come from an embedded engine: then `answer_at_once` may be used."""
+        return all(bound.version is not None for bound in self._apis.values())
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        address = Address(scope["method"], scope["raw_path"], scope["query_string"])
         asked: Asked = dict(scope["headers"])
-        answer = await self._answered(scope, receive, asked)
-        body = b"" if scope["method"] == "HEAD" else answer.body
-        if answer.status not in (204, 304):
-            answer.headers.append((b"content-length", b"%d" % len(answer.body)))
+        if address.path in PATHS:
+            answer = self._entrance(_Asking(address, asked), scope.get("scheme", "http"))
+        elif address.method in ("GET", "HEAD") and self.never_waits:
+            answer = self.answer_at_once(*address, asked)
+        else:
+            answer = await self._answer_in_time(_Asking(address, asked), receive)
+        body = b"" if address.method == "HEAD" else answer.body
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answered(self, scope: Scope, receive: Receive, asked: Asked) -> Answer:
-        """Never raises: a client gets an answer, the log gets the traceback."""
-        bound: BoundApi | None = None
-        route: Route | None = None
+    def answer_at_once(self, method: str, path: bytes, query: bytes, asked: Asked) -> Answer:
+        """The answer to a GET or HEAD, which on an embedded engine never waits; whatever goes wrong is one, too."""
+        asking = _Asking(Address(method, path, query), asked)
         try:
-            if scope["raw_path"] in PATHS:
-                return self._entrance(scope, asked)
-            bound, tail = self._system(scope["raw_path"].decode("latin-1"))
-            page = _page(bound, tail, scope["method"])
-            if page is not None:
-                return _conditional(page, digest(page.body), scope["method"], asked)
-            version = None
-            if bound.version is not None and scope["method"] == "GET":
-                version = bound.version()
-                kept = self._kept(bound, scope, asked, version)
-                if kept is not None:
-                    return _told(bound, kept.route, kept.reply, asked)
-            address = (scope["method"], scope["raw_path"], scope["query_string"])
-            parsed = bound.parsed.get(address)
-            route, values = _routed(bound, tail, scope["method"]) if parsed is None else (parsed.route, [])
-            caller = self._verifier.caller(asked.get(b"authorization"))
-            if parsed is None:
-                parsed = _parsed(route, values, caller, scope["query_string"])
-                bound.parsed.put(address, parsed, PARSED_SIZE + sum(map(len, address)))
-            else:
-                route.who.greet(caller, parsed.in_path)
-            call = await _call(bound, parsed, caller, receive, asked)
-            if bound.version is None or route.method != "GET":
-                return _told(bound, route, await asyncio.to_thread(route.run, call), asked)
-            result = route.run(call)
-            if version is not None and isinstance(result, Reply) and result.fresh:
-                key = (scope["raw_path"], scope["query_string"])
-                bound.replies.put(key, Kept(result, route, call.arguments, version), len(result.body))
-            return _told(bound, route, result, asked)
-        except Problem as problem:
-            return _refusal(problem)
-        except Exception as error:  # noqa: BLE001 - as above
-            problem_ = bound.problem(route, error, matching=b"if-match" in asked) if bound else None
-            if problem_ is None:
-                _log.error("an unexpected error at %s %s", scope["method"], scope["path"], exc_info=error)
-                problem_ = Problem(500, "internal", "the request could not be answered")
-            return _refusal(problem_)
+            return self._read(asking).measured()
+        except Exception as error:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
+            return asking.refusal(error).measured()
 
-    def _entrance(self, scope: Scope, asked: Asked) -> Answer:
+    def _entrance(self, asking: "_Asking", scheme: str) -> Answer:
         """The page at `/`, or the list at `/api`."""
-        _check_readable(scope["method"])
         apis = [bound.api for bound in self._apis.values()]
-        if scope["raw_path"] == b"/":
-            host = asked.get(b"host", b"").decode("latin-1")
-            kind, body = HTML, entrance_page(apis, scope.get("scheme", "http"), host).encode()
-        else:
-            kind, body = JSON, systems_listed(apis)
-        headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # who takes no HTML gets another `/`
-        return _conditional(Answer(200, body, headers), digest(body), scope["method"], asked)
+        try:
+            _check_readable(asking.address.method)
+            if asking.address.path == b"/":
+                host = asking.asked.get(b"host", b"").decode("latin-1")
+                kind, body = HTML, entrance_page(apis, scheme, host).encode()
+            else:
+                kind, body = JSON, systems_listed(apis)
+            headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # who takes no HTML gets another `/`
+            return _given(Answer(200, body, headers), asking).measured()
+        except Problem as problem:
+            return asking.refusal(problem).measured()
 
-    def _kept(self, bound: BoundApi, scope: Scope, asked: Asked, version: int) -> Kept | None:
+    async def _answer_in_time(self, asking: "_Asking", receive: Receive) -> Answer:
+        """The same for what may wait: a write, or whatever is kept elsewhere."""
+        try:
+            bound, tail = self._system(asking)
+            page = _page(bound, tail, asking.address.method)
+            if page is not None:
+                return _given(page, asking).measured()
+            parsed, caller = self._known(asking, tail)
+            wanted = parsed.route.body
+            body = None if wanted is None else decoder_of(wanted)(await _body(receive, asking.asked))
+            call = _call(bound, parsed, caller, body, asking.asked)
+            result = await asyncio.to_thread(parsed.route.run, call)
+            return _told(bound, parsed.route, result, asking.asked).measured()
+        except Exception as error:  # noqa: BLE001 - as above
+            return asking.refusal(error).measured()
+
+    def _read(self, asking: "_Asking") -> Answer:
+        bound, tail = self._system(asking)
+        page = _page(bound, tail, asking.address.method)
+        if page is not None:
+            return _given(page, asking)
+        version = bound.version() if bound.version is not None and asking.address.method == "GET" else None
+        kept = self._kept(bound, asking, version)
+        if kept is not None:
+            return _told(bound, kept.route, kept.reply, asking.asked)
+        parsed, caller = self._known(asking, tail)
+        call = _call(bound, parsed, caller, None, asking.asked)
+        result = parsed.route.run(call)
+        if version is not None and isinstance(result, Reply) and result.fresh:
+            kept = Kept(result, parsed.route, call.arguments, version)
+            bound.replies.put(asking.address[1:], kept, len(result.body))
+        return _told(bound, parsed.route, result, asking.asked)
+
+    def _known(self, asking: "_Asking", tail: str) -> tuple[Parsed, Caller]:
+        """What the address says, and who asks; raises where he may not even ask."""
+        bound, address = asking.bound, asking.address
+        assert bound is not None
+        parsed = bound.parsed.get(address)
+        if parsed is not None:
+            asking.route = parsed.route
+            caller = self._verifier.caller(asking.asked.get(b"authorization"))
+            parsed.route.who.greet(caller, parsed.in_path)
+            return parsed, caller
+        asking.route, values = _routed(bound, tail, address.method)
+        caller = self._verifier.caller(asking.asked.get(b"authorization"))
+        parsed = _parsed(asking.route, values, caller, address.query)
+        bound.parsed.put(address, parsed, PARSED_SIZE + sum(map(len, address)))
+        return parsed, caller
+
+    def _kept(self, bound: BoundApi, asking: "_Asking", version: int | None) -> Kept | None:
         """The reply of last time, if the data is what it was, nothing has expired, and the caller may have it."""
-        kept = bound.replies.get((scope["raw_path"], scope["query_string"]))
-        if kept is None or kept.version != version or b"if-match" in asked:
+        kept = bound.replies.get(asking.address[1:])
+        if kept is None or kept.version != version or b"if-match" in asking.asked:
             return None
         if kept.reply.expires is not None and kept.reply.expires <= bound.db.context.clock().timestamp():
             return None
-        caller = self._verifier.caller(asked.get(b"authorization"))
+        caller = self._verifier.caller(asking.asked.get(b"authorization"))
         kept.route.who.greet(caller, kept.arguments)
         kept.route.who.check(caller, kept.arguments, kept.reply.thing)
         return kept
 
-    def _system(self, path: str) -> tuple[BoundApi, str]:
-        _, _, name, *rest = path.split("/", 3)
-        bound = self._apis.get(name)
+    def _system(self, asking: "_Asking") -> tuple[BoundApi, str]:
+        _, _, name, *rest = asking.address.path.decode("latin-1").split("/", 3)
+        asking.bound = bound = self._apis.get(name)
         if bound is None:
             raise Problem(404, "not-found", f"there is no system {name!r}; /api lists {', '.join(self._apis)}")
         return bound, rest[0] if rest else ""
@@ -144,16 +204,13 @@ def _parsed(route: Route, values: list[str], caller: Caller, query: bytes) -> Pa
     return Parsed(route, in_path, in_path | in_query)
 
 
-async def _call(bound: BoundApi, parsed: Parsed, caller: Caller, receive: Receive, asked: Asked) -> Call:
+def _call(bound: BoundApi, parsed: Parsed, caller: Caller, body: Any, asked: Asked) -> Call:
     route = parsed.route
     if_match = _NO_MATCH
     if b"if-match" in asked:
         if not route.takes_if_match:
             raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
         if_match = IfMatch(asked[b"if-match"].decode("latin-1"))
-    body = None
-    if route.body is not None:
-        body = decoder_of(route.body)(await _body(receive, asked))
     arguments = dict(parsed.arguments)
     return Call(bound.db, bound.service, bound.memory, bound.pages, caller, arguments, body, if_match)
 
@@ -165,6 +222,10 @@ def _page(bound: BoundApi, tail: str, method: str) -> Answer | None:
     _check_readable(method)
     kind, body = (HTML, bound.page) if tail == "docs" else (JSON, bound.description)
     return Answer(200, body, [(b"content-type", kind), _FRESH])
+
+
+def _given(page: Answer, asking: _Asking) -> Answer:
+    return _conditional(page, digest(page.body), asking.address.method, asking.asked)
 
 
 def _check_readable(method: str) -> None:

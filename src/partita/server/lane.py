@@ -1,12 +1,14 @@
-"""The fast lane: DynamoDB's own requests are answered where they are read, without an ASGI cycle for each.
+"""The fast lane: DynamoDB's own requests, and reads over REST, are answered where they are read.
 
 uvicorn keeps the connections, reads the requests and stops gracefully. A plain `POST /` with a DynamoDB target, which
-is what an SDK sends, is answered in this protocol; everything else goes the usual ASGI way. That is worth it because
-an ASGI cycle costs more than a GetItem (docs/decisions/0005).
+is what an SDK sends, and a plain GET below `/api/`, where that never waits, are answered in this protocol; everything
+else goes the usual ASGI way. That is worth it because an ASGI cycle costs more than a GetItem (docs/decisions/0005).
 """
 
 from asyncio import TimerHandle
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -23,18 +25,23 @@ MOST_WAITING = 16  # requests that a client may send ahead of their answers
 _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _TARGETS = (b"DynamoDB_20120810.", b"DynamoDBStreams_20120810.")
 
+Headers = list[tuple[bytes, bytes]]
+ReadAtOnce = Callable[[str, bytes, bytes, dict[bytes, bytes]], tuple[int, bytes, Headers]]
+"""From method, path, query string and headers to status, body and headers; it neither waits nor raises."""
+
 
 class LaneProtocol(HttpToolsProtocol):
     """uvicorn's protocol with the fast lane, and with an end to its patience."""
 
     answers: Answers | None = None  # set by `serve` once the backend is open
+    read_at_once: ReadAtOnce | None = None  # what is below `/api/`
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._in_lane = False
         self._parts: list[bytes] = []
         self._size = 0
-        self._waiting: deque[tuple[bytes, bytes]] = deque()
+        self._waiting: deque[Callable[[], None]] = deque()
         self._is_answering = False
         self._is_last = False
         self._is_deaf = False
@@ -74,18 +81,26 @@ class LaneProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _belongs_here(self) -> bool:
-        if self.url != b"/" or self.parser.get_method() != b"POST" or self.answers is None:
+        method = self.parser.get_method()
+        if self.answers is None or self.expect_100_continue or self._is_in_cycle():
             return False
-        if self.expect_100_continue or not self.parser.should_keep_alive() or self.parser.should_upgrade():
+        if not self.parser.should_keep_alive() or self.parser.should_upgrade():
             return False
-        if self._is_in_cycle():
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
             return False
-        headers = dict(self.headers)
-        if b"content-encoding" in headers or b"gzip" in headers.get(b"accept-encoding", b""):
+        self._asked = dict(self.headers)
+        if method == b"POST" and self.url == b"/":
+            return self._is_plain_call()
+        return method in (b"GET", b"HEAD") and self.url.startswith(b"/api/") and self._is_plain_read()
+
+    def _is_plain_call(self) -> bool:
+        if b"content-encoding" in self._asked or b"gzip" in self._asked.get(b"accept-encoding", b""):
             return False
-        self._target = headers.get(b"x-amz-target", b"")
-        full = self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency
-        return self._target.startswith(_TARGETS) and not full
+        return self._asked.get(b"x-amz-target", b"").startswith(_TARGETS)
+
+    def _is_plain_read(self) -> bool:
+        has_body = b"content-length" in self._asked or b"transfer-encoding" in self._asked
+        return self.read_at_once is not None and not has_body and self.url != b"/api/" and b"#" not in self.url
 
     def on_body(self, body: bytes) -> None:
         if self._is_deaf:
@@ -107,13 +122,20 @@ class LaneProtocol(HttpToolsProtocol):
         if not self._in_lane:
             super().on_message_complete()
             return
-        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        answer = self._ready()
         if self._is_answering or self._waiting or self.flow.write_paused:
-            self._waiting.append((self._target, body))
+            self._waiting.append(answer)
             if len(self._waiting) >= MOST_WAITING:
                 self.flow.pause_reading()
         else:
-            self._answer(self._target, body)
+            answer()
+
+    def _ready(self) -> Callable[[], None]:
+        """What is left to do for the request that has just been read."""
+        if self.url != b"/":
+            return partial(self._read, self.parser.get_method().decode(), self.url, self._asked)
+        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        return partial(self._answer, self._asked[b"x-amz-target"], body)
 
     # Answering it
 
@@ -125,6 +147,13 @@ class LaneProtocol(HttpToolsProtocol):
             self._is_answering = False
             self._write(answer)
 
+    def _read(self, method: str, url: bytes, asked: dict[bytes, bytes]) -> None:
+        assert self.read_at_once is not None
+        path, _, query = url.partition(b"?")
+        status, body, headers = self.read_at_once(method, path, query, asked)
+        lines = [b"%s: %s\r\n" % header for header in (*self.server_state.default_headers, *headers)]
+        self._send(status, b"".join(lines) + b"\r\n" + (b"" if method == "HEAD" else body))
+
     def _answered(self, answer: Answer) -> None:
         self._is_answering = False
         if self.transport.is_closing():
@@ -135,7 +164,7 @@ class LaneProtocol(HttpToolsProtocol):
     def _answer_waiting(self) -> None:
         """Answers what a client has asked ahead, as long as it takes the answers."""
         while self._waiting and not self._is_answering and not self.flow.write_paused:
-            self._answer(*self._waiting.popleft())
+            self._waiting.popleft()()
         if len(self._waiting) < MOST_WAITING:
             self.flow.resume_reading()
 
@@ -145,9 +174,12 @@ class LaneProtocol(HttpToolsProtocol):
 
     def _write(self, answer: Answer) -> None:
         status, body = answer
+        self._send(status, reply_head(body) + body)
+
+    def _send(self, status: int, rest: bytes) -> None:
         self.server_state.total_requests += 1
         self._since = self.loop.time()
-        self.transport.write(_LINES[status] + reply_head(body) + body)
+        self.transport.write(_LINES[status] + rest)
         if self._is_last and not self._waiting:
             self.transport.close()
 

@@ -14,7 +14,7 @@ from partita.server.answers import Answers
 from partita.server.app import Application, AsgiApplication
 from partita.server.cors import Cors
 from partita.server.guard import Guard
-from partita.server.lane import IDLE_SECONDS, LaneProtocol
+from partita.server.lane import IDLE_SECONDS, LaneProtocol, ReadAtOnce
 from partita.wire.backend import OwnedAsyncBackend
 
 MOST_CONNECTIONS = 1000
@@ -67,10 +67,13 @@ def serve(
     at: socket.socket,
     rest: AsgiApplication | None = None,
     *,
+    read_at_once: ReadAtOnce | None = None,
     guard: Guard | None = None,
     origins: Sequence[str] = (),
 ) -> None:
-    """Serves until interrupted; requests under way are answered first. `rest` answers below `/api/`.
+    """Serves until interrupted; requests under way are answered first. `rest` answers at and below `/api`.
+
+    Where its reads never wait, `read_at_once` is the short way to them.
 
     With a guard, or for pages of other origins, every request takes the ASGI way: the fast lane looks at neither.
     """
@@ -80,6 +83,7 @@ def serve(
     def opened(answers: Answers) -> None:
         if guard is None and not origins:
             lane.answers = answers  # type: ignore[attr-defined]
+            lane.read_at_once = read_at_once and staticmethod(read_at_once)  # type: ignore[attr-defined]
 
     application: AsgiApplication = Application(open_backend, opened, rest, guard)
     config = uvicorn.Config(
