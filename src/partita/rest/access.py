@@ -1,6 +1,6 @@
 """Who may do what, declared beside the operation: `who=myself("user_id") | group("admin")`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from partita.rest.identity import Caller
@@ -8,17 +8,22 @@ from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]
 Allows = Callable[[Caller, Arguments, Any], bool]
+Ways = tuple[tuple[str, ...], ...]  # any of these suffices, and each is several things at once
 
 
 class Who:
-    """A rule; `told` is how the documentation says it."""
+    """A rule; `told` is how the documentation says it, and says nothing twice."""
 
     def __init__(self, told: str, allows: Allows, *, looks: bool = False, strangers: bool = False) -> None:
         """`looks` where the rule is about the thing itself; `strangers` where nobody in particular may pass."""
-        self.told = told
+        self._ways: Ways = ((told,),)
         self.allows = allows
         self.looks = looks
         self.strangers = strangers
+
+    @property
+    def told(self) -> str:
+        return ", or ".join(" and ".join(way) for way in self._ways)
 
     @property
     def is_open(self) -> bool:
@@ -26,24 +31,28 @@ class Who:
         return self.strangers and not self.looks
 
     def __and__(self, other: "Who") -> "Who":
-        return Who(
-            f"{self.told} and {other.told}",
+        found = Who(
+            "",
             lambda caller, arguments, thing: (
                 self.allows(caller, arguments, thing) and other.allows(caller, arguments, thing)
             ),
             looks=self.looks or other.looks,
             strangers=self.strangers and other.strangers,
         )
+        found._ways = _least((*mine, *others) for mine in self._ways for others in other._ways)
+        return found
 
     def __or__(self, other: "Who") -> "Who":
-        return Who(
-            f"{self.told}, or {other.told}",
+        found = Who(
+            "",
             lambda caller, arguments, thing: (
                 self.allows(caller, arguments, thing) or other.allows(caller, arguments, thing)
             ),
             looks=self.looks or other.looks,
             strangers=self.strangers or other.strangers,
         )
+        found._ways = _least((*self._ways, *other._ways))
+        return found
 
     def greet(self, caller: Caller, arguments: Arguments) -> None:
         """Refuses whoever can be refused before anything is read."""
@@ -59,6 +68,12 @@ class Who:
         if caller.id is None:
             raise Problem(401, "unauthorized", f"this is for {self.told}; send a bearer token")
         raise Problem(403, "forbidden", f"this is for {self.told}")
+
+
+def _least(ways: Iterable[tuple[str, ...]]) -> Ways:
+    """The ways without those that ask for more than another one does."""
+    different = list(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways))
+    return tuple(way for way in different if not any(set(other) < set(way) for other in different))
 
 
 anyone = Who("anyone", lambda caller, arguments, thing: True, strangers=True)

@@ -19,7 +19,7 @@ import msgspec
 
 from partita.design.patterns import Pattern
 from partita.plan.requests import key_values, plan_of
-from partita.rest import routes
+from partita.rest import routes, summaries
 from partita.rest.access import Who, anyone
 from partita.rest.remembered import Shown, listing, page_body, showing
 from partita.rest.routes import Call, Reply, Route
@@ -92,7 +92,7 @@ class Api(Generic[S]):
                 "GET",
                 path,
                 name or pattern.name,
-                pattern.__doc__ or f"One {entity.__name__}.",
+                summaries.of_one(pattern, entity),
                 read,
                 who,
                 *routes.split(path, routes.parameters_of(pattern)),
@@ -110,9 +110,13 @@ class Api(Generic[S]):
         who: Who = anyone,
         of: Any = None,
         name: str = "",
+        about: str = "",
         cache: str = "",
     ) -> None:
-        """GET of a page of a query, with a cursor to the next; `of` as for operations."""
+        """GET of a page of a query, with a cursor to the next; `of` as for operations.
+
+        `about` says what it gives, where neither the pattern's docstring nor its name does.
+        """
         look = self._look(path, who, of)
         entity = routes.read_type(pattern)
         decoder: Any = decoding(pattern.read)
@@ -151,7 +155,7 @@ class Api(Generic[S]):
                 "GET",
                 path,
                 name or pattern.name,
-                pattern.__doc__ or f"{_spoken(pattern.name).capitalize()}, a page at a time.",
+                about or summaries.of_page(pattern),
                 read,
                 who,
                 *routes.split(path, [*routes.parameters_of(pattern), *routes.PAGING]),
@@ -182,7 +186,7 @@ class Api(Generic[S]):
                 "PATCH",
                 path,
                 name,
-                f"Change {', '.join(map(_spoken, fields))} of a {entity.__name__}.",
+                summaries.of_change(fields, entity),
                 change,
                 who,
                 *routes.split(path, routes.parameters_of(pattern)),
@@ -213,7 +217,7 @@ class Api(Generic[S]):
                 "DELETE",
                 path,
                 name or f"delete_{pattern.name}",
-                f"Delete a {entity.__name__}.",
+                summaries.of_deletion(entity),
                 delete,
                 who,
                 *routes.split(path, routes.parameters_of(pattern)),
@@ -264,7 +268,7 @@ class Api(Generic[S]):
                 method,
                 path,
                 function.__name__,
-                inspect.getdoc(function) or _spoken(function.__name__).capitalize() + ".",
+                inspect.getdoc(function) or summaries.spoken(function.__name__).capitalize() + ".",
                 operate,
                 who,
                 *routes.split(path, signature.parameters),
@@ -322,10 +326,6 @@ def _looked_up(of: Any) -> Callable[[Call], Any]:
 
 def _cache(who: Who) -> str:
     return OPEN if who.is_open else CLOSED
-
-
-def _spoken(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _camel(name: str) -> str:

@@ -166,7 +166,8 @@ def results_between(check_id: str, since: datetime, until: datetime) -> Items[Re
 
 
 @pattern(query(Result).newest_first())
-def results(check_id: str) -> Items[Result]: ...
+def results(check_id: str) -> Items[Result]:
+    """What was found, the last run first."""
 
 
 design = prove("checks", users, checks)

@@ -385,7 +385,8 @@ def match(query_hash: str) -> Item[Match]: ...
 @pattern
 def watch(watch_id: str) -> Item[Watch]: ...
 @pattern
-def watch_with_triggers(watch_id: str) -> Items[Watch | Watching | Trigger]: ...
+def watch_with_triggers(watch_id: str) -> Items[Watch | Watching | Trigger]:
+    """A watch, what it is found by while it is active, and the parts that it has told of."""
 
 
 @pattern

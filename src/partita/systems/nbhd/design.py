@@ -203,11 +203,13 @@ class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
 @pattern
 def user(did: str) -> Item[User]: ...
 @pattern(UserSummary.listed.newest_first())
-def users() -> Items[UserSummary]: ...
+def users() -> Items[UserSummary]:
+    """Everybody, the last who moved in first."""
 
 
 @pattern
 def users_between(since: datetime, until: datetime) -> Items[UserSummary]:
+    """Who moved in between two times, the last first."""
     return UserSummary.listed.between(since, until).newest_first()
 
 
@@ -217,7 +219,8 @@ def neighborhood(neighborhood_id: str) -> Item[Neighborhood]:
 
 
 @pattern(NeighborhoodSummary.listed.newest_first())
-def neighborhoods() -> Items[NeighborhoodSummary]: ...
+def neighborhoods() -> Items[NeighborhoodSummary]:
+    """Those that are public, the last founded first."""
 
 
 @pattern(NeighborhoodSlug.by_slug)
@@ -226,7 +229,10 @@ def neighborhoods_by_slug(slug: str) -> Items[NeighborhoodSlug]:
 
 
 @pattern
-def members(neighborhood_id: str) -> Items[Membership]: ...
+def members(neighborhood_id: str) -> Items[Membership]:
+    """Who is in a neighborhood."""
+
+
 @pattern
 def member(neighborhood_id: str, user_did: str) -> Item[Membership]: ...
 @pattern(Membership.of_user.newest_first())
@@ -234,7 +240,8 @@ def memberships_of_user(user_did: str) -> Items[Membership]: ...
 @pattern
 def past_member(neighborhood_id: str, left_at: datetime, did: str) -> Item[PastMembership]: ...
 @pattern(query(PastMembership).newest_first())
-def past_members(neighborhood_id: str) -> Items[PastMembership]: ...
+def past_members(neighborhood_id: str) -> Items[PastMembership]:
+    """Who was in a neighborhood, the last who left first."""
 
 
 @pattern

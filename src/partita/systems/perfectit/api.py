@@ -106,7 +106,7 @@ def recent_cards(service: PerfectIt, limit: PageSize = 20, cursor: str | None = 
     return service.cards.recent(limit, cursor)
 
 
-api.lists("/cards/top", d.top_voted)
+api.lists("/cards/top", d.top_voted, about="The cards with the highest score, a page at a time.")
 api.lists("/days/{day}/cards", d.cards_of_day)
 
 
