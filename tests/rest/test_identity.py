@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -163,10 +164,10 @@ def test_key_set_is_read_again_for_a_new_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"keys": []}', '{"keys": 5}', '{"keys": [{"kty": "oct", "k": "AAAA", "kid": "x"}]}']
 )
-def test_key_set_without_a_usable_key_is_told(tmp_path: Path, text: str) -> None:
+def test_file_without_a_usable_key_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "keys.json"
     file.write_text(text)
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(str(file))}: "):
         Verifier.from_file(file)
     with pytest.raises(ConfigurationError, match="absent"):
         Verifier.from_file(tmp_path / "absent")
@@ -217,3 +218,16 @@ def test_rules_are_told_and_kept(nobody: Client, ana: Client, bob: Client) -> No
         assert who.patch("/notes/open", {"text": "x"}).status == status
     assert nobody.patch("/notes/none", {"text": "x"}).status == 401
     assert "owner_id" in bob.patch("/notes/open", {"text": "x"}).json["detail"]
+
+
+def test_key_set_that_breaks_later_is_told_to_the_log_and_not_to_a_client(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps(KEY_SET))
+    verifier = Verifier.from_file(file, ISSUER, AUDIENCE)
+    file.write_text("[]")
+    verifier._read_at -= READ_AGAIN_SECONDS + 1
+    assert "not in the key set" in _refusal(verifier, _header(_token(kid="other")))
+    assert f"the keys that were known are kept: {file}: not a JSON Web Key Set" in caplog.text
+    assert verifier.caller(_header(_token())).id == "ana"

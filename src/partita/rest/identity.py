@@ -5,6 +5,7 @@ access tokens name their client in `client_id` and not in `aud`; either is taken
 """
 
 import json
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -41,18 +42,19 @@ class Caller:
 
 
 NOBODY = Caller()
+_log = logging.getLogger("partita.rest")
 Keys = dict[str, jwt.PyJWK]
 
 
-def keys_of(key_set: Any) -> Keys:
-    """The keys of a JSON Web Key Set that may sign tokens, by their ids."""
+def keys_of(key_set: Any, where: str = "key set") -> Keys:
+    """The keys of a JSON Web Key Set that may sign tokens, by their ids; `where` it is from, for who has to mend it."""
     try:
         found = jwt.PyJWKSet.from_dict(key_set).keys
     except (jwt.PyJWTError, AttributeError, TypeError) as error:
-        raise ConfigurationError(f"key set: {error}") from None
+        raise ConfigurationError(f"{where}: not a JSON Web Key Set ({error})") from None
     keys = {key.key_id: key for key in found if key.key_id and key.algorithm_name in ALGORITHMS}
     if not keys:
-        raise ConfigurationError(f"key set: no key with a `kid`, for one of {', '.join(ALGORITHMS)}")
+        raise ConfigurationError(f"{where}: no key with a `kid`, for one of {', '.join(ALGORITHMS)}")
     return keys
 
 
@@ -80,7 +82,7 @@ class Verifier:
 
         def keys() -> Keys:
             try:
-                return keys_of(json.loads(path.read_text(encoding="utf-8")))
+                return keys_of(json.loads(path.read_text(encoding="utf-8")), str(path))
             except (OSError, ValueError) as error:
                 raise ConfigurationError(f"{path}: no key set can be read from it ({error})") from None
 
@@ -128,7 +130,7 @@ class Verifier:
             try:
                 self._keys = self._read_keys()
             except ConfigurationError as error:
-                raise _refused(f"the key set cannot be read: {error}") from None
+                _log.error("the keys that were known are kept: %s", error)
         if key_id not in self._keys:
             raise _refused("the token is signed by a key that is not in the key set")
         return self._keys[key_id]
