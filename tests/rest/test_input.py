@@ -226,3 +226,4 @@ def test_problem_with_the_engine_is_told_as_busy(ana: Client, db: Store, monkeyp
     monkeypatch.setattr(db.backend, "call", lost)
     refused = ana.get("/notes/n1")
     assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json["detail"] == "the database does not answer"

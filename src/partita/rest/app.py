@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from partita.errors import PartitaError
 from partita.rest.bound import PARSED_SIZE, BoundApi, Kept, Parsed
 from partita.rest.entrance import PATHS, entrance_page, systems_listed
 from partita.rest.identity import Caller, Verifier
@@ -74,9 +75,15 @@ class _Asking:
         if self.bound is not None:
             problem = self.bound.problem(self.route, error, matching=b"if-match" in self.asked)
         if problem is None:
-            _log.error("an unexpected error at %s %s", self.address.method, self.address.path, exc_info=error)
+            _log_fault(self.address, error)
             problem = Problem(500, "internal", "the request could not be answered")
         return _refusal(problem)
+
+
+def _log_fault(address: Address, error: Exception) -> None:
+    """What Partita raises says in its own sentence what is wrong; of anything else the whole way is needed."""
+    what, method, path = "an unexpected error at %s %s: %s", address.method, address.path.decode("latin-1")
+    _log.error(what, method, path, error, exc_info=None if isinstance(error, PartitaError) else error)
 
 
 class RestApplication:

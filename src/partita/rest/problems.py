@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from partita.design.errors import ValueRefused
-from partita.errors import NoReply, StorageError
+from partita.errors import NoReply, StorageBusy
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -67,7 +67,7 @@ TITLES = {
 }
 
 _CONFLICTS = (AlreadyExists, LimitReached, TransitionRefused)
-_WAITING = (Contended, OutcomeUnknown, NoReply, StorageError)
+_WAITING = (Contended, OutcomeUnknown)
 _BUSY = ("ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded")
 
 
@@ -93,6 +93,11 @@ def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
             return Problem(409, "conflict", str(error))
         case CursorRefused():
             return Problem(400, "malformed", str(error), "cursor")
+        case StorageBusy():
+            return Problem(503, "busy", "the database is busy")
+        case NoReply():
+            outcome = "; the request may have been executed" if error.perhaps_executed else ""
+            return Problem(503, "busy", f"the database does not answer{outcome}")
         case DynamoDBError():
             return _told(error)
     if isinstance(error, _WAITING):
