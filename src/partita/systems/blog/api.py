@@ -1,11 +1,10 @@
 """The blog over HTTP: the token's groups decide who may write, publish and moderate."""
 
-from typing import Annotated
-
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
 from partita import NotFound, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, anyone, group, myself, owner, shown, signed_in
+from partita.systems.blog import bodies as b
 from partita.systems.blog import design as d
 from partita.systems.blog.service import Blog
 
@@ -17,71 +16,12 @@ readers = shown("a published post", lambda post: post.status == d.PostStatus.PUB
 
 api = Api("blog", "Blog", Blog, "Posts in a tree of categories, threads under them, likes, bookmarks.")
 
-Content = Annotated[str, Meta(min_length=1, max_length=100_000, examples=["Era uma vez…"])]
-Name = Annotated[str, Meta(min_length=1, max_length=200, examples=["Receitas de família"])]
-Summary = Annotated[str, Meta(max_length=500, examples=["Em poucas palavras"])]
-Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
-
-
-class Profile(Struct, forbid_unknown_fields=True):
-    name: Annotated[str, Meta(min_length=1, max_length=200, examples=["Conceição Araújo"])]
-    bio: Annotated[str, Meta(max_length=1_000)] = ""
-
-
-class NewRole(Struct, forbid_unknown_fields=True):
-    role: d.Role
-
-
-class NewPost(Struct, forbid_unknown_fields=True, rename="camel"):
-    title: Name
-    content: Content
-    subcategory_id: str | None = None
-    summary: Summary = ""
-    tags: Tags = []
-
-
-class ChangedPost(Struct, forbid_unknown_fields=True, rename="camel"):
-    """What is left out stays as it is."""
-
-    title: Name | UnsetType = UNSET
-    content: Content | UnsetType = UNSET
-    subcategory_id: str | UnsetType = UNSET
-    summary: Summary | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-
-
-class Message(Struct, forbid_unknown_fields=True):
-    content: Annotated[str, Meta(min_length=1, max_length=5_000, examples=["Que beleza! 👏"])]
-
-
-class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
-    name: Name
-    parent_id: str | None = None
-
-
-class CategoryPlace(Struct, forbid_unknown_fields=True, rename="camel"):
-    """Under which root; null for a root of its own."""
-
-    parent_id: str | None
-
-
-class CategoryOrder(Struct, forbid_unknown_fields=True, rename="camel"):
-    category_ids: Annotated[list[str], Meta(max_length=99)]
-    parent_id: str | None = None
-
-
-class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
-    type: d.NotificationType
-    actor_id: str
-    post_id: str
-    comment_id: str | None = None
-
 
 # Users
 
 
 @api.post("/users", who=signed_in, location="/users/{cognito_sub}")
-def register(service: Blog, caller: Caller, profile: Profile) -> d.User:
+def register(service: Blog, caller: Caller, profile: b.Profile) -> d.User:
     """Make your profile; the token says who you are, and its groups give the role."""
     return service.register(caller.name, profile.name, groups=caller.groups, bio=profile.bio)
 
@@ -93,7 +33,7 @@ api.lists("/roles/{role}/users", d.users_by_role, who=moderators)
 
 
 @api.put("/users/{cognito_sub}/role", who=admin)
-def assign_role(service: Blog, cognito_sub: str, new: NewRole) -> None:
+def assign_role(service: Blog, cognito_sub: str, new: b.NewRole) -> None:
     """What the profile shows; what somebody may do, their token says."""
     service.assign_role(cognito_sub, new.role)
 
@@ -108,7 +48,7 @@ api.lists("/users/{user_id}/likes", d.likes_of_user)
 
 
 @api.post("/posts", who=writers, location="/posts/{post_id}")
-def write(service: Blog, caller: Caller, new: NewPost) -> d.Post:
+def write(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
     """A new draft, which its author alone finds."""
     return service.write(
         caller.name,
@@ -130,7 +70,7 @@ def text(service: Blog, post_id: str) -> d.PostText:
 
 
 @api.patch("/posts/{post_id}", who=(author & writers) | moderators, of=d.post)
-def edit(service: Blog, post_id: str, change: ChangedPost, match: IfMatch) -> d.Post:
+def edit(service: Blog, post_id: str, change: b.ChangedPost, match: IfMatch) -> d.Post:
     """Change what is given; a published post moves with its category."""
     service.edit(
         post_id,
@@ -178,13 +118,13 @@ def _comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
 
 
 @api.post("/posts/{post_id}/comments", who=signed_in, location="/comments/{comment_id}")
-def comment(service: Blog, caller: Caller, post_id: str, message: Message) -> d.Comment:
+def comment(service: Blog, caller: Caller, post_id: str, message: b.Message) -> d.Comment:
     """Say something under a published post."""
     return service.threads.comment(post_id, caller.name, message.content)
 
 
 @api.post("/comments/{comment_id}/replies", who=signed_in, location="/comments/{reply_id}")
-def reply(service: Blog, caller: Caller, comment_id: str, message: Message) -> d.Reply:
+def reply(service: Blog, caller: Caller, comment_id: str, message: b.Message) -> d.Reply:
     """Answer a comment, or an answer to one."""
     return service.threads.reply(comment_id, caller.name, message.content)
 
@@ -196,7 +136,7 @@ def one_comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
 
 
 @api.patch("/comments/{comment_id}", who=author, of=_comment)
-def edit_comment(service: Blog, comment_id: str, message: Message) -> None:
+def edit_comment(service: Blog, comment_id: str, message: b.Message) -> None:
     """Say it better."""
     service.threads.edit(comment_id, message.content)
 
@@ -258,19 +198,19 @@ def posts_below(service: Blog, category_id: str, limit: PageSize = 20, cursor: s
 
 
 @api.post("/categories", who=moderators, location="/categories/{category_id}")
-def add_category(service: Blog, new: NewCategory) -> d.Category:
+def add_category(service: Blog, new: b.NewCategory) -> d.Category:
     """A new category, last among its siblings."""
     return service.categories.add(new.name, new.parent_id)
 
 
 @api.put("/categories/{category_id}/place", who=moderators)
-def move_category(service: Blog, category_id: str, place: CategoryPlace) -> None:
+def move_category(service: Blog, category_id: str, place: b.CategoryPlace) -> None:
     """Under another root, or out to the roots."""
     service.categories.move(category_id, place.parent_id)
 
 
 @api.put("/category-order", who=moderators)
-def reorder(service: Blog, order: CategoryOrder) -> None:
+def reorder(service: Blog, order: b.CategoryOrder) -> None:
     """Put all roots, or all subcategories of one, into this order."""
     service.categories.reorder(order.parent_id, order.category_ids)
 
@@ -287,7 +227,7 @@ api.lists("/users/{user_id}/notifications", d.notifications, who=myself("user_id
 
 
 @api.post("/users/{user_id}/notifications", who=admin, status=201)
-def notify(service: Blog, user_id: str, new: NewNotification) -> d.Notification:
+def notify(service: Blog, user_id: str, new: b.NewNotification) -> d.Notification:
     """Tell somebody; likes, comments and replies tell by themselves."""
     return service.notify(user_id, new.type, new.actor_id, new.post_id, new.comment_id)
 

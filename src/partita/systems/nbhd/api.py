@@ -1,82 +1,18 @@
 """nbhd.city over HTTP: people, the neighborhoods they live in, and the sites that are theirs."""
 
 from datetime import datetime
-from typing import Annotated, Any, NamedTuple
+from typing import NamedTuple
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
 from partita import NotFound, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, shown, signed_in, they
+from partita.systems.nbhd import bodies as b
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.names import checked_config, checked_subdomain, public_url, slug_of
 from partita.systems.nbhd.service import Nbhd
 
 api = Api("nbhd", "nbhd.city", Nbhd, "Neighborhoods and their members' sites.")
-
-Handle = Annotated[str, Meta(min_length=3, max_length=253, examples=["alice.bsky.social"])]
-Line = Annotated[str, Meta(min_length=1, max_length=100, examples=["Repair Café"])]
-Template = Annotated[Line, Meta(examples=["blog"])]
-Text = Annotated[str, Meta(max_length=2_000)]
-Label = Annotated[str, Meta(min_length=1, max_length=63, examples=["bread-without-hurry"])]
-Config = Annotated[dict[str, Any], Meta(examples=[{"author": "Léa", "posts": [{"title": "봄 시장"}]}])]
-
-
-class NewUser(Struct, forbid_unknown_fields=True):
-    bluesky_handle: Handle
-    display_name: Annotated[Line, Meta(examples=["Alice Martin"])]
-    bluesky_did: Annotated[str, Meta(max_length=250, examples=["did:plc:abc123"])] | None = None
-    avatar_url: Text | None = None
-    bio: Text | None = None
-
-
-class NewHandle(Struct, forbid_unknown_fields=True):
-    bluesky_handle: Handle
-
-
-class NewNeighborhood(Struct, forbid_unknown_fields=True):
-    name: Line
-    slug: Label | None = None
-    description: Text = ""
-    privacy: d.Privacy = d.Privacy.PUBLIC
-    settings: d.Settings | None = None
-
-
-class ChangedNeighborhood(Struct, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
-
-    name: Line | UnsetType = UNSET
-    slug: Label | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    privacy: d.Privacy | UnsetType = UNSET
-    settings: d.Settings | UnsetType = UNSET
-
-
-class NewRole(Struct, forbid_unknown_fields=True):
-    role: d.Role
-
-
-class NewSite(Struct, forbid_unknown_fields=True):
-    title: Line
-    template: Template
-    subdomain: Label
-    config: Config = {}
-    neighborhood_id: str | None = None
-
-
-class ChangedSite(Struct, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
-
-    title: Line | UnsetType = UNSET
-    template: Template | UnsetType = UNSET
-    subdomain: Label | UnsetType = UNSET
-    config: Config | UnsetType = UNSET
-
-
-class BuildEnd(Struct, forbid_unknown_fields=True):
-    """Without an error it was a good one."""
-
-    error: Text | None = None
-    log_url: Text | None = None
 
 
 class Standing(NamedTuple):
@@ -113,7 +49,7 @@ neighbors = public | members | admin
 
 
 @api.post("/users", who=signed_in, location="/users/{did}")
-def register(service: Nbhd, caller: Caller, new: NewUser) -> d.User:
+def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
     """Move in; the token's `sub` is your DID."""
     return service.register(
         caller.name,
@@ -142,7 +78,7 @@ def user_by_handle(service: Nbhd, handle: str) -> d.User:
 
 
 @api.put("/users/{did}/handle", who=myself("did"))
-def change_handle(service: Nbhd, did: str, new: NewHandle) -> None:
+def change_handle(service: Nbhd, did: str, new: b.NewHandle) -> None:
     """Another handle; it must not be somebody else's."""
     service.change_handle(did, new.bluesky_handle)
 
@@ -172,7 +108,7 @@ def neighborhoods_of(service: Nbhd, did: str, limit: PageSize = 20, cursor: str 
 
 
 @api.post("/neighborhoods", who=signed_in, location="/neighborhoods/{id}")
-def found(service: Nbhd, caller: Caller, new: NewNeighborhood) -> d.Neighborhood:
+def found(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborhood:
     """A new neighborhood, with you as its first member and admin."""
     return service.found(
         caller.name,
@@ -201,7 +137,7 @@ def neighborhood_by_slug(service: Nbhd, caller: Caller, slug: str) -> d.Neighbor
 
 @api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=_standing)
 def change_neighborhood(
-    service: Nbhd, neighborhood_id: str, change: ChangedNeighborhood, match: IfMatch
+    service: Nbhd, neighborhood_id: str, change: b.ChangedNeighborhood, match: IfMatch
 ) -> d.Neighborhood:
     """A renamed slug is free for others once the new one is taken; a private neighborhood is in no list."""
     there = service.db.one(d.neighborhood(neighborhood_id), consistent=True)
@@ -255,7 +191,7 @@ def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
 
 
 @api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, of=_standing)
-def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: NewRole) -> None:
+def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole) -> None:
     """Make a member an admin, or an admin a member."""
     service.set_role(neighborhood_id, user_did, new.role)
 
@@ -264,7 +200,7 @@ def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: NewRole) -
 
 
 @api.post("/users/{did}/sites", who=myself("did"), location="/users/{did}/sites/{site_id}")
-def create_site(service: Nbhd, caller: Caller, did: str, new: NewSite) -> d.Site:
+def create_site(service: Nbhd, caller: Caller, did: str, new: b.NewSite) -> d.Site:
     """A new site; one of a neighborhood needs what that asks for, such as the token's `email_verified`."""
     return service.create_site(
         did,
@@ -293,7 +229,7 @@ def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
 
 
 @api.patch("/users/{did}/sites/{site_id}", who=myself("did"))
-def change_site(service: Nbhd, did: str, site_id: str, change: ChangedSite, match: IfMatch) -> d.Site:
+def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, match: IfMatch) -> d.Site:
     """An old subdomain is free for others once the new one is taken."""
     there = service.db.one(d.site(did, site_id), consistent=True)
     with service.db.change(d.site(did, site_id), when=match.when(there)) as draft:
@@ -338,7 +274,7 @@ def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
 
 
 @api.put("/users/{did}/sites/{site_id}/builds/{started_at}/end", who=group("builder") | admin)
-def finish_build(service: Nbhd, did: str, site_id: str, started_at: datetime, end: BuildEnd) -> None:
+def finish_build(service: Nbhd, did: str, site_id: str, started_at: datetime, end: b.BuildEnd) -> None:
     """The builder says how it went; a good build publishes the site."""
     job = service.db.one(d.build(site_id, started_at))
     service.finish_build(did, job, error=end.error, log_url=end.log_url)

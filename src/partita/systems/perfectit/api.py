@@ -3,10 +3,11 @@
 from datetime import date, datetime
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct
 
 from partita import NotFound, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, owner, shown, signed_in
+from partita.systems.perfectit import bodies as b
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
@@ -17,47 +18,6 @@ published = shown("a published card", lambda card: card.status == d.CardStatus.P
 
 api = Api("perfectit", "PerfectIt", PerfectIt, "How-to cards, votes, comments and collections.")
 
-Username = Annotated[str, Meta(min_length=3, max_length=30, pattern=r"^[\w.-]{3,30}$", examples=["ana.costa"])]
-Line = Annotated[str, Meta(min_length=1, max_length=120, examples=["Weekend repairs"])]
-CategoryId = Annotated[str, Meta(min_length=1, max_length=60, pattern=r"^[\w-]{1,60}$", examples=["kitchen"])]
-Sorted = Annotated[int, Meta(ge=-99_999, le=99_999)]
-
-
-class NewUser(Struct, forbid_unknown_fields=True, rename="camel"):
-    username: Username
-    display_name: Annotated[Line, Meta(examples=["Ana Costa"])]
-
-
-class NewUsername(Struct, forbid_unknown_fields=True):
-    username: Username
-
-
-class NewComment(Struct, forbid_unknown_fields=True):
-    text: Annotated[str, Meta(min_length=1, max_length=2_000, examples=["Worked at once 👍"])]
-
-
-class NewVote(Struct, forbid_unknown_fields=True, rename="camel"):
-    vote_type: d.VoteType
-
-
-class NewCollection(Struct, forbid_unknown_fields=True):
-    name: Line
-
-
-class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
-    id: CategoryId
-    name: Line
-    parent_id: CategoryId = d.ROOT
-    sort_order: Sorted = 0
-
-
-class ChangedCategory(Struct, forbid_unknown_fields=True, rename="camel"):
-    """What is left out stays as it is; the parent `ROOT` stands for none."""
-
-    name: Line | UnsetType = UNSET
-    parent_id: CategoryId | UnsetType = UNSET
-    sort_order: Sorted | UnsetType = UNSET
-
 
 class Marked(Struct):
     read: int
@@ -67,7 +27,7 @@ class Marked(Struct):
 
 
 @api.post("/users", who=signed_in, location="/users/{user_id}")
-def register(service: PerfectIt, caller: Caller, new: NewUser) -> d.User:
+def register(service: PerfectIt, caller: Caller, new: b.NewUser) -> d.User:
     """Become a user; the token says who you are."""
     return service.register(new.username, new.display_name, user_id=caller.name)
 
@@ -78,7 +38,7 @@ api.deletes("/users/{user_id}", d.user, who=myself("user_id") | admin)
 
 
 @api.put("/users/{user_id}/username", who=myself("user_id"))
-def rename(service: PerfectIt, user_id: str, new: NewUsername) -> None:
+def rename(service: PerfectIt, user_id: str, new: b.NewUsername) -> None:
     """Another username; it must not be somebody else's."""
     service.rename(user_id, new.username)
 
@@ -180,7 +140,7 @@ api.changes(COMMENT, d.comment, "text", who=author)
 
 
 @api.post("/cards/{card_id}/comments", who=signed_in, location=COMMENT)
-def add_comment(service: PerfectIt, caller: Caller, card_id: str, new: NewComment) -> d.Comment:
+def add_comment(service: PerfectIt, caller: Caller, card_id: str, new: b.NewComment) -> d.Comment:
     """Say something about a published card."""
     return service.comment(caller.name, card_id, new.text)
 
@@ -198,7 +158,7 @@ api.reads("/users/{user_id}/votes/{target_id}", d.vote, who=myself("user_id") | 
 
 
 @api.put("/cards/{card_id}/votes/{user_id}", who=myself("user_id"))
-def cast_vote(service: PerfectIt, card_id: str, user_id: str, new: NewVote) -> None:
+def cast_vote(service: PerfectIt, card_id: str, user_id: str, new: b.NewVote) -> None:
     """Vote, or change your vote."""
     service.votes.on_card(user_id, card_id, new.vote_type)
 
@@ -211,7 +171,7 @@ def withdraw(service: PerfectIt, card_id: str, user_id: str) -> None:
 
 @api.put(COMMENT + "/votes/{user_id}", who=myself("user_id"))
 def vote_on_comment(
-    service: PerfectIt, card_id: str, created_at: datetime, comment_id: str, user_id: str, new: NewVote
+    service: PerfectIt, card_id: str, created_at: datetime, comment_id: str, user_id: str, new: b.NewVote
 ) -> None:
     """Vote on a comment, or change your vote."""
     service.votes.on_comment(user_id, card_id, created_at, comment_id, new.vote_type)
@@ -235,7 +195,7 @@ api.deletes(COLLECTION, d.collection, who=myself("user_id"))
 
 
 @api.post("/users/{user_id}/collections", who=myself("user_id"), location=COLLECTION)
-def new_collection(service: PerfectIt, user_id: str, new: NewCollection) -> d.Collection:
+def new_collection(service: PerfectIt, user_id: str, new: b.NewCollection) -> d.Collection:
     """A place for cards that you want to find again."""
     return service.new_collection(user_id, new.name)
 
@@ -279,13 +239,13 @@ api.lists("/categories/{category}/cards", d.cards_by_category)
 
 
 @api.post("/categories", who=admin, location="/categories/{category_id}")
-def add_category(service: PerfectIt, new: NewCategory) -> d.Category:
+def add_category(service: PerfectIt, new: b.NewCategory) -> d.Category:
     """A category under another, or under none."""
     return service.add_category(new.id, new.name, new.parent_id, new.sort_order)
 
 
 @api.patch("/categories/{category_id}", who=admin)
-def change_category(service: PerfectIt, category_id: str, change: ChangedCategory) -> d.Category:
+def change_category(service: PerfectIt, category_id: str, change: b.ChangedCategory) -> d.Category:
     """Rename it, move it among its siblings, or put it under another parent."""
     with service.db.change(d.category(category_id)) as changed:
         if change.name is not UNSET:
