@@ -112,12 +112,6 @@ def test_what_cannot_be_done_to_a_page_is_a_405(served: Client, path: str, metho
     assert served.ask("POST", "/api").status == 405
 
 
-def test_unknown_system_is_told_which_there_are(served: Client) -> None:
-    reply = served.get("/api/shop/posts")
-    assert reply.status == 404
-    assert reply.json["detail"] == f"there is no system 'shop'; /api lists {', '.join(NAMES)}"
-
-
 def test_page_takes_no_script_and_no_host_that_is_none() -> None:
     page = entrance_page([notes.api], "http", "x; rm -rf /<script>")
     assert "<script" not in page
