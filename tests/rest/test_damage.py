@@ -76,7 +76,7 @@ def test_damaged_pages_are_a_500_without_internals_and_one_line_in_the_log(whole
         assert '"detail":"the request could not be answered"' in body
         assert "malformed" not in body
         assert "partita-dev-blog" in _asked(address, b"{}", x_amz_target="DynamoDB_20120810.ListTables")[1]
-    assert said == [f"an unexpected error at GET {USERS}: {MALFORMED}"]
+    assert said == [f"an unexpected error at GET {USERS}: {file}: {MALFORMED}"]
 
 
 def test_engine_on_damaged_pages_answers_and_says_nothing(whole: bytes, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_file_that_is_damaged_throughout_is_refused_in_one_line(
     done = subprocess.run(
         [PARTITA, *command, file, "--port", str(free_port())], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.returncode, done.stderr) == (2, f"partita: {MALFORMED}\n")
+    assert (done.returncode, done.stderr) == (2, f"partita: {file}: {MALFORMED}\n")
 
 
 def test_storage_that_fails_is_a_fault_of_ours_and_one_that_is_locked_is_busy() -> None:

@@ -2,40 +2,29 @@
 
 import asyncio
 import logging
-import zlib
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
-from urllib.parse import quote
-
-import msgspec
 
 from partita.errors import PartitaError
+from partita.rest.answers import JSON, Answer, Asked, conditional, refusal_of, told
 from partita.rest.bound import PARSED_SIZE, BoundApi, Kept, Parsed
 from partita.rest.entrance import PATHS, entrance_page, systems_listed
 from partita.rest.identity import Caller, Verifier
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
-from partita.rest.problems import MEDIA_TYPE, Problem
-from partita.rest.routes import Call, Reply, Route, placeholders, told_apart
-from partita.rest.tags import ZIPPED, IfMatch, digest, entity_tag, none_match
+from partita.rest.problems import Problem
+from partita.rest.routes import Call, Reply, Route
+from partita.rest.tags import IfMatch, digest
 from partita.server.bodies import BodyTooLarge, read_body
-from partita.store.reading import Page
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
-Asked = dict[bytes, bytes]
 
 LARGEST_BODY = 1024 * 1024
-ZIP_FROM = 8 * 1024  # a smaller reply is sent sooner than it is zipped
-JSON = b"application/json"
 HTML = b"text/html; charset=utf-8"
 UTF8 = (b"utf-8", b"utf8", b'"utf-8"')
 
-_TYPED = (b"content-type", JSON)
-_VARIES = (b"vary", b"accept-encoding, authorization")
 _FRESH = (b"cache-control", b"no-cache")
-_encode = msgspec.json.encode
 _log = logging.getLogger("partita.rest")
 _NO_MATCH = IfMatch(None)
 
@@ -44,17 +33,6 @@ class Address(NamedTuple):
     method: str
     path: bytes
     query: bytes
-
-
-class Answer(NamedTuple):
-    status: int
-    body: bytes
-    headers: Headers
-
-    def measured(self) -> "Answer":
-        if self.status not in (204, 304):
-            self.headers.append((b"content-length", b"%d" % len(self.body)))
-        return self
 
 
 class _Asking:
@@ -70,14 +48,14 @@ class _Asking:
 
     def refusal(self, error: Exception) -> Answer:
         if isinstance(error, Problem):
-            return _refusal(error)
+            return refusal_of(error)
         problem = None
         if self.bound is not None:
             problem = self.bound.problem(self.route, error, matching=b"if-match" in self.asked)
         if problem is None:
             _log_fault(self.address, error)
             problem = Problem(500, "internal", "the request could not be answered")
-        return _refusal(problem)
+        return refusal_of(problem)
 
 
 def _log_fault(address: Address, error: Exception) -> None:
@@ -146,7 +124,7 @@ class RestApplication:
             body = None if wanted is None else decoder_of(wanted)(await _body(receive, asking.asked))
             call = _call(bound, parsed, caller, body, asking.asked)
             result = await asyncio.to_thread(parsed.route.run, call)
-            return _told(bound, parsed.route, result, asking.asked).measured()
+            return told(bound, parsed.route, result, asking.asked).measured()
         except Exception as error:  # noqa: BLE001 - as above
             return asking.refusal(error).measured()
 
@@ -158,14 +136,14 @@ class RestApplication:
         version = bound.version() if bound.version is not None and asking.address.method == "GET" else None
         kept = self._kept(bound, asking, version)
         if kept is not None:
-            return _told(bound, kept.route, kept.reply, asking.asked)
+            return told(bound, kept.route, kept.reply, asking.asked)
         parsed, caller = self._known(asking, tail)
         call = _call(bound, parsed, caller, None, asking.asked)
         result = parsed.route.run(call)
         if version is not None and isinstance(result, Reply) and result.fresh:
             kept = Kept(result, parsed.route, call.arguments, version)
             bound.replies.put(asking.address[1:], kept, len(result.body))
-        return _told(bound, parsed.route, result, asking.asked)
+        return told(bound, parsed.route, result, asking.asked)
 
     def _known(self, asking: "_Asking", tail: str) -> tuple[Parsed, Caller]:
         """What the address says, and who asks; raises where he may not even ask."""
@@ -232,7 +210,7 @@ def _page(bound: BoundApi, tail: str, method: str) -> Answer | None:
 
 
 def _given(page: Answer, asking: _Asking) -> Answer:
-    return _conditional(page, digest(page.body), asking.address.method, asking.asked)
+    return conditional(page, digest(page.body), asking.address.method, asking.asked)
 
 
 def _check_readable(method: str) -> None:
@@ -266,53 +244,3 @@ async def _body(receive: Receive, asked: Asked) -> bytes:
         raise Problem(413, "too-large", f"a request may have {LARGEST_BODY:,} bytes") from None
     except TimeoutError:
         raise Problem(408, "malformed", "the body did not arrive in time") from None
-
-
-def _told(bound: BoundApi, route: Route, result: Any, asked: Asked) -> Answer:
-    if route.result is None:
-        return Answer(204, b"", [])
-    if isinstance(result, Reply):
-        body, tag = result.body, result.tag
-    elif isinstance(result, Page):
-        body = _encode({"items": result.items, "cursor": result.cursor})
-        tag = digest(body)
-    else:
-        body = told_apart(result) if route.several else _encode(result)
-        tag = entity_tag(result, body) if route.tagged else digest(body)
-    headers: Headers = [_TYPED]
-    if route.cache is not None:
-        headers.append((b"cache-control", route.cache.encode()))
-    if route.location is not None:
-        headers.append((b"location", _location(bound, route.location, result)))
-    return _conditional(Answer(route.status, body, headers), tag, route.method, asked)
-
-
-def _conditional(answer: Answer, tag: str, method: str, asked: Asked) -> Answer:
-    """The answer with its tag, zipped where that was asked for; 304 where the client has it."""
-    if method in ("GET", "HEAD"):
-        wanted = asked.get(b"if-none-match")
-        if wanted is not None and not none_match(wanted.decode("latin-1"), tag):
-            return Answer(304, b"", [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
-    if len(answer.body) < ZIP_FROM or b"gzip" not in asked.get(b"accept-encoding", b""):
-        return Answer(answer.status, answer.body, [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
-    zipping = zlib.compressobj(1, wbits=31)
-    body = zipping.compress(answer.body) + zipping.flush()
-    extra = [(b"etag", f'"{tag}{ZIPPED}"'.encode()), _VARIES, (b"content-encoding", b"gzip")]
-    return Answer(answer.status, body, [*answer.headers, *extra])
-
-
-def _location(bound: BoundApi, path: str, made: Any) -> bytes:
-    for name in placeholders(path):
-        path = path.replace(f"{{{name}}}", quote(str(msgspec.to_builtins(getattr(made, name))), safe=""))
-    return f"{bound.root}{path}".encode()
-
-
-def _refusal(problem: Problem) -> Answer:
-    headers: Headers = [(b"content-type", MEDIA_TYPE), (b"cache-control", b"no-store")]
-    if problem.allow is not None:
-        headers.append((b"allow", problem.allow.encode()))
-    if problem.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if problem.status == 503:
-        headers.append((b"retry-after", b"1"))
-    return Answer(problem.status, problem.body(), headers)

@@ -63,7 +63,7 @@ class _Connection:
         try:
             found: Any = self.execute(sql, (key,)).get
         except apsw.Error as error:
-            raise _explained(error, space) from None
+            raise self._explained(error, space) from None
         if found is None:
             return None
         if type(found[1]) is int:
@@ -87,10 +87,13 @@ class _Connection:
             for row in cursor:
                 yield row if type(row[2]) is not int else (row[0], row[1], self._large(row[2]))
         except apsw.Error as error:
-            raise _explained(error, space) from None
+            raise self._explained(error, space) from None
         finally:
             if cursor is not None:
                 cursor.close()
+
+    def _explained(self, error: apsw.Error, space: str) -> Exception:
+        return SpaceMissing(space) if "no such table" in str(error) else StorageError(f"{self.path}: {error}")
 
     def _large(self, number: int) -> bytes:
         found: Any = self.apsw.execute("SELECT v FROM large WHERE id = ?", (number,)).get
@@ -101,7 +104,7 @@ class _Connection:
         try:
             found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
         except apsw.Error as error:
-            raise _explained(error, space) from None
+            raise self._explained(error, space) from None
         if not found:
             raise SpaceMissing(space)
         return Totals._make(found[0])
@@ -120,7 +123,6 @@ class SqliteStorage:
         self._lock = threading.Lock()
         self._is_closed = False
         self._writer = self._connect(is_first=True)
-        _prepare(self._writer)
         self._checkpointer = Checkpointer(self.path)
         self._writer.apsw.set_wal_hook(self._checkpointer.after_commit)
 
@@ -131,6 +133,8 @@ class SqliteStorage:
             if is_first:
                 _refuse_foreign(self.path)
             connection = _Connection(self.path, self._durability)
+            if is_first:
+                _prepare(connection)
         except apsw.NotADBError:
             raise ConfigurationError(f"{self.path}: not a database file of Partita's (nor of SQLite's)") from None
         except apsw.CantOpenError:
@@ -284,10 +288,6 @@ def _upsert(space: str) -> str:
 
 def _is_large(key: bytes, row: Row) -> bool:
     return len(key) + len(row.value) > LARGE
-
-
-def _explained(error: apsw.Error, space: str) -> Exception:
-    return SpaceMissing(space) if "no such table" in str(error) else StorageError(str(error))
 
 
 def _refuse_foreign(path: str) -> None:
