@@ -26,7 +26,7 @@ from partita.design.moments import WIDTH, day_of, time_of, time_text
 SEPARATOR = "#"
 AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
 _ESCAPED = re.compile(r"\$(.)")
-_UNTOUCHED = re.compile("[%-~]+")  # ASCII above `$`: what most ids are made of
+_is_untouched = re.compile("[%-~]+").fullmatch  # ASCII above `$`: what most ids are made of
 _LIGHT = str.maketrans({"#": "$S", "$": "$T"})
 _FULL = str.maketrans({chr(code): f"${chr(code + 0x30)}" for code in range(ord("$") + 1)})
 EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
@@ -68,7 +68,7 @@ class Text(Form):
         return not self.fold
 
     def write(self, value: Any) -> str:
-        if type(value) is str and not self.fold and _UNTOUCHED.fullmatch(value):
+        if type(value) is str and not self.fold and ((value.isalnum() and value.isascii()) or _is_untouched(value)):
             return value
         text = unicodedata.normalize("NFC", str(value))
         if not text:

@@ -9,7 +9,7 @@ from partita.wire.shapes import Capacity, ConsumedCapacity
 
 def read_units(size: int, consistent: bool | None) -> float:
     """One unit for each 4 KB begun, half of it when eventually consistent; reading nothing costs as the smallest."""
-    units = max(1, -(-size // READ_UNIT_BYTES))
+    units = 1 if size <= READ_UNIT_BYTES else -(-size // READ_UNIT_BYTES)
     return float(units) if consistent else units * 0.5
 
 
@@ -47,6 +47,14 @@ def consumed(usage: Usage, asked: str | None, kind: str | None = None) -> Consum
         reply.local_secondary_indexes = _of_indexes(usage, False, kind)
         reply.global_secondary_indexes = _of_indexes(usage, True, kind)
     return reply
+
+
+def consumed_by_get(table: Table, size: int, asked: str, consistent: bool | None) -> ConsumedCapacity | None:
+    """The same for one item of that size."""
+    units = read_units(size, consistent)
+    if asked == "TOTAL":
+        return ConsumedCapacity(table_name=table.name, capacity_units=units)
+    return consumed(Usage(table, units), asked)
 
 
 def _of_indexes(usage: Usage, is_global: bool, kind: str | None) -> dict[str, Capacity] | None:

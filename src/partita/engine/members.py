@@ -61,21 +61,32 @@ def report_violations(request: Any, members: Iterable[Member]) -> None:
 class _Quick:
     """The same constraints as one cheap test a member; what fails it is looked at closely by `_violations`.
 
-    Optional members are mostly absent, all of them, which is seen in one comparison.
+    Programs set optional members in few ways, mostly not at all: what has passed is remembered, and seen at once.
     """
 
-    __slots__ = ("_absent", "_all", "_optional", "_required")
+    MOST_REMEMBERED = 256
+
+    __slots__ = ("_all", "_fine", "_optional", "_required")
 
     def __init__(self, members: tuple[Member, ...]) -> None:
         optional = [member.field for member in members if not member.required]
         self._optional: Callable[[Any], Any] = attrgetter(*optional) if optional else lambda request: None
-        self._absent = (None,) * len(optional) if len(optional) > 1 else None
+        self._fine: set[Any] = set()
         self._required = [(attrgetter(member.field), _test(member)) for member in members if member.required]
         self._all = [(attrgetter(member.field), _test(member)) for member in members]
 
     def passes(self, request: Any) -> bool:
-        tests = self._required if self._optional(request) == self._absent else self._all
-        return not [value for value, test in tests if not test(value(request))]
+        given = self._optional(request)
+        try:
+            is_fine = given in self._fine
+        except TypeError:  # a list or a map among them
+            return not [value for value, test in self._all if not test(value(request))]
+        tests = self._required if is_fine else self._all
+        if [value for value, test in tests if not test(value(request))]:
+            return False
+        if not is_fine and len(self._fine) < self.MOST_REMEMBERED:
+            self._fine.add(given)
+        return True
 
 
 def _test(member: Member) -> Callable[[Any], object]:

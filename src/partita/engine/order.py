@@ -15,12 +15,14 @@ a parallel Scan is a slice of the hash's range. Each sort key ends itself, so wh
 
 from base64 import b64decode
 from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 
 from partita.engine.numbers import significant_digits
 from partita.wire.values import AttributeValue
 
 HASH_BYTES = 16
+SHORT_TEXT = 256  # characters; longer ones are not remembered
 
 
 def scalar_bytes(value: AttributeValue) -> bytes:
@@ -64,12 +66,16 @@ def number_bytes(text: str) -> bytes:
 def partition_hash(values: list[AttributeValue]) -> bytes:
     """Sixteen bytes for the values of a partition key (one; up to four in a global index)."""
     if len(values) == 1:
+        text = values[0].get("S")
+        if text is not None and len(text) <= SHORT_TEXT:
+            return text_hash(text)
         return blake2b(scalar_bytes(values[0]), digest_size=HASH_BYTES).digest()
     return blake2b(b"".join(map(sort_bytes, values)), digest_size=HASH_BYTES).digest()
 
 
+@lru_cache(maxsize=16_384)
 def text_hash(text: str) -> bytes:
-    """`partition_hash` of one text value."""
+    """`partition_hash` of one short text; programs come back to the partitions where they have been."""
     return blake2b(text.encode(), digest_size=HASH_BYTES).digest()
 
 

@@ -178,8 +178,8 @@ class Table:
         self.has_local_indexes = any(not each.is_global for each in record.indexes)
         self.stream = next((each for each in record.streams if each.closed is None), None)
         self.is_logged = self.stream is not None or record.recovery_days is not None
-        self._partition = self.keys.partition[0]
-        self._sort = self.keys.sort[0] if self.keys.sort else None
+        self._partition_name = self.keys.partition[0].name
+        self._sort_name = self.keys.sort[0].name if self.keys.sort else None
         self._text_keys = len(self.keys.all) if all(key.type == "S" for key in self.keys.all) else -1
 
     @cached_property
@@ -189,12 +189,12 @@ class Table:
     def position(self, key: Item) -> bytes:
         """Where the item with this `Key` parameter lies; short text keys, as most are, take a short way."""
         if len(key) == self._text_keys:
-            partition = key.get(self._partition.name, _NOTHING)
+            partition = key.get(self._partition_name, _NOTHING)
             text = partition.get("S")
             if type(text) is str and 0 < len(text) <= _SHORT and len(partition) == 1:
-                if self._sort is None:
+                if self._sort_name is None:
                     return order.text_hash(text)
-                sort = key.get(self._sort.name, _NOTHING)
+                sort = key.get(self._sort_name, _NOTHING)
                 ending = sort.get("S")
                 if type(ending) is str and 0 < len(ending) <= _SHORT and len(sort) == 1:
                     return order.text_hash(text) + order.escaped(ending.encode()) + b"\0\1"
@@ -218,7 +218,7 @@ class Table:
                 checked_value(each)
             raise ValidationException(MISMATCH)
         canonical, _ = checked_value(value)
-        check_key_value(name, canonical, self._partition.name == name)
+        check_key_value(name, canonical, self._partition_name == name)
         return canonical
 
     def check_item(self, item: Item) -> None:
@@ -232,7 +232,7 @@ class Table:
                     f"{INVALID}Type mismatch for key {name} expected: {kind} actual: {type_of(value)}"
                 )
             if kind != "S" or not 0 < len(value["S"]) <= _SHORT:
-                check_key_value(name, value, self._partition.name == name)
+                check_key_value(name, value, self._partition_name == name)
         if self.indexes:
             self.check_index_keys(item)
 

@@ -38,7 +38,8 @@ class Capacity:
     requests: int = 0
 
     def add(self, request: wire.Request[Any], reply: Any) -> float:
-        units = _units(getattr(reply, "consumed_capacity", None))
+        used = getattr(reply, "consumed_capacity", None)
+        units = (used.capacity_units or 0.0) if type(used) is ConsumedCapacity else _units(used)
         self.requests += 1
         if type(request) in _WRITES:
             self.writes += units
@@ -47,10 +48,8 @@ class Capacity:
         return units
 
 
-def _units(used: ConsumedCapacity | list[ConsumedCapacity] | None) -> float:
-    if isinstance(used, list):
-        return sum(each.capacity_units or 0.0 for each in used)
-    return (used.capacity_units or 0.0) if used is not None else 0.0
+def _units(used: list[ConsumedCapacity] | None) -> float:
+    return sum(each.capacity_units or 0.0 for each in used or ())
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,11 @@ def send(
                 raise
             yield context.pause(attempt)
         else:
-            context.tell(request, attempt, began, reply, None)
+            if context.on_call:
+                context.tell(request, attempt, began, reply, None)
+            else:
+                for meter in context.meters:
+                    meter.add(request, reply)
             return reply
     raise AssertionError("unreachable")
 

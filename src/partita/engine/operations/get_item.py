@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw
 
-from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.capacity import consumed_by_get
 from partita.engine.context import Context
 from partita.engine.expressions.projection import projected
 from partita.engine.members import check_members
@@ -29,12 +29,15 @@ def get_item(context: Context, request: GetItem) -> GetItemOutput:
     table = context.table(request.table_name)
     position = table.position(request.key or {})
     if paths is not None:
-        table.scalar_paths(iter(paths))
+        table.scalar_paths(paths)
     row = context.storage.get(table.space, position)
-    reply = GetItemOutput()
-    if row is not None:
-        reply.item = Raw(row.value if paths is None else _encode(projected(decode_item(row.value), paths)))
-    if request.return_consumed_capacity is not None:
-        units = read_units(row.weight if row else 0, request.consistent_read)
-        reply.consumed_capacity = consumed(Usage(table, units), request.return_consumed_capacity)
+    if row is None:
+        reply = GetItemOutput()
+    elif paths is None:
+        reply = GetItemOutput(item=Raw(row.value))
+    else:
+        reply = GetItemOutput(item=Raw(_encode(projected(decode_item(row.value), paths))))
+    asked = request.return_consumed_capacity
+    if asked is not None:
+        reply.consumed_capacity = consumed_by_get(table, row.weight if row else 0, asked, request.consistent_read)
     return reply
