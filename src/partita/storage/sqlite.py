@@ -57,11 +57,11 @@ class _Connection:
             self.apsw.execute(f"PRAGMA {pragma}").fetchall()
 
     def get(self, space: str, key: bytes) -> Row | None:
-        sql = self._get_sql.get(space)
-        if sql is None:
-            sql = self._get_sql[space] = f'SELECT w, v FROM "{space}" WHERE k = ?'
         try:
-            found: Any = self.execute(sql, (key,)).get
+            found: Any = self.execute(self._get_sql[space], (key,)).get
+        except KeyError:
+            self._get_sql[space] = f'SELECT w, v FROM "{space}" WHERE k = ?'
+            return self.get(space, key)
         except apsw.Error as error:
             raise self._explained(error, space) from None
         if found is None:

@@ -48,7 +48,9 @@ class Decoder:
         """The entity, or None where it had expired by the second `now`."""
         try:
             found = self._read(raw)
-            return None if now is not None and self._expired(found, now) else self._build(found)
+            if now is not None and self._expired(found, now):
+                return None
+            return self._build(found)
         except (msgspec.DecodeError, ValueError, TypeError, KeyError) as refusal:
             raise self._invalid(msgspec.json.decode(raw), refusal) from None
 

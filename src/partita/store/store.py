@@ -94,7 +94,7 @@ class Store:
     def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> E | Results[E] | None:
         """Run a pattern: a get answers with the entity or None, a query with `Results`."""
         if isinstance(call, Get):
-            return self._run(fetch_one(self.context, call, consistent=consistent))
+            return run(fetch_one(self.context, call, consistent=consistent), self.backend, self._sleep)
 
         def page(size: int | None, cursor: str | None) -> Page[E]:
             return self._run(fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent))
