@@ -120,3 +120,18 @@ def test_writes_that_arrive_together_share_a_commit(tmp_path: Path) -> None:
         assert len(disk.threads) == 1
 
     told(tmp_path, story)
+
+
+def test_write_that_another_thread_has_committed_with_its_own_is_answered(tmp_path: Path) -> None:
+    """Housekeeping commits whatever is waiting, and does it in its own thread; here, so that it is sure to, in ours."""
+
+    async def story(disk: Disk, engine: AsyncEngine) -> None:
+        begun = asyncio.ensure_future(engine.call(put("ours")))
+        await asyncio.sleep(0)  # now it is in the queue
+        engine._engine.call(put("theirs"))
+        assert disk.threads == [LOOP], "one commit for both"
+        async with asyncio.timeout(10):
+            await begun
+        assert (await engine.call(got("ours"))).item is not None
+
+    told(tmp_path, story)

@@ -14,6 +14,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -63,7 +64,7 @@ class AsyncEngine:
     def start(self, request: Request[Any], done: Done) -> None:
         """Queues a write and calls `done` with its reply or its error, from the loop, once it is committed."""
         job = self._engine.prepared(request)
-        self._writer.enqueue(Ticket(job, (request, done)))
+        self._writer.enqueue(Ticket(job, (request, done), self._committed_elsewhere))
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._gather, 0)
@@ -105,15 +106,22 @@ class AsyncEngine:
                 tickets = self._writer.commit_waiting()
             self._loop.call_soon_threadsafe(self._finish, tickets)
 
+    def _committed_elsewhere(self, ticket: Ticket) -> None:
+        """Called by a thread that has committed a ticket of ours with its own."""
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+            self._loop.call_soon_threadsafe(self._tell, ticket)
+
+    def _tell(self, ticket: Ticket) -> None:
+        request, done = ticket.waiter
+        error = ticket.error
+        if error is None:
+            self._engine.written(request)
+        done(ticket.reply, storage_failure(error) if isinstance(error, StorageError) else error)
+
     def _finish(self, tickets: list[Ticket]) -> None:
         for ticket in tickets:
-            if ticket.waiter is None:  # somebody waits in a thread of his own
-                continue
-            request, done = ticket.waiter
-            error = ticket.error
-            if error is None:
-                self._engine.written(request)
-            done(ticket.reply, storage_failure(error) if isinstance(error, StorageError) else error)
+            if ticket.waiter is not None:  # else somebody waits in a thread of his own
+                self._tell(ticket)
         if len(self._writer):
             self._loop.call_soon(self._gather, 0)
         else:

@@ -14,6 +14,7 @@ and leaves the commit to a thread (`Group.commit`).
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -26,12 +27,16 @@ from partita.wire.errors import DynamoDBError
 class Ticket:
     """A write in the queue, and what became of it."""
 
-    __slots__ = ("error", "finished", "job", "reply", "waiter")
+    __slots__ = ("error", "finished", "job", "reply", "tell", "waiter")
 
-    def __init__(self, job: Job, waiter: Any = None) -> None:
-        """`waiter` is whatever the queuer wants to find again when the commit is done."""
+    def __init__(self, job: Job, waiter: Any = None, tell: "Callable[[Ticket], None] | None" = None) -> None:
+        """`waiter` is whatever the queuer wants to find again when the commit is done.
+
+        Somebody else may commit it, in his own thread; he then calls `tell`, where somebody waits to be told.
+        """
         self.job = job
         self.waiter = waiter
+        self.tell = tell
         self.finished = False
         self.reply: Any = None
         self.error: BaseException | None = None
@@ -63,7 +68,9 @@ class Writer:
         ticket = Ticket(job)
         self._queue.append(ticket)
         while not ticket.finished:
-            self.commit_waiting()
+            for each in self.commit_waiting():
+                if each.tell is not None:
+                    each.tell(each)
         return ticket.result()
 
     def enqueue(self, ticket: Ticket) -> None:
