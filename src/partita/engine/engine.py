@@ -1,7 +1,7 @@
 """The engine: answers typed requests with DynamoDB's behaviour, from a storage, in the process.
 
 engine.call(request)          any thread: reads at once, writes when committed
-AsyncEngine(engine).call(...) an event loop: reads at once, writes by a thread of their own (`asynchronous`)
+AsyncEngine(engine).call(...) an event loop: the same, many writes to a commit (`asynchronous`)
 """
 
 from collections.abc import Callable

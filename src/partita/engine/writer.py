@@ -8,8 +8,8 @@ one. Nobody waits for company: a write that finds the lock free is committed alo
     thread C      queue, wait .................. done
     thread D        queue, wait ................ done
 
-An event loop must not wait for a lock or a disk. It runs the jobs itself, when nobody else is writing (`open_group`),
-and leaves the commit to a thread (`Group.commit`).
+An event loop must not wait for a lock, nor long for a disk. It runs the jobs itself, when nobody else is writing
+(`open_group`), and where commits are slow leaves them to a thread (`Group.commit`).
 """
 
 import threading

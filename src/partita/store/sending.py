@@ -91,6 +91,7 @@ class Context:
         return Wait(self.chance() * min(self.longest_wait, self.first_wait * 2**attempt))
 
     def tell(self, request: wire.Request[Any], attempt: int, began: float, reply: Any, error: Exception | None) -> None:
+        """Counts a call, and tells whoever listens."""
         units = 0.0
         for meter in self.meters:
             units = meter.add(request, reply)
@@ -134,11 +135,7 @@ def send(
                 raise
             yield context.pause(attempt)
         else:
-            if context.on_call:
-                context.tell(request, attempt, began, reply, None)
-            else:
-                for meter in context.meters:
-                    meter.add(request, reply)
+            context.tell(request, attempt, began, reply, None)
             return reply
     raise AssertionError("unreachable")
 
