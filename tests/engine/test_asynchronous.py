@@ -132,6 +132,8 @@ def test_write_that_another_thread_has_committed_with_its_own_is_answered(tmp_pa
         assert disk.threads == [LOOP], "one commit for both"
         async with asyncio.timeout(10):
             await begun
+        assert disk.threads == [LOOP], "and none for nothing"
+        await engine.call(put("later"))
         assert (await engine.call(got("ours"))).item is not None
 
     told(tmp_path, story)

@@ -77,10 +77,13 @@ class AsyncEngine:
 
     def _gather(self, seen: int) -> None:
         """Lets the loop take in what is arriving, as long as more arrives: it will share the commit."""
-        if len(self._writer) > seen:
-            self._loop.call_soon(self._gather, len(self._writer))
-        else:
+        waiting = len(self._writer)
+        if waiting > seen:
+            self._loop.call_soon(self._gather, waiting)
+        elif waiting:
             self._begin()
+        else:  # another thread has committed it
+            self._idle.set()
 
     def _begin(self) -> None:
         """Runs what is queued, and leaves the waiting to the thread."""
