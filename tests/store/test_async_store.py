@@ -51,7 +51,6 @@ async def story(db: AsyncStore) -> None:
     with db.measure() as used:
         await db(artist("ann"))
     assert used.requests == 1
-    assert db.used.requests > used.requests
 
 
 @pytest.mark.parametrize("wrap", [lambda backend: backend, Awaited], ids=["sync backend", "async backend"])

@@ -198,7 +198,6 @@ def single(action: Action) -> wire.Request[Any]:
         "expression_attribute_names": expression.names or None,
         "expression_attribute_values": expression.values or None,
         "return_values_on_condition_check_failure": "ALL_OLD" if condition else None,
-        "return_consumed_capacity": "TOTAL",
     }
     if action.kind == "put":
         return wire.PutItem(item=action.item, **common)
@@ -212,7 +211,6 @@ def transaction(actions: list[Action], token: str | None) -> wire.TransactWriteI
     return wire.TransactWriteItems(
         transact_items=[_transact_item(action) for action in actions],
         client_request_token=token,
-        return_consumed_capacity="TOTAL",
     )
 
 

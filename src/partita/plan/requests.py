@@ -78,7 +78,6 @@ def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False
         table_name=plan.table,
         key=get_key(plan, arguments),
         consistent_read=True if consistent else None,
-        return_consumed_capacity="TOTAL",
     )
 
 
@@ -123,7 +122,6 @@ def query(
         limit=limit,
         exclusive_start_key=start,
         consistent_read=True if consistent and plan.index is None else None,
-        return_consumed_capacity="TOTAL",
     )
 
 

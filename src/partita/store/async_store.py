@@ -157,10 +157,6 @@ class AsyncStore:
     async def differences(self) -> list[Difference]:
         return await self._run(table_differences(self.context, self.design))
 
-    @property
-    def used(self) -> Capacity:
-        return self.context.meters[0]
-
     @contextmanager
     def measure(self) -> Iterator[Capacity]:
         """Capacity used inside the block, by whatever task."""

@@ -71,7 +71,7 @@ def batch_write(context: Context, requests: Iterable[tuple[str, wire.WriteReques
         asked: dict[str, list[wire.WriteRequest]] = {}
         for table, request in batch:
             asked.setdefault(table, []).append(request)
-        reply = yield from ask(context, wire.BatchWriteItem(request_items=asked, return_consumed_capacity="TOTAL"))
+        reply = yield from ask(context, wire.BatchWriteItem(request_items=asked))
         left = {} if reply.unprocessed_items is None else _decode_left(reply.unprocessed_items)
         again = [(table, request) for table, refused in left.items() for request in refused]
         attempt = 0 if len(again) < len(batch) else attempt + 1

@@ -99,9 +99,7 @@ class Operations:
         model = model_of(entity)
         declared = _unique(model, unique)
         key = guard_key(model, declared, dict(zip(declared.fields, values, strict=True)))
-        request = wire.GetItem(
-            table_name=model.table.name, key=key, consistent_read=True, return_consumed_capacity="TOTAL"
-        )
+        request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
         reply = yield from ask(self.context, request)
         if reply.item is None:
             return None

@@ -64,9 +64,7 @@ def fetch_one(
 def fetch_old(context: Context, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
     """The item under one of the entity's old keys."""
     for key in old_keys(model, values):
-        request = wire.GetItem(
-            table_name=model.table.name, key=key, consistent_read=True, return_consumed_capacity="TOTAL"
-        )
+        request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
         reply = yield from ask(context, request)
         if reply.item is not None:
             return reply.item
@@ -75,7 +73,7 @@ def fetch_old(context: Context, model: Model, values: Values) -> Flow[msgspec.Ra
 
 def fetch_found(context: Context, model: Model, key: Item) -> Flow[Found | None]:
     """An item for a fenced write: strongly read, with its bytes decoded both ways."""
-    request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True, return_consumed_capacity="TOTAL")
+    request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
     reply = yield from ask(context, request)
     if reply.item is None:
         return None
@@ -224,7 +222,7 @@ def _batch(context: Context, asked: dict[str, wire.KeysAndAttributes]) -> Flow[l
     found: list[tuple[str, msgspec.Raw]] = []
     attempt = 0
     while asked:
-        reply = yield from ask(context, wire.BatchGetItem(request_items=asked, return_consumed_capacity="TOTAL"))
+        reply = yield from ask(context, wire.BatchGetItem(request_items=asked))
         got = [(table, raw) for table, items in (reply.responses or {}).items() for raw in items]
         found += got
         left = reply.unprocessed_keys

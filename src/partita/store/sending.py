@@ -37,19 +37,18 @@ class Capacity:
     writes: float = 0.0
     requests: int = 0
 
-    def add(self, request: wire.Request[Any], reply: Any) -> float:
-        used = getattr(reply, "consumed_capacity", None)
-        units = (used.capacity_units or 0.0) if type(used) is ConsumedCapacity else _units(used)
+    def add(self, request: wire.Request[Any], units: float) -> None:
         self.requests += 1
         if type(request) in _WRITES:
             self.writes += units
         else:
             self.reads += units
-        return units
 
 
-def _units(used: list[ConsumedCapacity] | None) -> float:
-    return sum(each.capacity_units or 0.0 for each in used or ())
+def _units(reply: Any) -> float:
+    """What the reply says that the request used, of one table or of several."""
+    used = getattr(reply, "consumed_capacity", None) or ()
+    return sum(each.capacity_units or 0.0 for each in ((used,) if isinstance(used, ConsumedCapacity) else used))
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Context:
     first_wait: float = 0.025
     longest_wait: float = 5.0
     secret: bytes | None = None
-    meters: list[Capacity] = field(default_factory=lambda: [Capacity()])
+    meters: list[Capacity] = field(default_factory=list)
 
     def pause(self, attempt: int) -> Wait:
         """Full jitter: anything up to a bound that doubles."""
@@ -92,9 +91,9 @@ class Context:
 
     def tell(self, request: wire.Request[Any], attempt: int, began: float, reply: Any, error: Exception | None) -> None:
         """Counts a call, and tells whoever listens."""
-        units = 0.0
+        units = _units(reply)
         for meter in self.meters:
-            units = meter.add(request, reply)
+            meter.add(request, units)
         for listener in self.on_call:
             listener(Call(request, attempt, units, self.timer() - began, error))
 
@@ -121,11 +120,15 @@ def send(
     """
     doubtful = False
     for attempt in range(context.retries + 1):
-        began = context.timer() if context.on_call else 0.0
+        watched = context.meters or context.on_call
+        if watched and hasattr(request, "return_consumed_capacity"):
+            request.return_consumed_capacity = "TOTAL"
+        began = context.timer() if watched else 0.0
         try:
             reply: T = yield request
         except (PartitaError, OSError) as error:
-            context.tell(request, attempt, began, None, error)
+            if watched:
+                context.tell(request, attempt, began, None, error)
             if doubtful and was_done is not None and isinstance(error, DynamoDBError) and was_done(error):
                 return None
             doubtful = doubtful or may_be_done(error)
@@ -135,7 +138,8 @@ def send(
                 raise
             yield context.pause(attempt)
         else:
-            context.tell(request, attempt, began, reply, None)
+            if watched:
+                context.tell(request, attempt, began, reply, None)
             return reply
     raise AssertionError("unreachable")
 

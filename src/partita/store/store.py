@@ -196,11 +196,6 @@ class Store:
     def differences(self) -> list[Difference]:
         return self._run(table_differences(self.context, self.design))
 
-    @property
-    def used(self) -> Capacity:
-        """Capacity used since the store was opened."""
-        return self.context.meters[0]
-
     @contextmanager
     def measure(self) -> Iterator[Capacity]:
         """Capacity used inside the block."""
