@@ -2,8 +2,10 @@
 
 import pytest
 
+from partita.engine import maintenance
+from partita.engine.context import Context
 from partita.engine.verify import findings
-from partita.storage.contract import Totals
+from partita.storage.contract import Totals, Transaction
 from tests.engine.tables import Bench, Clock, index, plain
 from tests.engine.talk import Json
 
@@ -330,3 +332,20 @@ def test_old_tokens_go_however_many_young_ones_there_are(anywhere: Bench) -> Non
     for _ in range(5):
         anywhere.settle()
     assert anywhere.engine._context.storage.totals("tokens").rows == 450
+
+
+def test_young_tokens_are_not_looked_at_every_second(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy server there are hundreds of thousands of them."""
+    looked: list[float] = []
+    really = maintenance.forget_tokens
+
+    def counted(context: Context, low: bytes, txn: Transaction) -> bytes:
+        looked.append(anywhere.clock.now)
+        return really(context, low, txn)
+
+    monkeypatch.setattr(maintenance, "forget_tokens", counted)
+    began = anywhere.clock.now
+    for _ in range(601):
+        anywhere.settle()
+        anywhere.clock.now += 1
+    assert looked == [began, began + 300, began + 600]

@@ -35,6 +35,7 @@ class Maintenance:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._tokens_from = b""
+        self._tokens_due = 0.0
 
     def step(self) -> bool:
         """One batch of each kind of work; true when there is more to do at once."""
@@ -49,8 +50,17 @@ class Maintenance:
                 more |= self._writer.run(partial(trim, self._context, table.name))
         if self._context.catalog.departed:
             self._writer.run(partial(bury_departed, self._context))
+        return self._forget_tokens() or more
+
+    def _forget_tokens(self) -> bool:
+        """One batch of tokens. They lie in no order of time, so all are looked at, and then none for a while."""
+        now = self._context.clock()
+        if now < self._tokens_due:
+            return False
         self._tokens_from = self._writer.run(partial(forget_tokens, self._context, self._tokens_from))
-        return bool(more or self._tokens_from)
+        if not self._tokens_from:
+            self._tokens_due = now + TOKEN_SECONDS / 2
+        return bool(self._tokens_from)
 
     def needed(self) -> bool:
         """Whether any table has something to look after."""
