@@ -152,7 +152,7 @@ class LaneProtocol(HttpToolsProtocol):
         path, _, query = url.partition(b"?")
         status, body, headers = self.read_at_once(method, path, query, asked)
         lines = [b"%s: %s\r\n" % header for header in (*self.server_state.default_headers, *headers)]
-        self._send(status, b"".join(lines) + b"\r\n" + (b"" if method == "HEAD" else body))
+        self._send(status, *lines, b"\r\n", b"" if method == "HEAD" else body)
 
     def _answered(self, answer: Answer) -> None:
         self._is_answering = False
@@ -174,12 +174,12 @@ class LaneProtocol(HttpToolsProtocol):
 
     def _write(self, answer: Answer) -> None:
         status, body = answer
-        self._send(status, reply_head(body) + body)
+        self._send(status, reply_head(body), body)
 
-    def _send(self, status: int, rest: bytes) -> None:
+    def _send(self, status: int, *parts: bytes) -> None:
         self.server_state.total_requests += 1
         self._since = self.loop.time()
-        self.transport.write(_LINES[status] + rest)
+        self.transport.write(b"".join((_LINES[status], *parts)))
         if self._is_last and not self._waiting:
             self.transport.close()
 
