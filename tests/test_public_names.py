@@ -10,7 +10,7 @@ KEPT SHARDS AlreadyExists AsyncStore Call Capacity Condition ConditionFailed Con
 Design DesignError Entity Expires F Get InKey Index Item Items Keys Limit LimitReached Name NotFound NotUnique OpenEnum
 Ordered OutcomeUnknown Owns Page Pattern Piece ProofError Query Quiet ReferenceMissing References Store StoreError
 StoredItemInvalid SumOf Table Transaction TransitionRefused Transitions Unique UpdatedAt ValueRefused Version
-VersionConflict View Zipped connect connect_async each get new_id pattern prove query together
+VersionConflict View Zipped connect connect_async each get new_id pattern prove query time_in_id together
 """.split()
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         new_id,
         pattern,
         query,
+        time_in_id,
         together,
     )
     from partita.plan import (
@@ -153,5 +154,6 @@ __all__ = [
     "pattern",
     "prove",
     "query",
+    "time_in_id",
     "together",
 ]

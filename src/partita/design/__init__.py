@@ -3,7 +3,7 @@
 from partita.design.conditions import Condition, F
 from partita.design.entities import Entity, View
 from partita.design.errors import DesignError, ProofError, ValueRefused
-from partita.design.ids import new_id
+from partita.design.ids import new_id, time_in_id
 from partita.design.keys import Keys
 from partita.design.markers import (
     KEPT,
@@ -69,5 +69,6 @@ __all__ = [
     "new_id",
     "pattern",
     "query",
+    "time_in_id",
     "together",
 ]
