@@ -32,9 +32,8 @@ ACCESS = {
         change_collection ..o.  delete_collection ..o.  new_collection ..o.  collection_by_id nsoa  collected nsoa
         collect ..o.  uncollect ..o.  root_categories nsoa  category nsoa  subcategories nsoa
         cards_by_category nsoa  add_category ...a  change_category ...a  remove_category ...a
-        notifications_of_user ..o.  delete_notification@notified_at=created_at ..o.
-        read_notification@notified_at=created_at ..o.  read_all_notifications ..o.  metrics_between ...a
-        metrics_of_day ...a
+        notifications_of_user ..o.  notification ..o.  delete_notification ..o.  read_notification ..o.
+        read_all_notifications ..o.  metrics_between ...a  metrics_of_day ...a
     """,
     "blog": """
         register .soa  profile nsoa  change_profile ..o.  delete_profile ..oa  users_by_role ...a  assign_role ...a

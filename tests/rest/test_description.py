@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from html.parser import HTMLParser
 from typing import Any
 
@@ -58,6 +59,15 @@ def test_every_operation_says_what_it_does_and_for_whom(described: dict[str, dic
     for where, operation in _operations(described[name]):
         assert operation["summary"].endswith("."), where
         assert "\n\nFor " in operation["description"], where
+
+
+@every_api
+def test_no_path_holds_a_time(name: str) -> None:
+    """A time in a path is a storage key that shows through: what is there has an id."""
+    held = [
+        f"{route.path}: {each.name}" for route in APIS[name].routes for each in route.in_path if each.type is datetime
+    ]
+    assert held == []
 
 
 @every_api

@@ -216,7 +216,10 @@ def test_nbhd_a_neighborhood_is_founded_joined_and_built_in(five: Client) -> Non
     assert nobody.get(f"/subdomains/{label}").status == 404  # not built yet
     job = _done(kim.post(made + "/builds"), 201)
     assert kim.post(made + "/builds").status == 409
-    _done(builder.put(f"{made}/builds/{job['started_at']}/end", {}), 204)
+    ended = f"{made}/builds/{job['job_id']}/end"
+    assert builder.put(f"{made}/builds/j_another/end", {}).status == 409
+    _done(builder.put(ended, {}), 204)
+    assert builder.put(ended, {}).status == 409
     assert nobody.get(f"/subdomains/{label}").json["config"] == site["config"]
     assert kim.get(made + "/builds").json["items"][0]["status"] == "completed"
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+from partita import new_id
 from partita.systems.blog import design as blog_design
 from partita.systems.blog.service import Blog
 from partita.systems.checks import design as checks_design
@@ -20,10 +21,6 @@ from partita.systems.perfectit.service import PerfectIt
 
 Things = dict[str, str]
 _numbers: Iterator[int] = count(1)
-
-
-def _text(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def checks(service: Checks, owner: str) -> Things:
@@ -45,7 +42,7 @@ def perfectit(service: PerfectIt, owner: str) -> Things:
     collection = service.new_collection(owner, "Later")
     at = datetime(2030, 1, 1, tzinfo=UTC)
     told = perfectit_design.Notification(
-        notification_id="t1",
+        notification_id=new_id("n", at),
         user_id=owner,
         notification_type=perfectit_design.NotificationType.VOTED,
         actor_id="x",
@@ -61,9 +58,7 @@ def perfectit(service: PerfectIt, owner: str) -> Things:
         "target_id": card.card_id,
         "draft_id": draft.card_id,
         "comment_id": comment.comment_id,
-        "created_at": _text(comment.created_at),
-        "notification_id": "t1",
-        "notified_at": _text(at),
+        "notification_id": told.notification_id,
         "collection_id": collection.collection_id,
         "category": category,
         "category_id": category,
@@ -118,7 +113,7 @@ def nbhd(service: Nbhd, owner: str) -> Things:
         "site_id": site.site_id,
         "deleted_id": deleted.site_id,
         "subdomain": site.subdomain,
-        "started_at": _text(job.started_at),
+        "job_id": job.job_id,
     }
 
 

@@ -172,6 +172,17 @@ def test_one_build_of_a_site_runs_at_a_time(nbhd: Nbhd, clock: Clock, blog: d.Si
     nbhd.start_build(ALICE, blog.site_id)
 
 
+def test_the_running_build_is_found_by_two_get_items_and_an_ended_one_is_not(
+    nbhd: Nbhd, db: Store, blog: d.Site
+) -> None:
+    running = nbhd.start_build(ALICE, blog.site_id)
+    with db.measure() as used:
+        assert nbhd.running_build(blog.site_id) == running
+    assert used.requests == 2
+    nbhd.finish_build(ALICE, running)
+    assert nbhd.running_build(blog.site_id) is None
+
+
 def test_a_good_build_publishes_and_a_failed_one_leaves_the_site_alone(
     nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site
 ) -> None:

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from partita import Store, connect
+from partita import Store, connect, time_in_id
 from partita.store.seeding import is_planted, plant
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.seed import pieces, total
@@ -57,6 +57,14 @@ def test_a_seeding_that_goes_on_the_next_day_finds_what_it_planted(db: Store, cl
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
 def test_the_number_of_pieces_is_known_before(scale: float) -> None:
     assert sum(1 for _ in pieces(scale, 1)) == total(scale)
+
+
+def test_planted_comments_and_notifications_were_made_at_the_time_in_their_ids(db: Store) -> None:
+    plant(db, "perfectit", pieces(1, 1))
+    for key in ("COMMENT#", "NOTIFICATION#"):
+        found = [item for item in disk(db) if item["SK"].startswith(key)]
+        assert len(found) > 20
+        assert all(time_in_id(item["id"]) == datetime.fromisoformat(item["createdAt"]) for item in found)
 
 
 def test_a_few_hundred_items_keep_every_promise(db: Store, clock: Clock) -> None:

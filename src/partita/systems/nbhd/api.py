@@ -1,12 +1,11 @@
 """nbhd.city over HTTP: people, the neighborhoods they live in, and the sites that are theirs."""
 
-from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import UNSET
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, shown, signed_in, they
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, group, myself, shown, signed_in, they
 from partita.systems.nbhd import bodies as b
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.names import checked_config, checked_subdomain, public_url, slug_of
@@ -273,10 +272,12 @@ def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
     return service.start_build(did, site_id)
 
 
-@api.put("/users/{did}/sites/{site_id}/builds/{started_at}/end", who=group("builder") | admin)
-def finish_build(service: Nbhd, did: str, site_id: str, started_at: datetime, end: b.BuildEnd) -> None:
+@api.put("/users/{did}/sites/{site_id}/builds/{job_id}/end", who=group("builder") | admin)
+def finish_build(service: Nbhd, did: str, site_id: str, job_id: str, end: b.BuildEnd) -> None:
     """The builder says how it went; a good build publishes the site."""
-    job = service.db.one(d.build(site_id, started_at))
+    job = service.running_build(site_id)
+    if job is None or job.job_id != job_id:
+        raise Problem(409, "conflict", f"{job_id} is not the build of {site_id} that runs")
     service.finish_build(did, job, error=end.error, log_url=end.log_url)
 
 

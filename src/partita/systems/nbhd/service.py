@@ -249,6 +249,10 @@ class Nbhd:
             transaction.check(d.site(did, site_id), F.site_id == site_id)
             return transaction.create(job)
 
+    def running_build(self, site_id: str) -> d.BuildJob | None:
+        """The guard, then the job: two GetItems."""
+        return self.db.holder(d.BuildJob, "one_at_a_time", site_id)
+
     def finish_build(self, did: str, job: d.BuildJob, *, error: str | None = None, log_url: str | None = None) -> None:
         """The build ends, once; a good one publishes the site in the same transaction, a failed one leaves it alone."""
         now = self.now()

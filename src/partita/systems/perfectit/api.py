@@ -1,6 +1,6 @@
 """PerfectIt over HTTP: cards for everybody, drafts for their authors, one vote each."""
 
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct
@@ -9,6 +9,7 @@ from partita import NotFound, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, owner, shown, signed_in
 from partita.systems.perfectit import bodies as b
 from partita.systems.perfectit import design as d
+from partita.systems.perfectit.addresses import GivenTime, made_at
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
 
@@ -133,10 +134,36 @@ def remove(service: PerfectIt, card_id: str, match: IfMatch) -> None:
 
 # Comments
 
-COMMENT = "/cards/{card_id}/comments/{created_at}/{comment_id}"
+COMMENT = "/cards/{card_id}/comments/{comment_id}"
 api.lists("/cards/{card_id}/comments", d.comments_of_card)
-api.reads(COMMENT, d.comment)
-api.changes(COMMENT, d.comment, "text", who=author)
+
+
+@api.get(COMMENT)
+def comment(service: PerfectIt, card_id: str, comment_id: str, created_at: GivenTime = None) -> d.Comment:
+    """One comment."""
+    with made_at(comment_id, created_at) as at:
+        return service.db.one(d.comment(card_id, at, comment_id))
+
+
+@api.patch(COMMENT, who=author, of=comment)
+def change_comment(
+    service: PerfectIt,
+    card_id: str,
+    comment_id: str,
+    change: b.ChangedComment,
+    match: IfMatch,
+    created_at: GivenTime = None,
+) -> d.Comment:
+    """Change text of a comment."""
+
+    def edit(found: d.Comment) -> None:
+        match.check(found)
+        if change.text is not UNSET:
+            found.text = change.text
+
+    with made_at(comment_id, created_at) as at:
+        service.db.update(d.comment(card_id, at, comment_id), edit)
+        return service.db.one(d.comment(card_id, at, comment_id), consistent=True)
 
 
 @api.post("/cards/{card_id}/comments", who=signed_in, location=COMMENT)
@@ -145,10 +172,11 @@ def add_comment(service: PerfectIt, caller: Caller, card_id: str, new: b.NewComm
     return service.comment(caller.name, card_id, new.text)
 
 
-@api.delete(COMMENT, who=author | admin, of=d.comment)
-def remove_comment(service: PerfectIt, card_id: str, created_at: datetime, comment_id: str) -> None:
+@api.delete(COMMENT, who=author | admin, of=comment)
+def remove_comment(service: PerfectIt, card_id: str, comment_id: str, created_at: GivenTime = None) -> None:
     """The comment goes with its votes."""
-    service.remove_comment(card_id, created_at, comment_id)
+    with made_at(comment_id, created_at) as at:
+        service.remove_comment(card_id, at, comment_id)
 
 
 # Votes
@@ -171,18 +199,20 @@ def withdraw(service: PerfectIt, card_id: str, user_id: str) -> None:
 
 @api.put(COMMENT + "/votes/{user_id}", who=myself("user_id"))
 def vote_on_comment(
-    service: PerfectIt, card_id: str, created_at: datetime, comment_id: str, user_id: str, new: b.NewVote
+    service: PerfectIt, card_id: str, comment_id: str, user_id: str, new: b.NewVote, created_at: GivenTime = None
 ) -> None:
     """Vote on a comment, or change your vote."""
-    service.votes.on_comment(user_id, card_id, created_at, comment_id, new.vote_type)
+    with made_at(comment_id, created_at) as at:
+        service.votes.on_comment(user_id, card_id, at, comment_id, new.vote_type)
 
 
 @api.delete(COMMENT + "/votes/{user_id}", who=myself("user_id"))
 def withdraw_from_comment(
-    service: PerfectIt, card_id: str, created_at: datetime, comment_id: str, user_id: str
+    service: PerfectIt, card_id: str, comment_id: str, user_id: str, created_at: GivenTime = None
 ) -> None:
     """Take your vote back."""
-    service.votes.on_comment(user_id, card_id, created_at, comment_id, None)
+    with made_at(comment_id, created_at) as at:
+        service.votes.on_comment(user_id, card_id, at, comment_id, None)
 
 
 # Collections
@@ -265,15 +295,34 @@ def remove_category(service: PerfectIt, category_id: str) -> None:
 
 # Notifications and metrics
 
-NOTIFICATION = "/users/{user_id}/notifications/{created_at}/{notification_id}"
+NOTIFICATION = "/users/{user_id}/notifications/{notification_id}"
 api.lists("/users/{user_id}/notifications", d.notifications_of_user, who=myself("user_id"))
-api.deletes(NOTIFICATION, d.notification, who=myself("user_id"))
+
+
+@api.get(NOTIFICATION, who=myself("user_id"))
+def notification(
+    service: PerfectIt, user_id: str, notification_id: str, created_at: GivenTime = None
+) -> d.Notification:
+    """One notification."""
+    with made_at(notification_id, created_at) as at:
+        return service.db.one(d.notification(user_id, at, notification_id))
+
+
+@api.delete(NOTIFICATION, who=myself("user_id"))
+def delete_notification(
+    service: PerfectIt, user_id: str, notification_id: str, match: IfMatch, created_at: GivenTime = None
+) -> None:
+    """Delete a notification."""
+    with made_at(notification_id, created_at) as at:
+        found = service.db.one(d.notification(user_id, at, notification_id), consistent=True)
+        service.db.delete(found, when=match.when(found))
 
 
 @api.put(NOTIFICATION + "/read", who=myself("user_id"))
-def read_notification(service: PerfectIt, user_id: str, created_at: datetime, notification_id: str) -> None:
+def read_notification(service: PerfectIt, user_id: str, notification_id: str, created_at: GivenTime = None) -> None:
     """It has been seen."""
-    service.read_notification(user_id, created_at, notification_id)
+    with made_at(notification_id, created_at) as at:
+        service.read_notification(user_id, at, notification_id)
 
 
 @api.put("/users/{user_id}/notifications/read", who=myself("user_id"))

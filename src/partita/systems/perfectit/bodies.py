@@ -9,6 +9,7 @@ from partita.systems.perfectit import design as d
 Username = Annotated[str, Meta(min_length=3, max_length=30, pattern=r"^[\w.-]{3,30}$", examples=["ana.costa"])]
 Line = Annotated[str, Meta(min_length=1, max_length=120, examples=["Weekend repairs"])]
 CategoryId = Annotated[str, Meta(min_length=1, max_length=60, pattern=r"^[\w-]{1,60}$", examples=["kitchen"])]
+Remark = Annotated[str, Meta(min_length=1, max_length=2_000, examples=["Worked at once 👍"])]
 Sorted = Annotated[int, Meta(ge=-99_999, le=99_999)]
 
 
@@ -22,7 +23,11 @@ class NewUsername(Struct, forbid_unknown_fields=True):
 
 
 class NewComment(Struct, forbid_unknown_fields=True):
-    text: Annotated[str, Meta(min_length=1, max_length=2_000, examples=["Worked at once 👍"])]
+    text: Remark
+
+
+class ChangedComment(Struct, forbid_unknown_fields=True):
+    text: Remark | UnsetType = UNSET
 
 
 class NewVote(Struct, forbid_unknown_fields=True, rename="camel"):

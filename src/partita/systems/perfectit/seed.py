@@ -15,7 +15,9 @@ from partita.systems.perfectit import design as d
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
 
-OPENED = datetime(2025, 1, 1, tzinfo=UTC)  # the time in every id: ids do not depend on the day of planting
+OPENED = datetime(
+    2025, 1, 1, tzinfo=UTC
+)  # the time in ids that other pieces name: they do not depend on the day of planting
 SPREAD = 60  # the days over which cards are published
 FIRST = "Ada Ben Chiara Dev Elif Femi Grace Hugo Ines Jun Karin Liam Maya Noor Otto Priya Quinn Rosa Sam Tove".split()
 LAST = "Abara Becker Costa Dubois Eriksen Fischer Garcia Hansen Ito Jensen Kim Lopez Moreau Novak Okafor Park".split()
@@ -188,11 +190,15 @@ class _Planted:
 
     def service(self, db: Store, at: datetime, number: int = 0) -> PerfectIt:
         """PerfectIt at another time, where a new thing is the `number`th of its kind."""
-        return PerfectIt(Store(db.backend, db.design, clock=lambda: at), lambda prefix, _: self.id_of(prefix, number))
 
-    def id_of(self, prefix: str, number: int) -> str:
+        def ids(prefix: str, now: datetime) -> str:
+            return self.id_of(prefix, number, now if prefix == "m" else OPENED)  # a comment is made at its id's time
+
+        return PerfectIt(Store(db.backend, db.design, clock=lambda: at), ids)
+
+    def id_of(self, prefix: str, number: int, at: datetime = OPENED) -> str:
         """The id of the `number`th of a kind, whichever piece plants it."""
-        return new_id(prefix, OPENED, Random(f"{self.seed} {prefix} {number}").getrandbits)  # noqa: S311
+        return new_id(prefix, at, Random(f"{self.seed} {prefix} {number}").getrandbits)  # noqa: S311
 
 
 class _Person(_Planted):
@@ -240,7 +246,7 @@ class _Card(_Planted):
         told = []
         for hour, voter in enumerate(voters):
             user_id, number = self.id_of("u", voter), self.number * self.people + voter
-            then = at + timedelta(hours=hour, minutes=self.chance.randrange(60))
+            then = at.replace(microsecond=0) + timedelta(hours=hour, minutes=self.chance.randrange(60))
             perfectit = self.service(db, then, number)
             vote = d.VoteType.UP if self.chance.random() < 0.75 else d.VoteType.DOWN
             perfectit.votes.on_card(user_id, card_id, vote)
@@ -249,7 +255,7 @@ class _Card(_Planted):
                 perfectit.comment(user_id, card_id, remark)
             told.append(
                 d.Notification(
-                    notification_id=self.id_of("n", number),
+                    notification_id=self.id_of("n", number, then),
                     user_id=author,
                     notification_type=d.NotificationType.COMMENTED if talks else d.NotificationType.VOTED,
                     actor_id=user_id,
