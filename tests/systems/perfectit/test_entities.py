@@ -28,7 +28,7 @@ def example(kind: type[Any], ann: str) -> tuple[Any, Get[Any], str, Any]:
             ["turning"],
         ),
         d.Comment: (
-            d.Comment(comment_id="m_1", card_id="c_1", author_id=ann, text="Nice."),
+            d.Comment(comment_id="m_1", card_id="c_1", author_id=ann, text="Nice.", created_at=NOW),
             d.comment("c_1", NOW, "m_1"),
             "text",
             "Very nice.",

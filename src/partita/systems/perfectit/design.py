@@ -172,7 +172,7 @@ class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{
     vote_score: Annotated[int, Quiet()] = 0
     up_count: Annotated[int, Quiet()] = 0
     down_count: Annotated[int, Quiet()] = 0
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: datetime
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
 
     by_author = Keys("GSI1", "USER#{author_id}", "COMMENT#{created_at}")

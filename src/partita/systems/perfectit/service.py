@@ -49,13 +49,12 @@ class PerfectIt:
     # Comments
 
     def comment(self, author_id: str, card_id: str, text: str) -> d.Comment:
-        """Say something about a card that everybody sees; it is made at the time in its id, which so says its key."""
-        comment = d.Comment(comment_id=self._id("m"), card_id=card_id, author_id=author_id, text=text)
+        """Say something about a card that everybody sees; its time is the one in its id, which so says its key."""
+        comment_id = self._id("m")
+        made_at = time_in_id(comment_id) or self.now()
+        comment = d.Comment(comment_id=comment_id, card_id=card_id, author_id=author_id, text=text, created_at=made_at)
         with self._while_published("Comment", card_id) as transaction:
-            made = transaction.create(comment)
-            # The clock has gone on since the id was made, and an id has no microseconds.
-            made.created_at = made.updated_at = time_in_id(made.comment_id) or made.created_at
-            return made
+            return transaction.create(comment)
 
     def edit_comment(self, card_id: str, created_at: datetime, comment_id: str, text: str) -> None:
         with self.db.change(d.comment(card_id, created_at, comment_id)) as draft:
