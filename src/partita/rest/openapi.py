@@ -162,6 +162,8 @@ def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema], componen
     described = {"name": parameter.name, "in": place, "required": place == "path" or parameter.required}
     if parameter.required:
         described["example"] = example(schema, components, parameter.name)
+    if not is_open and "description" in schema:
+        described["description"] = schema.pop("description")  # that of the parameter, which is what people read
     return described | {"schema": schema}
 
 
