@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from partita.engine.expressions.condition import Predicate, begins_with, contains
+from partita.engine.expressions.condition import Predicate
 from partita.engine.expressions.documents import compare, ordered
+from partita.engine.expressions.functions import begins_with, contains
 from partita.engine.expressions.keys import KeyCondition
 from partita.engine.expressions.nodes import Action, Path, Update, Value
 from partita.engine.expressions.scope import Scope

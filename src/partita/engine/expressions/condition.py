@@ -4,11 +4,11 @@ What can be known before any item is seen (wrong operand types, an inverted BETW
 as DynamoDB does.
 """
 
-from base64 import b64decode
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from partita.engine.expressions.documents import compare, ordered, value_at
+from partita.engine.expressions.functions import begins_with, contains, has_type, size
 from partita.engine.expressions.kept import Kept
 from partita.engine.expressions.nodes import (
     Between,
@@ -26,7 +26,6 @@ from partita.engine.expressions.nodes import (
 from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import ResolvedPath, Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
-from partita.engine.values import binary_size, text_size
 from partita.wire.limits import EXPRESSION_IN_OPERANDS
 from partita.wire.values import SETS, TYPES, AttributeValue, Item, type_of
 
@@ -193,7 +192,7 @@ def _function(call: Call, scope: Scope) -> Test:
         return lambda item, values: first(item, values) is None
     second = getters[1]
     if call.function == "attribute_type":
-        return lambda item, values: _has_type(first(item, values), second(item, values))
+        return lambda item, values: has_type(first(item, values), second(item, values))
     if call.function == "begins_with":
         return lambda item, values: begins_with(first(item, values), second(item, values))
     return lambda item, values: contains(first(item, values), second(item, values))
@@ -281,46 +280,6 @@ def _shown(value: AttributeValue) -> str:
     kind = type_of(value)
     content = value[kind]
     return f"{kind}:[{', '.join(content)}]" if kind in SETS else f"{kind}:{content}"
-
-
-def size(value: AttributeValue | None) -> AttributeValue | None:
-    """What `size` gives: bytes of text and binary, members of a collection; nothing for other types."""
-    if value is None:
-        return None
-    kind = type_of(value)
-    if kind == "S":
-        return {"N": str(text_size(value["S"]))}
-    if kind == "B":
-        return {"N": str(binary_size(value["B"]))}
-    if kind in ("L", "M", *SETS):
-        return {"N": str(len(value[kind]))}
-    return None
-
-
-def begins_with(value: AttributeValue | None, prefix: AttributeValue | None) -> bool:
-    if value is None or prefix is None:
-        return False
-    if "S" in value and "S" in prefix:
-        return bool(value["S"].startswith(prefix["S"]))
-    return "B" in value and "B" in prefix and b64decode(value["B"]).startswith(b64decode(prefix["B"]))
-
-
-def contains(value: AttributeValue | None, wanted: AttributeValue | None) -> bool:
-    """A substring, a member of a set, or an element of a list."""
-    if value is None or wanted is None:
-        return False
-    kind, wanted_kind = type_of(value), type_of(wanted)
-    if kind == "L":
-        return wanted in value["L"]
-    if SETS.get(kind) == wanted_kind:
-        return wanted[wanted_kind] in value[kind]
-    if kind == wanted_kind == "S":
-        return wanted["S"] in value["S"]
-    return kind == wanted_kind == "B" and b64decode(wanted["B"]) in b64decode(value["B"])
-
-
-def _has_type(value: AttributeValue | None, named: AttributeValue | None) -> bool:
-    return value is not None and named is not None and type_of(value) == named["S"]
 
 
 _tested = Kept(lambda text, scope: tested(parse_condition(text), scope))
