@@ -99,7 +99,7 @@ def serve(
     public: Flag = False,
     seed: bool = True,
     scale: Scale = 1.0,
-    keys: Path | None = None,
+    keys: str | None = None,
     issuer: str | None = None,
     audience: str | None = None,
 ) -> None:
@@ -122,9 +122,9 @@ def serve(
     scale
         How much demo data: 1 is a few hundred items a system.
     keys
-        A JSON Web Key Set that bearer tokens are verified against; without one a local issuer signs them. With it,
-        cursors are signed with the variable PARTITA_SECRET, which several servers share, or else with a secret that
-        ends with this process.
+        A JSON Web Key Set that bearer tokens are verified against: a file, or the https:// address where it is
+        published. Without one a local issuer signs them. With it, cursors are signed with the variable
+        PARTITA_SECRET, which several servers share, or else with a secret that ends with this process.
     issuer
         The issuer that a token must name (iss), with --keys.
     audience
@@ -135,6 +135,7 @@ def serve(
 
     from partita.errors import ConfigurationError
     from partita.rest.identity import Verifier
+    from partita.rest.key_sources import key_set_at
     from partita.server.serve import check_address, listening
     from partita.serving import System, issuer_beside, named, progress_bar, run, seed_file, tries
     from partita.serving import seed as plant
@@ -145,14 +146,15 @@ def serve(
     check_address(host, public)
     at = listening(host, port)
     address = _address(host, at)
+    key_set = None if keys is None else key_set_at(keys)
     if seed and on != "memory:" and "://" not in on:
         seed_file(names, on, scale)
-    if keys is None:
+    if key_set is None:
         local = issuer_beside(on)
         verifier, secret = local.verifier(), local.secret
         token = local.token(DEMO, DEMO_GROUPS, email="demo@example.com", email_verified=True)
     else:
-        verifier, token = Verifier.from_file(keys, issuer, audience), None
+        verifier, token = Verifier(key_set, issuer, audience), None
         secret = environ.get("PARTITA_SECRET", "").encode() or secrets.token_bytes(32)
 
     def ready(opened: list[System]) -> None:

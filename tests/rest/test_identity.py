@@ -2,56 +2,26 @@
 
 import base64
 import json
-import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from partita.errors import ConfigurationError
 from partita.rest import Problem
-from partita.rest.identity import GROUPS, READ_AGAIN_SECONDS, Verifier, keys_of
+from partita.rest.identity import GROUPS, Verifier
 from partita.rest.issuer import LocalIssuer
+from partita.rest.key_sets import KeySet, keys_of
 from tests.rest.client import Client
-
-ISSUER, AUDIENCE = "https://issuer.example", "our-client"
-KEYS: dict[str, Any] = {
-    "RS256": rsa.generate_private_key(65537, 2048),
-    "ES256": ec.generate_private_key(ec.SECP256R1()),
-    "EdDSA": Ed25519PrivateKey.generate(),
-}
-_JWK: dict[str, Callable[..., Any]] = {
-    "RS256": jwt.algorithms.RSAAlgorithm.to_jwk,
-    "ES256": jwt.algorithms.ECAlgorithm.to_jwk,
-    "EdDSA": jwt.algorithms.OKPAlgorithm.to_jwk,
-}
-
-
-def _jwk(algorithm: str, **more: Any) -> dict[str, Any]:
-    return {**_JWK[algorithm](KEYS[algorithm].public_key(), as_dict=True), "kid": algorithm, **more}
-
-
-KEY_SET = {"keys": [_jwk(each) for each in KEYS]}
-
-
-def _token(algorithm: str = "RS256", *, kid: str | None = None, key: Any = None, **changed: Any) -> str:
-    claims = {"sub": "ana", GROUPS: ["admin"], "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60, **changed}
-    claims = {name: value for name, value in claims.items() if value is not None}
-    return jwt.encode(claims, key or KEYS[algorithm], algorithm=algorithm, headers={"kid": kid or algorithm})
-
-
-def _header(token: str) -> bytes:
-    return f"Bearer {token}".encode()
+from tests.rest.tokens import AUDIENCE, ISSUER, KEY_SET, KEYS, bearer, signed
 
 
 @pytest.fixture
 def verifier() -> Verifier:
-    return Verifier(lambda: keys_of(KEY_SET), ISSUER, AUDIENCE)
+    return Verifier(KeySet(lambda: keys_of(KEY_SET)), ISSUER, AUDIENCE)
 
 
 def _refusal(verifier: Verifier, header: bytes) -> str:
@@ -63,7 +33,7 @@ def _refusal(verifier: Verifier, header: bytes) -> str:
 
 @pytest.mark.parametrize("algorithm", list(KEYS))
 def test_token_of_a_known_key_says_who_is_calling(verifier: Verifier, algorithm: str) -> None:
-    caller = verifier.caller(_header(_token(algorithm)))
+    caller = verifier.caller(bearer(signed(algorithm)))
     assert (caller.id, caller.groups) == ("ana", frozenset({"admin"}))
 
 
@@ -74,8 +44,8 @@ def test_without_a_token_it_is_nobody(verifier: Verifier) -> None:
 
 
 def test_cognito_access_token_names_its_client(verifier: Verifier) -> None:
-    assert verifier.caller(_header(_token(aud=None, client_id=AUDIENCE))).id == "ana"
-    assert verifier.caller(_header(_token(aud=["another", AUDIENCE]))).id == "ana"
+    assert verifier.caller(bearer(signed(aud=None, client_id=AUDIENCE))).id == "ana"
+    assert verifier.caller(bearer(signed(aud=["another", AUDIENCE]))).id == "ana"
 
 
 @pytest.mark.parametrize(
@@ -97,12 +67,17 @@ def test_cognito_access_token_names_its_client(verifier: Verifier) -> None:
     ids=str,
 )
 def test_token_with_wrong_claims_is_refused(verifier: Verifier, changed: dict[str, Any]) -> None:
-    assert _refusal(verifier, _header(_token(**changed)))
+    assert _refusal(verifier, bearer(signed(**changed)))
 
 
 def test_token_of_an_unknown_key_is_refused(verifier: Verifier) -> None:
-    assert "not in the key set" in _refusal(verifier, _header(_token(kid="other")))
-    assert _refusal(verifier, _header(_token(key=rsa.generate_private_key(65537, 2048))))
+    assert "not in the key set" in _refusal(verifier, bearer(signed(kid="other")))
+    assert _refusal(verifier, bearer(signed(key=rsa.generate_private_key(65537, 2048))))
+
+
+def test_token_that_names_no_key_is_refused(verifier: Verifier) -> None:
+    unnamed = jwt.encode({"sub": "ana", "exp": time.time() + 60}, KEYS["RS256"], algorithm="RS256")
+    assert "does not name the key" in _refusal(verifier, bearer(unnamed))
 
 
 def _part(value: Any) -> str:
@@ -115,7 +90,7 @@ def test_algorithm_is_the_keys_own_and_not_the_tokens(verifier: Verifier, algori
     claims = {"sub": "ana", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60}
     for signature in ("", "AAAA"):
         token = f"{_part({'alg': algorithm, 'typ': 'JWT', 'kid': 'RS256'})}.{_part(claims)}.{signature}"
-        assert _refusal(verifier, _header(token))
+        assert _refusal(verifier, bearer(token))
 
 
 @pytest.mark.parametrize(
@@ -127,60 +102,38 @@ def test_header_that_is_no_bearer_token_is_refused(verifier: Verifier, header: b
 
 
 def test_changed_token_is_refused(verifier: Verifier) -> None:
-    head, body, signature = _token().split(".")
+    head, body, signature = signed().split(".")
     forged = _part({"sub": "admin", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60})
     assert body != forged
-    assert _refusal(verifier, _header(f"{head}.{forged}.{signature}"))
+    assert _refusal(verifier, bearer(f"{head}.{forged}.{signature}"))
 
 
 def test_remembered_token_expires_all_the_same() -> None:
     now = time.time()
-    moving = Verifier(lambda: keys_of(KEY_SET), ISSUER, AUDIENCE, clock=lambda: now)
-    header = _header(_token(exp=time.time() - 10))  # within the leeway
+    moving = Verifier(KeySet(lambda: keys_of(KEY_SET)), ISSUER, AUDIENCE, clock=lambda: now)
+    header = bearer(signed(exp=time.time() - 10))  # within the leeway
     assert moving.caller(header).id == "ana"
     assert len(moving._known) == 1
-    expired = _header(_token(exp=time.time() - 40))
-    moving._known[expired] = (now - 1, moving.caller(header))
+    expired = bearer(signed(exp=time.time() - 40))
+    moving._known[expired] = (now - 1, moving._key_set.keys, moving.caller(header))
     assert "expired" in _refusal(moving, expired)
 
 
 def test_only_so_many_tokens_are_remembered(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("partita.rest.identity.REMEMBERED", 3)
     for number in range(6):
-        verifier.caller(_header(_token("EdDSA", sub=f"u{number}")))
+        verifier.caller(bearer(signed("EdDSA", sub=f"u{number}")))
     assert len(verifier._known) == 3
-
-
-def test_key_set_is_read_again_for_a_new_key(tmp_path: Path) -> None:
-    file = tmp_path / "keys.json"
-    file.write_text(json.dumps({"keys": [_jwk("RS256")]}))
-    verifier = Verifier.from_file(file, ISSUER, AUDIENCE)
-    file.write_text(json.dumps(KEY_SET))
-    assert "not in the key set" in _refusal(verifier, _header(_token("ES256")))
-    verifier._read_at -= READ_AGAIN_SECONDS + 1
-    assert verifier.caller(_header(_token("ES256"))).id == "ana"
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"keys": []}', '{"keys": 5}', '{"keys": [{"kty": "oct", "k": "AAAA", "kid": "x"}]}']
-)
-def test_file_without_a_usable_key_is_named(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "keys.json"
-    file.write_text(text)
-    with pytest.raises(ConfigurationError, match=f"^{re.escape(str(file))}: "):
-        Verifier.from_file(file)
-    with pytest.raises(ConfigurationError, match="absent"):
-        Verifier.from_file(tmp_path / "absent")
 
 
 def test_local_issuers_tokens_outlive_a_restart(tmp_path: Path) -> None:
     file = tmp_path / "key.pem"
     token = LocalIssuer(file).token("ana", ("admin",), email_verified=True)
-    caller = LocalIssuer(file).verifier().caller(_header(token))
+    caller = LocalIssuer(file).verifier().caller(bearer(token))
     assert (caller.id, caller.claims["email_verified"]) == ("ana", True)
     assert file.stat().st_mode & 0o077 == 0
     assert LocalIssuer(file).secret == LocalIssuer(file).secret != LocalIssuer().secret
-    _refusal(LocalIssuer().verifier(), _header(token))
+    _refusal(LocalIssuer().verifier(), bearer(token))
 
 
 @pytest.mark.parametrize("text", [b"", b"not a key"])
@@ -218,16 +171,3 @@ def test_rules_are_told_and_kept(nobody: Client, ana: Client, bob: Client) -> No
         assert who.patch("/notes/open", {"text": "x"}).status == status
     assert nobody.patch("/notes/none", {"text": "x"}).status == 401
     assert "owner_id" in bob.patch("/notes/open", {"text": "x"}).json["detail"]
-
-
-def test_key_set_that_breaks_later_is_told_to_the_log_and_not_to_a_client(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    file = tmp_path / "keys.json"
-    file.write_text(json.dumps(KEY_SET))
-    verifier = Verifier.from_file(file, ISSUER, AUDIENCE)
-    file.write_text("[]")
-    verifier._read_at -= READ_AGAIN_SECONDS + 1
-    assert "not in the key set" in _refusal(verifier, _header(_token(kid="other")))
-    assert f"the keys that were known are kept: {file}: not a JSON Web Key Set" in caplog.text
-    assert verifier.caller(_header(_token())).id == "ana"

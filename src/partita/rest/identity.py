@@ -4,25 +4,20 @@ The claims are Cognito's: `sub` is the caller's id, `cognito:groups` the groups 
 access tokens name their client in `client_id` and not in `aud`; either is taken for the audience.
 """
 
-import json
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import jwt
 
-from partita.errors import ConfigurationError
+from partita.rest.key_sets import Keys, KeySet
 from partita.rest.problems import Problem
 
-ALGORITHMS = ("RS256", "ES256", "EdDSA")
 GROUPS = "cognito:groups"
 REMEMBERED = 1024
 LEEWAY_SECONDS = 30
-READ_AGAIN_SECONDS = 60  # how often a key that is not in the set may have it read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,60 +37,38 @@ class Caller:
 
 
 NOBODY = Caller()
-_log = logging.getLogger("partita.rest")
-Keys = dict[str, jwt.PyJWK]
-
-
-def keys_of(key_set: Any, where: str = "key set") -> Keys:
-    """The keys of a JSON Web Key Set that may sign tokens, by their ids; `where` it is from, for who has to mend it."""
-    try:
-        found = jwt.PyJWKSet.from_dict(key_set).keys
-    except (jwt.PyJWTError, AttributeError, TypeError) as error:
-        raise ConfigurationError(f"{where}: not a JSON Web Key Set ({error})") from None
-    keys = {key.key_id: key for key in found if key.key_id and key.algorithm_name in ALGORITHMS}
-    if not keys:
-        raise ConfigurationError(f"{where}: no key with a `kid`, for one of {', '.join(ALGORITHMS)}")
-    return keys
 
 
 class Verifier:
-    """Turns the `Authorization` header into a caller; a token that was verified is remembered until it expires."""
+    """Turns the `Authorization` header into a caller.
+
+    A token that was verified is remembered until it expires or the key set is read again: it may have been signed by
+    a key that is not in there any more.
+    """
 
     def __init__(
         self,
-        keys: Callable[[], Keys],
+        key_set: KeySet,
         issuer: str | None = None,
         audience: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._read_keys = keys
-        self._keys = keys()
+        self._key_set = key_set
         self._issuer = issuer
         self._audience = audience
         self._clock = clock
-        self._read_at = clock()
-        self._known: OrderedDict[bytes, tuple[float, Caller]] = OrderedDict()
-
-    @classmethod
-    def from_file(cls, path: Path, issuer: str | None = None, audience: str | None = None) -> "Verifier":
-        """A key set in a file; it is read again when a token names a key that it did not have."""
-
-        def keys() -> Keys:
-            try:
-                return keys_of(json.loads(path.read_text(encoding="utf-8")), str(path))
-            except (OSError, ValueError) as error:
-                raise ConfigurationError(f"{path}: no key set can be read from it ({error})") from None
-
-        return cls(keys, issuer, audience)
+        self._known: OrderedDict[bytes, tuple[float, Keys, Caller]] = OrderedDict()
 
     def caller(self, header: bytes | None) -> Caller:
         if header is None:
             return NOBODY
+        self._key_set.refresh()
+        keys = self._key_set.keys
         known = self._known.get(header)
-        if known is not None and known[0] > self._clock():
-            return known[1]
+        if known is not None and known[0] > self._clock() and known[1] is keys:
+            return known[2]
         caller, expires = self._verified(header)
-        self._known[header] = (expires, caller)
+        self._known[header] = (expires, keys, caller)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return caller
@@ -105,7 +78,10 @@ class Verifier:
         if scheme.lower() != "bearer" or not token:
             raise _refused("the Authorization header must hold a bearer token")
         try:
-            key = self._key(jwt.get_unverified_header(token).get("kid"))
+            key_id = jwt.get_unverified_header(token).get("kid")
+            if key_id is None:
+                raise _refused("the token does not name the key that signed it")
+            key = self._key_set.key(key_id)
             claims = jwt.decode(
                 token,
                 key.key,
@@ -122,18 +98,6 @@ class Verifier:
         if not isinstance(groups, list) or not isinstance(claims["sub"], str) or not claims["sub"]:
             raise _refused("the token's claims are not of the expected form")
         return Caller(claims["sub"], frozenset(map(str, groups)), claims), float(claims["exp"])
-
-    def _key(self, key_id: Any) -> jwt.PyJWK:
-        now = self._clock()
-        if key_id not in self._keys and now - self._read_at > READ_AGAIN_SECONDS:
-            self._read_at = now
-            try:
-                self._keys = self._read_keys()
-            except ConfigurationError as error:
-                _log.error("the keys that were known are kept: %s", error)
-        if key_id not in self._keys:
-            raise _refused("the token is signed by a key that is not in the key set")
-        return self._keys[key_id]
 
 
 def _audiences(claims: dict[str, Any]) -> list[Any]:
