@@ -48,6 +48,7 @@ async def story(db: AsyncStore) -> None:
     with pytest.raises(NotFound):
         await db.one(work("w2"))
     assert await db.differences() == []
+    assert {each.number async for each in db.scan(Note)} == set(range(30))
     with db.measure() as used:
         await db(artist("ann"))
     assert used.requests == 1

@@ -33,12 +33,16 @@ from partita.wire.values import Item
 
 @dataclass
 class Adoption:
-    """What was found and done; `unknown` items are of no entity, `refused` ones stand as they were, with the reason."""
+    """What was found and done; `unknown` items are of no entity, `refused` ones stand as they were, with the reason.
+
+    `made` are items that a system's own adoption added: what its documents' rows lack.
+    """
 
     seen: int = 0
     rewritten: int = 0
     guarded: int = 0
     counted: int = 0
+    made: int = 0
     unknown: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 

@@ -22,6 +22,7 @@ from partita.store.flows import Flow, run_async
 from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
+from partita.store.scanning import scan_page, scanned_tables
 from partita.store.sending import Call, Capacity
 from partita.store.store import context_of, loaded, missing
 from partita.store.tables import create_tables, table_differences
@@ -150,6 +151,16 @@ class AsyncStore:
 
     async def adopt(self, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
         return await self._run(adopt(self.context, self.design, progress))
+
+    async def scan(self, *entities: type[E]) -> AsyncIterator[E]:
+        for table, wanted in scanned_tables(self.design, entities).items():
+            start: Item | None = None
+            while True:
+                found, start = await self._run(scan_page(self.context, table, wanted, start))
+                for each in found:
+                    yield each
+                if start is None:
+                    break
 
     async def create_tables(self) -> list[Difference]:
         return await self._run(create_tables(self.context, self.design))

@@ -32,6 +32,7 @@ from partita.store.flows import Flow, run
 from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import Results
+from partita.store.scanning import scan_page, scanned_tables
 from partita.store.sending import Call, Capacity, Context
 from partita.store.tables import create_tables, table_differences
 from partita.store.transactions import Transaction
@@ -188,6 +189,19 @@ class Store:
     def adopt(self, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
         """Bring what other code stored to what the design says: old keys, missing guards, wrong counters."""
         return self._run(adopt(self.context, self.design, progress))
+
+    def scan(self, *entities: type[E]) -> Iterator[E]:
+        """All that is stored of these entities, by scanning their tables: for jobs, not for requests.
+
+        What cannot be read is left out; `adopt` names it.
+        """
+        for table, wanted in scanned_tables(self.design, entities).items():
+            start: Item | None = None
+            while True:
+                found, start = self._run(scan_page(self.context, table, wanted, start))
+                yield from found
+                if start is None:
+                    break
 
     def create_tables(self) -> list[Difference]:
         """Make the design's tables; answers with what an existing table has otherwise and cannot change."""

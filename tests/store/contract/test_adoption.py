@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from partita import NotUnique, Store
+from partita import NotUnique, Store, ValueRefused
 from partita.wire.requests import PutItem, Scan
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.store.contract.test_edges import Box, Ticket, all_of, box, boxes_named, design, things
+from tests.store.gallery import Artist
 
 
 @pytest.fixture
@@ -78,3 +79,22 @@ def test_progress_is_told(edges: Store) -> None:
     edges.adopt(lambda done: heard.append(done.seen))
     assert heard[-1] == 6
     assert len(list(edges(boxes_named("x")))) == 1
+
+
+def test_a_scan_finds_all_of_the_entities_asked_for_and_nothing_else(edges: Store) -> None:
+    old_rows(edges)
+    assert {type(each).__name__ for each in edges.scan(Box, Ticket)} == {"Box", "Ticket"}
+    edges.adopt()
+    assert [each.code for each in edges.scan(Ticket)] == ["A"], "and no guard"
+
+
+def test_a_scan_leaves_out_what_cannot_be_read(edges: Store) -> None:
+    put(edges, PK={"S": "BOX#bad"}, SK={"S": "BOX"}, box_id={"S": "bad"}, room={"S": "many"})
+    edges.create(Box(box_id="b", name="x"))
+    assert [each.box_id for each in edges.scan(Box)] == ["b"]
+    assert [each.split()[1] for each in edges.adopt().refused] == ["BOX#bad"]
+
+
+def test_a_scan_of_another_design_is_refused(edges: Store) -> None:
+    with pytest.raises(ValueRefused, match="does not hold it"):
+        list(edges.scan(Artist))

@@ -1,0 +1,54 @@
+"""Everything that is stored of some entities, for jobs that have to see it all: adoption, repairs, exports.
+
+No access pattern scans. A job does, page by page, and costs as much as the table is large.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from partita.design.errors import ValueRefused
+from partita.design.models import Model, model_of
+from partita.design.tables import Table
+from partita.plan.designs import Design
+from partita.plan.effects import OWNER
+from partita.plan.errors import StoredItemInvalid
+from partita.store.decoding import decoder_of, recogniser_of
+from partita.store.flows import Flow
+from partita.store.reading import second
+from partita.store.sending import Context, ask
+from partita.wire import requests as wire
+from partita.wire.values import Item
+
+
+def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table, set[Model]]:
+    """Which tables have to be read, and for what."""
+    wanted: dict[Table, set[Model]] = {}
+    for entity in entities:
+        model = model_of(entity)
+        if model not in design.models:
+            raise ValueRefused(model.name, f"design {design.name!r} does not hold it; load its table too")
+        wanted.setdefault(model.table, set()).add(model)
+    return wanted
+
+
+def scan_page(
+    context: Context, table: Table, wanted: set[Model], start: Item | None
+) -> Flow[tuple[list[Any], Item | None]]:
+    """The entities of one page of a table, and where the next one starts; what cannot be read is left out."""
+    request = wire.Scan(table_name=table.name, exclusive_start_key=start, consistent_read=True)
+    reply = yield from ask(context, request)
+    found = []
+    for raw in reply.items or ():
+        model = recogniser_of(table).model_of(raw)
+        if model not in wanted or OWNER in msgspec.json.decode(raw):
+            continue
+        try:
+            entity = decoder_of(model)(raw, second(context))
+        except StoredItemInvalid:
+            continue
+        if entity is not None:
+            found.append(entity)
+    last = reply.last_evaluated_key
+    return found, None if last is None else msgspec.json.decode(last)
