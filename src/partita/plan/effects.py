@@ -27,6 +27,8 @@ from partita.wire.values import AttributeValue, Item
 GUARD = "UNIQUE"
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
 
+LEAVING = "partita-leaving"  # on an owner while what it owns is being deleted
+
 Identity = tuple[str, ...]
 
 
@@ -187,7 +189,9 @@ def _count_action(
 
 
 def _must_exist(model: Model, target: Model, key: Item) -> Clause:
-    return Clause(present(next(iter(key))), lambda: ReferenceMissing(model.name, target.name, key_text(key)))
+    there = present(next(iter(key)))
+    stays = there & absent(LEAVING) if target.owns else there
+    return Clause(stays, lambda: ReferenceMissing(model.name, target.name, key_text(key)))
 
 
 def _bounds(limit: Limit, counter: Counter) -> bool:

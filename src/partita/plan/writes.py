@@ -10,15 +10,19 @@ from partita.design.models import Model
 from partita.plan import effects as effect
 from partita.plan.actions import (
     Action,
+    Assign,
     Clause,
+    Step,
     absent,
     alive,
+    present,
 )
 from partita.plan.changes import Found
 from partita.plan.designs import Design
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
+    Raced,
     TransitionRefused,
 )
 from partita.plan.expressions import on_disk
@@ -64,7 +68,7 @@ def creation(design: Design, model: Model, entity: Any, now: datetime, when: Con
         free = free | ~alive(model.table.ttl, expiry_second(now))
     clauses = [Clause(free, lambda: AlreadyExists(model.name, key_text(key)))]
     if when is not None:
-        clauses.append(Clause(on_disk(model, when), lambda: ConditionFailed(model.name, key_text(key))))
+        clauses.append(_holding(model, key, when))
     put = Action("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
     after = effect.effects(design, model, values, item)
     return [put, *effect.actions(model, effect.Effects(exists=False), after, set(), now)]
@@ -78,8 +82,8 @@ def plain_put(model: Model, entity: Any) -> Action:
 
 
 def stands_alone(design: Design, model: Model) -> bool:
-    """Whether no other item depends on this entity's values and the store keeps none of them."""
-    kept = model.one_marked(CreatedAt) or model.one_marked(Version) or any(model.counters)
+    """Whether no other item depends on this entity's values and the store keeps none of them, nor a mark."""
+    kept = model.one_marked(CreatedAt) or model.one_marked(Version) or any(model.counters) or model.owns
     promises = model.uniques or design.counters.get(model) or design.references.get(model) or any(model.transitions)
     return not kept and not promises
 
@@ -87,6 +91,19 @@ def stands_alone(design: Design, model: Model) -> bool:
 def blind_deletion(design: Design, model: Model) -> bool:
     """Whether deleting needs no look at the item first."""
     return not model.uniques and not design.counters.get(model)
+
+
+def leaving(model: Model, key: Item, when: Condition | None) -> Action:
+    """The mark of an owner whose children are being deleted: nothing may refer to it any more."""
+    clauses = [Clause(present(model.table.pk), lambda: Raced(model.name))]
+    if when is not None:
+        clauses.append(_holding(model, key, when))
+    steps: dict[str, Step] = {effect.LEAVING: Assign({"BOOL": True})}
+    return Action("update", model.table.name, key, model.name, steps=steps, clauses=tuple(clauses))
+
+
+def _holding(model: Model, key: Item, when: Condition) -> Clause:
+    return Clause(on_disk(model, when), lambda: ConditionFailed(model.name, key_text(key)))
 
 
 def deletion(
@@ -101,7 +118,7 @@ def deletion(
     """The entity goes, with its guards and its share of counters; `found` where those are known."""
     clauses = []
     if when is not None:
-        clauses.append(Clause(on_disk(model, when), lambda: ConditionFailed(model.name, key_text(key))))
+        clauses.append(_holding(model, key, when))
     if found is None:
         return [Action("delete", model.table.name, key, model.name, clauses=tuple(clauses))]
     values = values_of(model, found.entity)

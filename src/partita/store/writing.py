@@ -13,14 +13,14 @@ from partita.plan.actions import Action, Clause, equals
 from partita.plan.changes import Change, Edit, Found, plan_change, replacement
 from partita.plan.designs import Design, Ownership
 from partita.plan.effects import Identity, guard_key
-from partita.plan.errors import ConditionFailed, NotFound, Raced
-from partita.plan.expressions import holds, on_disk
+from partita.plan.errors import NotFound, Raced
 from partita.plan.items import key_of, key_text, validated, values_of
 from partita.plan.writes import (
     blind_deletion,
     creation,
     deletion,
     fresh,
+    leaving,
     plain_put,
     stands_alone,
 )
@@ -147,19 +147,16 @@ def delete(
 ) -> Flow[Any]:
     """The entity goes, after what it owns; answers with what it was, or None where there was none.
 
-    `check` may raise when it is given the entity; what it has let pass is what is deleted.
+    `check` may raise when it is given the entity; what it has let pass is what is deleted. An owner is marked first:
+    from then on it gets no more children, and where this is interrupted it is still there, to be deleted again.
     """
-    stored_key = key_of(model, key)
     if design.ownerships.get(model):
-        found = yield from fetch_found(context, model, stored_key)
+        found = yield from _mark(context, design, model, key, when, check)
         if found is None:
             return None
-        if check is not None:
-            check(found.entity)
-        if when is not None and not holds(on_disk(model, when), found.item):
-            raise ConditionFailed(model.name, key_text(stored_key))
         for ownership in design.ownerships[model]:
             yield from _delete_owned(context, design, ownership, found.entity)
+        when = check = None
     last: list[Found | None] = [None]
 
     def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
@@ -171,6 +168,32 @@ def delete(
         return last[0].entity
     attributes = getattr(reply, "attributes", None)
     return None if attributes is None else decoder_of(model)(attributes, int(context.clock().timestamp()))
+
+
+def _mark(
+    context: Context,
+    design: Design,
+    model: Model,
+    key: dict[str, Any],
+    when: Condition | None,
+    check: Callable[[Any], None] | None,
+) -> Flow[Found | None]:
+    """Under the conditions of its deletion the entity is marked as leaving."""
+    last: list[Found | None] = [None]
+    stored_key = key_of(model, key)
+
+    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+        last[0] = found = yield from fetch_found(context, model, stored_key)
+        if found is None:
+            return []
+        marking = [leaving(model, stored_key, when)]
+        if check is not None:
+            check(found.entity)
+            return _on_what_was_read(model, marking, found)
+        return marking
+
+    yield from fenced(context, model.name, plan)
+    return last[0]
 
 
 def planned_deletion(

@@ -1,0 +1,177 @@
+"""Deleting what owns: nobody is left without a parent, a refused deletion takes nothing, a broken-off one goes on."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from partita import (
+    Call,
+    ConditionFailed,
+    CountOf,
+    Entity,
+    F,
+    Item,
+    Items,
+    Owns,
+    ReferenceMissing,
+    References,
+    Store,
+    Table,
+    pattern,
+    prove,
+)
+from partita.errors import NoReply
+from partita.wire.requests import BatchWriteItem, DeleteItem, Scan, TransactWriteItems
+from tests.store.clocks import Clock
+from tests.store.conftest import fresh
+
+clubs = Table("clubs", pk="PK", sk="SK")
+
+
+class Club(Entity, table=clubs, key=("CLUB#{club_id}", "CLUB")):
+    club_id: str
+    name: str = ""
+    member_count: Annotated[int, CountOf(lambda: Member)] = 0
+
+    own = Owns(lambda: (Member, Game))
+
+
+class Member(Entity, table=clubs, key=("CLUB#{club_id}", "MEMBER#{name}")):
+    club_id: str
+    name: str
+
+
+class Game(Entity, table=clubs, key=("CLUB#{club_id}", "GAME#{number:+4}")):
+    """Owns in its turn."""
+
+    club_id: Annotated[str, References(lambda: Club)]
+    number: int
+
+    moves = Owns(lambda: Move, via={"game": "number"})
+
+
+class Move(Entity, table=clubs, key=("CLUB#{club_id}#GAME#{game:+4}", "MOVE#{number:+4}")):
+    club_id: str
+    game: int
+    number: int
+
+
+@pattern
+def club(club_id: str) -> Item[Club]: ...
+@pattern
+def members(club_id: str) -> Items[Member]: ...
+@pattern
+def game(club_id: str, number: int) -> Item[Game]: ...
+
+
+design = prove("clubs", clubs)
+
+
+@pytest.fixture
+def db(backend: Any, clock: Clock) -> Store:
+    store = fresh(backend, design, clock)
+    store.create(Club(club_id="c"))
+    for name in ("ann", "bob"):
+        store.create(Member(club_id="c", name=name))
+    store.create(Game(club_id="c", number=1))
+    store.put_many([Move(club_id="c", game=1, number=number) for number in range(30)])
+    return store
+
+
+def left(db: Store) -> int:
+    return len(db.backend.call(Scan(table_name="clubs")).items or ())
+
+
+def meanwhile(db: Store, request: int, act: Callable[[], object]) -> Store:
+    """The same store, in which somebody else acts after a certain request of ours."""
+    heard: list[Call] = []
+
+    def listen(call: Call) -> None:
+        heard.append(call)
+        if len(heard) == request:
+            act()
+
+    return Store(db.backend, design, clock=db.context.clock, sleep=lambda _: None, on_call=[listen])
+
+
+@pytest.mark.parametrize("request_number", range(1, 9))
+@pytest.mark.parametrize(
+    "made", [Member(club_id="c", name="eve"), Game(club_id="c", number=2)], ids=["counted", "sent"]
+)
+def test_who_joins_while_a_parent_is_deleted_goes_with_it_or_is_refused(
+    db: Store, made: Member | Game, request_number: int
+) -> None:
+    refused: list[ReferenceMissing] = []
+
+    def join() -> None:
+        try:
+            db.create(msgspec.structs.replace(made))
+        except ReferenceMissing as missing:
+            refused.append(missing)
+
+    assert meanwhile(db, request_number, join).delete(club("c")) is not None
+    assert left(db) == 0
+    assert refused or request_number == 1, "once it is marked it takes nobody in"
+
+
+@pytest.mark.parametrize("request_number", range(1, 5))
+def test_a_deletion_that_is_refused_takes_nothing(db: Store, request_number: int) -> None:
+    def rename() -> None:
+        with db.change(club("c")) as draft:
+            draft.name = "Another"
+
+    before = left(db)
+    if request_number == 1:
+        with pytest.raises(ConditionFailed):
+            meanwhile(db, 1, rename).delete(club("c"), when=F.name == "")
+        assert left(db) == before
+        assert db.one(club("c")).member_count == 2
+        db.create(Member(club_id="c", name="eve"))
+    else:
+        meanwhile(db, request_number, rename).delete(club("c"), when=F.name == "")
+        assert left(db) == 0, "what was decided is done, whatever changes later"
+
+
+class Broken:
+    """A backend that is gone after so many requests that delete."""
+
+    def __init__(self, backend: Any, deletions: int) -> None:
+        self._backend = backend
+        self._left = deletions
+
+    def call(self, request: Any, /) -> Any:
+        if isinstance(request, BatchWriteItem | DeleteItem | TransactWriteItems):
+            self._left -= 1
+            if self._left < 0:
+                raise NoReply("here", "gone", perhaps_executed=False)
+        return self._backend.call(request)
+
+
+@pytest.mark.parametrize("deletions", range(5))
+def test_a_deletion_that_broke_off_can_be_finished(db: Store, deletions: int) -> None:
+    with pytest.raises(NoReply):
+        Store(Broken(db.backend, deletions), design, clock=db.context.clock, retries=0).delete(club("c"))
+    assert db(club("c")) is not None, "the parent goes last"
+    with pytest.raises(ReferenceMissing):
+        db.create(Member(club_id="c", name="eve"))
+    assert db.one(club("c")).member_count == len(list(db(members("c"))))
+    assert db.delete(club("c")) is not None
+    assert left(db) == 0
+
+
+def test_nobody_is_deleted_twice(db: Store) -> None:
+    assert meanwhile(db, 3, lambda: db.delete(club("c"))).delete(club("c")) is None
+    assert left(db) == 0
+    assert db.delete(club("c")) is None
+
+
+def test_a_put_of_an_owner_does_not_take_its_mark_away(db: Store) -> None:
+    def put_and_join() -> None:
+        db.put(Club(club_id="c", name="Again"))
+        with pytest.raises(ReferenceMissing):
+            db.create(Game(club_id="c", number=3))
+
+    meanwhile(db, 3, put_and_join).delete(club("c"))
+    assert left(db) == 0
