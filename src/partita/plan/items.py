@@ -17,6 +17,7 @@ import msgspec
 
 from partita.design.codecs import compiled
 from partita.design.errors import ValueRefused
+from partita.design.markers import KEPT, CreatedAt, UpdatedAt
 from partita.design.models import KeyAttribute, KeySet, Model
 from partita.plan.expressions import holds, on_disk
 from partita.wire import limits
@@ -36,14 +37,18 @@ class Derived:
 
 
 def values_of(model: Model, entity: Any) -> dict[str, Any]:
+    """The entity's values by attribute; a time that the store should have kept and the item lacks is not known."""
     values: dict[str, Any] = _values_reader(model)(entity)
     return values
 
 
 @cache
 def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
-    fields = ", ".join(f"{field!r}: v.{field}" for field in model.attributes)
-    return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {})
+    kept = {attribute.field for attribute, _ in model.marked(CreatedAt, UpdatedAt)}
+    read = {field: f"v.{field}" for field in model.attributes}
+    read |= {field: f"None if v.{field} == KEPT else v.{field}" for field in kept}
+    fields = ", ".join(f"{field!r}: {expression}" for field, expression in read.items())
+    return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {"KEPT": KEPT})
 
 
 def validated(model: Model, entity: Any) -> Any:

@@ -7,6 +7,7 @@ import pytest
 
 from partita import NotUnique, Store, ValueRefused
 from partita.wire.requests import PutItem, Scan
+from tests.store import gallery
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.store.contract.test_edges import Box, Ticket, all_of, box, boxes_named, design, things
@@ -98,3 +99,17 @@ def test_a_scan_leaves_out_what_cannot_be_read(edges: Store) -> None:
 def test_a_scan_of_another_design_is_refused(edges: Store) -> None:
     with pytest.raises(ValueRefused, match="does not hold it"):
         list(edges.scan(Artist))
+
+
+def test_a_time_that_nobody_wrote_is_not_made_up(backend: Any, clock: Clock) -> None:
+    db = fresh(backend, gallery.design, clock)
+    work = {"PK": "WORK#w", "SK": "WORK", "workId": "w", "artistId": "ann", "title": "Old", "state": "draft"}
+    db.backend.call(PutItem(table_name="gallery", item={name: {"S": value} for name, value in work.items()}))
+    assert db.adopt().refused == []
+    with db.change(gallery.work("w")) as draft:
+        draft.views += 1
+    db.update(gallery.work("w"), lambda found: setattr(found, "views", 5))
+    (stored,) = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="gallery")).items or ()]
+    assert not {"createdAt", "updatedAt", "GSI1PK", "GSI1SK", "expires"} & set(stored), "it is in no order of time"
+    db.update(gallery.work("w"), lambda found: setattr(found, "title", "New"))
+    assert [each.title for each in db(gallery.drafts_of("ann"))] == ["New"], "from its first edit on it is"
