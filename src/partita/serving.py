@@ -17,6 +17,7 @@ from partita.rest.app import RestApplication
 from partita.rest.bound import BoundApi
 from partita.rest.identity import Verifier
 from partita.rest.issuer import LocalIssuer
+from partita.rest.repeating import repeating
 from partita.server.serve import listen, serve
 from partita.store.seeding import is_planted, plant
 from partita.store.store import Store
@@ -106,7 +107,8 @@ def run(
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
 
-    serve(protocol, at, rest, read_at_once=rest.answer_at_once if rest.never_waits else None)
+    at_once = rest.answer_at_once if rest.never_waits else None
+    serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: repeating(apis))
 
 
 def seed_file(names: list[str], path: str, scale: float) -> None:

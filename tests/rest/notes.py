@@ -133,6 +133,8 @@ api.reads("/plain/{plain_id}", plain, cache="public, max-age=60")
 api.deletes("/plain/{plain_id}", plain, who=signed_in)
 api.lists("/people/{owner_id}/notes", notes_of, who=myself("owner_id") | group("admin"))
 api.lists("/notes/{note_id}/lines", lines)
+api.changes("/notes/{note_id}/lines/{number}", line, "words", who=mine, of=note)
+api.deletes("/notes/{note_id}/lines/{number}", line, who=mine, of=note)
 api.lists("/notes/{note_id}/whole", whole, who=seen | mine, of=note)
 
 

@@ -108,6 +108,19 @@ def test_blind_deletion_is_fenced_when_a_tag_was_sent(ana: Client, db: Store) ->
     assert ana.delete("/plain/p", if_match=ana.get("/plain/p").tag).status == 204
 
 
+def test_part_of_a_note_is_changed_and_deleted_by_the_note_s_owner_as_it_was_read(ana: Client, bob: Client) -> None:
+    place = PLACE + "/lines/1"
+    line = ana.post(PLACE + "/lines", {"number": 1, "words": "one"})
+    assert bob.patch(place, {"words": "mine"}).status == bob.delete(place).status == 403
+    assert bob.delete(PLACE + "/lines/2").status == 403
+    assert ana.delete(PLACE + "/lines/2").status == ana.delete("/notes/none/lines/1").status == 404
+    changed = ana.patch(place, {"words": "two"}, if_match=line.tag)
+    assert (changed.status, changed.json["words"]) == (200, "two")
+    assert ana.patch(place, {"words": "three"}, if_match=line.tag).status == 412
+    assert ana.delete(place, if_match=line.tag).status == 412
+    assert ana.delete(place, if_match=changed.tag).status == 204
+
+
 def test_changes_without_a_tag_all_count(ana: Client) -> None:
     replies = ana.at_once([Asked("PATCH", PLACE, {"text": str(number)}) for number in range(8)])
     assert {each.status for each in replies} == {200}

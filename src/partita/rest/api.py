@@ -13,7 +13,7 @@ def like(service: Blog, user_id: str, post_id: str) -> None:
 import inspect
 import time
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -46,6 +46,13 @@ CLOSED = "private, no-cache"
 _encode = msgspec.json.encode
 
 
+class Repeated(NamedTuple):
+    """Work of a service that no request waits for, and how many seconds lie between."""
+
+    work: Callable[[Any], object]
+    every: float
+
+
 class Api(Generic[S]):
     """The routes of one system; `service` makes its service from a store."""
 
@@ -55,6 +62,7 @@ class Api(Generic[S]):
         self.about = about
         self.service = service
         self.routes: list[Route] = []
+        self.repeated: list[Repeated] = []
         self.open_try: str | None = None
         self.signed_try: str | None = None
 
@@ -62,6 +70,10 @@ class Api(Generic[S]):
         """Addresses of demo data that a newcomer is shown: without a token, and with an admin's."""
         self.open_try = open
         self.signed_try = signed
+
+    def repeats(self, work: Callable[[S], object], *, every: float) -> None:
+        """What the service puts off is done every so many seconds while it is served, and once more at the end."""
+        self.repeated.append(Repeated(work, every))
 
     # From the design
 
@@ -164,14 +176,24 @@ class Api(Generic[S]):
             )
         )
 
-    def changes(self, path: str, pattern: Pattern[Any, Any], *fields: str, who: Who, name: str = "") -> None:
-        """PATCH of some attributes; `If-Match` refuses when the entity was edited since it was read."""
+    def changes(
+        self, path: str, pattern: Pattern[Any, Any], *fields: str, who: Who, of: Any = None, name: str = ""
+    ) -> None:
+        """PATCH of some attributes; `If-Match` refuses when the entity was edited since it was read.
+
+        `of` as for operations, where the rule looks at something else than the entity.
+        """
+        look = None if of is None else self._look(path, who, of)
         entity = routes.read_type(pattern)
         name = name or f"change_{pattern.name}"
 
         def change(call: Call) -> Any:
+            if look is not None:
+                who.check(call.caller, call.arguments, look(call))
+
             def edit(found: Any) -> None:
-                who.check(call.caller, call.arguments, found)
+                if look is None:
+                    who.check(call.caller, call.arguments, found)
                 call.if_match.check(found)
                 for field in fields:
                     value = getattr(call.body, field)
@@ -197,13 +219,18 @@ class Api(Generic[S]):
             )
         )
 
-    def deletes(self, path: str, pattern: Pattern[Any, Any], *, who: Who, name: str = "") -> None:
-        """DELETE of one entity and what it owns; what was let pass is what is deleted."""
+    def deletes(self, path: str, pattern: Pattern[Any, Any], *, who: Who, of: Any = None, name: str = "") -> None:
+        """DELETE of one entity and what it owns; what was let pass is what is deleted. `of` as for changes."""
+        look = None if of is None else self._look(path, who, of)
         entity = routes.read_type(pattern)
 
         def delete(call: Call) -> None:
+            if look is not None:
+                who.check(call.caller, call.arguments, look(call))
+
             def check(found: Any) -> None:
-                who.check(call.caller, call.arguments, found)
+                if look is None:
+                    who.check(call.caller, call.arguments, found)
                 call.if_match.check(found)
 
             wanted = pattern(**call.arguments)

@@ -86,7 +86,7 @@ def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
         case ReferenceMissing():
             return Problem(422, "invalid", str(error), error.missing)
         case ValueRefused():
-            return Problem(422, "invalid", str(error), error.where.rpartition(".")[2])
+            return Problem(422, "invalid", str(error), error.where.partition(".")[2] or error.where)
         case VersionConflict() | ConditionFailed():
             if matching:
                 return Problem(412, "precondition-failed", str(error))

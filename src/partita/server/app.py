@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from partita.server.answers import JSON, Answers, reply_headers
@@ -17,6 +18,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
+Meanwhile = Callable[[], AbstractAsyncContextManager[None]]
 
 LARGEST_BODY = 16 * MB  # DynamoDB's own limit for a request
 GZIP_FROM = 4096  # smaller replies are sent sooner than they are compressed
@@ -34,10 +36,15 @@ class Application:
         opened: Callable[[Answers], None],
         rest: AsgiApplication | None = None,
         guard: Guard | None = None,
+        meanwhile: Meanwhile = nullcontext,
     ) -> None:
-        """`opened` is told once the backend is there; `rest` answers at and below `/api`, and `/` to a browser."""
+        """`opened` is told once the backend is there; `rest` answers at and below `/api`, and `/` to a browser.
+
+        `meanwhile` is entered when the backend is there and left before it is closed.
+        """
         self._rest = rest
         self._guard = guard
+        self._meanwhile = meanwhile
         self._open_backend = open_backend
         self._opened = opened
         self._answers: Answers | None = None
@@ -55,8 +62,9 @@ class Application:
         backend = await self._open_backend()
         self._answers = Answers(backend)
         self._opened(self._answers)
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+        async with self._meanwhile():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         await backend.close()
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -5,13 +5,13 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import uvicorn
 
 from partita.errors import ConfigurationError
 from partita.server.answers import Answers
-from partita.server.app import Application, AsgiApplication
+from partita.server.app import Application, AsgiApplication, Meanwhile
 from partita.server.cors import Cors
 from partita.server.guard import Guard
 from partita.server.lane import IDLE_SECONDS, LaneProtocol, ReadAtOnce
@@ -70,10 +70,11 @@ def serve(
     read_at_once: ReadAtOnce | None = None,
     guard: Guard | None = None,
     origins: Sequence[str] = (),
+    meanwhile: Meanwhile = nullcontext,
 ) -> None:
     """Serves until interrupted; requests under way are answered first. `rest` answers at and below `/api`.
 
-    Where its reads never wait, `read_at_once` is the short way to them.
+    Where its reads never wait, `read_at_once` is the short way to them. `meanwhile` lasts as long as it serves.
 
     With a guard, or for pages of other origins, every request takes the ASGI way: the fast lane looks at neither.
     """
@@ -85,7 +86,7 @@ def serve(
             lane.answers = answers  # type: ignore[attr-defined]
             lane.read_at_once = read_at_once and staticmethod(read_at_once)  # type: ignore[attr-defined]
 
-    application: AsgiApplication = Application(open_backend, opened, rest, guard)
+    application: AsgiApplication = Application(open_backend, opened, rest, guard, meanwhile)
     config = uvicorn.Config(
         Cors(application, origins) if origins else application,
         http=lane,
