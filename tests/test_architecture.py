@@ -35,8 +35,10 @@ MAY_SEE: dict[str, set[str]] = {
     "pytest_plugin": WAIST | {"connect", "boto"},
     # the two that see both sides of the waist, and the package's own door
     "connect": EVERYTHING - {"connect", "rest", "studio", "review", "boto", "server"},
+    "importing": {"errors", "plan"},
     "serving": EVERYTHING | {"systems"},
-    "cli": EVERYTHING | {"serving"},
+    "adopting": EVERYTHING | {"importing", "serving", "systems"},
+    "cli": EVERYTHING | {"adopting", "importing", "serving"},
     "__init__": EVERYTHING,
     "__main__": {"cli"},
     # the systems are written as anybody's would be

@@ -8,11 +8,13 @@ from socket import socket
 
 import pytest
 
+from partita import connect
 from partita.cli import _address
+from partita.wire.requests import PutItem
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "command-line.md"
-COMMANDS = ("engine", "serve", "seed", "token", "prove", "explain", "verify")
+COMMANDS = ("engine", "serve", "seed", "token", "adopt", "prove", "explain", "verify")
 
 
 def _ran(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -67,6 +69,7 @@ def test_explain_prints_range_cost_and_proof() -> None:
         (["verify", "nothing.db"], "partita: nothing.db: there is no such file\n"),
         (["verify", "."], "partita: .: not a file\n"),
         (["seed", "checks", "--on", "memory:"], "partita: --on memory: would end with this command"),
+        (["adopt", "blog", "--on", "nothing.db"], "partita: --on nothing.db: there is no such file; adopting is for"),
         (["token", ""], "partita: SUBJECT: a token has to name somebody\n"),
         (["token", "ana"], "partita: partita.db.issuer.pem: there is no such key; start partita serve"),
         (["token", "ana", "--on", "memory:"], "partita: --on memory:: the issuer's key is in the server alone"),
@@ -143,6 +146,42 @@ def test_seed_says_what_was_there(tmp_path: Path) -> None:
     assert "checks" in _ran("seed", "checks", "--on", "data.db", "--scale", "0.1", cwd=tmp_path).stdout
     again = _ran("seed", "checks", "checks", "--on", "data.db", "--scale", "0.1", cwd=tmp_path)
     assert (again.stdout, again.stderr) == ("planted before: checks\n", "")
+
+
+SHOP = """from partita import Entity, Item, Table, Unique, pattern, prove
+from typing import Annotated
+shop = Table("shop", pk="PK", sk="SK")
+class Seat(Entity, table=shop, key=("SEAT#{seat_id}", "SEAT#{row:+3}"), was=[("SEAT#{seat_id}", "SEAT#{row:plain}")]):
+    seat_id: str
+    row: int
+    label: Annotated[str, Unique()]
+@pattern
+def seat(seat_id: str, row: int) -> Item[Seat]: ...
+design = prove("shop", shop)
+"""
+
+
+def test_adopt_brings_old_rows_to_the_design_and_says_what_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "shop.db").touch()
+    first = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
+    assert (first.returncode, first.stderr) == (0, "")
+    with connect(str(tmp_path / "shop.db")) as backend:
+        for row in (1, 2, 3):
+            key = {"PK": {"S": f"SEAT#{row}"}, "SK": {"S": f"SEAT#{row}"}}
+            seat = {"seat_id": {"S": str(row)}, "row": {"N": str(row)}, "label": {"S": "same" if row > 1 else "A"}}
+            backend.call(PutItem(table_name="shop", item=key | seat))
+        backend.call(PutItem(table_name="shop", item={"PK": {"S": "OTHER"}, "SK": {"S": "OTHER"}}))
+    second = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
+    assert second.returncode == 1
+    assert second.stdout.splitlines()[:3] == [
+        "4 items: 2 written anew, 2 guards and 0 other items made, 0 counters set",
+        "1 of no entity, left alone:",
+        "  OTHER OTHER",
+    ]
+    assert "Seat.label: 'same' is taken" in second.stdout
+    third = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
+    assert third.stdout.startswith("4 items: 0 written anew, 0 guards and 0 other items made")
 
 
 def test_verify_holds_a_file_against_itself(tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ from partita.errors import PartitaError
 if TYPE_CHECKING:
     from socket import socket
 
-    from partita.plan import Design
-
 DEMO = "did:plc:demo"  # a name that every one of the systems takes for somebody's
 DEMO_GROUPS = ("admin", "ADMIN")
 
@@ -235,6 +233,29 @@ def seed_command(
         print(f"planted before: {', '.join(there)}")
 
 
+@app.command(name="adopt")
+def adopt_command(what: str, /, *, on: str) -> None:
+    """Bring what other code has stored to what a design says: old keys, missing guards and companions, wrong counters.
+
+    Every item is read; what is already right is left alone. Run again, it goes on where it was interrupted, and finds
+    nothing more to do when it is done. Counters are counted over the whole run: let nobody write meanwhile.
+
+    Parameters
+    ----------
+    what
+        One of the systems (perfectit, checks, eecar, blog, nbhd), or the module of a design: shop.design.
+    on
+        Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    """
+    from partita.adopting import adopt, seen_so_far, told
+
+    with seen_so_far() as progress:
+        done = adopt(what, on, progress)
+    print("\n".join(told(done)))
+    if done.refused:
+        sys.exit(1)
+
+
 @app.command
 def prove(module: str, /) -> None:
     """Prove every access pattern of a design; the first thing that cannot be proven is told, with the way out.
@@ -244,9 +265,10 @@ def prove(module: str, /) -> None:
     module
         The design's module, as Python would import it from here: shop.design.
     """
+    from partita.importing import imported_design
     from partita.plan.modules import proof_told
 
-    print(proof_told(_design(module)))
+    print(proof_told(imported_design(module)))
 
 
 @app.command
@@ -264,60 +286,10 @@ def explain(
     item_bytes
         How large the items are, for the capacity units.
     """
+    from partita.importing import imported_design
     from partita.plan.modules import pattern_told
 
-    print(pattern_told(_design(module), pattern, item_bytes))
-
-
-def _design(module: str) -> "Design":
-    """The design in a module; what importing it raises is shown from the module's own line on."""
-    from partita.errors import ConfigurationError
-    from partita.plan.modules import design_in
-
-    if module.endswith(".py"):
-        name = module.removesuffix(".py").lstrip("./").replace("/", ".")
-        raise ConfigurationError(f"{module}: write it as Python imports it, {name}")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        if not _is_there(module):
-            raise ConfigurationError(f"{module}: Python finds no such module from here")
-        return design_in(module)
-    except PartitaError:
-        raise
-    except Exception as error:  # what a module of somebody's raises can be anything
-        told = _told_from_the_module(error)
-        if told is None:
-            raise
-        raise ConfigurationError(f"{module}: cannot be imported\n{told}") from None
-
-
-def _is_there(module: str) -> bool:
-    from importlib.util import find_spec
-
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError as missing:
-        if missing.name is None or not f"{module}.".startswith(f"{missing.name}."):
-            raise  # the package is there, and imports something that is not
-        return False
-    except (ImportError, ValueError):  # a relative name, or none
-        return False
-
-
-def _told_from_the_module(error: Exception) -> str | None:
-    """The traceback without the frames before the module's; None where no line of it has a part in the error."""
-    from traceback import format_exception
-
-    here = str(Path(__file__).parent)
-    at = error.__traceback__
-    while at is not None:
-        file = at.tb_frame.f_code.co_filename
-        if not file.startswith((here, "<frozen ")) and "importlib" not in file:
-            break
-        at = at.tb_next
-    if at is None and not isinstance(error, SyntaxError):
-        return None
-    return "".join(format_exception(type(error), error, at)).rstrip()
+    print(pattern_told(imported_design(module), pattern, item_bytes))
 
 
 @app.command

@@ -12,6 +12,7 @@ from partita.connect import open_backend, open_backend_async
 from partita.engine.asynchronous import AsyncEngine
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError
+from partita.plan.designs import Design
 from partita.plan.page import page
 from partita.rest.app import RestApplication
 from partita.rest.bound import BoundApi
@@ -46,15 +47,17 @@ def named(names: Iterable[str]) -> list[str]:
 
 def opened(backend: Any, names: Iterable[str], secret: bytes | None = None) -> list[System]:
     """The systems with their tables made; a table that cannot be brought to its design is told, not served."""
-    systems = []
-    for name in names:
-        db = Store(backend, part_of(name, "design").design, secret=secret)
-        differences = db.create_tables()
-        if differences:
-            listed = "; ".join(map(str, differences))
-            raise ConfigurationError(f"{name}: the tables there differ from the design: {listed}")
-        systems.append(System(name, db))
-    return systems
+    return [System(name, made_ready(backend, part_of(name, "design").design, secret)) for name in names]
+
+
+def made_ready(backend: Any, design: Design, secret: bytes | None = None) -> Store:
+    """A store whose tables are there, as the design wants them."""
+    db = Store(backend, design, secret=secret)
+    differences = db.create_tables()
+    if differences:
+        listed = "; ".join(map(str, differences))
+        raise ConfigurationError(f"{design.name}: the tables there differ from the design: {listed}")
+    return db
 
 
 def seed(system: System, scale: float, chance: int, progress: Progress) -> int:
