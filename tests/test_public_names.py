@@ -6,7 +6,8 @@ import sys
 import partita
 
 NAMES = """
-KEPT SHARDS AlreadyExists AsyncStore Call Capacity Condition ConditionFailed Contended CountOf CreatedAt CursorRefused
+KEPT SHARDS Adoption AlreadyExists AsyncStore Call Capacity Condition ConditionFailed Contended CountOf CreatedAt
+CursorRefused
 Design DesignError Entity Expires F Get InKey Index Item Items Keys Limit LimitReached Name NotFound NotUnique OpenEnum
 Ordered OutcomeUnknown Owns Page Pattern Piece ProofError Query Quiet ReferenceMissing References Store StoreError
 StoredItemInvalid SumOf Table Transaction TransitionRefused Transitions Unique UpdatedAt ValueRefused Version

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         prove,
     )
     from partita.store import (
+        Adoption,
         AlreadyExists,
         AsyncStore,
         Call,
@@ -93,6 +94,7 @@ __version__ = "0.1.0"
 __all__ = [
     "KEPT",
     "SHARDS",
+    "Adoption",
     "AlreadyExists",
     "AsyncStore",
     "Call",

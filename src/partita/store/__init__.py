@@ -15,6 +15,7 @@ from partita.plan.errors import (
     TransitionRefused,
     VersionConflict,
 )
+from partita.store.adoption import Adoption
 from partita.store.async_store import AsyncStore
 from partita.store.reading import Page
 from partita.store.seeding import Piece
@@ -23,6 +24,7 @@ from partita.store.store import Store
 from partita.store.transactions import Transaction
 
 __all__ = [
+    "Adoption",
     "AlreadyExists",
     "AsyncStore",
     "Call",
