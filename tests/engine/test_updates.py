@@ -169,6 +169,8 @@ UPDATE = f"{ENVELOPE}Invalid UpdateExpression: "
         ("REMOVE l.x", {"l": LIST}, {}, NO_PATH),
         ("SET a = b", {"c": 1}, {}, NO_ATTRIBUTE),
         ("SET n = n + :v", {}, {"v": 1}, NO_ATTRIBUTE),
+        ("SET b = if_not_exists(a, c)", {"a": 1}, {}, NO_ATTRIBUTE),
+        ("SET b = if_not_exists(a, if_not_exists(d, c))", {"a": 1, "d": 1}, {}, NO_ATTRIBUTE),
         ("SET n = a + :v", {"a": "text"}, {"v": 1}, WRONG_TYPE),
         ("ADD a :v", {"a": "text"}, {"v": 1}, WRONG_TYPE),
         ("ADD a :v", {"a": {"SS": ["x"]}}, {"v": {"NS": ["1"]}}, WRONG_TYPE),

@@ -142,7 +142,12 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
         raise ExpressionError(f"Operator or function requires a document path; operator or function: {function}")
     check_distinct(function, arguments, scope)
     path = scope.path(target)
-    return lambda item, values: value if (value := value_at(item, path)) is not None else second(item, values)
+
+    def first_there(item: Item, values: Item) -> AttributeValue:
+        instead = second(item, values)  # looked at in any case: what it names has to be there (DynamoDB Local)
+        return instead if (value := value_at(item, path)) is None else value
+
+    return first_there
 
 
 def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: Scope) -> None:
