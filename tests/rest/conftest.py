@@ -12,7 +12,7 @@ from partita.rest.bound import BoundApi
 from partita.rest.issuer import LocalIssuer
 from partita.serving import opened, seed
 from partita.systems import NAMES, part_of
-from tests.rest import notes
+from tests.rest import notes, shelves
 from tests.rest.client import Client
 
 SECRET = b"for cursors"
@@ -50,6 +50,23 @@ def ana(nobody: Client) -> Client:
 @pytest.fixture
 def bob(nobody: Client) -> Client:
     return nobody.by("bob")
+
+
+@pytest.fixture
+def shelf_db() -> Iterator[Store]:
+    with connect("memory:", maintain=False) as backend:
+        store = Store(backend, shelves.design, secret=SECRET)
+        store.create_tables()
+        yield store
+
+
+@pytest.fixture
+def keeper(shelf_db: Store) -> Iterator[Client]:
+    """Somebody who keeps shelves."""
+    issuer = LocalIssuer()
+    app = RestApplication([BoundApi(shelves.api, shelf_db)], issuer.verifier())
+    with asyncio.Runner() as runner:
+        yield Client(app, "/api/shelves", issuer, runner.get_loop())
 
 
 @pytest.fixture(scope="session")

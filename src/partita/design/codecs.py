@@ -5,22 +5,32 @@ generated writer. `shape` and `source` are for a generated decoder: the shape is
 (`{"S": ...}` as a struct with one field), the source is the Python expression that unwraps it, so that an item's bytes
 become an entity without a dict in between. Shapes hold nothing but what was read, which is never a cycle, so Python's
 collector is not told of them.
+
+Some values are read back as others that say the same: a time in UTC, a number without zeros at its end. `settled` makes
+them so before they are written, and whoever has written an entity holds what a reader will find.
 """
 
 import base64
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache, cached_property
 from typing import Any
 
 import msgspec
 
-from partita.design.plain_values import any_value, plain
+from partita.design.plain_values import any_value, open_number, plain
 from partita.wire.values import AttributeValue
 
 Namer = Callable[[str], str]
 Env = dict[str, Any]
+
+_json = msgspec.json.Encoder(decimal_format="number").encode  # as text a decimal of an open type would stay text
+
+
+def _open_decimal(text: str) -> Any:
+    return open_number(Decimal(text))
 
 
 class Codec:
@@ -28,9 +38,14 @@ class Codec:
 
     tag: str
     shape: Any
+    settles = False  # whether `settled` may change a value
 
     def encode(self, value: Any) -> AttributeValue | None:
         raise NotImplementedError
+
+    def settled(self, value: Any) -> Any:
+        """The value as it will be read back."""
+        return value
 
     def source(self, value: str, env: Env) -> str:
         """An expression that unwraps the decoded shape named by `value`."""
@@ -45,12 +60,22 @@ class Scalar(Codec):
     """One of S, N, B or BOOL holding a value that msgspec reads by itself, perhaps finished by `finish`."""
 
     def __init__(
-        self, tag: str, reads: Any, write: Callable[[Any], Any], finish: Callable[[Any], Any] | None = None
+        self,
+        tag: str,
+        reads: Any,
+        write: Callable[[Any], Any],
+        finish: Callable[[Any], Any] | None = None,
+        settle: Callable[[Any], Any] | None = None,
     ) -> None:
         self.tag = tag
         self.shape = _wrapper(tag, reads)
         self._write = write
         self._finish = finish
+        self._settle = settle
+        self.settles = settle is not None
+
+    def settled(self, value: Any) -> Any:
+        return value if self._settle is None else self._settle(value)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {self.tag: self._write(value)}
@@ -71,6 +96,10 @@ class SetOf(Codec):
         self.shape = _wrapper(self.tag, list[reads])
         self._element = element
         self._kind = kind
+        self.settles = element.settles
+
+    def settled(self, value: Any) -> Any:
+        return self._kind(map(self._element.settled, value))
 
     def encode(self, value: Any) -> AttributeValue | None:
         written = sorted(self._element._write(each) for each in value)
@@ -87,6 +116,10 @@ class ListOf(Codec):
         self.shape = _wrapper("L", list[element.shape])  # type: ignore[name-defined]
         self._element = element
         self._kind = kind
+        self.settles = element.settles
+
+    def settled(self, value: Any) -> Any:
+        return self._kind(map(self._element.settled, value))
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"L": [self._element.encode(each) or {"NULL": True} for each in value]}
@@ -102,6 +135,10 @@ class MapOf(Codec):
     def __init__(self, element: Codec) -> None:
         self.shape = _wrapper("M", dict[str, element.shape])  # type: ignore[name-defined]
         self._element = element
+        self.settles = element.settles
+
+    def settled(self, value: Any) -> Any:
+        return {name: self._element.settled(each) for name, each in value.items()}
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": {name: self._element.encode(each) or {"NULL": True} for name, each in value.items()}}
@@ -119,6 +156,11 @@ class StructOf(Codec):
         self.shape = _wrapper("M", shape_of(kind.__name__, members))
         self._kind = kind
         self.members = members
+        self.settles = any(member.codec.settles for member in members)
+
+    def settled(self, value: Any) -> Any:
+        changed = {each.field: each.settled(getattr(value, each.field)) for each in self.members if each.codec.settles}
+        return msgspec.structs.replace(value, **changed)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": self._write(value)}
@@ -143,6 +185,10 @@ class Nullable(Codec):
         self.tag = inner.tag
         self.shape = nullable(inner.shape)
         self._inner = inner
+        self.settles = inner.settles
+
+    def settled(self, value: Any) -> Any:
+        return None if value is None else self._inner.settled(value)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"NULL": True} if value is None else self._inner.encode(value)
@@ -163,10 +209,14 @@ class Compressed(Codec):
         either = [(name, form | msgspec.UnsetType, msgspec.UNSET) for name, form in forms]
         self.shape = msgspec.defstruct("CompressedValue", either, gc=False)
         self._plainly = plainly
-        self._decoder = msgspec.json.Decoder(kind)
+        self._decoder = msgspec.json.Decoder(kind, float_hook=_open_decimal)
+        self.settles = plainly is None or plainly.settles
+
+    def settled(self, value: Any) -> Any:
+        return self._decoder.decode(_json(value))
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"B": base64.b64encode(zlib.compress(msgspec.json.encode(value))).decode()}
+        return {"B": base64.b64encode(zlib.compress(_json(value))).decode()}
 
     def source(self, value: str, env: Env) -> str:
         inflated = f"{named(self._inflate, env)}({value}.B)"
@@ -183,9 +233,13 @@ class Anything(Codec):
 
     tag = ""
     shape = AttributeValue
+    settles = True
 
     def encode(self, value: Any) -> AttributeValue | None:
         return any_value(value)
+
+    def settled(self, value: Any) -> Any:
+        return plain(any_value(value))
 
     def source(self, value: str, env: Env) -> str:
         return f"{named(plain, env)}({value})"
@@ -209,6 +263,9 @@ class Member:
     @property
     def may_be_missing(self) -> bool:
         return self.optional or not self.required or isinstance(self.codec, SetOf)
+
+    def settled(self, value: Any) -> Any:
+        return None if value is None else self.codec.settled(value)
 
     def source(self, owner: str, at: int, env: Env) -> str:
         """The expression of this field's value, given the decoded shape of its owner."""

@@ -13,8 +13,8 @@ import msgspec
 
 from partita.design.codecs import Anything, Codec, ListOf, MapOf, Member, Namer, Nullable, Scalar, SetOf, StructOf
 from partita.design.errors import DesignError
-from partita.design.moments import in_utc, time_text
-from partita.design.plain_values import number_text
+from partita.design.moments import in_utc, settled_time, time_text
+from partita.design.plain_values import number_text, settled_decimal
 
 
 def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[Member, ...]:
@@ -93,12 +93,16 @@ def _inside(annotation: Any, where: str, naming: Namer) -> Codec:
 def _scalar(kind: Any) -> Scalar | None:
     if kind is bool:
         return Scalar("BOOL", bool, bool)
-    if kind in (int, float, Decimal):
-        return Scalar("N", kind, number_text)
+    if kind is Decimal:
+        return Scalar("N", Decimal, number_text, settle=settled_decimal)
+    if kind is float:
+        return Scalar("N", float, number_text, settle=_without_sign_of_zero)
+    if kind is int:
+        return Scalar("N", int, number_text)
     if kind is bytes:
         return Scalar("B", bytes, lambda value: base64.b64encode(value).decode())
     if kind is datetime:
-        return Scalar("S", datetime, time_text, in_utc)
+        return Scalar("S", datetime, time_text, in_utc, settle=settled_time)
     if kind is date:
         return Scalar("S", date, date.isoformat)
     if kind is UUID:
@@ -110,6 +114,10 @@ def _scalar(kind: Any) -> Scalar | None:
     if kind is str or (get_origin(kind) is Literal and all(isinstance(value, str) for value in get_args(kind))):
         return Scalar("S", kind, str)
     return None
+
+
+def _without_sign_of_zero(value: float) -> float:
+    return value + 0.0
 
 
 def _reads(kind: Any) -> Any:

@@ -47,6 +47,11 @@ def in_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+def settled_time(moment: datetime) -> datetime:
+    """The same moment as it will be read back; one without a zone stays as it is, and is refused when it is written."""
+    return moment if moment.tzinfo is UTC or moment.tzinfo is None else moment.astimezone(UTC)
+
+
 def day_of(value: date) -> date:
     """The UTC day of a moment, or the day itself."""
     return in_utc(value).date() if isinstance(value, datetime) else value

@@ -4,7 +4,7 @@ import base64
 import enum
 from collections.abc import Mapping
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,8 @@ from partita.wire import limits
 from partita.wire.values import AttributeValue
 
 _EASY = 10**limits.NUMBER_DIGITS  # integers up to here need no look at their digits
+_EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
+_AS_THEY_ARE = (bytes, datetime, date, Decimal, UUID)
 
 
 def number_text(value: Any) -> str:
@@ -34,6 +36,29 @@ def number_text(value: Any) -> str:
     if number and not limits.NUMBER_MIN_EXPONENT <= number.adjusted() <= limits.NUMBER_MAX_EXPONENT:
         raise ValueError(f"{value} is larger or smaller than the numbers that DynamoDB stores")
     return str(number)
+
+
+def settled_decimal(value: Decimal) -> Decimal:
+    """A number as it will be read back: DynamoDB keeps no zeros at its end.
+
+    >>> settled_decimal(Decimal("1.50")), settled_decimal(Decimal("1E+3"))
+    (Decimal('1.5'), Decimal('1000'))
+    """
+    number_text(value)  # refuses what cannot be stored, before anything is made of its exponent
+    number = value.normalize(_EXACT)
+    return Decimal(int(number)) if number == number.to_integral_value() else number
+
+
+def open_number(value: float | Decimal) -> int | Decimal:
+    """A number whose type the design leaves open, as it will be read back.
+
+    >>> open_number(1.5), open_number(Decimal("1E+3"))
+    (Decimal('1.5'), 1000)
+    """
+    if isinstance(value, int):
+        return value
+    number = settled_decimal(Decimal(repr(value)) if isinstance(value, float) else value)
+    return int(number) if number == number.to_integral_value() else number
 
 
 def any_value(value: Any) -> AttributeValue:
@@ -56,6 +81,8 @@ def any_value(value: Any) -> AttributeValue:
         return {"S": value.isoformat()}
     if isinstance(value, UUID):
         return {"S": str(value)}
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.to_builtins(value, builtin_types=_AS_THEY_ARE)
     if isinstance(value, Mapping):
         return {"M": {str(name): any_value(each) for name, each in value.items()}}
     if isinstance(value, set | frozenset) and value:
@@ -63,8 +90,6 @@ def any_value(value: Any) -> AttributeValue:
         return {tag + "S": sorted(any_value(each)[tag] for each in value)}
     if isinstance(value, list | tuple):
         return {"L": [any_value(each) for each in value]}
-    if isinstance(value, msgspec.Struct):
-        return any_value(msgspec.to_builtins(value))
     raise ValueError(f"{value!r} has no form in DynamoDB")
 
 

@@ -52,8 +52,32 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
 
 
 def validated(model: Model, entity: Any) -> Any:
-    """The entity as its types say it is, or an error that names the attribute."""
-    return checked(model.name, entity, model.cls)
+    """The entity as its types say it is and as it will be read back, or an error that names the attribute."""
+    made = checked(model.name, entity, model.cls)
+    for field, settled in _settling(model):
+        held = getattr(made, field)
+        if held is not None:
+            try:
+                setattr(made, field, settled(held))
+            except (ValueError, TypeError, ArithmeticError) as refusal:
+                raise ValueRefused(f"{model.name}.{field}", str(refusal)) from None
+    return made
+
+
+@cache
+def _settling(model: Model) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """The attributes that may be read back as other values that say the same."""
+    found: dict[str, Callable[[Any], Any]] = {}
+    for attribute in model.attributes.values():
+        if attribute.codec.settles:
+            found[attribute.field] = attribute.codec.settled
+        elif attribute.kind is str and (attribute.in_key or attribute.field in plain_keys(model)):
+            found[attribute.field] = _composed
+    return tuple(found.items())
+
+
+def _composed(text: str) -> str:
+    return normalize("NFC", text)
 
 
 def checked(where: str, value: Any, kind: Any) -> Any:

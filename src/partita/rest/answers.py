@@ -7,6 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from partita.rest.bound import BoundApi
+from partita.rest.plain_json import encoded
 from partita.rest.problems import MEDIA_TYPE, Problem
 from partita.rest.routes import Reply, Route, placeholders, told_apart
 from partita.rest.tags import ZIPPED, digest, entity_tag, none_match
@@ -20,7 +21,6 @@ JSON = b"application/json"
 
 _TYPED = (b"content-type", JSON)
 _VARIES = (b"vary", b"accept-encoding, authorization")
-_encode = msgspec.json.encode
 
 
 class Answer(NamedTuple):
@@ -40,10 +40,10 @@ def told(bound: BoundApi, route: Route, result: Any, asked: Asked) -> Answer:
     if isinstance(result, Reply):
         body, tag = result.body, result.tag
     elif isinstance(result, Page):
-        body = _encode({"items": result.items, "cursor": result.cursor})
+        body = encoded({"items": result.items, "cursor": result.cursor})
         tag = digest(body)
     else:
-        body = told_apart(result) if route.several else _encode(result)
+        body = told_apart(result) if route.several else encoded(result)
         tag = entity_tag(result, body) if route.tagged else digest(body)
     headers: Headers = [_TYPED]
     if route.cache is not None:

@@ -21,6 +21,7 @@ from partita.design.patterns import Pattern
 from partita.plan.requests import key_values, plan_of
 from partita.rest import routes, summaries
 from partita.rest.access import Who, anyone
+from partita.rest.plain_json import encoded
 from partita.rest.remembered import Shown, listing, page_body, showing
 from partita.rest.routes import Call, Reply, Route
 from partita.rest.tags import digest, entity_tag
@@ -42,8 +43,6 @@ class Declares(Protocol):
 
 OPEN = "no-cache"  # may be kept by anybody, and is asked for again with its tag
 CLOSED = "private, no-cache"
-
-_encode = msgspec.json.encode
 
 
 class Repeated(NamedTuple):
@@ -87,7 +86,7 @@ class Api(Generic[S]):
         names = [each.name for each in pattern.arguments]
 
         def show(found: Any, expires: float | None) -> Shown:
-            body = _encode(found)
+            body = encoded(found)
             return Shown(body, expires, found, entity_tag(found, body))
 
         def read(call: Call) -> Reply:
@@ -139,7 +138,7 @@ class Api(Generic[S]):
         names = [each.name for each in pattern.arguments]
 
         def show(found: Any, expires: float | None) -> Shown:
-            body = routes.told_apart(found) if several else _encode(found)
+            body = routes.told_apart(found) if several else encoded(found)
             return Shown(body, expires, None, digest(body))
 
         def read(call: Call) -> Reply:

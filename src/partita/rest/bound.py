@@ -9,6 +9,7 @@ from partita.plan.errors import ReferenceMissing, StoreError
 from partita.rest.api import Api
 from partita.rest.docs_page import docs_page
 from partita.rest.openapi import openapi
+from partita.rest.plain_json import encoded
 from partita.rest.problems import Problem, problem_of
 from partita.rest.remembered import Listed, Memory, Shown
 from partita.rest.routes import Reply, Route
@@ -51,7 +52,7 @@ class BoundApi:
         self.parsed: Memory[Parsed] = Memory(PARSED)
         self.replies: Memory[Kept] = Memory()
         self.root = f"/api/{api.name}"
-        self.description = msgspec.json.encode(described)
+        self.description = encoded(described)
         self.page = docs_page(api.title, described).encode()
         self._tree: dict[Any, Any] = {}
         for route in api.routes:

@@ -3,12 +3,14 @@
 Without scripts the page can still be read.
 """
 
-import json
 from html import escape
 from typing import Any
 
+import msgspec
+
 from partita.rest.frame import framed, part
 from partita.rest.in_words import Schema, members, told
+from partita.rest.plain_json import encoded
 
 _STYLE, _SCRIPT = part("docs_page.css"), part("docs_page.js")
 
@@ -143,7 +145,7 @@ def _reply(operation: dict[str, Any], components: Schema) -> str:
 
 
 def _example(content: dict[str, Any]) -> str:
-    return escape(json.dumps(content["example"], indent=2, ensure_ascii=False))
+    return escape(msgspec.json.format(encoded(content["example"]), indent=2).decode())
 
 
 def _members(schema: Schema, components: Schema, *, sent: bool) -> str:

@@ -9,7 +9,6 @@ _SAMPLES = {
     "date-time": "2025-01-01T09:00:00Z",
     "date": "2025-01-01",
     "uuid": "0b2f2c6e-7f0c-4d43-9a0e-2f3a7c1d5b11",
-    "decimal": "12.50",
 }
 
 

@@ -13,7 +13,6 @@ _PLAIN = {
     "object": "object",
     "date-time": "time (ISO 8601)",
     "date": "date (YYYY-MM-DD)",
-    "decimal": "decimal number, as text",
     "uuid": "UUID",
 }
 

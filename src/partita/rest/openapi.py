@@ -1,6 +1,7 @@
 """The OpenAPI 3.1 description of an API, with examples, made from its routes."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import inspect
 from partita.design.open_enum import OpenEnum
 from partita.rest.api import Api
 from partita.rest.examples import Schema, example
+from partita.rest.members import structs_in
 from partita.rest.parsing import choices
 from partita.rest.problems import TITLES
 from partita.rest.routes import Parameter, Route
@@ -45,7 +47,10 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     for name, field in _times(kinds):
         if name in components:
             _mark_time(components[name]["properties"][field])
+    _as_numbers([*schemas, components])
     _open_enums(api, kinds, components)
+    for each in (found for route in api.routes if route.body is not None for found in structs_in(route.body)):
+        components[each.__name__]["additionalProperties"] = False
     components["Problem"] = _PROBLEM
     paths: dict[str, Any] = {}
     for route in api.routes:
@@ -122,6 +127,19 @@ def _mark_time(schema: Schema) -> None:
             each["format"] = "date-time"
     if schema.get("default") == "0001-01-01T00:00:00Z":
         del schema["default"]
+
+
+def _as_numbers(schema: Any) -> None:
+    """A decimal is sent as a number; msgspec says of it that it is text."""
+    if isinstance(schema, dict):
+        decimals = [each for each in schema.get("anyOf", [schema]) if each.get("format") == "decimal"]
+        for each in decimals:
+            del each["format"]
+            each["type"] = "number"
+        if decimals and isinstance(schema.get("default"), str):
+            schema["default"] = Decimal(schema["default"])
+    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        _as_numbers(each)
 
 
 def _identity(kind: Any) -> Any:

@@ -10,35 +10,46 @@ import msgspec
 from msgspec import inspect
 
 from partita.design.open_enum import OpenEnum
+from partita.rest.members import unknown_members
 from partita.rest.misfits import misfit, not_json
+from partita.rest.plain_json import open_decimal
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
 
 _FIELD = re.compile(r"field `([^`]+)`")
 MOST_PARAMETERS = 20
+_as_json = msgspec.json.Decoder(float_hook=str).decode
 
 
 @cache
 def decoder_of(kind: Any) -> Callable[[bytes], Any]:
     """How a body becomes a value of its type."""
-    decode = msgspec.json.Decoder(kind).decode
+    decode = msgspec.json.Decoder(kind, float_hook=open_decimal).decode
     chosen = list(choices(kind))
+    check = unknown_members(kind)
 
     def decoded(body: bytes) -> Any:
         try:
             value = decode(body)
         except msgspec.ValidationError as error:
-            message, _, where = str(error).partition(" - at `$")
-            named = _FIELD.search(message)
-            place = ".".join(filter(None, [where.strip(".`"), named[1] if named else ""]))
-            raise Problem(422, "invalid", f"{place or 'the body'} {misfit(message)}", place or None) from None
+            raise _misfit_of(error) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise Problem(400, "malformed", not_json(body, error)) from None
+        if check is not None:
+            check(_as_json(body), "")
         for attribute, name, _ in chosen:
             check_known(name, getattr(value, attribute))
         return value
 
     return decoded
+
+
+def _misfit_of(error: msgspec.ValidationError) -> Problem:
+    message, _, where = str(error).partition(" - at `$")
+    named = _FIELD.search(message)
+    where = where.partition("[...]")[0]  # in a map, whose keys msgspec does not tell
+    place = ".".join(filter(None, [where.strip(".`"), named[1] if named else ""]))
+    return Problem(422, "invalid", f"{place or 'the body'} {misfit(message)}", place or None)
 
 
 def choices(kind: Any) -> Iterator[tuple[str, str, type[OpenEnum]]]:

@@ -13,6 +13,7 @@ import msgspec
 from partita.design.patterns import Pattern
 from partita.rest.access import Who
 from partita.rest.identity import Caller
+from partita.rest.plain_json import encoded
 from partita.rest.remembered import Listed, Memory, Shown
 from partita.rest.tags import IfMatch
 from partita.store.reading import Page
@@ -141,7 +142,7 @@ def page_of(entity: Any) -> Any:
 def told_apart(entity: Any) -> bytes:
     """The JSON of one of several entities: its first member says which."""
     member, name = _type_member(type(entity))
-    return b'{"%b":"%b",%b' % (member.encode(), name.encode(), msgspec.json.encode(entity)[1:])
+    return b'{"%b":"%b",%b' % (member.encode(), name.encode(), encoded(entity)[1:])
 
 
 def _type_member(entity: Any) -> tuple[str, str]:

@@ -18,10 +18,10 @@ import msgspec
 from partita.design.conditions import Condition, F
 from partita.design.markers import CountOf, SumOf, Version
 from partita.design.models import Attribute, Model
+from partita.rest.plain_json import in_one_order
 from partita.rest.problems import Problem
 
 ZIPPED = ".gz"
-_encode = msgspec.json.encode
 
 
 def digest(body: bytes) -> str:
@@ -35,7 +35,7 @@ def entity_tag(entity: Any, body: bytes) -> str:
 
 def edit_of(entity: Any) -> str:
     """What changes whenever somebody edits the entity, and only then."""
-    return digest(_encode([getattr(entity, each.field) for each in _edited(entity.__model__)]))
+    return digest(in_one_order([getattr(entity, each.field) for each in _edited(entity.__model__)]))
 
 
 @cache

@@ -1,0 +1,106 @@
+"""What a reply says is what is stored, whoever asks and however: numbers with all their digits, times in UTC."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from partita import Store
+from tests.rest import shelves
+from tests.rest.client import Client, Response
+
+LONG = "12345678901234567890.123456789012345678"  # 38 digits
+GOOD = {"bookId": "b", "boughtAt": "2025-01-01T00:00:00Z"}
+
+
+def added(client: Client, **members: Any) -> Response:
+    client.put("/shelves/s")
+    reply = client.post("/shelves/s/books", GOOD | members)
+    assert reply.status == 201, reply.json
+    return reply
+
+
+def place(made: Response) -> str:
+    return made.headers["location"].removeprefix("/api/shelves")
+
+
+@pytest.mark.parametrize(
+    "value", [1.5, 1, -0.0, 1e22, 1e-7, 100.0, 0.1, [1.5, {"x": 2.25}], "1.5", None, {}, [], True, {"e": ""}]
+)
+def test_open_value_is_shown_as_it_was_sent(keeper: Client, value: Any) -> None:
+    made = added(keeper, config={"it": value}, notes=[value])
+    there = keeper.get(place(made))
+    assert there.json["config"] == {"it": value}
+    assert there.json["notes"] == [value]
+    assert (there.body, there.tag) == (made.body, made.tag)
+    (listed,) = keeper.get("/shelves/s/books").json["items"]
+    assert listed == there.json
+
+
+def test_open_number_keeps_all_its_digits(keeper: Client, shelf_db: Store) -> None:
+    body = json.dumps(GOOD)[:-1] + f', "config": {{"it": {LONG}}}, "notes": [{LONG}], "price": {LONG}}}'
+    keeper.put("/shelves/s")
+    made = keeper.ask("POST", "/shelves/s/books", body=body.encode())
+    there = keeper.get(place(made))
+    assert there.plain.count(LONG.encode()) == 3
+    assert there.plain == made.plain
+    (book,) = shelf_db(shelves.books("s"))
+    assert book.config["it"] == book.notes[0] == book.price == Decimal(LONG)
+
+
+def test_what_was_read_can_be_written_back(keeper: Client, shelf_db: Store) -> None:
+    made = added(keeper, config={"ratio": 1.5})
+    there = keeper.get(place(made))
+    kept = keeper.patch(place(made), {"config": there.json["config"]}, if_match=there.tag)
+    assert (kept.status, kept.json["config"]) == (200, {"ratio": 1.5})
+    (book,) = shelf_db(shelves.books("s"))
+    assert book.config == {"ratio": Decimal("1.5")}
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"readAt": "2025-06-01T09:00:00+09:00"},
+        {"boughtAt": "2025-06-01T09:00:00.5-03:00"},
+        {"price": 12.50},
+        {"price": "12.50"},
+        {"price": 1000},
+        {"size": {"highCm": 3.50, "wideCm": -0.0}},
+        {"config": {"a": 1.50, "b": [1e5]}},
+        {"bookId": "e\u0301"},
+    ],
+)
+def test_tag_of_what_was_made_can_be_matched(keeper: Client, members: dict[str, Any]) -> None:
+    made = added(keeper, **members)
+    there = keeper.get(place(made))
+    assert (made.json, made.tag) == (there.json, there.tag)
+    assert keeper.patch(place(made), {"cover": "HARD"}, if_match=made.tag).status == 200
+
+
+def test_tag_of_a_change_can_be_matched(keeper: Client) -> None:
+    at = place(added(keeper))
+    changed = keeper.patch(at, {"readAt": "2025-06-01T09:00:00+09:00", "config": {"a": 1.50}, "price": 2.50})
+    assert changed.tag == keeper.get(at).tag
+    assert keeper.patch(at, {"cover": "HARD"}, if_match=changed.tag).status == 200
+
+
+def test_order_of_a_map_is_no_edit(keeper: Client, shelf_db: Store) -> None:
+    made = added(keeper, config={"a": 1, "b": 2})
+    keeper.patch(place(made), {"config": {"b": 2, "a": 1}})
+    assert keeper.patch(place(made), {"cover": "HARD"}, if_match=made.tag).status == 200
+
+
+@pytest.mark.parametrize("number", ["1e200", "1e400", "1e-200", f"1{LONG}", "9" * 45])
+def test_open_number_that_cannot_be_stored_is_named(keeper: Client, number: str) -> None:
+    keeper.put("/shelves/s")
+    body = json.dumps(GOOD)[:-1] + f', "config": {{"it": {number}}}}}'
+    refused = keeper.ask("POST", "/shelves/s/books", body=body.encode())
+    assert (refused.status, refused.json["field"]) == (422, "config"), refused.json
+    assert "DynamoDB stores" in refused.json["detail"]
+
+
+def test_decimal_is_described_as_the_number_that_it_is(keeper: Client) -> None:
+    described = keeper.get("/openapi.json").json["components"]["schemas"]
+    for name in ("Book", "NewBook"):
+        assert described[name]["properties"]["price"]["anyOf"][0]["type"] == "number"

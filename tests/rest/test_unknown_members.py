@@ -1,0 +1,100 @@
+"""A member that nobody knows is refused wherever it stands in a body; a stored one that nobody knows is read over."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from partita import Store
+from partita.rest.members import unknown_members
+from partita.wire.requests import PutItem
+from partita.wire.values import Item
+from tests.rest.client import Client
+
+GOOD = {"bookId": "b", "boughtAt": "2025-01-01T00:00:00Z"}
+SIZE = {"highCm": 1}
+
+
+class Tree(msgspec.Struct, tag_field="kind"):
+    below: list["Tree"] = []
+
+
+class Pond(msgspec.Struct, tag_field="kind", tag="pond"):
+    deep: int = 1
+
+
+class Garden(msgspec.Struct):
+    holds: Tree | Pond | None = None
+
+
+@pytest.mark.parametrize(
+    ("members", "place"),
+    [
+        ({"size": SIZE | {"widCm": 2}}, "size.widCm"),
+        ({"size": SIZE | {"high_cm": 2}}, "size.high_cm"),
+        ({"images": {"front": {"url": "u", "alt": "x"}}}, "images.front.alt"),
+        ({"images": {"front": {"url": "u", "size": SIZE | {"deep": 1}}}}, "images.front.size.deep"),
+        (
+            {"shown": {"alternatives": [{"url": "u"}, {"url": "u", "size": SIZE | {"": 1}}]}},
+            "shown.alternatives[1].size.",
+        ),
+        ({"shown": {"image": None, "picture": None}}, "shown.picture"),
+        ({"wings": 2}, "wings"),
+    ],
+)
+def test_unknown_member_is_refused_with_its_place(keeper: Client, members: dict[str, Any], place: str) -> None:
+    keeper.put("/shelves/s")
+    refused = keeper.post("/shelves/s/books", GOOD | members)
+    assert (refused.status, refused.json.get("field")) == (422, place)
+    assert refused.json["detail"] == f"{place} is not known here"
+    assert keeper.get("/shelves/s/books").json["items"] == []
+
+
+def test_unknown_member_of_a_change_is_refused(keeper: Client) -> None:
+    keeper.put("/shelves/s")
+    made = keeper.post("/shelves/s/books", GOOD)
+    refused = keeper.patch(made.headers["location"].removeprefix("/api/shelves"), {"size": SIZE | {"weight": 2}})
+    assert (refused.status, refused.json["field"]) == (422, "size.weight")
+
+
+def test_open_map_takes_every_member(keeper: Client) -> None:
+    keeper.put("/shelves/s")
+    assert keeper.post("/shelves/s/books", GOOD | {"config": {"any": {"thing": [{"at": "all"}]}}}).status == 201
+
+
+def test_stored_member_that_nobody_knows_is_read_over(keeper: Client, shelf_db: Store) -> None:
+    keeper.put("/shelves/s")
+    item: Item = {
+        "PK": {"S": "SHELF#s"},
+        "SK": {"S": "BOOK#2025-01-01T00:00:00.000000Z#b"},
+        "shelfId": {"S": "s"},
+        "bookId": {"S": "b"},
+        "boughtAt": {"S": "2025-01-01T00:00:00Z"},
+        "size": {"M": {"highCm": {"N": "1"}, "weight": {"N": "2"}}},
+    }
+    shelf_db.backend.call(PutItem(table_name="shelves", item=item))
+    (book,) = keeper.get("/shelves/s/books").json["items"]
+    assert book["size"] == {"highCm": 1.0, "wideCm": None}
+
+
+def test_description_says_that_no_other_members_are_taken(keeper: Client) -> None:
+    described = keeper.get("/openapi.json").json["components"]["schemas"]
+    for name in ("NewBook", "Size", "Image", "NewImage"):
+        assert described[name]["additionalProperties"] is False
+
+
+def test_struct_that_holds_itself_is_checked_to_its_end() -> None:
+    check = unknown_members(Tree)
+    assert check is not None
+    check({"below": [{"below": []}]}, "")
+    with pytest.raises(Exception, match=r"below\[0\].below\[0\].leaf is not known here"):
+        check({"below": [{"below": [{"leaf": 1}]}]}, "")
+
+
+def test_one_of_several_structs_is_checked_by_its_tag() -> None:
+    check = unknown_members(Garden)
+    assert check is not None
+    check({"holds": {"kind": "pond", "deep": 1}}, "")
+    check({"holds": None}, "")
+    with pytest.raises(Exception, match=r"holds.deep is not known here"):
+        check({"holds": {"kind": "Tree", "deep": 1}}, "")
