@@ -20,6 +20,7 @@ ACCESS = {
         register .soa  find_user ...a  user ..oa  delete_user ...a  change_email ..o.  change_allowance ...a
         suspend ...a  reinstate ...a  add_check .soa  check ..oa  delete_check ..oa  checks_of_user ..oa
         checks_by_type_and_status ...a  change_check ..o.  pause ..o.  resume ..o.  uptime ..oa  results ..oa
+        claim ...a  record ...a
     """,
     "perfectit": """
         register .soa  user nsoa  change_user ..o.  delete_user ..oa  rename ..o.  user_by_username nsoa

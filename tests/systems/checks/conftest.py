@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import msgspec
 import pytest
 
 from partita import Store, connect
-from partita.systems.checks.design import design
+from partita.systems.checks import design as d
 from partita.systems.checks.service import Checks
+from partita.wire.requests import PutItem, Scan
+
+UP = d.Outcome(status="UP", response_time=250, keyword_found=True)
+DOWN = d.Outcome(status="DOWN", reason="timeout")
 
 
 class Clock:
@@ -31,7 +37,7 @@ def clock() -> Clock:
 @pytest.fixture
 def db(clock: Clock) -> Iterator[Store]:
     with connect("memory:", maintain=False) as backend:
-        store = Store(backend, design, clock=clock, sleep=lambda _: None)
+        store = Store(backend, d.design, clock=clock, sleep=lambda _: None)
         store.create_tables()
         yield store
 
@@ -39,3 +45,27 @@ def db(clock: Clock) -> Iterator[Store]:
 @pytest.fixture
 def checks(db: Store) -> Checks:
     return Checks(db)
+
+
+def add(checks: Checks, userid: str, delay_ms: int = 60_000) -> d.Check:
+    return checks.add(userid, "https://example.com", d.CheckType.AVAILABILITY, delay_ms, {"keyword": "Example"})
+
+
+def disk(db: Store, table: str) -> list[dict[str, dict[str, Any]]]:
+    """Every item as it is stored; only a test may scan."""
+    return [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name=table)).items or ()]
+
+
+def put(db: Store, table: str, **attributes: Any) -> None:
+    """An item as the team's own code writes it; DynamoDB's types follow from Python's."""
+    db.backend.call(PutItem(table_name=table, item={name: _value(each) for name, each in attributes.items()}))
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, str):
+        return {"S": value}
+    if isinstance(value, int):
+        return {"N": str(value)}
+    return {"M": {name: _value(each) for name, each in value.items()}}

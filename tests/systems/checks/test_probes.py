@@ -15,6 +15,8 @@ from partita.systems.checks.probes import Prober
 
 OFFER = """<html><script type="application/ld+json">{"@type": "Product", "offers": {"@type": "Offer",
 "price": "19.90", "availability": "https://schema.org/%s"}}</script></html>"""
+paths: list[str] = []
+hosts: list[str] = []
 HOME = ipaddress.ip_address("127.0.0.1")
 
 
@@ -26,6 +28,8 @@ class Pages(BaseHTTPRequestHandler):
     released = threading.Event()
 
     def do_GET(self) -> None:
+        paths.append(self.path)
+        hosts.append(self.headers["Host"])
         if self.path.startswith("/to/"):
             self.send_response(302)
             self.send_header("Location", self.path[4:] if "//" in self.path else "/page")
@@ -98,6 +102,20 @@ def test_an_error_status_is_down(server: str, probe: Prober) -> None:
 
 def test_a_redirect_is_followed(server: str, probe: Prober) -> None:
     assert probe(check(f"{server}/to/page", keyword="Example")).status == "UP"
+
+
+def test_an_address_in_any_script_is_fetched_as_http_writes_it(server: str, probe: Prober) -> None:
+    assert probe(check(f"{server}/상태?q=é", keyword="Example")).status == "UP"
+    assert paths[-1] == "/%EC%83%81%ED%83%9C?q=%C3%A9"
+    named = Prober(Fetcher(allowed=at_home, resolve=lambda host, port: ["127.0.0.1"]))
+    outcome = named(check(server.replace("127.0.0.1", "한국.example")))
+    assert outcome.status == "UP"
+    assert hosts[-1].startswith("xn--3e0b707e.example:")
+
+
+@pytest.mark.parametrize("location", ["http://[::1", "http://h:abc/", "ftp://h/"])
+def test_a_redirect_to_no_address_is_down(server: str, probe: Prober, location: str) -> None:
+    assert probe(check(f"{server}/to/{location}")).status == "DOWN"
 
 
 def test_redirects_without_end_are_given_up(server: str, probe: Prober) -> None:

@@ -3,27 +3,13 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-import msgspec
 import pytest
 
-from partita import LimitReached, NotUnique, ReferenceMissing, Store, StoreError, ValueRefused
+from partita import LimitReached, NotUnique, ReferenceMissing, Store
 from partita.systems.checks import design as d
+from partita.systems.checks import service
 from partita.systems.checks.service import LEASE, Checks
-from partita.wire.requests import Scan
-from tests.systems.checks.conftest import Clock
-
-UP = d.Outcome(status="UP", response_time=250, keyword_found=True)
-DOWN = d.Outcome(status="DOWN", reason="timeout")
-
-
-def add(checks: Checks, userid: str, delay_ms: int = 60_000) -> d.Check:
-    return checks.add(userid, "https://example.com", d.CheckType.AVAILABILITY, delay_ms, {"keyword": "Example"})
-
-
-def disk(db: Store, table: str) -> list[dict[str, dict[str, object]]]:
-    """Every item as it is stored; only a test may scan."""
-    return [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name=table)).items or ()]
-
+from tests.systems.checks.conftest import DOWN, UP, Clock, add, disk
 
 # names on disk --------------------------------------------------------------------------------------------------
 
@@ -259,39 +245,20 @@ def test_uptime_and_latency_are_of_the_window(checks: Checks, clock: Clock) -> N
         checks.run_due(lambda _, outcome=outcome: outcome)  # type: ignore[misc]
     whole = checks.uptime(check.check_id, timedelta(hours=1))
     assert (whole.runs, whole.share, whole.mean_ms) == (4, 0.5, 250.0)
+    assert (whole.since, whole.whole) == (clock() - timedelta(hours=1), True)
     assert checks.uptime(check.check_id, timedelta(minutes=2)).runs == 3
 
 
-# bad input ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("given", "named"),
-    [
-        ({"url": "ftp://example.com"}, "Check.url"),
-        ({"delay_ms": 5}, "Check.delay"),
-        ({"check_type": d.CheckType("FAX")}, "Check.checkType"),
-        ({"attributes": {"keyword": 3}}, "Check.attributes"),
-        ({"attributes": {"colour": "red"}}, "Check.attributes"),
-    ],
-)
-def test_bad_input_is_refused_by_name_and_nothing_is_written(
-    checks: Checks, db: Store, given: dict[str, object], named: str
+def test_uptime_reads_no_more_than_so_many_runs_and_says_so(
+    checks: Checks, db: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user = checks.register("a@example.com")
-    good: dict[str, object] = {"url": "https://x.org", "check_type": d.CheckType.AVAILABILITY, "delay_ms": 60_000}
-    with pytest.raises(ValueRefused, match=named):
-        checks.add(user.user_id, **(good | given))  # type: ignore[arg-type]
-    assert disk(db, "CHECK") == []
-
-
-def test_unknown_enum_values_of_other_code_do_not_break_a_read(checks: Checks, db: Store) -> None:
-    user = checks.register("a@example.com")
-    with db.change(d.user(user.user_id)) as draft:
-        draft.tier = d.Tier("GOLD")
-    assert db.one(d.user(user.user_id)).tier.value == "GOLD"
-
-
-def test_every_error_of_the_store_is_one_family() -> None:
-    assert issubclass(NotUnique, StoreError)
-    assert issubclass(LimitReached, StoreError)
+    check = add(checks, checks.register("a@example.com").user_id)
+    monkeypatch.setattr(service, "MOST_RUNS", 3)
+    for outcome in (DOWN, DOWN, UP, UP, DOWN):
+        clock.passes(minutes=1)
+        checks.run_due(lambda _, outcome=outcome: outcome)  # type: ignore[misc]
+    with db.measure() as used:
+        found = checks.uptime(check.check_id, timedelta(hours=1))
+    assert (found.runs, found.share, found.whole) == (3, 2 / 3, False)
+    assert found.since == clock() - timedelta(minutes=2)
+    assert used.requests == 1

@@ -1,17 +1,18 @@
 """Checks over HTTP: who may register, watch, pause, and look at what."""
 
-from datetime import timedelta
-from typing import Annotated, Any
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from partita import NotFound
-from partita.rest import Api, Caller, IfMatch, group, myself, owner, signed_in
+from partita import LimitReached, NotFound
+from partita.rest import Api, Caller, IfMatch, Problem, group, myself, owner, signed_in
 from partita.systems.checks import design as d
 from partita.systems.checks.options import checked_url, options_of
-from partita.systems.checks.service import Checks, Uptime
+from partita.systems.checks.service import Checks, Claim, Uptime
 
 admin = group("admin")
+runners = group("runner") | admin  # who runs the checks
 mine = owner("userid")
 api = Api("checks", "Checks", Checks, "Is it up, and does it say what it should?")
 
@@ -49,6 +50,41 @@ class Allowance(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     tier: d.Tier
 
 
+class Wanted(msgspec.Struct, forbid_unknown_fields=True):
+    count: Annotated[int, msgspec.Meta(ge=1, le=100, examples=[10])] = 10
+
+
+class Claimed(msgspec.Struct):
+    """A check to run before `until`, which is said again with what was found."""
+
+    check: d.Check
+    until: datetime
+
+
+class Claims(msgspec.Struct):
+    items: list[Claimed]
+
+
+class NewResult(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """What a run found; `until` is the claim's own, `responseTime` is in milliseconds."""
+
+    until: Annotated[datetime, msgspec.Meta(tz=True, examples=["2025-01-01T00:02:00Z"])]
+    status: Literal["UP", "DOWN"]
+    response_time: Annotated[int, msgspec.Meta(ge=0, examples=[250])] | None = None
+    keyword_found: bool | None = None
+    price: Annotated[str, msgspec.Meta(max_length=40, examples=["19.90"])] | None = None
+    reason: Annotated[str, msgspec.Meta(max_length=1000, examples=["HTTP status 503"])] | None = None
+
+    def outcome(self) -> d.Outcome:
+        return d.Outcome(
+            status=self.status,
+            response_time=self.response_time,
+            keyword_found=self.keyword_found,
+            price=self.price,
+            reason=self.reason,
+        )
+
+
 # Users
 
 
@@ -68,7 +104,13 @@ def find_user(service: Checks, email: Email) -> d.User:
 
 
 api.reads("/users/{user_id}", d.user, who=myself("user_id") | admin)
-api.deletes("/users/{user_id}", d.user, who=admin)
+
+
+@api.delete("/users/{user_id}", who=admin)
+def delete_user(service: Checks, user_id: str, match: IfMatch) -> None:
+    """A user goes with all checks and their history; interrupted, it is asked for again."""
+    user = service.db.one(d.user(user_id), consistent=True)
+    service.remove_user(user_id, when=match.when(user))
 
 
 @api.put("/users/{user_id}/email", who=myself("user_id"))
@@ -103,7 +145,12 @@ def reinstate(service: Checks, user_id: str) -> None:
 @api.post("/checks", who=signed_in, location="/checks/{check_id}")
 def add_check(service: Checks, caller: Caller, new: NewCheck) -> d.Check:
     """Watch an address, if your limit allows one more."""
-    return service.add(caller.name, new.url, new.check_type, new.delay_ms, new.attributes)
+    try:
+        return service.add(caller.name, new.url, new.check_type, new.delay_ms, new.attributes)
+    except LimitReached:
+        user = service.db.one(d.user(caller.name))
+        detail = f"your checkLimit is {user.check_limit}, and you have {user.check_count} checks; delete one first"
+        raise Problem(409, "conflict", detail, "checkLimit") from None
 
 
 api.reads("/checks/{check_id}", d.check, who=mine | admin)
@@ -141,9 +188,31 @@ def resume(service: Checks, check_id: str) -> None:
 
 @api.get("/checks/{check_id}/uptime", who=mine | admin, of=d.check)
 def uptime(service: Checks, check_id: str, days: Days = 7) -> Uptime:
-    """The share of runs that found it up, over the last days."""
+    """The share of runs that found it up, over the last days, at most the last 10,000 runs."""
     return service.uptime(check_id, timedelta(days=days))
 
 
 api.lists("/checks/{check_id}/results", d.results, who=mine | admin, of=d.check)
+
+
+# Running them
+
+
+@api.post("/claims", who=runners)
+def claim(service: Checks, wanted: Wanted) -> Claims:
+    """Checks that are due, for the caller alone to run until their lease ends."""
+    return Claims([Claimed(each.check, each.until) for each in service.claim(wanted.count)])
+
+
+@api.post("/checks/{check_id}/results", who=runners, status=201)
+def record(service: Checks, check_id: str, new: NewResult) -> d.Result:
+    """What a run found, by whoever holds the claim; the check is due again after its delay."""
+    check = service.db.one(d.check(check_id), consistent=True)
+    held = check.due_at == new.until
+    result = service.record(Claim(check, check.due_at), new.outcome()) if held else None
+    if result is None:
+        raise Problem(409, "conflict", f"{check_id} is not claimed until then: claim it again, unless paused", "until")
+    return result
+
+
 api.tries(signed="/types/AVAILABILITY/ACTIVE/checks")

@@ -34,6 +34,7 @@ from partita import (
 SHARD_COUNT = 4
 KEEP_RESULTS = timedelta(days=30)
 LEAST_DELAY_MS = 10_000
+FAILURES_IN_A_ROW = 3
 
 
 class Tier(OpenEnum):
@@ -44,6 +45,7 @@ class Tier(OpenEnum):
 class UserStatus(OpenEnum):
     ACTIVE = "ACTIVE"
     SUSPENDED = "SUSPENDED"
+    LEAVING = "LEAVING"
 
 
 class CheckType(OpenEnum):
@@ -122,12 +124,19 @@ class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
     last_executed_at: Annotated[datetime | None, Quiet()] = None
     last_result: Annotated[Outcome | None, Quiet()] = None
-    due_at: Annotated[datetime, Quiet()]
+    due_at: Annotated[datetime, Quiet()] = KEPT
     failures: Annotated[int, Quiet()] = 0
 
     of_user = Keys("UserCheckIndex")
     due = Keys("DueIndex", "{check_id:shard(4)}", when=F.status.is_in(CheckStatus.ACTIVE, CheckStatus.FAILED))
     history = Owns(lambda: Result)
+
+    def __post_init__(self) -> None:
+        """What the document does not have follows, in a row of the team's own code, from what it has."""
+        if self.due_at == KEPT:
+            self.due_at = (self.last_executed_at or self.created_at) + timedelta(milliseconds=self.delay_ms)
+        if self.status == CheckStatus.FAILED and not self.failures:
+            self.failures = FAILURES_IN_A_ROW
 
 
 class Result(Entity, table=checks, key=("RESULT#{check_id}", "{at}")):
@@ -162,12 +171,16 @@ def due_checks(now: datetime) -> Items[Check]:
 
 @pattern
 def results_between(check_id: str, since: datetime, until: datetime) -> Items[Result]:
-    return query(Result, check_id).between(since, until).oldest_first()
+    return query(Result, check_id).between(since, until).newest_first()
 
 
 @pattern(query(Result).newest_first())
 def results(check_id: str) -> Items[Result]:
     """What was found, the last run first."""
+
+
+@pattern
+def result(check_id: str, at: datetime) -> Item[Result]: ...
 
 
 design = prove("checks", users, checks)

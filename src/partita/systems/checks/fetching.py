@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], list[str]]
 _REDIRECTS = {301, 302, 303, 307, 308}
 _CHUNK = 64 * 1024
+_AS_IT_IS = "%/?:@!$&'()*+,;=~"  # what quoting leaves alone in a path and a query (RFC 3986)
 
 
 class NotFetched(Exception):
@@ -60,20 +61,19 @@ class Fetcher:
         for _ in range(self.most_redirects + 1):
             status, location, body = self._request(url, began + self.seconds)
             if status in _REDIRECTS and location:
-                url = urljoin(url, location)
+                url = _joined(url, location)
                 continue
             return Page(status, body, round((self.timer() - began) * 1000))
         raise NotFetched(f"more than {self.most_redirects} redirects")
 
     def _request(self, url: str, deadline: float) -> tuple[int, str | None, bytes]:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise NotFetched(f"{url!r} is no http or https address")
+        parts = _parts(url)
         connection: HTTPConnection | None = None
         try:
             connection = self._connected(parts, deadline)
             path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            connection.request("GET", path, headers={"Host": parts.netloc.rpartition("@")[2], "User-Agent": "partita"})
+            headers = {"Host": _in_ascii(parts.netloc.rpartition("@")[2]), "User-Agent": "partita"}
+            connection.request("GET", quote(path, _AS_IT_IS), headers=headers)
             response = connection.getresponse()
             return response.status, response.getheader("Location"), self._body(connection, response, deadline)
         except TimeoutError:
@@ -86,7 +86,7 @@ class Fetcher:
 
     def _connected(self, parts: SplitResult, deadline: float) -> HTTPConnection:
         """A connection to an address that was judged."""
-        host = parts.hostname or ""
+        host = _in_ascii(parts.hostname or "")
         port = parts.port or (443 if parts.scheme == "https" else 80)
         addresses = self.resolve(host, port)
         refused = [each for each in addresses if not self.allowed(ipaddress.ip_address(each.partition("%")[0]))]
@@ -114,3 +114,25 @@ class Fetcher:
         if left <= 0:
             raise TimeoutError
         return left
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise NotFetched(f"{url!r} is no address") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise NotFetched(f"{url!r} is no http or https address")
+    return parts
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise NotFetched(f"it redirects to {location!r}, which is no address") from None
+
+
+def _in_ascii(host: str) -> str:
+    """A host as DNS and HTTP write it; IP addresses and ports stay as they are."""
+    return host if host.isascii() else host.encode("idna").decode()

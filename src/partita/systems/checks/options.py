@@ -1,7 +1,9 @@
 """What each type of check may be told in its `attributes` map."""
 
+import re
 from decimal import Decimal
-from typing import Any
+from ipaddress import ip_address
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -9,17 +11,27 @@ import msgspec
 from partita import ValueRefused
 from partita.systems.checks.design import CheckType
 
+HIGHEST_PRICE = 10**12
+_PLACE = re.compile(r"(?P<host>\[[^\[\]]+\]|[^\[\]:]+)(:[0-9]*)?")
+_LONGEST_NAME = 253
+_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.ASCII | re.IGNORECASE)
+
 
 class Availability(msgspec.Struct, forbid_unknown_fields=True):
     """The page answers, and holds the keyword where one is given."""
 
-    keyword: str | None = None
+    keyword: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
 
 
 class Ebay(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     """The listing is available, at no more than `maxPrice` where one is given."""
 
     max_price: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        price = self.max_price
+        if price is not None and not (price.is_finite() and 0 <= price < HIGHEST_PRICE):
+            raise ValueError(f"maxPrice: {price} is no price from 0 to below {HIGHEST_PRICE:,}")
 
 
 OPTIONS: dict[CheckType, type[msgspec.Struct]] = {CheckType.AVAILABILITY: Availability, CheckType.EBAY: Ebay}
@@ -38,8 +50,26 @@ def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
 
 
 def checked_url(url: str) -> str:
-    """An http or https address with a host."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    """An http or https address that can be fetched: its host one that there can be, and no password."""
+    if not url.isprintable() or " " in url or not _is_fetchable(url):
         raise ValueRefused("Check.url", f"{url!r} is no http or https address")
+    if "@" in urlsplit(url).netloc:
+        raise ValueRefused("Check.url", "a name and password in an address are not sent; leave them out")
     return url
+
+
+def _is_fetchable(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        place = _PLACE.fullmatch(parts.netloc.rpartition("@")[2])
+        return parts.scheme in ("http", "https") and place is not None and parts.port != 0 and _is_host(place["host"])
+    except ValueError:
+        return False
+
+
+def _is_host(host: str) -> bool:
+    """Whether it is an IP address, or a name as DNS has them once it is written in ASCII."""
+    if host.startswith("["):
+        return bool(ip_address(host[1:-1]))
+    name = host.encode("idna").decode()
+    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None

@@ -12,16 +12,19 @@ from typing import Any
 
 import msgspec
 
-from partita import ConditionFailed, F, NotFound, Store, ValueRefused, new_id
+from partita import Condition, ConditionFailed, F, NotFound, Store, ValueRefused, new_id
 from partita.systems.checks import design as d
 from partita.systems.checks.options import checked_url, options_of
 
 Probe = Callable[[d.Check], d.Outcome]
 
 LEASE = timedelta(minutes=2)
-FAILURES_IN_A_ROW = 3
 LONGEST_BACK_OFF = timedelta(hours=6)
+MOST_RUNS = 10_000
 _RUNNABLE = F.status.is_in(d.CheckStatus.ACTIVE, d.CheckStatus.FAILED)
+_STAYING = F.status != d.UserStatus.LEAVING
+_WITHOUT_CHECKS = (F.check_count <= 0) | F.check_count.is_absent()
+_NOT_RUN = (d.UserStatus.SUSPENDED, d.UserStatus.LEAVING)
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,16 @@ class Claim:
 
 
 class Uptime(msgspec.Struct, frozen=True, rename="camel"):
-    """The share of runs that found it up, and their mean response time in milliseconds; None without runs."""
+    """The share of runs that found it up, and their mean response time in milliseconds; None without runs.
+
+    Counted from `since`: the beginning of the window, or, where it is not `whole`, the first of the last 10,000 runs.
+    """
 
     runs: int
     share: float | None
     mean_ms: float | None
+    since: datetime
+    whole: bool
 
 
 class Checks:
@@ -57,7 +65,9 @@ class Checks:
         return self.db.create(d.User(user_id=user_id, email=folded(email), tier=tier, check_limit=check_limit))
 
     def find_by_email(self, email: str) -> d.User | None:
-        return self.db(d.users_by_email(folded(email))).one()
+        """By the address without case, or by one that the team's own code stored just so."""
+        addresses = dict.fromkeys((folded(email), email))
+        return next((found for each in addresses if (found := self.db(d.users_by_email(each)).one())), None)
 
     def change_email(self, user_id: str, email: str) -> None:
         with self.db.change(d.user(user_id)) as draft:
@@ -70,6 +80,23 @@ class Checks:
     def reinstate(self, user_id: str) -> None:
         with self.db.change(d.user(user_id)) as draft:
             draft.status = d.UserStatus.ACTIVE
+
+    def remove_user(self, user_id: str, *, when: Condition | None = None) -> None:
+        """The user goes, after all checks and their history. Interrupted, it is called again.
+
+        Somebody who is leaving gets no new checks; who leaves none behind is told by the count, not by the index,
+        which may be a moment late.
+        """
+        with self.db.change(d.user(user_id), when=when) as draft:
+            draft.status = d.UserStatus.LEAVING
+        for _ in self.db.attempts(d.User.__name__):
+            for check in self.db(d.checks_of_user(user_id)):
+                self.remove(check.check_id)
+            try:
+                self.db.delete(d.user(user_id), when=_WITHOUT_CHECKS)
+                return
+            except ConditionFailed:
+                continue
 
     # Checks
 
@@ -87,7 +114,13 @@ class Checks:
             attributes=attributes or {},
             due_at=self.now(),
         )
-        return self.db.create(check)
+        try:
+            with self.db.transaction() as transaction:
+                made = transaction.create(check)
+                transaction.check(d.user(userid), _STAYING)
+        except ConditionFailed:
+            raise ValueRefused("Check.userid", f"{userid!r} is leaving") from None
+        return made
 
     def remove(self, check_id: str) -> None:
         """The check goes with its history, and the user may have another."""
@@ -112,7 +145,7 @@ class Checks:
             if len(claimed) == count:
                 break
             owner = self.db(d.user(check.userid))
-            runs = owner is not None and owner.status != d.UserStatus.SUSPENDED
+            runs = owner is not None and owner.status not in _NOT_RUN
             until = self.now() + (LEASE if runs else timedelta(milliseconds=check.delay_ms))
             if self._move(check, until) and runs:
                 claimed.append(Claim(check, until))
@@ -126,8 +159,8 @@ class Checks:
             return False
         return True
 
-    def record(self, claim: Claim, outcome: d.Outcome) -> bool:
-        """Write how a run went; false, and nothing written, where the lease was lost meanwhile."""
+    def record(self, claim: Claim, outcome: d.Outcome) -> d.Result | None:
+        """Write how a run went; None, and nothing written, where the lease was lost meanwhile."""
         now = self.now()
         up = outcome.status == "UP"
         failures = 0 if up else claim.check.failures + 1
@@ -138,27 +171,32 @@ class Checks:
                 draft.last_result = outcome
                 draft.last_executed_at = now
                 draft.failures = failures
-                draft.status = d.CheckStatus.FAILED if failures >= FAILURES_IN_A_ROW else d.CheckStatus.ACTIVE
+                draft.status = d.CheckStatus.FAILED if failures >= d.FAILURES_IN_A_ROW else d.CheckStatus.ACTIVE
                 draft.due_at = now + wait_after(claim.check.delay_ms, failures)
-                transaction.create(d.Result(check_id=claim.check.check_id, at=now, outcome=outcome))
+                result = transaction.create(d.Result(check_id=claim.check.check_id, at=now, outcome=outcome))
         except (ConditionFailed, NotFound):
-            return False
-        return True
+            return None
+        return result
 
     def run_due(self, probe: Probe, count: int = 100) -> int:
         """Claim, probe and record; how many were run."""
         claims = self.claim(count)
-        return sum(self.record(claim, probe(claim.check)) for claim in claims)
+        return sum(self.record(claim, probe(claim.check)) is not None for claim in claims)
 
     def uptime(self, check_id: str, window: timedelta) -> Uptime:
-        """Over the runs of a window that ends now."""
+        """Over the runs of a window that ends now, at most the last `MOST_RUNS` of them."""
         now = self.now()
-        outcomes = [result.outcome for result in self.db(d.results_between(check_id, now - window, now))]
-        if not outcomes:
-            return Uptime(0, None, None)
+        page = self.db(d.results_between(check_id, now - window, now)).page(MOST_RUNS)
+        outcomes = [result.outcome for result in page.items]
+        since = now - window if page.cursor is None else page.items[-1].at
         times = [each.response_time for each in outcomes if each.response_time is not None]
-        share = sum(each.status == "UP" for each in outcomes) / len(outcomes)
-        return Uptime(len(outcomes), share, sum(times) / len(times) if times else None)
+        return Uptime(
+            runs=len(outcomes),
+            share=sum(each.status == "UP" for each in outcomes) / len(outcomes) if outcomes else None,
+            mean_ms=sum(times) / len(times) if times else None,
+            since=since,
+            whole=page.cursor is None,
+        )
 
 
 def folded(email: str) -> str:
@@ -173,7 +211,7 @@ def folded(email: str) -> str:
 def wait_after(delay_ms: int, failures: int) -> timedelta:
     """The check's own delay; from the third failure in a row twice as long each time, up to six hours."""
     delay = timedelta(milliseconds=delay_ms)
-    if failures < FAILURES_IN_A_ROW:
+    if failures < d.FAILURES_IN_A_ROW:
         return delay
-    longer: timedelta = delay * 2 ** min(failures - FAILURES_IN_A_ROW + 1, 20)
+    longer: timedelta = delay * 2 ** min(failures - d.FAILURES_IN_A_ROW + 1, 20)
     return max(delay, min(longer, LONGEST_BACK_OFF))

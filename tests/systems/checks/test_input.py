@@ -1,0 +1,71 @@
+"""Bad input is refused by name and nothing is written; good input of every kind is taken."""
+
+import pytest
+
+from partita import LimitReached, NotUnique, Store, StoreError, ValueRefused
+from partita.systems.checks import design as d
+from partita.systems.checks.service import Checks
+from tests.systems.checks.conftest import disk
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"url": "ftp://example.com"}, "Check.url"),
+        ({"url": "http://[::1"}, "Check.url"),
+        ({"url": "http://[::1]x/"}, "Check.url"),
+        ({"url": "http://exa mple.com:99999999/"}, "Check.url"),
+        ({"url": "http://example.com:99999999/"}, "Check.url"),
+        ({"url": "http://exa\tmple.com/"}, "Check.url"),
+        ({"url": "http://\0/"}, "Check.url"),
+        ({"url": "http://a..b/"}, "Check.url"),
+        ({"url": f"http://{'a' * 64}.com/"}, "Check.url"),
+        ({"url": "http://user:pass@h:abc/"}, "Check.url"),
+        ({"url": "http://user:pass@example.com/"}, "Check.url: a name and password"),
+        ({"delay_ms": 5}, "Check.delay"),
+        ({"check_type": d.CheckType("FAX")}, "Check.checkType"),
+        ({"attributes": {"keyword": 3}}, "Check.attributes"),
+        ({"attributes": {"colour": "red"}}, "Check.attributes"),
+        ({"attributes": {"keyword": "x" * 1001}}, "Check.attributes"),
+        *(
+            ({"check_type": d.CheckType.EBAY, "attributes": {"maxPrice": price}}, "Check.attributes")
+            for price in ("NaN", "sNaN", "-1", -1, "Infinity", "1e999", "9" * 13, "abc", True)
+        ),
+    ],
+)
+def test_bad_input_is_refused_by_name_and_nothing_is_written(
+    checks: Checks, db: Store, given: dict[str, object], named: str
+) -> None:
+    user = checks.register("a@example.com")
+    good: dict[str, object] = {"url": "https://x.org", "check_type": d.CheckType.AVAILABILITY, "delay_ms": 60_000}
+    with pytest.raises(ValueRefused, match=named):
+        checks.add(user.user_id, **(good | given))  # type: ignore[arg-type]
+    assert disk(db, "CHECK") == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://example.com", "http://10.0.0.1:8080/a?b=c#d", "http://[2001:db8::1]:80/", "https://한국.kr/경로?q=é"],
+)
+def test_an_address_of_any_script_is_taken_as_it_is(checks: Checks, db: Store, url: str) -> None:
+    made = checks.add(checks.register("a@example.com").user_id, url, d.CheckType.AVAILABILITY, 60_000)
+    assert db.one(d.check(made.check_id)).url == url
+
+
+@pytest.mark.parametrize("price", ["12.50", 12.5, 12, "0", "999999999999.99"])
+def test_a_price_may_be_text_or_a_number(checks: Checks, price: object) -> None:
+    user = checks.register("a@example.com")
+    made = checks.add(user.user_id, "https://x.org", d.CheckType.EBAY, 60_000, {"maxPrice": price})
+    assert made.attributes == {"maxPrice": price}
+
+
+def test_unknown_enum_values_of_other_code_do_not_break_a_read(checks: Checks, db: Store) -> None:
+    user = checks.register("a@example.com")
+    with db.change(d.user(user.user_id)) as draft:
+        draft.tier = d.Tier("GOLD")
+    assert db.one(d.user(user.user_id)).tier.value == "GOLD"
+
+
+def test_every_error_of_the_store_is_one_family() -> None:
+    assert issubclass(NotUnique, StoreError)
+    assert issubclass(LimitReached, StoreError)
