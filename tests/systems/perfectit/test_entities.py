@@ -28,8 +28,8 @@ def example(kind: type[Any], ann: str) -> tuple[Any, Get[Any], str, Any]:
             ["turning"],
         ),
         d.Comment: (
-            d.Comment(comment_id="m_1", card_id="c_1", author_id=ann, text="Nice.", created_at=NOW),
-            d.comment("c_1", NOW, "m_1"),
+            d.Comment(comment_id="m_1", card_id="c_0", author_id=ann, text="Nice.", created_at=NOW),
+            d.comment("c_0", NOW, "m_1"),
             "text",
             "Very nice.",
         ),
@@ -46,8 +46,8 @@ def example(kind: type[Any], ann: str) -> tuple[Any, Get[Any], str, Any]:
             "Now",
         ),
         d.CardInCollection: (
-            d.CardInCollection(collection_id="l_0", card_id="c_1", user_id=ann),
-            d.card_in_collection("l_0", "c_1"),
+            d.CardInCollection(collection_id="l_0", card_id="c_0", user_id=ann),
+            d.card_in_collection("l_0", "c_0"),
             "user_id",
             ann,
         ),
@@ -76,6 +76,7 @@ def example(kind: type[Any], ann: str) -> tuple[Any, Get[Any], str, Any]:
 @pytest.mark.parametrize("kind", [model.cls for model in d.design.models], ids=lambda kind: kind.__name__)
 def test_every_entity_is_created_read_changed_and_deleted(kind: type[Any], ann: str, db: Store) -> None:
     db.create(d.Collection(collection_id="l_0", user_id=ann, name="Owner of an entry"))
+    db.create(d.PerfectionCard(card_id="c_0", author_id=ann, title="Plate", created_at=NOW))
     before = disk(db)
     entity, call, name, value = example(kind, ann)
     made = db.create(entity)
@@ -95,7 +96,7 @@ def test_every_entity_is_created_read_changed_and_deleted(kind: type[Any], ann: 
 def test_decomposed_and_composed_text_are_one_username_category_and_term(perfectit: PerfectIt, db: Store) -> None:
     user = perfectit.register(unicodedata.normalize("NFD", "한지민"), "한지민 🪵")
     assert [each.user_id for each in db(d.users_by_username("한지민"))] == [user.user_id]
-    perfectit.add_category("도자기", "도자기")
+    perfectit.add_category(unicodedata.normalize("NFD", "도자기"), "도자기")
     card = published(perfectit, user.user_id, title=unicodedata.normalize("NFD", "완벽한 달항아리"), category="도자기")
     for text in ("달항아리", unicodedata.normalize("NFD", "달항아리"), "도자기"):
         assert [each.card_id for each in perfectit.cards.search(text).items] == [card]
@@ -145,6 +146,9 @@ def test_the_longest_of_everything_fits_one_item_and_one_transaction(perfectit: 
         ({"instructions": ["s"] * 61}, "PerfectionCard.instructions"),
         ({"instructions": ["s" * 2_001]}, "PerfectionCard.instructions"),
         ({"materials": {"oil": ""}}, "PerfectionCard.materials"),
+        ({"materials": {"": "1 l"}}, "PerfectionCard.materials"),
+        ({"materials": {"x" * 121: "1 l"}}, "PerfectionCard.materials"),
+        ({"category": ""}, "PerfectionCard.category"),
         ({"tools": ["t" * 121]}, "PerfectionCard.tools"),
         ({"tags": ["t"] * 11}, "PerfectionCard.tags"),
         ({"difficulty": d.Difficulty("SILLY")}, "PerfectionCard.difficulty"),

@@ -1,13 +1,14 @@
 """Each trouble of the document that is named on its page, and that it is no more."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
 from partita import CursorRefused, NotFound, NotUnique, ReferenceMissing, Store, ValueRefused, VersionConflict
 from partita.systems.perfectit import design as d
-from partita.systems.perfectit.cards import RECENT, WALK, Content
+from partita.systems.perfectit.cards import WALK, Content
+from partita.systems.perfectit.days import RECENT, day_cursor
 from partita.systems.perfectit.service import PerfectIt
 from partita.systems.perfectit.terms import terms_of
 from partita.wire.requests import DescribeTable, PutItem
@@ -248,6 +249,23 @@ def test_a_made_up_cursor_is_refused(perfectit: PerfectIt, card: str) -> None:
         perfectit.cards.recent(1, f"{perfectit.now().date()}~garbage")
 
 
+@pytest.mark.parametrize("day", [date.min, date.max, Clock().now.date() + timedelta(days=1), date(2025, 1, 1)])
+def test_a_cursor_of_a_day_that_is_not_walked_is_refused(perfectit: PerfectIt, card: str, day: date) -> None:
+    for inside in (None, "WyJ4IixbXV0"):
+        with pytest.raises(CursorRefused, match="names none of the last 90 days"):
+            perfectit.cards.recent(1, day_cursor(day, inside, None))
+
+
+def test_a_cursor_of_recent_cards_is_signed_where_there_is_a_secret(db: Store, clock: Clock, card: str) -> None:
+    signing = PerfectIt(Store(db.backend, d.design, clock=clock, secret=b"s" * 32))
+    page = signing.cards.recent(1)
+    assert page.cursor is not None
+    assert signing.cards.recent(1, page.cursor).cursor is not None
+    for made_up in (day_cursor(clock().date(), None, None), day_cursor(clock().date(), None, b"t" * 32)):
+        with pytest.raises(CursorRefused, match="its signature is wrong"):
+            signing.cards.recent(1, made_up)
+
+
 # "controversial" in GSI5: a card has one GSI5SK ---------------------------------------------------------------------
 
 
@@ -448,6 +466,16 @@ def test_only_what_everybody_sees_enters_a_collection_that_exists(perfectit: Per
         perfectit.collect("u_other", later, card)
 
 
+def test_a_collection_of_somebody_else_is_refused_even_if_the_card_is_in_it(
+    perfectit: PerfectIt, ann: str, card: str
+) -> None:
+    later = perfectit.new_collection(ann, "Later").collection_id
+    perfectit.collect(ann, later, card)
+    (ben,) = people(perfectit, 1)
+    with pytest.raises(ReferenceMissing, match=f"CardInCollection refers to Collection {later}"):
+        perfectit.collect(ben, later, card)
+
+
 # root category: no parent ---------------------------------------------------------------------------------------------
 
 
@@ -476,6 +504,23 @@ def test_categories_make_no_circle_and_none_is_removed_while_in_use(perfectit: P
     assert [each.category_id for each in db(d.root_categories())] == ["carving"]
 
 
+@pytest.mark.parametrize("parent", ["nowhere", "woodworking", "carving"])
+def test_a_category_that_cannot_be_moved_is_not_renamed_either(perfectit: PerfectIt, db: Store, parent: str) -> None:
+    perfectit.add_category("carving", "Carving", "woodworking")
+    before = disk(db)
+    with pytest.raises((ReferenceMissing, ValueRefused)):
+        perfectit.change_category("woodworking", name="Wood", sort_order=3, parent_id=parent)
+    assert disk(db) == before
+
+
+def test_a_category_is_renamed_sorted_and_moved_at_once(perfectit: PerfectIt, db: Store) -> None:
+    perfectit.add_category("carving", "Carving", sort_order=1)
+    perfectit.change_category("carving", name="Whittling", sort_order=-2, parent_id="woodworking")
+    (moved,) = db(d.subcategories("woodworking"))
+    assert (moved.name, moved.sort_order) == ("Whittling", -2)
+    assert db.one(d.category("woodworking")).child_count == 1
+
+
 def test_a_category_knows_how_many_cards_everybody_sees(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
     perfectit.add_category("metal", "Metal")
     perfectit.cards.draft(ann, OIL)
@@ -483,46 +528,6 @@ def test_a_category_knows_how_many_cards_everybody_sees(perfectit: PerfectIt, ca
     perfectit.cards.edit(card, Content(category="metal"))
     assert (db.one(d.category("woodworking")).card_count, db.one(d.category("metal")).card_count) == (0, 1)
     assert [each.card_id for each in db(d.cards_by_category("metal"))] == [card]
-
-
-# removal --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_removed_card_takes_comments_terms_and_votes_with_it(
-    perfectit: PerfectIt, card: str, ann: str, db: Store
-) -> None:
-    comment = perfectit.comment(ann, card, "Gone soon.")
-    perfectit.votes.on_card(ann, card, UP)
-    perfectit.votes.on_comment(ann, card, comment.created_at, comment.comment_id, UP)
-    perfectit.cards.remove(card)
-    assert {item["PK"] for item in disk(db)} == {f"USER#{ann}", "UNIQUE#User#username#ann", "CAT#woodworking"}
-    perfectit.cards.remove(card)
-
-
-def test_nothing_can_be_done_to_a_card_that_is_being_removed(
-    perfectit: PerfectIt, card: str, ann: str, db: Store
-) -> None:
-    with db.change(d.card(card)) as draft:
-        draft.status = d.CardStatus.REMOVED
-    for listed in (db(d.top_voted()), db(d.cards_by_author(ann)), perfectit.cards.search("wood").items):
-        assert list(listed) == []
-    with pytest.raises(ReferenceMissing):
-        perfectit.comment(ann, card, "Too late.")
-    with pytest.raises(ReferenceMissing):
-        perfectit.votes.on_card(ann, card, UP)
-    with pytest.raises(NotFound):
-        perfectit.cards.edit(card, Content(title="Too late"))
-
-
-def test_a_removed_comment_takes_its_votes_with_it(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
-    comment = perfectit.comment(ann, card, "Never mind.")
-    where = (card, comment.created_at, comment.comment_id)
-    perfectit.votes.on_comment(ann, *where, UP)
-    perfectit.remove_comment(*where)
-    assert list(db(d.comments_of_card(card))) == []
-    assert list(db(d.votes_of_target(comment.comment_id))) == []
-    with pytest.raises(NotFound):
-        perfectit.votes.on_comment(ann, *where, UP)
 
 
 # three Lambda triggers on one stream --------------------------------------------------------------------------------

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from partita import CursorRefused, NotFound, Page, Store, Transaction, ValueRefused, VersionConflict
+from partita import ConditionFailed, F, NotFound, Page, Store, Transaction, ValueRefused, VersionConflict
 from partita.systems.perfectit import design as d
-from partita.systems.perfectit.terms import terms_of, words
+from partita.systems.perfectit.days import RECENT, day_cursor, day_of
+from partita.systems.perfectit.terms import composed, terms_of, words
 from partita.systems.perfectit.votes import Votes
 
-RECENT = timedelta(days=90)  # how far back `recent` goes
-WALK = 30  # how many days, and so Queries, one page of it may take
+WALK = 30  # how many days, and so Queries, one page of `recent` may take
+LONGEST_NAME = 120  # of a material
 
 
 class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
@@ -36,7 +37,13 @@ class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_onl
         if isinstance(self.difficulty, d.Difficulty) and self.difficulty not in list(d.Difficulty):
             known = ", ".join(each.value for each in d.Difficulty)
             raise ValueRefused("PerfectionCard.difficulty", f"{self.difficulty.value!r} is none of {known}")
-        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
+        given = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
+        named = self.materials if isinstance(self.materials, dict) else ()
+        if not all(1 <= len(str(name)) <= LONGEST_NAME for name in named):
+            raise ValueRefused("PerfectionCard.materials", f"a material's name has 1 to {LONGEST_NAME} characters")
+        if isinstance(self.category, str):
+            given["category"] = composed(self.category)
+        return given
 
 
 class OfCard(Protocol):
@@ -105,15 +112,18 @@ class Cards:
 
     def remove(self, card_id: str) -> None:
         """A card goes with its comments, terms and votes; it leaves every list first, so an interrupted removal shows
-        nothing and can be repeated."""
-        card = self.db(d.card(card_id), consistent=True)
-        if card is not None and card.status == d.CardStatus.PUBLISHED:
-            with self.db.change(d.card(card_id)) as draft:
-                draft.status = d.CardStatus.REMOVED
-        for comment in self.db(d.comments_of_card(card_id), consistent=True):
-            self._votes.forget(comment.comment_id)
-        self._votes.forget(card_id)
-        self.db.delete(d.card(card_id))
+        nothing and can be repeated. From then on nobody votes or comments, so what is forgotten stays so."""
+        for _ in self.db.attempts("PerfectionCard"):
+            card = self.db(d.card(card_id), consistent=True)
+            if card is not None and card.status == d.CardStatus.PUBLISHED:
+                with self.db.change(d.card(card_id)) as draft:
+                    draft.status = d.CardStatus.REMOVED
+            for comment in self.db(d.comments_of_card(card_id), consistent=True):
+                self._votes.forget(comment.comment_id)
+            self._votes.forget(card_id)
+            with suppress(ConditionFailed):  # a draft that was published meanwhile
+                self.db.delete(d.card(card_id), when=F.status != d.CardStatus.PUBLISHED)
+                return
 
     def count_views(self, card_id: str, views: int) -> None:
         """Views are counted elsewhere and arrive in batches: the number is approximate, and no edit."""
@@ -137,24 +147,36 @@ class Cards:
             if term not in filed:
                 transaction.create(d.Term(card_id=card.card_id, term=term))
 
+    def refile(self, card_id: str) -> None:
+        """Make the terms of a published card that other code wrote what they should be."""
+        for _ in self.db.attempts("PerfectionCard"):
+            card = self._present(card_id)
+            filed = {each.term for each in self.db(d.terms_of_card(card_id), consistent=True)}
+            with suppress(ConditionFailed):
+                with self.db.transaction() as transaction:
+                    transaction.check(d.card(card_id), d.PUBLISHED & (F.version == card.version))
+                    self._file(transaction, card, filed)
+                return
+
     # Lists
 
     def recent(self, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
         """The newest cards, day by day backwards; the cursor carries the day. A page may be short before the end."""
         today = self.now().date()
-        day, inside = _day_of(cursor) if cursor else (today, None)
+        secret = self.db.context.secret
+        day, inside = day_of(cursor, today, secret) if cursor else (today, None)
         cards: list[d.CardSummary] = []
         for _ in range(WALK):
             page = self.db(d.cards_of_day(day)).page(size - len(cards), inside)
             cards += page.items
             if page.cursor is not None:
-                return Page(cards, f"{day}~{page.cursor}")
+                return Page(cards, day_cursor(day, page.cursor, secret))
             day, inside = day - timedelta(days=1), None
             if day <= today - RECENT:
                 return Page(cards, None)
             if len(cards) == size:
                 break
-        return Page(cards, f"{day}~")
+        return Page(cards, day_cursor(day, None, secret))
 
     def controversial(self, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
         """The most divided cards first."""
@@ -185,11 +207,3 @@ def complete(card: d.PerfectionCard) -> d.PerfectionCard:
     if not card.instructions:
         raise ValueRefused("PerfectionCard.instructions", "a published card needs at least one step")
     return card
-
-
-def _day_of(cursor: str) -> tuple[date, str | None]:
-    day, _, inside = cursor.partition("~")
-    try:
-        return date.fromisoformat(day), inside or None
-    except ValueError:
-        raise CursorRefused("recent", "it names no day") from None

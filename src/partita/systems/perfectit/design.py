@@ -88,7 +88,7 @@ class CardSummary(View, naming="camel"):
     card_id: Annotated[str, Name("id")]
     title: Line
     image_urls: Annotated[list[Url], Meta(max_length=10)] = field(default_factory=list)
-    category: str | None = None
+    category: Line | None = None
     tags: Annotated[list[Line], Meta(max_length=10)] = field(default_factory=list)
     difficulty: Difficulty = Difficulty.BEGINNER
     estimated_time: Amount = 0
@@ -166,7 +166,7 @@ class PerfectionCard(CardSummary, Entity, table=main, key=("CARD#{card_id}", "ME
 
 class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{comment_id}")):
     comment_id: Annotated[str, Name("id")]
-    card_id: str
+    card_id: Annotated[str, References(lambda: PerfectionCard)]
     author_id: Annotated[str, References(lambda: User)]
     text: Words
     vote_score: Annotated[int, Quiet()] = 0
@@ -181,7 +181,7 @@ class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{
 class Vote(Entity, table=main, key=("VOTE#{user_id}#{target_id}", "VOTE")):
     user_id: Annotated[str, References(lambda: User)]
     target_id: str
-    target_type: TargetType
+    target_type: TargetType | None = None  # None in what other code wrote, until it is adopted
     vote_type: VoteType
     created_at: Annotated[datetime, CreatedAt()] = KEPT
 
@@ -201,8 +201,8 @@ class Collection(Entity, table=main, key=("USER#{user_id}", "COLLECTION#{collect
 
 class CardInCollection(Entity, table=main, key=("COLLECTION#{collection_id}", "CARD#{card_id}")):
     collection_id: Annotated[str, References(lambda: Collection)]
-    card_id: str
-    user_id: str
+    card_id: Annotated[str, References(lambda: PerfectionCard)]
+    user_id: str | None = None  # as for `target_type`
     created_at: Annotated[datetime, CreatedAt()] = KEPT
 
 

@@ -1,12 +1,14 @@
 """PerfectIt: what people do with cards, and what the design cannot say about it."""
 
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from msgspec import UNSET, UnsetType
+
 from partita import (
     AlreadyExists,
+    Condition,
     ConditionFailed,
     F,
     Page,
@@ -19,6 +21,7 @@ from partita import (
 )
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.cards import Cards
+from partita.systems.perfectit.terms import composed
 from partita.systems.perfectit.votes import Votes
 
 
@@ -60,8 +63,14 @@ class PerfectIt:
         with self.db.change(d.comment(card_id, created_at, comment_id)) as draft:
             draft.text = text
 
-    def remove_comment(self, card_id: str, created_at: datetime, comment_id: str) -> None:
-        self.db.delete(d.comment(card_id, created_at, comment_id))
+    def remove_comment(
+        self, card_id: str, created_at: datetime, comment_id: str, *, when: Condition | None = None
+    ) -> None:
+        """A comment goes with its votes: those that it has, so that an interrupted removal can be repeated, and then
+        those that came meanwhile."""
+        if when is None:
+            self.votes.forget(comment_id)
+        self.db.delete(d.comment(card_id, created_at, comment_id), when=when)
         self.votes.forget(comment_id)
 
     @contextmanager
@@ -80,13 +89,14 @@ class PerfectIt:
         return self.db.create(d.Collection(collection_id=self._id("l"), user_id=user_id, name=name))
 
     def collect(self, user_id: str, collection_id: str, card_id: str) -> None:
-        """Put a card into one's collection; twice is once."""
+        """Put a card into one's own collection; twice is once."""
         entry = d.CardInCollection(collection_id=collection_id, card_id=card_id, user_id=user_id)
         try:
             with self._while_published("CardInCollection", card_id) as transaction:
                 transaction.create(entry)
         except AlreadyExists:
-            return
+            if self.db(d.collection(user_id, collection_id)) is None:
+                raise ReferenceMissing("CardInCollection", "Collection", collection_id) from None
 
     def uncollect(self, collection_id: str, card_id: str) -> None:
         self.db.delete(d.card_in_collection(collection_id, card_id))
@@ -104,7 +114,8 @@ class PerfectIt:
     def _dangling(self, collection_id: str) -> Iterator[d.CardInCollection]:
         entries = list(self.db(d.cards_in_collection(collection_id)))
         cards = self.db.many([d.card(each.card_id) for each in entries])
-        return (entry for entry, card in zip(entries, cards, strict=True) if card is None)
+        missing = [entry for entry, card in zip(entries, cards, strict=True) if card is None]
+        return (entry for entry in missing if self.db(d.card(entry.card_id), consistent=True) is None)
 
     # Categories
 
@@ -112,24 +123,45 @@ class PerfectIt:
         """A category under another, which must exist, or under none."""
         if category_id == d.ROOT:
             raise ValueRefused("Category.id", f"{d.ROOT} stands for no parent")
-        made = d.Category(category_id=category_id, name=name, parent_id=parent_id, sort_order=sort_order)
+        made = d.Category(
+            category_id=composed(category_id), name=name, parent_id=composed(parent_id), sort_order=sort_order
+        )
         return self.db.create(made)
+
+    def change_category(
+        self,
+        category_id: str,
+        *,
+        name: str | UnsetType = UNSET,
+        parent_id: str | UnsetType = UNSET,
+        sort_order: int | UnsetType = UNSET,
+        check: Callable[[d.Category], None] = lambda found: None,
+    ) -> None:
+        """Change what is given, all or nothing; `check` may raise when it is given what is there."""
+
+        def edit(found: d.Category) -> None:
+            check(found)
+            if name is not UNSET:
+                found.name = name
+            if sort_order is not UNSET:
+                found.sort_order = sort_order
+            if parent_id is not UNSET:
+                found.parent_id = parent_of(found, composed(parent_id))
+
+        self.db.update(d.category(category_id), edit)
 
     def move_category(self, category_id: str, parent_id: str) -> None:
         """Put it under another parent; one that has subcategories stays where it is, or becomes a root."""
-        childless = None if parent_id == d.ROOT else F.child_count == 0
-        if parent_id == category_id:
-            raise ValueRefused("Category.parentId", "a category is not its own parent")
-        try:
-            with self.db.change(d.category(category_id), when=childless) as draft:
-                draft.parent_id = parent_id
-        except ConditionFailed:
-            raise ValueRefused("Category.parentId", f"{category_id} has subcategories of its own") from None
+        self.change_category(category_id, parent_id=parent_id)
 
-    def remove_category(self, category_id: str) -> None:
+    def remove_category(self, category_id: str, *, when: Condition | None = None) -> None:
+        empty = (F.child_count == 0) & (F.card_count == 0)
         try:
-            self.db.delete(d.category(category_id), when=(F.child_count == 0) & (F.card_count == 0))
+            self.db.delete(d.category(category_id), when=empty if when is None else empty & when)
         except ConditionFailed:
+            found = self.db(d.category(category_id), consistent=True)
+            if found is None or found.child_count == found.card_count == 0:
+                raise
             raise ValueRefused("Category.id", f"{category_id} still has cards or subcategories") from None
 
     # Notifications
@@ -146,6 +178,10 @@ class PerfectIt:
         return len(unread)
 
 
-def composed(username: str) -> str:
-    """A username as it is stored: composed, without surrounding space."""
-    return unicodedata.normalize("NFC", username.strip())
+def parent_of(category: d.Category, parent_id: str) -> str:
+    """The parent that a category may get: there is never a circle."""
+    if parent_id == category.category_id:
+        raise ValueRefused("Category.parentId", "a category is not its own parent")
+    if parent_id not in (d.ROOT, category.parent_id) and category.child_count > 0:
+        raise ValueRefused("Category.parentId", f"{category.category_id} has subcategories of its own")
+    return parent_id

@@ -8,6 +8,11 @@ from partita.systems.perfectit.design import MOST_TERMS, PerfectionCard
 LONGEST_TERM = 40
 
 
+def composed(text: str) -> str:
+    """A text as it is stored where it is a name: accents and Hangul composed, without surrounding space."""
+    return unicodedata.normalize("NFC", text.strip())
+
+
 def words(text: str) -> Iterator[str]:
     """The words of a text, composed and without case; single Latin letters and digits are none.
 

@@ -5,9 +5,10 @@ writes vote, counts, score and controversy in one transaction that holds only wh
 whoever is overtaken reads again.
 """
 
+from collections import Counter
 from datetime import datetime
 
-from partita import AlreadyExists, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store, Transaction
+from partita import AlreadyExists, Condition, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store, Transaction
 from partita.systems.perfectit import design as d
 
 Target = d.PerfectionCard | d.Comment
@@ -23,25 +24,33 @@ class Votes:
 
     def on_card(self, user_id: str, card_id: str, vote: Choice) -> None:
         """Vote, change the vote, or withdraw it with None."""
-        self._vote(user_id, card_id, d.card(card_id), vote)
+        self._vote(user_id, card_id, card_id, d.card(card_id), vote)
 
     def on_comment(self, user_id: str, card_id: str, created_at: datetime, comment_id: str, vote: Choice) -> None:
-        self._vote(user_id, comment_id, d.comment(card_id, created_at, comment_id), vote)
+        """The same for a comment, as long as everybody sees its card."""
+        self._vote(user_id, card_id, comment_id, d.comment(card_id, created_at, comment_id), vote)
 
-    def _vote(self, user_id: str, target_id: str, call: Get[Target], vote: Choice) -> None:
+    def _vote(self, user_id: str, card_id: str, target_id: str, call: Get[Target], vote: Choice) -> None:
         for _ in self.db.attempts("Vote"):
             target = self.db.one(call, consistent=True)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
-                raise ReferenceMissing("Vote", "PerfectionCard", target_id)
+                raise ReferenceMissing("Vote", "PerfectionCard", card_id)
             held = self.db(d.vote(user_id, target_id), consistent=True)
             before = held.vote_type if held else None
             if before == vote:
                 return
+            if not _is_counted(before, target):
+                self.recount(target_id, call)
+                continue
             try:
                 with self.db.transaction() as transaction:
+                    if isinstance(target, d.Comment):
+                        transaction.check(d.card(card_id), d.PUBLISHED)
                     self._write(transaction, before, vote, user_id, target_id, target)
                     self._count(transaction, before, vote, call, target)
-            except _OVERTAKEN:
+            except _OVERTAKEN as overtaken:
+                if isinstance(target, d.Comment) and overtaken.entity == "PerfectionCard":
+                    raise ReferenceMissing("Vote", "PerfectionCard", card_id) from None
                 continue
             return
 
@@ -54,7 +63,7 @@ class Votes:
         elif before is not None:
             transaction.change(d.vote(user_id, target_id), when=F.vote_type == before).vote_type = vote
         else:
-            kind = d.TargetType.CARD if isinstance(target, d.PerfectionCard) else d.TargetType.COMMENT
+            kind = kind_of(target)
             transaction.create(d.Vote(user_id=user_id, target_id=target_id, target_type=kind, vote_type=vote))
 
     def _count(self, transaction: Transaction, before: Choice, vote: Choice, call: Get[Target], target: Target) -> None:
@@ -63,7 +72,7 @@ class Votes:
         more_down = (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
         unmoved = None
         if isinstance(target, d.PerfectionCard):
-            unmoved = (F.up_count == target.up_count) & (F.down_count == target.down_count) & d.PUBLISHED
+            unmoved = _counts_of(target) & d.PUBLISHED
             divided = controversy(target.up_count + more_up, target.down_count + more_down)
             transaction.put(d.Controversy(card_id=target.card_id, score=divided))
         draft = transaction.change(call, when=unmoved, seen=target)
@@ -71,9 +80,43 @@ class Votes:
         draft.down_count += more_down
         draft.vote_score += more_up - more_down
 
+    def recount(self, target_id: str, call: Get[Target]) -> None:
+        """Make the counts of what other code wrote equal to the votes that are stored."""
+        for _ in self.db.attempts("Vote"):
+            target = self.db.one(call, consistent=True)
+            votes = Counter(each.vote_type for each in self.db(d.votes_of_target(target_id)))
+            up, down = votes[d.VoteType.UP], votes[d.VoteType.DOWN]
+            try:
+                with self.db.transaction() as transaction:
+                    draft = transaction.change(call, when=_counts_of(target), seen=target)
+                    draft.up_count, draft.down_count, draft.vote_score = up, down, up - down
+                    if isinstance(target, d.PerfectionCard):
+                        transaction.put(d.Controversy(card_id=target.card_id, score=controversy(up, down)))
+            except ConditionFailed:
+                continue
+            return
+
     def forget(self, target_id: str) -> None:
         votes = [d.vote(each.user_id, target_id) for each in self.db(d.votes_of_target(target_id))]
         self.db.delete_many(votes)
+
+
+def kind_of(target: Target) -> d.TargetType:
+    return d.TargetType.CARD if isinstance(target, d.PerfectionCard) else d.TargetType.COMMENT
+
+
+def _is_counted(vote: Choice, target: Target) -> bool:
+    """Whether a vote that is held can be among the counts; other code kept none."""
+    counted = {None: 1, d.VoteType.UP: target.up_count, d.VoteType.DOWN: target.down_count}
+    return counted[vote] > 0
+
+
+def _counts_of(target: Target) -> Condition:
+    """That the counts are what was read; what other code wrote has none."""
+    up, down = F.up_count == target.up_count, F.down_count == target.down_count
+    if target.up_count == target.down_count == 0:
+        return (up & down) | (F.up_count.is_absent() & F.down_count.is_absent())
+    return up & down
 
 
 def controversy(up: int, down: int) -> int:
