@@ -1,14 +1,21 @@
 """nbhd.city on an embedded engine, with three people in it."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
 
 from partita import Store, connect
+from partita.rest.app import RestApplication
+from partita.rest.bound import BoundApi
+from partita.rest.issuer import LocalIssuer
+from partita.store import Call
 from partita.systems.nbhd import design as d
+from partita.systems.nbhd.api import api
 from partita.systems.nbhd.service import Nbhd
-from partita.wire.requests import Scan
+from partita.wire.requests import DeleteItem, PutItem, Scan
+from tests.rest.client import Client
 from tests.store.clocks import Clock
 
 ALICE, BORA, CHLOE = "did:plc:alice", "did:plc:bora", "did:plc:chloe"
@@ -52,3 +59,48 @@ def disk(db: Store) -> Disk:
     """Every item as it is stored, by its key; only a test may scan."""
     items = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="nbhd-city")).items or ()]
     return {f"{item['PK']['S']} {item['SK']['S']}": item for item in items}
+
+
+def restore(db: Store, items: Disk) -> None:
+    """The table as it was."""
+    for key in disk(db).keys() - items.keys():
+        partition, sort = key.split(" ", 1)
+        db.backend.call(DeleteItem(table_name="nbhd-city", key={"PK": {"S": partition}, "SK": {"S": sort}}))
+    for item in items.values():
+        db.backend.call(PutItem(table_name="nbhd-city", item=item))
+
+
+@pytest.fixture
+def nobody(db: Store) -> Iterator[Client]:
+    """Nobody in particular, who asks over HTTP."""
+    issuer = LocalIssuer()
+    with asyncio.Runner() as runner:
+        app = RestApplication([BoundApi(api, db)], issuer.verifier())
+        yield Client(app, "/api/nbhd", issuer, runner.get_loop())
+
+
+class Interrupted(Exception):
+    """The process died here."""
+
+
+class Interrupting:
+    """Hears of every request, and acts once, when the `at`th is answered."""
+
+    def __init__(self, at: int, act: Callable[[], object]) -> None:
+        self.left = at
+        self.act = act
+
+    def __call__(self, _: Call) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.act()
+
+
+def dies() -> None:
+    raise Interrupted
+
+
+def interrupted(db: Store, at: int, act: Callable[[], object]) -> Nbhd:
+    """The service on the same table, with something that happens after its `at`th request."""
+    context = db.context
+    return Nbhd(Store(db.backend, d.design, clock=context.clock, sleep=lambda _: None, on_call=[Interrupting(at, act)]))

@@ -28,7 +28,7 @@ def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
     return [
         *(d.user(ALICE), d.users().page(3), d.users_between(*month(clock().year, 1)).page(3)),
         *(d.neighborhood(home), d.neighborhoods().page(1), d.neighborhoods_by_slug("downtown")),
-        *(d.members(home), d.member(home, ALICE), d.memberships_of_user(ALICE)),
+        *(d.members(home), d.memberships(home), d.member(home, ALICE), d.memberships_of_user(ALICE)),
         *(d.past_members(home), d.past_member(home, left, BORA)),
         *(d.sites_of_user(ALICE), d.site(ALICE, site), d.deleted_sites_of_user(ALICE), d.deleted_site(ALICE, gone)),
         *(d.builds_of_site(site), d.build(site, clock()), d.builds_in_index(site)),
@@ -54,7 +54,7 @@ def crowd(clock: Clock) -> Iterator[Any]:
                 subdomain=name,
                 public_url="https://x",
             )
-        yield d.BuildJob(job_id=f"j_{number}", site_id=site, started_at=at, created_at=at)
+        yield d.BuildJob(job_id=f"j_{number}", site_id=site, started_at=at)
 
 
 def test_every_pattern_costs_one_read_amid_a_hundred_times_more(nbhd: Nbhd, db: Store, clock: Clock) -> None:

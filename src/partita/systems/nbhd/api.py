@@ -1,47 +1,29 @@
 """nbhd.city over HTTP: people, the neighborhoods they live in, and the sites that are theirs."""
 
-from typing import NamedTuple
+from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, structs
 
-from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, Problem, group, myself, shown, signed_in, they
+from partita import NotFound, NotUnique, Page
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, group, myself, shown, signed_in
 from partita.systems.nbhd import bodies as b
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.names import checked_config, checked_subdomain, public_url, slug_of
 from partita.systems.nbhd.service import Nbhd
+from partita.systems.nbhd.standing import (
+    admin,
+    hosts,
+    living,
+    mine,
+    neighborhood_of_slug,
+    neighbors,
+    public,
+    standing,
+    standing_by_slug,
+    standing_then,
+)
 
 api = Api("nbhd", "nbhd.city", Nbhd, "Neighborhoods and their members' sites.")
-
-
-class Standing(NamedTuple):
-    """A neighborhood, and what the caller is there."""
-
-    neighborhood: d.Neighborhood
-    role: d.Role | None
-
-
-def _standing(service: Nbhd, caller: Caller, neighborhood_id: str) -> Standing:
-    return _in(service, caller, service.db.one(d.neighborhood(neighborhood_id)))
-
-
-def _standing_by_slug(service: Nbhd, caller: Caller, slug: str) -> Standing:
-    found = service.find_by_slug(slug)
-    if found is None:
-        raise NotFound(d.Neighborhood.__name__, slug)
-    return _in(service, caller, found)
-
-
-def _in(service: Nbhd, caller: Caller, neighborhood: d.Neighborhood) -> Standing:
-    member = service.db(d.member(neighborhood.id, caller.id)) if caller.id is not None else None
-    return Standing(neighborhood, member.role if member is not None else None)
-
-
-admin = group("admin")
-public = shown("a public neighborhood", lambda at: at.neighborhood.privacy == d.Privacy.PUBLIC)
-members = they("its members", lambda at: at.role is not None)
-hosts = they("its admins", lambda at: at.role == d.Role.ADMIN)
-neighbors = public | members | admin
 
 
 # Users
@@ -62,9 +44,8 @@ def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
 
 api.lists("/users", d.users)
 api.lists("/users/joined", d.users_between)
-living = shown("an account that is not deleted", lambda user: user.deleted_at is None)
 api.reads("/users/{did}", d.user, who=living | myself("did") | admin)
-api.changes("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=myself("did"))
+api.changes("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=mine)
 
 
 @api.get("/handles/{handle}")
@@ -76,16 +57,16 @@ def user_by_handle(service: Nbhd, handle: str) -> d.User:
     return found
 
 
-@api.put("/users/{did}/handle", who=myself("did"))
+@api.put("/users/{did}/handle", who=mine, of=d.user)
 def change_handle(service: Nbhd, did: str, new: b.NewHandle) -> None:
     """Another handle; it must not be somebody else's."""
     service.change_handle(did, new.bluesky_handle)
 
 
 @api.delete("/users/{did}", who=myself("did") | admin)
-def delete_account(service: Nbhd, did: str) -> None:
+def delete_account(service: Nbhd, did: str, match: IfMatch) -> None:
     """Out of every list at once, and gone in 30 days."""
-    service.delete_account(did)
+    service.delete_account(did, match.check)
 
 
 @api.post("/users/{did}/restoration", who=myself("did") | admin)
@@ -122,52 +103,57 @@ def found(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborho
 api.lists("/neighborhoods", d.neighborhoods)
 
 
-@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, of=_standing)
+@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, of=standing)
 def neighborhood(service: Nbhd, neighborhood_id: str) -> d.Neighborhood:
     """One neighborhood."""
     return service.db.one(d.neighborhood(neighborhood_id))
 
 
-@api.get("/slugs/{slug}", who=neighbors, of=_standing_by_slug)
-def neighborhood_by_slug(service: Nbhd, caller: Caller, slug: str) -> d.Neighborhood:
+@api.get("/slugs/{slug}", who=neighbors, of=standing_by_slug)
+def neighborhood_by_slug(service: Nbhd, slug: str) -> d.Neighborhood:
     """The neighborhood of this slug."""
-    return _standing_by_slug(service, caller, slug).neighborhood
+    return neighborhood_of_slug(service, slug)
 
 
-@api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=_standing)
+@api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=standing)
 def change_neighborhood(
     service: Nbhd, neighborhood_id: str, change: b.ChangedNeighborhood, match: IfMatch
 ) -> d.Neighborhood:
     """A renamed slug is free for others once the new one is taken; a private neighborhood is in no list."""
-    there = service.db.one(d.neighborhood(neighborhood_id), consistent=True)
-    with service.db.change(d.neighborhood(neighborhood_id), when=match.when(there)) as draft:
+
+    def edit(found: d.Neighborhood) -> None:
+        match.check(found)
         if change.name is not UNSET:
-            draft.name = change.name
+            found.name = change.name
         if change.slug is not UNSET:
-            draft.slug = slug_of(change.slug)
+            found.slug = slug_of(change.slug)
         if change.description is not UNSET:
-            draft.description = change.description
+            found.description = change.description
         if change.privacy is not UNSET:
-            draft.privacy = change.privacy
+            found.privacy = change.privacy
         if change.settings is not UNSET:
-            draft.settings = change.settings
-    return service.db.one(d.neighborhood(neighborhood_id), consistent=True)
+            found.settings = structs.replace(found.settings, **_given(change.settings))
+
+    return service.db.update(d.neighborhood(neighborhood_id), edit)
 
 
-@api.delete("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=_standing)
-def close(service: Nbhd, neighborhood_id: str, match: IfMatch) -> None:
-    """It goes, with its memberships."""
-    there = service.db.one(d.neighborhood(neighborhood_id), consistent=True)
-    service.db.delete(d.neighborhood(neighborhood_id), when=match.when(there))
+def _given(change: Struct) -> dict[str, Any]:
+    return {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+
+
+@api.delete("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=standing)
+def close(service: Nbhd, caller: Caller, neighborhood_id: str, match: IfMatch) -> None:
+    """It goes, and its memberships become history; asked again, it goes on where it was interrupted."""
+    service.close(neighborhood_id, caller.name, match.check)
 
 
 # Members
 
-api.lists("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, of=_standing)
-api.lists("/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=hosts | admin, of=_standing)
+api.lists("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, of=standing)
+api.lists("/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=hosts | admin, of=standing_then)
 
 
-@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, of=_standing)
+@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, of=standing)
 def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
     """One membership."""
     return service.db.one(d.member(neighborhood_id, user_did))
@@ -176,20 +162,20 @@ def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
 @api.put(
     "/neighborhoods/{neighborhood_id}/members/{user_did}",
     who=(public & myself("user_did")) | hosts | admin,
-    of=_standing,
+    of=standing,
 )
 def join(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
     """Become a member; into a private neighborhood its admins let people in."""
     return service.join(neighborhood_id, user_did)
 
 
-@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=myself("user_did") | hosts | admin, of=_standing)
+@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=myself("user_did") | hosts | admin, of=standing)
 def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
     """The membership becomes history."""
     service.leave(neighborhood_id, user_did)
 
 
-@api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, of=_standing)
+@api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, of=standing)
 def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole) -> None:
     """Make a member an admin, or an admin a member."""
     service.set_role(neighborhood_id, user_did, new.role)
@@ -198,7 +184,7 @@ def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole)
 # Sites
 
 
-@api.post("/users/{did}/sites", who=myself("did"), location="/users/{did}/sites/{site_id}")
+@api.post("/users/{did}/sites", who=mine, of=d.user, location="/users/{did}/sites/{site_id}")
 def create_site(service: Nbhd, caller: Caller, did: str, new: b.NewSite) -> d.Site:
     """A new site; one of a neighborhood needs what that asks for, such as the token's `email_verified`."""
     return service.create_site(
@@ -227,27 +213,30 @@ def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
     return site
 
 
-@api.patch("/users/{did}/sites/{site_id}", who=myself("did"))
+@api.patch("/users/{did}/sites/{site_id}", who=mine, of=d.user)
 def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, match: IfMatch) -> d.Site:
     """An old subdomain is free for others once the new one is taken."""
-    there = service.db.one(d.site(did, site_id), consistent=True)
-    with service.db.change(d.site(did, site_id), when=match.when(there)) as draft:
+
+    def edit(found: d.Site) -> None:
+        match.check(found)
         if change.title is not UNSET:
-            draft.title = change.title
+            found.title = change.title
         if change.template is not UNSET:
-            draft.template = change.template
+            found.template = change.template
         if change.config is not UNSET:
-            draft.config = checked_config(change.config)
+            found.config = checked_config(change.config)
         if change.subdomain is not UNSET:
-            draft.subdomain = checked_subdomain(change.subdomain)
-            draft.public_url = public_url(checked_subdomain(change.subdomain))
+            found.subdomain = checked_subdomain(change.subdomain)
+            found.public_url = public_url(found.subdomain)
+
+    service.db.update(d.site(did, site_id), edit)
     return service.db.one(d.site(did, site_id), consistent=True)
 
 
 @api.delete("/users/{did}/sites/{site_id}", who=myself("did") | admin)
-def delete_site(service: Nbhd, did: str, site_id: str) -> None:
+def delete_site(service: Nbhd, did: str, site_id: str, match: IfMatch) -> None:
     """Out of the list, to be put back within 7 days."""
-    service.delete_site(did, site_id)
+    service.delete_site(did, site_id, match.check)
 
 
 @api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=myself("did") | admin)
@@ -266,17 +255,37 @@ def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 20, cursor: 
     return service.db(d.builds_of_site(site_id)).page(limit, cursor)
 
 
-@api.post("/users/{did}/sites/{site_id}/builds", who=myself("did"), status=201)
+@api.post("/users/{did}/sites/{site_id}/builds", who=mine, of=d.user, status=201)
 def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
     """Build the site, unless that is being done."""
-    return service.start_build(did, site_id)
+    try:
+        return service.start_build(did, site_id)
+    except NotUnique:
+        raise Problem(409, "conflict", f"a build of {site_id} is running") from None
+
+
+@api.get("/users/{did}/sites/{site_id}/builds/{job_id}", who=myself("did") | admin)
+def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
+    """How one build went."""
+    service.db.one(d.site(did, site_id))
+    found = service.find_build(site_id, job_id)
+    if found is None:
+        raise NotFound(d.BuildJob.__name__, job_id)
+    return found
+
+
+@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=myself("did") | admin)
+def delete_build(service: Nbhd, did: str, site_id: str, job_id: str, match: IfMatch) -> None:
+    """It is forgotten; if it still runs, its end is nobody's any more, and another may begin."""
+    job = build(service, did, site_id, job_id)
+    service.db.delete(job, when=match.when(job))
 
 
 @api.put("/users/{did}/sites/{site_id}/builds/{job_id}/end", who=group("builder") | admin)
 def finish_build(service: Nbhd, did: str, site_id: str, job_id: str, end: b.BuildEnd) -> None:
     """The builder says how it went; a good build publishes the site."""
-    job = service.running_build(site_id)
-    if job is None or job.job_id != job_id:
+    job = service.find_build(site_id, job_id)
+    if job is None or job.status != d.BuildStatus.RUNNING:
         raise Problem(409, "conflict", f"{job_id} is not the build of {site_id} that runs")
     service.finish_build(did, job, error=end.error, log_url=end.log_url)
 

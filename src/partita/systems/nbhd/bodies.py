@@ -9,6 +9,7 @@ from partita.systems.nbhd import design as d
 Handle = Annotated[str, Meta(min_length=3, max_length=253, examples=["alice.bsky.social"])]
 Line = Annotated[str, Meta(min_length=1, max_length=100, examples=["Repair Café"])]
 Template = Annotated[Line, Meta(examples=["blog"])]
+Key = Annotated[str, Meta(min_length=1, max_length=1_000)]
 Text = Annotated[str, Meta(max_length=2_000)]
 Label = Annotated[str, Meta(min_length=1, max_length=63, examples=["bread-without-hurry"])]
 Config = Annotated[dict[str, Any], Meta(examples=[{"author": "Léa", "posts": [{"title": "봄 시장"}]}])]
@@ -34,6 +35,13 @@ class NewNeighborhood(Struct, forbid_unknown_fields=True):
     settings: d.Settings | None = None
 
 
+class ChangedSettings(Struct, forbid_unknown_fields=True):
+    """What is left out stays as it is."""
+
+    allow_site_creation: bool | UnsetType = UNSET
+    require_email_verification: bool | UnsetType = UNSET
+
+
 class ChangedNeighborhood(Struct, forbid_unknown_fields=True):
     """What is left out stays as it is."""
 
@@ -41,7 +49,7 @@ class ChangedNeighborhood(Struct, forbid_unknown_fields=True):
     slug: Label | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     privacy: d.Privacy | UnsetType = UNSET
-    settings: d.Settings | UnsetType = UNSET
+    settings: ChangedSettings | UnsetType = UNSET
 
 
 class NewRole(Struct, forbid_unknown_fields=True):
@@ -53,7 +61,7 @@ class NewSite(Struct, forbid_unknown_fields=True):
     template: Template
     subdomain: Label
     config: Config = {}
-    neighborhood_id: str | None = None
+    neighborhood_id: Key | None = None
 
 
 class ChangedSite(Struct, forbid_unknown_fields=True):

@@ -71,12 +71,13 @@ class Shelf(str, enum.Enum):
     DELETED = "DELETED_SITE"
 
 
-class Image(msgspec.Struct):
+# What is sent may hold nothing else; what other code stored may, and is read without it.
+class Image(msgspec.Struct, forbid_unknown_fields=True):
     url: Text
     size: str | None = None
 
 
-class Settings(msgspec.Struct, kw_only=True):
+class Settings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     allow_site_creation: bool = True
     require_email_verification: bool = False
 
@@ -98,7 +99,7 @@ class NeighborhoodSlug(View):
     """What GSI2 holds."""
 
     id: str
-    slug: Annotated[str, Unique()]
+    slug: Annotated[str, Unique(fold=True)]
 
     by_slug = Keys("GSI2")
 
@@ -112,7 +113,7 @@ class NeighborhoodSummary(NeighborhoodSlug):
     ] = 0
     created_at: Annotated[datetime, CreatedAt()] = KEPT
 
-    listed = Keys("GSI1", "NBHD", when=F.privacy == Privacy.PUBLIC)
+    listed = Keys("GSI1", "NBHD", when=(F.privacy == Privacy.PUBLIC) & F.closed_by.is_absent())
 
 
 BUILT = tuple("job_id status started_at completed_at error log_url ttl".split())
@@ -139,6 +140,7 @@ class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{id}", "M
     creator_did: Annotated[str, References(lambda: User)]
     privacy: Privacy = Privacy.PUBLIC
     settings: Settings = msgspec.field(default_factory=Settings)
+    closed_by: str | None = None  # while it is being closed: nobody joins, and one member after the other leaves
 
     memberships = Owns(lambda: Membership, via={"neighborhood_id": "id"})
 
@@ -165,12 +167,12 @@ class PastMembership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "HISTORY
 
 class Site(Entity, table=nbhd, key=("USER#{did}", "{shelf}#{site_id}")):
     did: Annotated[str, InKey(), References(lambda: User)]
-    shelf: Annotated[Shelf, InKey()] = Shelf.SITE
+    shelf: Annotated[Shelf, InKey(), Quiet()] = Shelf.SITE
     site_id: str
     title: Line
     template: Line
-    status: SiteStatus = SiteStatus.DRAFT
-    subdomain: Annotated[str, Unique()]
+    status: Annotated[SiteStatus, Quiet()] = SiteStatus.DRAFT
+    subdomain: Annotated[str, Unique(fold=True)]
     neighborhood_id: str | None = None
     config: dict[str, Any] = msgspec.field(default_factory=dict)
     created_at: Annotated[datetime, CreatedAt()] = KEPT
@@ -190,9 +192,8 @@ class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
     completed_at: datetime | None = None
     error: Text | None = None
     log_url: Text | None = None
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
 
-    of_site = Keys("GSI4")
+    of_site = Keys("GSI4", sk="{started_at}")
     one_at_a_time = Unique("site_id", when=F.status == BuildStatus.RUNNING)
     kept = Expires("started_at", after=timedelta(days=90))
 
@@ -228,9 +229,14 @@ def neighborhoods_by_slug(slug: str) -> Items[NeighborhoodSlug]:
     """The documented look; an index lags, so it is the guard that keeps a slug unique."""
 
 
-@pattern
+@pattern(query(Membership).where(F.status != Standing.INACTIVE))
 def members(neighborhood_id: str) -> Items[Membership]:
-    """Who is in a neighborhood."""
+    """Who is in a neighborhood; the filter drops deleted accounts, which may come back."""
+
+
+@pattern
+def memberships(neighborhood_id: str) -> Items[Membership]:
+    """Every membership of a neighborhood, those of deleted accounts too."""
 
 
 @pattern

@@ -1,0 +1,59 @@
+"""What somebody is in a neighborhood, and the rules that ask for it. Whose account is deleted is nobody."""
+
+from typing import NamedTuple
+
+from partita import NotFound
+from partita.rest import Caller, group, myself, shown, they
+from partita.systems.nbhd import design as d
+from partita.systems.nbhd.service import Nbhd
+
+
+class Standing(NamedTuple):
+    """A neighborhood, or None where it is closed, and what the caller is there."""
+
+    neighborhood: d.Neighborhood | None
+    role: d.Role | None
+
+
+def standing(service: Nbhd, caller: Caller, neighborhood_id: str) -> Standing:
+    return _in(service, caller, service.db.one(d.neighborhood(neighborhood_id)))
+
+
+def standing_by_slug(service: Nbhd, caller: Caller, slug: str) -> Standing:
+    return _in(service, caller, neighborhood_of_slug(service, slug))
+
+
+def neighborhood_of_slug(service: Nbhd, slug: str) -> d.Neighborhood:
+    found = service.find_by_slug(slug)
+    if found is None:
+        raise NotFound(d.Neighborhood.__name__, slug)
+    return found
+
+
+def standing_then(service: Nbhd, caller: Caller, neighborhood_id: str) -> Standing:
+    """The same for what outlives the neighborhood."""
+    found = service.db(d.neighborhood(neighborhood_id))
+    return _in(service, caller, found) if found is not None else Standing(None, None)
+
+
+def _in(service: Nbhd, caller: Caller, neighborhood: d.Neighborhood) -> Standing:
+    """A deleted account is nobody, though its walk through the memberships may still be under way."""
+    account = service.db(d.user(caller.id)) if caller.id is not None else None
+    if account is None or account.deleted_at is not None:
+        return Standing(neighborhood, None)
+    if neighborhood.closed_by == account.did:  # may go on with it, member or no more
+        return Standing(neighborhood, d.Role.ADMIN)
+    member = service.db(d.member(neighborhood.id, account.did))
+    if member is None or member.status != d.Standing.ACTIVE:
+        return Standing(neighborhood, None)
+    return Standing(neighborhood, member.role)
+
+
+admin = group("admin")
+public = shown("a public neighborhood", lambda at: at.neighborhood.privacy == d.Privacy.PUBLIC)
+members = they("its members", lambda at: at.role is not None)
+hosts = they("its admins", lambda at: at.role == d.Role.ADMIN)
+neighbors = public | members | admin
+
+living = shown("an account that is not deleted", lambda user: user.deleted_at is None)
+mine = myself("did") & they("has not deleted the account", lambda user: user.deleted_at is None)
