@@ -59,7 +59,7 @@ ACCESS = {
         join@stranger=user_did .soa  join@stranger=user_did@hidden_id=neighborhood_id ..oa
         leave ..oa  set_role ..oa  create_site ..o.  sites_of_user ..oa  deleted_sites_of_user ..oa  site ..oa
         site_by_subdomain nsoa  change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa
-        builds ..oa  start_build ..o.  finish_build ...a
+        builds ..oa  start_build ..o.  build ..oa  delete_build ..oa  finish_build ...a
     """,
     "eecar": """
         list_part .soa  part nsoa  change_part ..o.  whole_part nsoa  withdraw ..oa  categorise ..oa  hand_over ..o.
