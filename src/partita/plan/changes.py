@@ -193,7 +193,10 @@ def _clauses(change: Change, key: Item) -> Iterator[Clause]:
         if version is None:
             raise ValueRefused(model.name, "it has no version; mark an attribute with Version()")
         seen = change.version
-        yield Clause(equals(version.name, {"N": str(seen)}), lambda: VersionConflict(model.name, text, seen))
+        same = equals(version.name, {"N": str(seen)})
+        if seen == version.member.default:
+            same = same | absent(version.name)  # an older item without a version was read with the default
+        yield Clause(same, lambda: VersionConflict(model.name, text, seen))
     if change.when is not None:
         yield Clause(on_disk(model, change.when), lambda: ConditionFailed(model.name, text))
 

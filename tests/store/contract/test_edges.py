@@ -27,6 +27,8 @@ from partita import (
     Transitions,
     Unique,
     ValueRefused,
+    Version,
+    VersionConflict,
     pattern,
     prove,
 )
@@ -64,6 +66,14 @@ class Thing(
     note: str | None = None
 
 
+class Offer(Entity, table=table, key=("OFFER#{offer_id}", "OFFER")):
+    offer_id: str
+    price: int
+    version: Annotated[int, Version()] = 1
+
+
+@pattern
+def offer(offer_id: str) -> Item[Offer]: ...
 @pattern
 def thing(box_id: str, number: int) -> Item[Thing]: ...
 @pattern
@@ -118,6 +128,18 @@ def test_an_older_item_without_counter_or_state_counts_as_its_defaults(edges: St
         draft.state = "closed"
     found = edges.one(box("b"))
     assert (found.held, found.state) == (1, "closed")
+
+
+def test_an_older_item_without_a_version_is_at_the_one_that_it_is_read_with(edges: Store) -> None:
+    put(edges, PK={"S": "OFFER#o"}, SK={"S": "OFFER"}, offer_id={"S": "o"}, price={"N": "1"})
+    seen = edges.one(offer("o")).version
+    with pytest.raises(VersionConflict), edges.change(offer("o"), version=seen + 1) as draft:
+        draft.price = 2
+    with edges.change(offer("o"), version=seen) as draft:
+        draft.price = 3
+    with pytest.raises(VersionConflict), edges.change(offer("o"), version=seen) as draft:
+        draft.price = 4
+    assert edges.one(offer("o")) == Offer(offer_id="o", price=3, version=seen + 1)
 
 
 def test_values_that_a_type_leaves_open_keep_their_own_types(edges: Store) -> None:
