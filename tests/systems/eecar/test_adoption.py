@@ -4,22 +4,29 @@ from typing import Any
 
 import pytest
 
-from partita import Store, ValueRefused
+from partita import Store, ValueRefused, connect, get
 from partita.systems.eecar import design as d
+from partita.systems.eecar.adoption import adopt
+from partita.systems.eecar.categories import Category
 from partita.systems.eecar.service import Eecar
-from partita.wire.requests import PutItem
-from tests.systems.eecar.conftest import BUYER, MAKER, SELLER, disk
+from partita.wire.requests import DeleteItem, PutItem, UpdateItem
+from tests.store.clocks import Clock
+from tests.systems.eecar.conftest import BUYER, MAKER, SELLER, Disk, a_proposal, a_watch, disk
 
 DAY = "2025-03-01T09:00:00Z"
+SENT = "2094-12-31T00:00:00.000Z"
 
 
-def put(db: Store, key: tuple[str, str], index: tuple[str, str], **attributes: Any) -> None:
+def put(db: Store, key: tuple[str, str], index: tuple[str, str] | None, **attributes: Any) -> None:
     """An item as the document has it; text, numbers, maps and lists are told apart by their Python types."""
-    item = {"PK": key[0], "SK": key[1], "GSI1PK": index[0], "GSI1SK": index[1], **attributes}
+    found = {} if index is None else {"GSI1PK": index[0], "GSI1SK": index[1]}
+    item = {"PK": key[0], "SK": key[1], **found, **attributes}
     db.backend.call(PutItem(table_name=d.table.name, item={name: _value(each) for name, each in item.items()}))
 
 
 def _value(value: Any) -> dict[str, Any]:
+    if value is None or isinstance(value, bool):
+        return {"NULL": True} if value is None else {"BOOL": value}
     if isinstance(value, str):
         return {"S": value}
     if isinstance(value, int):
@@ -36,7 +43,7 @@ def a_need(db: Store, need_id: str, priority: str) -> None:
         ("NEED#active", f"PRIORITY#{priority}#CREATED#{DAY}"),
         companyName="새벽",
         industry="ESS",
-        requiredSpecs={"category": "배터리"},
+        requiredSpecs={"category": "battery", "minQuantity": 1, "maxPrice": 5, "materialPreferences": []},
         targetApplication="저장",
         priority=priority,
         status="active",
@@ -96,42 +103,26 @@ def test_old_sort_keys_are_read_and_put_into_order(db: Store) -> None:
     assert db.adopt().rewritten == 0
 
 
-def test_an_old_part_gets_the_one_word_for_its_category_and_its_seller_s_entry(db: Store, eecar: Eecar) -> None:
-    a_part(db, "p_1", "battery")
-    a_part(db, "p_2", "배터리")
-    for _ in range(2):
-        for part_id in ("p_1", "p_2"):
-            eecar.parts.adopt(part_id)
-    assert {each.part_id for each in eecar.parts.in_category("battery").items} == {"p_1", "p_2"}
-    assert {each.part_id for each in eecar.parts.of_seller(SELLER).items} == {"p_1", "p_2"}
-    eecar.parts.specify("p_1", d.Spec(weight=1))
-    assert db.one(d.part("p_1")).updated_at == db.one(d.part("p_2")).created_at
-
-
-def test_an_old_watch_is_found_by_its_category_while_it_is_active(db: Store, eecar: Eecar) -> None:
-    for status in ("active", "cancelled"):
-        put(
-            db,
-            (f"WATCH#{status}", "METADATA"),
-            (f"BUYER#{BUYER}", f"STATUS#{status}#CREATED#{DAY}"),
-            buyerId=BUYER,
-            email="a@b.kr",
-            phone="010",
-            criteria={"category": "battery"},
-            status=status,
-            createdAt=DAY,
-        )
-        for _ in range(2):
-            eecar.watches.adopt(status)
-    (found,) = eecar.watches.who_watches("배터리")
-    assert (found.watch_id, found.criteria.category) == ("active", db.one(d.watch("active")).criteria.category)
-
-
-def test_an_old_proposal_is_found_by_its_sender_and_can_be_answered(db: Store, eecar: Eecar) -> None:
+def a_watch_of_old(db: Store, watch_id: str, status: str = "active", category: str | None = "battery") -> None:
     put(
         db,
-        ("PROPOSAL#o_1", "METADATA"),
-        (f"COMPANY#{SELLER}", f"STATUS#pending#CREATED#{DAY}"),
+        (f"WATCH#{watch_id}", "METADATA"),
+        (f"BUYER#{BUYER}", f"STATUS#{status}#CREATED#{DAY}"),
+        buyerId=BUYER,
+        email="a@b.kr",
+        phone="",
+        criteria={"category": category, "minSpecs": {"voltage": 400}, "maxPrice": 5},
+        status=status,
+        createdAt=DAY,
+        triggeredAt=None,
+    )
+
+
+def a_proposal_of_old(db: Store, proposal_id: str, status: str = "pending") -> None:
+    put(
+        db,
+        (f"PROPOSAL#{proposal_id}", "METADATA"),
+        (f"COMPANY#{SELLER}", f"STATUS#{status}#CREATED#{DAY}"),
         fromCompanyId=BUYER,
         toCompanyId=SELLER,
         partIds=["p_1"],
@@ -139,21 +130,182 @@ def test_an_old_proposal_is_found_by_its_sender_and_can_be_answered(db: Store, e
         message="안녕",
         quantity=1,
         priceOffer=1,
-        terms={},
-        status="pending",
+        terms={"납기": "2주"},
+        status=status,
         createdAt=DAY,
+        respondedAt=None,
     )
-    for _ in range(2):
-        eecar.proposals.adopt("o_1")
-    db.adopt()
-    (made,) = eecar.proposals.sent(BUYER, "pending").items
-    eecar.proposals.answer("o_1", SELLER, "accepted", version=made.version)
-    assert [each.status for each in db(d.received_proposals(SELLER, "accepted"))] == ["accepted"]
+
+
+def plant(db: Store) -> None:
+    """One row and more of everything, exactly as the document has them."""
+    a_part(db, "p_1", "battery")
+    a_part(db, "p_2", "배터리")
+    put(db, ("PART#p_1", "SPEC"), None, materialComposition={"primary": "Li", "secondary": ["Co"]}, weight=3)
+    put(db, ("PART#p_1", "VECTOR"), None, s3Key="k", embeddingModel="m", dimension=3, createdAt=DAY)
+    use = {"industry": "ESS", "application": "저장", "requirements": {}, "successCase": True, "description": ""}
+    put(db, ("PART#p_1", "USAGE#u_1"), None, **use)
+    a_need(db, "n_1", "low")
+    a_match(db, "h9", 9)
+    a_watch_of_old(db, "w_1")
+    a_watch_of_old(db, "w_2", category=None)
+    a_watch_of_old(db, "w_3", "cancelled")
+    put(db, ("WATCH#w_1", "TRIGGER#p_1"), None, partId="p_1", matchScore=1, notifiedAt=DAY)
+    a_proposal_of_old(db, "o_1")
+    a_proposal_of_old(db, "o_2", "accepted")
+    told = {"type": "part_available", "title": "제목", "message": "내용", "data": {}, "read": False, "sentAt": SENT}
+    key, index = ("NOTIFICATION#t_1", "METADATA"), (f"RECIPIENT#{BUYER}", f"SENT#{SENT}")
+    put(db, key, index, recipientId=BUYER, TTL=3_945_196_800, **told)
+
+
+def test_old_rows_are_used_before_anybody_adopts_them(db: Store, eecar: Eecar) -> None:
+    plant(db)
+    whole = eecar.parts.whole("p_1")
+    assert whole is not None
+    assert (whole.spec is None, whole.vector is None, len(whole.usages)) == (False, False, 1)
+    assert [each.proposal_id for each in db(d.received_proposals(SELLER, "pending"))] == ["o_1"]
+    assert {each.watch_id for each in db(d.watches_of_buyer(BUYER, "active"))} == {"w_1", "w_2"}
+    assert len(list(db(d.watch_with_triggers("w_1")))) == 2
+    assert [each.notification_id for each in db(d.notifications(BUYER))] == ["t_1"]
+    assert eecar.matches.recall("h9") is not None
+    eecar.proposals.answer("o_1", SELLER, "negotiating", version=1)
+    assert [each.proposal_id for each in eecar.proposals.sent(BUYER, "negotiating").items] == ["o_1"]
+    eecar.watches.revise("w_1", d.Criteria(category=Category("motor")))
+    assert [each.watch_id for each in eecar.watches.who_watches("모터")] == ["w_1"]
+    eecar.watches.cancel("w_2")
+    eecar.parts.add_usage("p_1", d.Usage(industry="건설", application="전동 공구"))
+    eecar.parts.hand_over("p_2", MAKER)
+    assert [each.part_id for each in eecar.parts.of_seller(MAKER).items] == ["p_2"]
+    eecar.needs.fulfil(MAKER, "n_1")
+    eecar.parts.withdraw("p_1")
+    assert eecar.parts.whole("p_1") is None
+
+
+def test_adopted_rows_are_in_every_list_that_they_belong_to(db: Store, eecar: Eecar) -> None:
+    plant(db)
+    done = adopt(db)
+    assert (done.seen, done.made, done.unknown, done.refused) == (14, 6, [], [])
+    assert {each.part_id for each in eecar.parts.in_category("battery").items} == {"p_1", "p_2"}
+    assert {each.part_id for each in eecar.parts.of_seller(SELLER).items} == {"p_1", "p_2"}
+    assert db.one(d.part("p_1")).updated_at == db.one(d.part("p_2")).created_at
+    assert db.one(d.need(MAKER, "n_1")).required_specs.category is Category.BATTERY
+    assert [each.watch_id for each in eecar.watches.who_watches("배터리")] == ["w_1", "w_2"]
+    assert db.one(d.watch("w_1")).criteria == db.one(get(d.Watching, "w_1")).criteria
+    assert db.one(d.watch("w_1")).criteria.category is Category.BATTERY
+    assert [each.proposal_id for each in eecar.proposals.sent(BUYER, "pending").items] == ["o_1"]
+    assert [each.proposal_id for each in eecar.proposals.sent(BUYER, "accepted").items] == ["o_2"]
+    eecar.proposals.answer("o_1", SELLER, "accepted", version=1)
+    eecar.parts.specify("p_2", d.Spec(weight=1))
+
+
+def test_an_old_match_is_stale_once_anything_changes_after_it_was_adopted(db: Store, eecar: Eecar) -> None:
+    plant(db)
+    eecar.matches.move("motor")
+    adopt(db)
+    assert eecar.matches.recall("h9") is not None
+    eecar.matches.move("motor")
+    assert eecar.matches.recall("h9") is None
+
+
+def test_adopting_again_finds_nothing_to_do(db: Store) -> None:
+    plant(db)
+    adopt(db)
+    adopted = disk(db)
+    done = adopt(db)
+    assert (done.made, done.rewritten, done.guarded, done.counted, done.refused) == (0, 0, 0, 0, [])
+    assert disk(db) == adopted
+
+
+class Interrupted(Exception):
+    """The process ended here."""
+
+
+def interrupted_after(calls: int) -> Disk | None:
+    """What an adoption that was interrupted and run again leaves; None where it was through before that."""
+    left = [calls]
+
+    def count(_: Any) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Interrupted
+
+    with connect("memory:", maintain=False) as backend:
+        db = Store(backend, d.design, clock=Clock())
+        db.create_tables()
+        plant(db)
+        try:
+            adopt(Store(backend, d.design, clock=Clock(), on_call=[count]))
+        except Interrupted:
+            assert adopt(db).refused == []
+            return disk(db)
+    return None
+
+
+def test_adoption_goes_on_wherever_it_was_interrupted(db: Store) -> None:
+    plant(db)
+    adopt(db)
+    whole, calls = disk(db), 0
+    for calls in range(1, 100):
+        left = interrupted_after(calls)
+        if left is None:
+            break
+        assert left == whole, calls
+    assert 20 < calls < 99
+
+
+def test_what_adoption_cannot_mend_is_told_and_the_rest_is_done(db: Store, eecar: Eecar) -> None:
+    a_part(db, "p_1", "any")
+    a_watch_of_old(db, "w_1", category="가" * 61)
+    a_part(db, "p_2", "battery")
+    done = adopt(db)
+    assert sorted(done.refused) == [
+        "Part p_1: Part.category: 'any' is no category",
+        f"Watch w_1: Watch.criteria.category: '{'가' * 61}' is no category",
+    ]
+    assert {each.part_id for each in eecar.parts.of_seller(SELLER).items} == {"p_1", "p_2"}
+    assert [each.part_id for each in eecar.parts.in_category("배터리").items] == ["p_2"]
+
+
+def by_other_code(db: Store, key: str, name: str, value: str) -> None:
+    """The one attribute that other code knows of is changed, and nothing beside it."""
+    request = UpdateItem(
+        table_name=d.table.name,
+        key={"PK": {"S": key}, "SK": {"S": "METADATA"}},
+        update_expression="SET #n = :v",
+        expression_attribute_names={"#n": name},
+        expression_attribute_values={":v": {"S": value}},
+    )
+    db.backend.call(request)
+
+
+def test_companions_follow_what_other_code_has_changed_or_deleted(db: Store, eecar: Eecar, battery: d.Part) -> None:
+    kept = eecar.proposals.make(a_proposal(battery))
+    gone = eecar.proposals.make(a_proposal(battery))
+    watch = eecar.watches.begin(a_watch())
+    a_part(db, "p_1", "배터리")
+    adopt(db)
+    by_other_code(db, f"PART#{battery.part_id}", "sellerId", MAKER)
+    by_other_code(db, f"WATCH#{watch.watch_id}", "status", "cancelled")
+    for key in ("PART#p_1", f"PROPOSAL#{gone.proposal_id}"):
+        db.backend.call(DeleteItem(table_name=d.table.name, key={"PK": {"S": key}, "SK": {"S": "METADATA"}}))
+    adopt(db)
+    assert [each.part_id for each in eecar.parts.of_seller(MAKER).items] == [battery.part_id]
+    assert list(db(d.parts_of_seller(SELLER))) == []
+    assert list(eecar.watches.who_watches("배터리")) == []
+    assert [each.proposal_id for each in db(d.sent_proposals(BUYER, "pending"))] == [kept.proposal_id]
+    assert adopt(db).rewritten == 0
+
+
+def test_progress_is_told_while_it_adopts(db: Store) -> None:
+    plant(db)
+    told: list[int] = []
+    adopt(db, lambda done: told.append(done.made))
+    assert told[0] == 0
+    assert told[-1] == 6
 
 
 def test_an_item_that_would_be_too_large_is_refused_by_name(db: Store, eecar: Eecar) -> None:
     a_part(db, "p_1", "배터리")
-    eecar.parts.adopt("p_1")
     with pytest.raises(ValueRefused, match=r"Spec.chemicalProps"):
         eecar.parts.specify("p_1", d.Spec(chemical_props={"성분": "가" * 150_000}))
     assert db(d.spec("p_1")) is None

@@ -33,6 +33,7 @@ def calls(eecar: Eecar, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
     part = eecar.parts.list_(a_part(), spec=a_spec(), usages=[a_usage()])
     eecar.parts.refer_to_vector(part.part_id, "vectors/1.bin", "offline-1", 256)
     need = eecar.needs.post(a_need())
+    eecar.matches.move("any")
     eecar.matches.remember(a_match(clock))
     watch = eecar.watches.begin(a_watch())
     eecar.watches.begin(a_watch(criteria=d.Criteria()))
@@ -46,7 +47,8 @@ def calls(eecar: Eecar, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
         *(d.part(part.part_id), d.whole_part(part.part_id), d.spec(part.part_id), d.vector(part.part_id)),
         *(d.usage(part.part_id, usage.usage_id), d.usages(part.part_id), d.parts_of_seller(SELLER)),
         *(d.need(MAKER, need.need_id), d.needs_by_status("active"), d.match("h1")),
-        *(d.watch(watch.watch_id), d.watch_with_triggers(watch.watch_id)),
+        *(d.watch(watch.watch_id), d.watch_with_triggers(watch.watch_id), d.trigger(watch.watch_id, part.part_id)),
+        d.catalogue(ANY),
         d.watching_categories([Category.BATTERY, ANY]),
         *(d.proposal(proposal.proposal_id), d.sent_proposals(BUYER, "pending")),
         *(d.notification(told.notification_id), d.notifications(BUYER)),

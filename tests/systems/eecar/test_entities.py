@@ -31,7 +31,7 @@ Make = Callable[[d.Part, d.Watch, Clock], Any]
 EACH: dict[type[Any], tuple[Make, Callable[[Any], Get[Any]], dict[str, Any]]] = {
     d.Part: (lambda *_: a_part(part_id="p_1", images=["a.jpg"]), lambda e: d.part(e.part_id), {"price": 1}),
     d.Offered: (
-        lambda part, _, clock: d.Offered(part_id="p_1", seller_id=SELLER, created_at=clock()),
+        lambda part, _, clock: d.Offered(part_id="p_bare", seller_id=SELLER, created_at=clock()),
         lambda e: get(d.Offered, e.part_id),
         {"seller_id": MAKER},
     ),
@@ -56,13 +56,13 @@ EACH: dict[type[Any], tuple[Make, Callable[[Any], Get[Any]], dict[str, Any]]] = 
     d.Match: (lambda _, __, clock: a_match(clock), lambda e: d.match(e.query_hash), {"hit_count": 3}),
     d.Catalogue: (
         lambda *_: d.Catalogue(category=Category.BATTERY),
-        lambda e: get(d.Catalogue, e.category),
+        lambda e: d.catalogue(e.category),
         {"version": 2},
     ),
     d.Watch: (lambda *_: a_watch(watch_id="w_1"), lambda e: d.watch(e.watch_id), {"phone": "010-1234-5678"}),
     d.Watching: (
         lambda _, __, clock: d.Watching(
-            watch_id="w_1", buyer_id=BUYER, category=Category.MOTOR, criteria=d.Criteria(), created_at=clock()
+            watch_id="w_bare", buyer_id=BUYER, category=Category.MOTOR, criteria=d.Criteria(), created_at=clock()
         ),
         lambda e: get(d.Watching, e.watch_id),
         {"category": Category.BATTERY},
@@ -71,7 +71,7 @@ EACH: dict[type[Any], tuple[Make, Callable[[Any], Get[Any]], dict[str, Any]]] = 
         lambda part, watch, clock: d.Trigger(
             watch_id=watch.watch_id, part_id=part.part_id, match_score=0.5, notified_at=clock()
         ),
-        lambda e: get(d.Trigger, e.watch_id, e.part_id),
+        lambda e: d.trigger(e.watch_id, e.part_id),
         {"match_score": 0.75},
     ),
     d.Proposal: (
@@ -80,7 +80,7 @@ EACH: dict[type[Any], tuple[Make, Callable[[Any], Get[Any]], dict[str, Any]]] = 
         {"price_offer": 7},
     ),
     d.Sent: (
-        lambda _, __, clock: d.Sent(proposal_id="o_1", from_company_id=BUYER, status="pending", created_at=clock()),
+        lambda _, __, clock: d.Sent(proposal_id="o_bare", from_company_id=BUYER, status="pending", created_at=clock()),
         lambda e: get(d.Sent, e.proposal_id),
         {"status": "accepted"},
     ),
@@ -102,6 +102,8 @@ def test_an_entity_is_created_read_changed_and_deleted(
 ) -> None:
     make, key, change = EACH[kind]
     watch = eecar.watches.begin(a_watch())
+    for bare in (a_part(part_id="p_bare"), a_watch(watch_id="w_bare"), a_proposal(battery, proposal_id="o_bare")):
+        db.create(bare)
     made = db.create(make(battery, watch, clock))
     call = key(made)
     assert db.one(call) == made

@@ -45,5 +45,14 @@ def category_of(text: str, where: str = "category") -> Category:
     if known is not None:
         return known
     if not word or len(word) > LONGEST or word.casefold() == ANY.value.casefold():
-        raise ValueRefused(where, f"{text!r} is no category")
+        raise ValueRefused(where, f"{str(text)!r} is no category")
     return Category(word)
+
+
+def catalogue_of(text: str, where: str = "category") -> Category:
+    """The same, and `ANY`.
+
+    >>> catalogue_of("any") is ANY
+    True
+    """
+    return ANY if text.strip().casefold() == ANY.value.casefold() else category_of(text, where)

@@ -47,10 +47,12 @@ NEW = ""
 
 Party = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 Line = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Address = Annotated[str, msgspec.Meta(max_length=200)]
 Text = Annotated[str, msgspec.Meta(max_length=20_000)]
 Images = Annotated[list[Annotated[str, msgspec.Meta(max_length=2_000)]], msgspec.Meta(max_length=40)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Won = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Won = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Quantity = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Measure = Annotated[float, msgspec.Meta(ge=0)]
 Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -99,7 +101,7 @@ class Part(PartSummary, Entity, table=table, key=("PART#{part_id}", "METADATA"))
 class Offered(Entity, table=table, key=("PART#{part_id}", "SELLER")):
     """The way from a seller to the parts. It is there as long as its part, and small: references are checked on it."""
 
-    part_id: Annotated[str, InKey()]
+    part_id: Annotated[str, InKey(), References(lambda: Part)]
     seller_id: Party
     created_at: datetime
 
@@ -207,11 +209,14 @@ class MatchSummary(View, naming="camel"):
 
 
 class Match(MatchSummary, Entity, table=table, key=("MATCH#{query_hash}", "RESULT")):
-    """`catalogue` is what the parts' categories had come to when it was made: a newer one makes it stale."""
+    """`catalogue` is what the parts' categories had come to when it was made: a newer one makes it stale.
+
+    Other code wrote none: as the document has it, its matches last their seven days.
+    """
 
     query_embedding: Line
     matched_parts: list[MatchedPart]
-    catalogue: dict[str, int] = msgspec.field(default_factory=dict)
+    catalogue: dict[str, Count] = msgspec.field(default_factory=dict)
 
     kept = Expires("created_at", after=KEEP_MATCHES)
 
@@ -238,8 +243,8 @@ class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
 
     watch_id: Annotated[str, InKey()] = NEW
     buyer_id: Party
-    email: Line | None = None
-    phone: Line | None = None
+    email: Address | None = None
+    phone: Address | None = None
     criteria: Criteria
     once: bool = False
     status: Annotated[WatchStatus, Transitions({"active": ("triggered", "cancelled")}, start=("active",))] = "active"
@@ -253,7 +258,7 @@ class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
 class Watching(Entity, table=table, key=("WATCH#{watch_id}", "INDEX")):
     """The way from a category to who watches it; there while the watch is active."""
 
-    watch_id: Annotated[str, InKey()]
+    watch_id: Annotated[str, InKey(), References(lambda: Watch)]
     buyer_id: Party
     category: Category
     criteria: Criteria
@@ -285,7 +290,7 @@ class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
     part_ids: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100)]
     proposal_type: ProposalType
     message: Text = ""
-    quantity: Annotated[int, msgspec.Meta(ge=1)]
+    quantity: Quantity
     price_offer: Won
     terms: dict[str, Any] = msgspec.field(default_factory=dict)
     status: Annotated[ProposalStatus, ANSWERS] = "pending"
@@ -300,7 +305,7 @@ class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
 class Sent(Entity, table=table, key=("PROPOSAL#{proposal_id}", "SENT")):
     """The way from a company to what it has proposed; its status is the proposal's."""
 
-    proposal_id: Annotated[str, InKey()]
+    proposal_id: Annotated[str, InKey(), References(lambda: Proposal)]
     from_company_id: Party
     status: ProposalStatus
     created_at: datetime
@@ -383,10 +388,16 @@ def needs_by_status(status: NeedStatus) -> Items[Need]:
 @pattern
 def match(query_hash: str) -> Item[Match]: ...
 @pattern
+def catalogue(category: Category) -> Item[Catalogue]: ...
+@pattern
 def watch(watch_id: str) -> Item[Watch]: ...
 @pattern
 def watch_with_triggers(watch_id: str) -> Items[Watch | Watching | Trigger]:
     """A watch, what it is found by while it is active, and the parts that it has told of."""
+
+
+@pattern
+def trigger(watch_id: str, part_id: str) -> Item[Trigger]: ...
 
 
 @pattern

@@ -13,10 +13,11 @@ from typing import Any
 from unicodedata import normalize
 
 import msgspec
+from msgspec.structs import replace
 
-from partita import AlreadyExists, NotFound, Store, get
+from partita import AlreadyExists, NotFound, Store
 from partita.systems.eecar import design as d
-from partita.systems.eecar.categories import ANY, Category
+from partita.systems.eecar.categories import ANY, Category, catalogue_of
 from partita.systems.eecar.subject import MakeId, Subject
 
 
@@ -42,14 +43,34 @@ class Matches(Subject):
     def catalogue(self, categories: Iterable[Category] = ()) -> dict[str, int]:
         """How far the parts of these categories (or all) have come: read before matching, remembered with the match."""
         wanted = list(categories) or [ANY]
-        found = self.db.many([get(d.Catalogue, category) for category in wanted])
+        found = self.db.many([d.catalogue(category) for category in wanted])
         return {
             category.value: 0 if reached is None else reached.version
             for category, reached in zip(wanted, found, strict=True)
         }
 
+    def move(self, category: str) -> None:
+        """Parts of the category have changed: what was matched in it, or in all of them, is stale."""
+        for moved in {catalogue_of(category), ANY}:
+            self._move(moved)
+
+    def _move(self, category: Category) -> None:
+        for _ in self.db.attempts("Catalogue"):
+            with suppress(NotFound):
+                with self.db.change(d.catalogue(category)) as draft:
+                    draft.version += 1
+                return
+            with suppress(AlreadyExists):
+                self.db.create(d.Catalogue(category=category, version=1))
+                return
+
     def remember(self, match: d.Match) -> None:
-        """Cache a match; one that is there already is renewed and keeps its hits."""
+        """Cache a match; one that is there already is renewed and keeps its hits.
+
+        One that does not say what its categories had come to is stale once anything changes from now on.
+        """
+        seen = {catalogue_of(word, "Match.catalogue").value: version for word, version in match.catalogue.items()}
+        match = replace(match, catalogue=seen or self.catalogue())
         for _ in self.db.attempts("Match"):
             with suppress(AlreadyExists):
                 self.db.create(match)
@@ -66,11 +87,15 @@ class Matches(Subject):
     def recall(self, query_hash: str) -> d.Match | None:
         """A cached match, unless parts of its categories have changed since; one GetItem and one BatchGetItem."""
         found = self.db(d.match(query_hash))
-        if found is None or found.catalogue != self.catalogue(map(Category, found.catalogue)):
+        if found is None or self._is_stale(found):
             return None
         with self._lock:
             self._hits[query_hash] += 1
         return found
+
+    def _is_stale(self, match: d.Match) -> bool:
+        seen = match.catalogue
+        return bool(seen) and seen != self.catalogue(map(Category, seen))
 
     def write_hits(self) -> int:
         """Write the hits that were counted; how many matches had some."""

@@ -14,10 +14,13 @@ class Needs(Subject):
     def post(self, need: d.Need) -> d.Need:
         """A company needs something, until `expires_at` where it says so."""
         self._check_future(need.expires_at)
-        required = need.required_specs
-        if required.category is not None:
-            required = replace(required, category=category_of(required.category, "Need.requiredSpecs.category"))
+        required = canonical(need.required_specs, "Need.requiredSpecs.category")
         return self.db.create(replace(need, need_id=self._id("n"), required_specs=required))
+
+    def require(self, company_id: str, need_id: str, required: d.RequiredSpecs) -> None:
+        """Something else is needed."""
+        with self.db.change(d.need(company_id, need_id)) as draft:
+            draft.required_specs = canonical(required, "RequiredSpecs.category")
 
     def prolong(self, company_id: str, need_id: str, expires_at: datetime | None) -> None:
         """It is needed until then, or for as long as it is active."""
@@ -37,3 +40,10 @@ class Needs(Subject):
     def _check_future(self, expires_at: datetime | None) -> None:
         if expires_at is not None and (expires_at.tzinfo is None or expires_at <= self.now()):
             raise ValueRefused("Need.expiresAt", f"{expires_at.isoformat()} is past, or has no time zone")
+
+
+def canonical(required: d.RequiredSpecs, where: str) -> d.RequiredSpecs:
+    """With the one word for its category."""
+    if required.category is None:
+        return required
+    return replace(required, category=category_of(required.category, where))

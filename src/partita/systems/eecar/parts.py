@@ -1,18 +1,21 @@
 """Parts: listing them with all that is known, and finding them by category and by seller."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from partita import AlreadyExists, F, Page, get
+from partita import Condition, F, Get, Page, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import category_of
+from partita.systems.eecar.companions import beside, offered
 from partita.systems.eecar.subject import Subject
 
 E = TypeVar("E")
+R = TypeVar("R")
+
+AT_ONCE = 90  # uses that go in the transaction of their part, which takes a hundred items
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Parts(Subject):
         part = replace(part, part_id=self._id("p"), category=category_of(part.category, "Part.category"))
         with self.db.transaction() as transaction:
             made = transaction.create(part)
-            transaction.create(_offered(made))
+            transaction.create(offered(made))
             if spec is not None:
                 transaction.create(replace(spec, part_id=made.part_id))
             for usage in usages:
@@ -40,10 +43,11 @@ class Parts(Subject):
 
     def specify(self, part_id: str, spec: d.Spec) -> d.Spec:
         """What the part is made of, in place of what was known before."""
-        return self.db.put(replace(spec, part_id=part_id))
+        return self._known(part_id, lambda: self.db.put(replace(spec, part_id=part_id)))
 
     def add_usage(self, part_id: str, usage: d.Usage) -> d.Usage:
-        return self.db.create(replace(usage, part_id=part_id, usage_id=self._id("u")))
+        usage = replace(usage, part_id=part_id, usage_id=self._id("u"))
+        return self._known(part_id, lambda: self.db.create(usage))
 
     def refer_to_vector(self, part_id: str, s3_key: str, embedding_model: str, dimension: int) -> d.VectorReference:
         """Say where the part's vector lies, once the object is there."""
@@ -54,7 +58,7 @@ class Parts(Subject):
             dimension=dimension,
             created_at=self.now(),
         )
-        return self.db.put(reference)
+        return self._known(part_id, lambda: self.db.put(reference))
 
     def categorise(self, part_id: str, category: str) -> None:
         """The part belongs to another category."""
@@ -63,27 +67,27 @@ class Parts(Subject):
 
     def hand_over(self, part_id: str, seller_id: str) -> None:
         """The part is another seller's from now on."""
-        with self.db.transaction() as transaction:
-            transaction.change(d.part(part_id)).seller_id = seller_id
-            transaction.change(get(d.Offered, part_id)).seller_id = seller_id
 
-    def withdraw(self, part_id: str) -> None:
-        """The part goes with all that is known of it; uses last, because none is added to a part that is gone."""
+        def write() -> None:
+            with self.db.transaction() as transaction:
+                transaction.change(d.part(part_id)).seller_id = seller_id
+                transaction.change(get(d.Offered, part_id)).seller_id = seller_id
+
+        self._known(part_id, write)
+
+    def withdraw(self, part_id: str, *, when: Condition | None = None) -> None:
+        """The part goes with all that is known of it; uses that were added meanwhile, or are too many, right after."""
         with self.db.transaction() as transaction:
-            for call in (d.part(part_id), get(d.Offered, part_id), d.spec(part_id), d.vector(part_id)):
+            transaction.delete(d.part(part_id), when=when)
+            for call in (get(d.Offered, part_id), d.spec(part_id), d.vector(part_id), *self._uses(part_id)[:AT_ONCE]):
                 transaction.delete(call)
-        uses = self.db(d.usages(part_id), consistent=True)
-        self.db.delete_many([d.usage(part_id, use.usage_id) for use in uses])
+        self.db.delete_many(self._uses(part_id))
 
-    def adopt(self, part_id: str) -> None:
-        """What a part lacks that other code listed: the one word for its category, and its seller's entry."""
-        part = self.db.one(d.part(part_id), consistent=True)
-        category = category_of(part.category, "Part.category")
-        with self.db.change(d.part(part_id), quietly=True) as draft:
-            draft.category = category
-        with suppress(AlreadyExists), self.db.transaction() as transaction:
-            transaction.check(d.part(part_id), F.seller_id == part.seller_id)
-            transaction.create(_offered(part))
+    def _uses(self, part_id: str) -> list[Get[d.Usage]]:
+        return [d.usage(part_id, use.usage_id) for use in self.db(d.usages(part_id), consistent=True)]
+
+    def _known(self, part_id: str, write: Callable[[], R]) -> R:
+        return beside(self.db, d.part(part_id), offered, lambda part: F.seller_id == part.seller_id, write)
 
     def whole(self, part_id: str) -> WholePart | None:
         """One Query."""
@@ -101,11 +105,7 @@ class Parts(Subject):
     def of_seller(self, seller_id: str, size: int = 20, cursor: str | None = None) -> Page[d.Part]:
         """Newest first: one Query and one BatchGetItem a page."""
         page = self.db(d.parts_of_seller(seller_id)).page(size, cursor)
-        return Page(self._those([d.part(offered.part_id) for offered in page.items]), page.cursor)
-
-
-def _offered(part: d.Part) -> d.Offered:
-    return d.Offered(part_id=part.part_id, seller_id=part.seller_id, created_at=part.created_at)
+        return Page(self._those([d.part(each.part_id) for each in page.items]), page.cursor)
 
 
 def _of(kind: type[E], found: Iterable[object]) -> Iterator[E]:

@@ -4,13 +4,13 @@ Every answer and every revised offer moves the proposal's version, and is made t
 same offer, one wins, and nobody accepts a price that changed meanwhile.
 """
 
-from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from partita import AlreadyExists, ConditionFailed, F, Page, TransitionRefused, ValueRefused, get
+from partita import ConditionFailed, F, Page, TransitionRefused, ValueRefused, get
 from partita.systems.eecar import design as d
+from partita.systems.eecar.companions import beside, sent
 from partita.systems.eecar.notifications import proposal_received
 from partita.systems.eecar.subject import Subject
 
@@ -27,7 +27,7 @@ class Proposals(Subject):
         self._check_parts(proposal.part_ids)
         with self.db.transaction() as transaction:
             made = transaction.create(replace(proposal, proposal_id=self._id("o")))
-            transaction.create(_sent(made))
+            transaction.create(sent(made))
             transaction.create(proposal_received(self._id("t"), made, self.now()))
         return made
 
@@ -46,26 +46,20 @@ class Proposals(Subject):
     ) -> Page[d.Proposal]:
         """Newest first: one Query and one BatchGetItem a page."""
         page = self.db(d.sent_proposals(company_id, status)).page(size, cursor)
-        return Page(self._those([d.proposal(sent.proposal_id) for sent in page.items]), page.cursor)
-
-    def adopt(self, proposal_id: str) -> None:
-        """What a proposal lacks that other code made: its sender's entry."""
-        for _ in self.db.attempts("Proposal"):
-            found = self.db.one(d.proposal(proposal_id), consistent=True)
-            with suppress(ConditionFailed):
-                with suppress(AlreadyExists), self.db.transaction() as transaction:
-                    transaction.check(d.proposal(proposal_id), F.status == found.status)
-                    transaction.create(_sent(found))
-                return
+        return Page(self._those([d.proposal(each.proposal_id) for each in page.items]), page.cursor)
 
     def _settle(self, proposal_id: str, side: str, by: str, version: int, **changes: Any) -> None:
         """The proposal and its sender's entry change together, by whose turn it is, while it is open."""
-        try:
+
+        def write() -> None:
             with self.db.transaction() as transaction:
                 draft = transaction.change(d.proposal(proposal_id), when=(F[side] == by) & _OPEN, version=version)
                 for name, value in changes.items():
                     setattr(draft, name, value)
                 transaction.change(get(d.Sent, proposal_id)).status = changes["status"]
+
+        try:
+            beside(self.db, d.proposal(proposal_id), sent, lambda found: F.status == found.status, write)
         except ConditionFailed:
             raise self._refusal(proposal_id, side, by, changes["status"]) from None
 
@@ -80,12 +74,3 @@ class Proposals(Subject):
         for part_id, part in zip(part_ids, found, strict=True):
             if part is None:
                 raise ValueRefused("Proposal.partIds", f"there is no part {part_id!r}")
-
-
-def _sent(proposal: d.Proposal) -> d.Sent:
-    return d.Sent(
-        proposal_id=proposal.proposal_id,
-        from_company_id=proposal.from_company_id,
-        status=proposal.status,
-        created_at=proposal.created_at,
-    )

@@ -5,13 +5,22 @@ ended one is found.
 """
 
 from collections.abc import Iterable
-from contextlib import suppress
 
 from msgspec.structs import replace
 
-from partita import AlreadyExists, ConditionFailed, F, NotFound, ReferenceMissing, ValueRefused, get
+from partita import (
+    AlreadyExists,
+    ConditionFailed,
+    F,
+    NotFound,
+    ReferenceMissing,
+    TransitionRefused,
+    ValueRefused,
+    get,
+)
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import ANY, category_of
+from partita.systems.eecar.companions import beside, watching
 from partita.systems.eecar.notifications import part_available
 from partita.systems.eecar.subject import Subject
 
@@ -21,28 +30,36 @@ _ACTIVE = F.status == "active"
 class Watches(Subject):
     def begin(self, watch: d.Watch) -> d.Watch:
         """Tell the buyer of parts that meet the criteria: of every one, or of the first."""
-        _check_address(watch)
+        _check_address(watch.email, watch.phone)
+        criteria = canonical(watch.criteria, "Watch.criteria.category")
         with self.db.transaction() as transaction:
-            made = transaction.create(replace(watch, watch_id=self._id("w"), criteria=_canonical(watch.criteria)))
-            transaction.create(_watching(made))
+            made = transaction.create(replace(watch, watch_id=self._id("w"), criteria=criteria))
+            transaction.create(watching(made))
         return made
-
-    def adopt(self, watch_id: str) -> None:
-        """What an active watch lacks that other code began: the one word for its category, and the way to it."""
-        watch = self.db.one(d.watch(watch_id), consistent=True)
-        watch = replace(watch, criteria=_canonical(watch.criteria))
-        with suppress(AlreadyExists, ConditionFailed), self.db.transaction() as transaction:
-            transaction.change(d.watch(watch_id), when=_ACTIVE).criteria = watch.criteria
-            transaction.create(_watching(watch))
 
     def revise(self, watch_id: str, criteria: d.Criteria) -> None:
         """Watch for something else, while it is active."""
-        criteria = _canonical(criteria)
-        with self.db.transaction() as transaction:
-            transaction.change(d.watch(watch_id), when=_ACTIVE).criteria = criteria
-            draft = transaction.change(get(d.Watching, watch_id))
-            draft.criteria = criteria
-            draft.category = criteria.category or ANY
+        criteria = canonical(criteria, "Criteria.category")
+
+        def write() -> None:
+            with self.db.transaction() as transaction:
+                transaction.change(d.watch(watch_id), when=_ACTIVE).criteria = criteria
+                draft = transaction.change(get(d.Watching, watch_id))
+                draft.criteria = criteria
+                draft.category = criteria.category or ANY
+
+        try:
+            beside(self.db, d.watch(watch_id), watching, lambda _: _ACTIVE, write)
+        except (ConditionFailed, NotFound):
+            self.db.one(d.watch(watch_id), consistent=True)
+            raise TransitionRefused("Watch", "status", "active") from None
+
+    def reach(self, watch_id: str, email: str | None, phone: str | None) -> None:
+        """Where the buyer is told."""
+        _check_address(email, phone)
+        with self.db.change(d.watch(watch_id)) as draft:
+            draft.email = email
+            draft.phone = phone
 
     def cancel(self, watch_id: str) -> None:
         with self.db.transaction() as transaction:
@@ -74,24 +91,15 @@ class Watches(Subject):
         return True
 
 
-def _watching(watch: d.Watch) -> d.Watching:
-    return d.Watching(
-        watch_id=watch.watch_id,
-        buyer_id=watch.buyer_id,
-        category=watch.criteria.category or ANY,
-        criteria=watch.criteria,
-        created_at=watch.created_at,
-    )
-
-
-def _canonical(criteria: d.Criteria) -> d.Criteria:
+def canonical(criteria: d.Criteria, where: str) -> d.Criteria:
+    """With the one word for their category."""
     if criteria.category is None:
         return criteria
-    return replace(criteria, category=category_of(criteria.category, "Watch.criteria.category"))
+    return replace(criteria, category=category_of(criteria.category, where))
 
 
-def _check_address(watch: d.Watch) -> None:
-    if watch.email is None and watch.phone is None:
+def _check_address(email: str | None, phone: str | None) -> None:
+    if not email and not phone:
         raise ValueRefused("Watch.email", "neither an e-mail address nor a phone number is given")
-    if watch.email is not None and not all(watch.email.partition("@")):
-        raise ValueRefused("Watch.email", f"{watch.email!r} is no e-mail address")
+    if email and not all(email.partition("@")):
+        raise ValueRefused("Watch.email", f"{email!r} is no e-mail address")
