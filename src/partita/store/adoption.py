@@ -21,7 +21,7 @@ from partita.plan.designs import Counter, Design
 from partita.plan.effects import GUARD, OWNER, Effects, actions, effects
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoreError
 from partita.plan.expressions import same
-from partita.plan.items import key_of, key_text, values_of
+from partita.plan.items import Values, key_of, key_text, values_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.executing import execute
 from partita.store.flows import Flow
@@ -92,6 +92,7 @@ def _adopt_item(
     try:
         values = values_of(model, decoder_of(model).from_item(item))
         _count(effects(design, model, values, carried(model, item, values, values)), counts)
+        _expect(design, model, values, counts)
         rewritten, guarded = yield from adopt_item(context, design, model, item)
     except StoreError as refusal:
         done.refused.append(f"{model.name} {name}: {refusal}")
@@ -140,6 +141,15 @@ def _count(after: Effects, counts: Counts) -> None:
     for where, (counter, key, amount) in after.counts.items():
         count = counts.setdefault(where, _Count(counter, key))
         count.total = EXACT.add(count.total, amount)
+
+
+def _expect(design: Design, model: Model, values: Values, counts: Counts) -> None:
+    """A counter that says something is looked at, though nothing that it counts may be there."""
+    key = key_of(model, values)
+    place = (model.table.name, *(str(next(iter(value.values()))) for value in key.values()))
+    for counter in (each for children in design.counters.values() for each in children if each.parent is model):
+        if values[counter.attribute.field]:
+            counts.setdefault((place, counter.attribute.name), _Count(counter, key))
 
 
 def _set_counter(context: Context, count: _Count, done: Adoption) -> Flow[None]:

@@ -47,6 +47,13 @@ def test_old_rows_become_what_the_design_says(edges: Store) -> None:
         edges.create(Ticket(ticket_id="2", code="A", until=edges.context.clock()))
 
 
+def test_a_counter_that_says_something_though_nothing_is_there_falls_to_none(edges: Store) -> None:
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "BOX"}, box_id={"S": "b"}, name={"S": "x"}, room={"N": "9"}, held={"N": "7"})
+    assert edges.adopt().counted == 1
+    assert edges.one(box("b")).held == 0
+    assert edges.adopt().counted == 0
+
+
 def test_adopting_again_finds_nothing_to_do(edges: Store) -> None:
     old_rows(edges)
     edges.adopt()
