@@ -103,7 +103,7 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(
         (lambda blog, post: blog.publish("p_nenhum"), NotFound),
         (lambda blog, post: blog.remove("p_nenhum"), NotFound),
         (lambda blog, post: blog.read("p_nenhum"), NotFound),
-        (lambda blog, post: blog.categories.add("Samba", "k_nenhuma"), NotFound),
+        (lambda blog, post: blog.categories.add("Samba", "k_nenhuma"), ReferenceMissing),
         (lambda blog, post: blog.change_profile("sub-ninguém", name="Ninguém"), NotFound),
         (lambda blog, post: blog.mark_read(ANA, "n_nenhuma"), NotFound),
     ],

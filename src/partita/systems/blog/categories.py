@@ -3,9 +3,21 @@
 A category's place is told twice, by its own index key and by the link under its parent; both move in one transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from partita import AlreadyExists, Condition, ConditionFailed, F, NotFound, Page, Store, Transaction, ValueRefused
+from partita import (
+    AlreadyExists,
+    Condition,
+    ConditionFailed,
+    CursorRefused,
+    F,
+    NotFound,
+    Page,
+    ReferenceMissing,
+    Store,
+    Transaction,
+    ValueRefused,
+)
 from partita.systems.blog import design as d
 from partita.systems.blog.ids import Ids
 
@@ -29,7 +41,7 @@ class Categories:
                     category = d.Category(category_id=category_id, name=name, parent_id=parent_id, order=order)
                     made = transaction.create(category)
                     self._link(transaction, category_id, parent_id, order)
-            except ConditionFailed:
+            except (ConditionFailed, ReferenceMissing):
                 continue
             break
         return made
@@ -54,7 +66,7 @@ class Categories:
                     draft.order = order
                     self._unlink(transaction, found)
                     self._link(transaction, category_id, parent_id, order)
-            except (ConditionFailed, AlreadyExists):
+            except (ConditionFailed, AlreadyExists, ReferenceMissing):
                 continue
             return
 
@@ -62,6 +74,8 @@ class Categories:
         """Put all subcategories of a root, or all roots, into this order at once."""
         for _ in self.db.attempts(d.Category.__name__):
             siblings = {each.category_id: each for each in self._siblings(parent_id)}
+            if parent_id is not None and not siblings:
+                self.db.one(d.category(parent_id))
             if sorted(category_ids) != sorted(siblings):
                 raise ValueRefused("Category.order", "name each of the categories that stand side by side once")
             try:
@@ -72,15 +86,16 @@ class Categories:
                 continue
             return
 
-    def remove(self, category_id: str) -> None:
-        """An empty category goes."""
+    def remove(self, category_id: str, check: Callable[[d.Category], None] = lambda found: None) -> None:
+        """An empty category goes; `check` may raise when it is given what would be removed."""
         for _ in self.db.attempts(d.Category.__name__):
             found = self.db.one(d.category(category_id), consistent=True)
+            check(found)
             if found.child_count or found.post_count:
                 raise ValueRefused("Category.category_id", f"{found.name!r} still has subcategories or posts")
             try:
                 with self.db.transaction() as transaction:
-                    empty = (F.child_count == 0) & (F.post_count == 0)
+                    empty = (F.child_count == 0) & (F.post_count == 0) & (F.name == found.name)
                     transaction.delete(d.category(category_id), when=_unmoved(found) & empty)
                     self._unlink(transaction, found)
             except ConditionFailed:
@@ -88,9 +103,16 @@ class Categories:
             return
 
     def posts(self, category_id: str, size: int | None = None, cursor: str | None = None) -> Page[d.Post]:
-        """The newest posts of a category and of its subcategories: one Query each, merged."""
+        """The newest posts of a category and of its subcategories: one Query each, merged.
+
+        A cursor is of the subcategories that there were; with others the pages would have gaps.
+        """
         ids = [category_id, *(link.child_id for link in self.db(d.children(category_id)))]
-        return self.db(d.posts_by_categories(ids)).page(size, cursor)
+        try:
+            return self.db(d.posts_by_categories(ids)).page(size, cursor)
+        except CursorRefused:
+            reason = "it is broken, or the subcategories have changed since; begin again without it"
+            raise CursorRefused(d.posts_by_categories.name, reason) from None
 
     def _siblings(self, parent_id: str | None) -> list[d.Category]:
         if parent_id is None:
@@ -100,8 +122,12 @@ class Categories:
         return [each for each in found if each is not None]
 
     def _last_place(self, parent_id: str | None) -> int:
-        if parent_id is not None and self.db.one(d.category(parent_id)).parent_id is not None:
-            raise ValueRefused("Category.parent_id", "it is a subcategory itself; there are two levels")
+        if parent_id is not None:
+            parent = self.db(d.category(parent_id), consistent=True) if parent_id else None
+            if parent is None:
+                raise ReferenceMissing(d.Category.__name__, d.Category.__name__, parent_id)
+            if parent.parent_id is not None:
+                raise ValueRefused("Category.parent_id", "it is a subcategory itself; there are two levels")
         return 1 + max((each.order for each in self._siblings(parent_id)), default=-1)
 
     def _place(self, transaction: Transaction, category: d.Category, place: int) -> None:

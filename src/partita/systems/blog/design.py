@@ -45,6 +45,7 @@ class Role(OpenEnum):
 class PostStatus(OpenEnum):
     DRAFT = "DRAFT"
     PUBLISHED = "PUBLISHED"
+    REMOVING = "REMOVING"
 
 
 class NotificationType(OpenEnum):
@@ -65,8 +66,9 @@ blog = Table(
 )
 
 PUBLISHED = F.status == PostStatus.PUBLISHED
-DRAFT = F.status == PostStatus.DRAFT
+UNPUBLISHED = F.status.is_in(PostStatus.DRAFT, PostStatus.REMOVING)
 ALIVE = F.deleted_at.is_absent()
+ROOT = {"comment_id": "parent_id", "created_at": "parent_created_at"}  # of a reply
 
 Title = Annotated[str, Meta(min_length=1, max_length=200)]
 Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
@@ -96,12 +98,13 @@ class User(Dated, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cogni
 class Post(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
     post_id: str
     author_id: str
-    subcategory_id: Annotated[str | None, References(lambda: Category)] = None
+    subcategory_id: Annotated[Annotated[str, Meta(min_length=1)] | None, References(lambda: Category)] = None
     title: Title
     summary: Annotated[str, Meta(max_length=500)] = ""
     tags: Tags = field(default_factory=list)
+    content: str | None = None  # inside the post, as the team's own code wrote it; ours is in PostText
     minutes_to_read: int = 1
-    status: PostStatus = PostStatus.DRAFT
+    status: PostStatus = PostStatus("")  # the team's own code has none: `published_at` tells
     published_at: datetime | None = None
     like_count: Annotated[int, CountOf(lambda: Like)] = 0
     bookmark_count: Annotated[int, CountOf(lambda: Bookmark)] = 0
@@ -109,7 +112,10 @@ class Post(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
 
     in_category = Keys("GSI1", "CATEGORY#{subcategory_id}", "POST#{published_at}#{post_id}", when=PUBLISHED)
     of_author = Keys("GSI2", "AUTHOR#{author_id}", "POST#{published_at}#{post_id}", when=PUBLISHED)
-    drafts = Keys("GSI2", "DRAFT#{author_id}", "POST#{updated_at}#{post_id}", when=DRAFT)
+    drafts = Keys("GSI2", "DRAFT#{author_id}", "POST#{updated_at}#{post_id}", when=UNPUBLISHED)
+
+    def __post_init__(self) -> None:
+        self.status = self.status or (PostStatus.PUBLISHED if self.published_at else PostStatus.DRAFT)
 
 
 class PostText(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}#TEXT")):
@@ -122,7 +128,7 @@ class PostText(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}
 # 3. Categories
 class Category(Dated, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGORY#{category_id}")):
     category_id: str
-    parent_id: str | None = None
+    parent_id: Annotated[Annotated[str, Meta(min_length=1)] | None, References(lambda: Category)] = None
     name: Title
     order: Order
     child_count: Annotated[int, CountOf(lambda: CategoryChild, via={"category_id": "parent_id"})] = 0
@@ -156,9 +162,7 @@ class Comment(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{commen
     author_id: str
     content: Message | None
     deleted_at: datetime | None = None
-    reply_count: Annotated[
-        int, CountOf(lambda: Reply, via={"comment_id": "parent_id", "created_at": "parent_created_at"})
-    ] = 0
+    reply_count: Annotated[int, CountOf(lambda: Reply, via=ROOT)] = 0
 
     by_id = Keys("GSI1", "COMMENT#{comment_id}", "POST#{post_id}")
     of_author = Keys("GSI2", "AUTHOR#{author_id}", "COMMENT#{created_at}#{comment_id}", when=ALIVE)
@@ -169,9 +173,9 @@ class Reply(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{parent_i
 
     post_id: str
     parent_id: str
-    parent_created_at: datetime
+    parent_created_at: datetime | None = None
     reply_id: str
-    answers: str
+    answers: str | None = None
     author_id: str
     content: Message
 

@@ -1,7 +1,8 @@
 """What the design of the blog cannot say: what publishing means, that a like counts once, what goes with a post."""
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from partita import AlreadyExists, Condition, ConditionFailed, F, NotFound, Store, ValueRefused
 from partita.systems.blog import design as d
@@ -11,6 +12,7 @@ from partita.systems.blog.published import on_published
 from partita.systems.blog.threads import Threads
 
 WORDS_A_MINUTE = 200
+_UNKEPT = F.bookmark_count.is_absent() | (F.bookmark_count <= 0)
 
 
 class Blog:
@@ -78,23 +80,48 @@ class Blog:
         when: Condition | None = None,
     ) -> None:
         """Change what is given; a published post moves with its category."""
+        given = {
+            "title": title,
+            "summary": summary,
+            "tags": None if tags is None else list(tags),
+            "subcategory_id": subcategory_id,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        try:
+            self._edit(post_id, changes, content, when)
+        except NotFound as missing:
+            if missing.entity != d.PostText.__name__:
+                raise
+            self._edit(post_id, changes, content, when, text_is_new=True)
+
+    def _edit(
+        self,
+        post_id: str,
+        changes: Mapping[str, Any],
+        content: str | None,
+        when: Condition | None,
+        *,
+        text_is_new: bool = False,
+    ) -> None:
         with self.db.transaction() as transaction:
             draft = transaction.change(d.post(post_id), when=when)
-            if title is not None:
-                draft.title = title
-            if summary is not None:
-                draft.summary = summary
-            if tags is not None:
-                draft.tags = list(tags)
-            if subcategory_id is not None:
-                draft.subcategory_id = subcategory_id
-            if content is not None:
-                draft.minutes_to_read = minutes_to_read(content)
+            for name, value in changes.items():
+                setattr(draft, name, value)
+            if content is None:
+                return
+            draft.minutes_to_read = minutes_to_read(content)
+            draft.content = None
+            if text_is_new:
+                transaction.create(d.PostText(post_id=post_id, content=content))
+            else:
                 transaction.change(d.post_text(post_id)).content = content
 
     def read(self, post_id: str) -> tuple[d.Post, d.PostText]:
-        """A post with its text, in one Query."""
+        """A post with its text, in one Query; a text that other code left inside the post is what it says."""
         match list(self.db(d.whole_post(post_id))):
+            case [d.Post(content=str() as content) as post, *_]:
+                times = {"created_at": post.created_at, "updated_at": post.updated_at}
+                return post, d.PostText(post_id=post_id, content=content, **times)
             case [d.Post() as post, d.PostText() as text]:
                 return post, text
         raise NotFound(d.Post.__name__, post_id)
@@ -103,6 +130,7 @@ class Blog:
         """From now on readers find it; the day of its first publication stays."""
 
         def edit(post: d.Post) -> None:
+            _stays(post)
             if post.subcategory_id is None:
                 raise ValueRefused("Post.subcategory_id", "a post is published in a category")
             post.status = d.PostStatus.PUBLISHED
@@ -110,23 +138,44 @@ class Blog:
 
         self.db.update(d.post(post_id), edit)
 
-    def unpublish(self, post_id: str, when: Condition | None = None) -> None:
+    def unpublish(self, post_id: str) -> None:
         """It is a draft again; what readers left on it stays."""
-        with self.db.change(d.post(post_id), when=when) as draft:
-            draft.status = d.PostStatus.DRAFT
+
+        def edit(post: d.Post) -> None:
+            _stays(post)
+            post.status = d.PostStatus.DRAFT
+
+        self.db.update(d.post(post_id), edit)
 
     def remove(self, post_id: str, when: Condition | None = None) -> None:
         """The post goes with all that readers left on it; nobody adds to it meanwhile, and it may be done again."""
-        self.unpublish(post_id, when)
-        for bookmark in self.db(d.bookmarks_of_post(post_id)):
-            self.unbookmark(bookmark.user_id, post_id)
-        for like in self.db(d.likes_of_post(post_id)):
-            self.unlike(like.user_id, post_id)
-        for comment in self.db(d.thread(post_id)):
+        with self.db.change(d.post(post_id), when=when) as draft:
+            draft.status = d.PostStatus.REMOVING
+        for _ in self.db.attempts(d.Post.__name__):
+            self._clear(post_id)
+            try:
+                with self.db.transaction() as transaction:
+                    transaction.delete(d.post(post_id), when=_UNKEPT)
+                    transaction.delete(d.post_text(post_id))
+            except ConditionFailed:
+                continue  # the index of bookmarks does not show the last one yet
+            return
+
+    def _clear(self, post_id: str) -> None:
+        """Take away what readers left on a post to which nobody adds."""
+        for kept in self.db(d.bookmarks_of_post(post_id)):
+            with self.db.transaction() as transaction:
+                transaction.delete(d.has_bookmarked(kept.user_id, post_id))
+                transaction.delete(d.bookmark(kept.user_id, post_id, kept.created_at))
+        for like in self.db(d.likes_of_post(post_id), consistent=True):
+            with self.db.transaction() as transaction:
+                transaction.delete(d.has_liked(like.user_id, post_id))
+                transaction.delete(d.like(post_id, like.user_id, like.created_at))
+        for comment in self.db(d.thread(post_id), consistent=True):
             self.db.delete(comment)
-        with self.db.transaction() as transaction:
-            transaction.delete(d.post(post_id))
-            transaction.delete(d.post_text(post_id))
+        for left in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
+            if left.one() is not None:
+                raise ValueRefused("Post.post_id", "other code left likes or comments on it; adopt the table first")
 
     # Likes and bookmarks
 
@@ -197,6 +246,11 @@ class Blog:
             raise NotFound(d.Notification.__name__, notification_id)
         with self.db.change(d.notification(user_id, notification_id, found.created_at)) as draft:
             draft.read = True
+
+
+def _stays(post: d.Post) -> None:
+    if post.status == d.PostStatus.REMOVING:
+        raise NotFound(d.Post.__name__, post.post_id)
 
 
 def role_of(groups: Iterable[str]) -> d.Role:

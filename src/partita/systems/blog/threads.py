@@ -1,8 +1,9 @@
 """What readers write under a post: comments, replies to them, and what is left when one is deleted."""
 
 from contextlib import suppress
+from datetime import datetime
 
-from partita import ConditionFailed, F, NotFound, Store, ValueRefused
+from partita import Condition, ConditionFailed, F, Get, NotFound, Store, ValueRefused
 from partita.systems.blog import design as d
 from partita.systems.blog.ids import Ids
 from partita.systems.blog.published import on_published
@@ -25,14 +26,11 @@ class Threads:
         target = self.find(comment_id)
         with on_published(self.db, target.post_id) as transaction:
             if isinstance(target, d.Comment):
-                root_id, root_created_at = target.comment_id, target.created_at
-                transaction.check(d.comment(target.post_id, root_id, root_created_at), d.ALIVE)
-            else:
-                root_id, root_created_at = target.parent_id, target.parent_created_at
+                transaction.check(_comment(target), d.ALIVE)
             reply = d.Reply(
                 post_id=target.post_id,
-                parent_id=root_id,
-                parent_created_at=root_created_at,
+                parent_id=target.comment_id if isinstance(target, d.Comment) else target.parent_id,
+                parent_created_at=self._root_time(target),
                 reply_id=self.ids("r"),
                 answers=comment_id,
                 author_id=author_id,
@@ -47,28 +45,53 @@ class Threads:
             raise NotFound(d.Comment.__name__, comment_id)
         return found
 
-    def edit(self, comment_id: str, content: str) -> None:
+    def edit(self, comment_id: str, content: str, when: Condition | None = None) -> None:
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
-            with self.db.change(d.reply(found.post_id, found.parent_id, found.reply_id, found.created_at)) as reply:
+            with self.db.change(_reply(found), when=when) as reply:
                 reply.content = written(content)
         else:
-            with self.db.change(d.comment(found.post_id, comment_id, found.created_at), when=d.ALIVE) as comment:
+            with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as comment:
                 comment.content = written(content)
 
-    def delete(self, comment_id: str) -> None:
+    def delete(self, comment_id: str, when: Condition | None = None) -> None:
         """It goes; a comment that has replies stays as a tombstone without its text, in no list of its author's."""
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
-            self.db.delete(found)
+            self._delete(found, when)
             return
         with suppress(ConditionFailed):
             if found.reply_count == 0:
-                self.db.delete(found, when=F.reply_count == 0)
+                self._delete(found, _both(F.reply_count == 0, when))
                 return
-        with self.db.change(d.comment(found.post_id, comment_id, found.created_at), when=d.ALIVE) as tombstone:
+        with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as tombstone:
             tombstone.content = None
             tombstone.deleted_at = self.db.context.clock()
+
+    def _delete(self, found: d.Comment | d.Reply, when: Condition | None) -> None:
+        if self.db.delete(found, when=when) is None:
+            raise NotFound(type(found).__name__, found.post_id)
+
+    def _root_time(self, found: d.Comment | d.Reply) -> datetime | None:
+        """When the comment was written that a reply is under; replies of the team's own code do not tell."""
+        if isinstance(found, d.Comment):
+            return found.created_at
+        if found.parent_created_at is not None:
+            return found.parent_created_at
+        root = self.db(d.comment_with_replies(found.post_id, found.parent_id)).one()
+        return root.created_at if isinstance(root, d.Comment) else None
+
+
+def _comment(found: d.Comment) -> Get[d.Comment]:
+    return d.comment(found.post_id, found.comment_id, found.created_at)
+
+
+def _reply(found: d.Reply) -> Get[d.Reply]:
+    return d.reply(found.post_id, found.parent_id, found.reply_id, found.created_at)
+
+
+def _both(one: Condition, other: Condition | None) -> Condition:
+    return one if other is None else one & other
 
 
 def written(content: str) -> str:

@@ -1,0 +1,275 @@
+"""Rows of the team's own code are read as they are, and adoption brings them to what the design says."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from partita import NotFound, Store, ValueRefused
+from partita.store.adoption import Adoption
+from partita.systems.blog import design as d
+from partita.systems.blog.adoption import adopt
+from partita.systems.blog.service import Blog
+from partita.wire.requests import DeleteItem, PutItem
+from tests.systems.blog.conftest import disk
+from tests.systems.blog.rows import (
+    AT,
+    put,
+    put_bookmark,
+    put_category,
+    put_comment,
+    put_documented,
+    put_like,
+    put_post,
+    put_reply,
+)
+
+
+@pytest.fixture
+def documented(db: Store) -> None:
+    put_documented(db)
+
+
+@pytest.fixture
+def adopted(db: Store, documented: None) -> Adoption:
+    return adopt(db)
+
+
+# before it ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("documented")
+def test_a_thread_with_a_documented_reply_is_read(db: Store) -> None:
+    assert [type(each) for each in db(d.thread("p1"))] == [d.Comment, d.Reply]
+
+
+@pytest.mark.usefixtures("documented")
+def test_a_post_with_its_text_inside_is_read_and_its_text_is_edited(blog: Blog, db: Store) -> None:
+    post, text = blog.read("p1")
+    assert (post.status, text.content) == (d.PostStatus.PUBLISHED, "Texto")
+    blog.edit("p1", content="Outro texto")
+    assert blog.read("p1")[1] == db.one(d.post_text("p1"))
+    assert (db.one(d.post("p1")).content, db.one(d.post_text("p1")).content) == (None, "Outro texto")
+
+
+@pytest.mark.usefixtures("documented")
+def test_a_post_without_a_status_is_published_if_it_has_a_day_of_publication(blog: Blog, db: Store) -> None:
+    put(db, "POST#p2", "POST#p2", postId="p2", authorId="au", title="Rascunho")
+    assert db.one(d.post("p2")).status == d.PostStatus.DRAFT
+    with pytest.raises(NotFound):
+        blog.like("u9", "p2")
+    assert blog.like("u9", "p1")
+    assert [each.post_id for each in blog.categories.posts("k1").items] == ["p1"]
+
+
+@pytest.mark.usefixtures("documented")
+def test_a_post_is_not_removed_from_under_rows_that_have_not_been_adopted(blog: Blog, db: Store) -> None:
+    with pytest.raises(ValueRefused, match="adopt the table first"):
+        blog.remove("p1")
+    adopt(db)
+    blog.remove("p1")
+    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+
+
+# after it ----------------------------------------------------------------------------------------------------------
+
+
+def test_adoption_refuses_nothing_of_what_the_document_shows(adopted: Adoption) -> None:
+    assert (adopted.refused, adopted.unknown) == ([], [])
+    assert adopted.made == 3  # a text and two guards
+
+
+@pytest.mark.usefixtures("adopted")
+def test_counters_of_adopted_rows_are_what_is_counted(db: Store) -> None:
+    post = db.one(d.post("p1"))
+    assert (post.like_count, post.bookmark_count, post.comment_count) == (1, 1, 2)
+    (root, reply) = db(d.thread("p1"))
+    assert isinstance(root, d.Comment)
+    assert root.reply_count == 1
+    assert isinstance(reply, d.Reply)
+    assert (reply.parent_created_at, reply.answers) == (root.created_at, "c1")
+    assert [db.one(d.category(each)).child_count for each in ("k1", "k2")] == [2, 0]
+    assert [db.one(d.category(each)).post_count for each in ("k1", "k2")] == [0, 1]
+
+
+def test_counters_that_the_team_kept_itself_become_what_is_counted(db: Store, documented: None) -> None:
+    put_post(db, "p2", content="Outro", likeCount=7)
+    put_comment(db, "p2", "c2", replyCount=5)
+    put_reply(db, "p2", "c2", "r2")
+    adopt(db)
+    root, _ = db(d.thread("p2"))
+    assert isinstance(root, d.Comment)
+    assert (db.one(d.post("p2")).like_count, root.reply_count) == (0, 1)
+    assert adopt(db).counted == 0
+
+
+@pytest.mark.usefixtures("adopted")
+def test_two_likes_of_one_user_become_the_first_and_a_third_is_none(blog: Blog, db: Store) -> None:
+    (like,) = db(d.likes_of_post("p1"))
+    (kept,) = db(d.bookmarks_of_user("u1"))
+    assert [each.created_at for each in (like, kept)] == [db.one(d.post("p1")).created_at] * 2
+    assert not blog.like("u1", "p1")
+    assert not blog.bookmark("u1", "p1")
+    assert blog.unlike("u1", "p1")
+    assert blog.unbookmark("u1", "p1")
+    post = db.one(d.post("p1"))
+    assert (post.like_count, post.bookmark_count) == (0, 0)
+
+
+@pytest.mark.usefixtures("adopted")
+def test_a_text_has_moved_out_of_its_post(blog: Blog, db: Store) -> None:
+    post, text = blog.read("p1")
+    assert (post.content, text.content) == (None, "Texto")
+    assert text == db.one(d.post_text("p1"))
+    blog.edit("p1", content="novo")
+    assert blog.read("p1")[1].content == "novo"
+
+
+@pytest.mark.usefixtures("adopted")
+def test_all_that_can_be_done_is_done_with_adopted_rows(blog: Blog, db: Store) -> None:
+    blog.threads.edit("r1", "melhor")
+    blog.threads.reply("r1", "u3", "também")
+    blog.threads.edit("c1", "melhor")
+    blog.threads.delete("c1")
+    blog.threads.delete("r1")
+    blog.categories.reorder("k1", ["k2", "k3"])
+    blog.categories.move("k2", None)
+    assert [each.name for each in db(d.root_categories())] == ["k1", "k2"]
+    blog.remove("p1")
+    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+
+
+@pytest.mark.usefixtures("adopted")
+def test_a_second_adoption_finds_nothing_to_do(db: Store) -> None:
+    before = disk(db)
+    again = adopt(db)
+    assert (again.rewritten, again.guarded, again.counted, again.made, again.refused) == (0, 0, 0, 0, [])
+    assert disk(db) == before
+
+
+class _Interrupted(Exception):
+    pass
+
+
+def test_an_adoption_that_was_interrupted_anywhere_is_finished_by_the_next(db: Store, documented: None) -> None:
+    start, whole = disk(db), _adopted_disk(db)
+    for calls in range(1, 200):
+        _restore(db, start)
+        left = [calls]
+
+        def count(_: Any, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise _Interrupted
+
+        try:
+            adopt(Store(db.backend, d.design, clock=db.context.clock, sleep=lambda _: None, on_call=[count]))
+        except _Interrupted:
+            assert adopt(db).refused == []
+            assert sorted(map(str, disk(db))) == whole
+        else:
+            return
+    pytest.fail("it does not come to an end")
+
+
+def _adopted_disk(db: Store) -> list[str]:
+    adopt(db)
+    return sorted(map(str, disk(db)))
+
+
+def _restore(db: Store, items: list[dict[str, Any]]) -> None:
+    for item in disk(db):
+        db.backend.call(DeleteItem(table_name=d.blog.name, key={"PK": item["PK"], "SK": item["SK"]}))
+    for item in items:
+        db.backend.call(PutItem(table_name=d.blog.name, item=item))
+
+
+# what is not as it should be ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "refusal"),
+    [
+        (lambda db: put_like(db, "p9", "u1"), "Like u1 p9: Like refers to Post p9, which does not exist"),
+        (lambda db: put_bookmark(db, "p9", "u1"), "Bookmark u1 p9: Bookmark refers to Post p9, which does not exist"),
+        (lambda db: put_comment(db, "p9", "c9"), "Comment c9 p9: Comment refers to Post p9, which does not exist"),
+        (
+            lambda db: put_reply(db, "p1", "c9", "r9"),
+            "Reply r9 p1: Reply refers to Comment c9, which does not exist",
+        ),
+        (lambda db: put_post(db, "p2"), "Post p2: PostText.content: the post has no text"),
+        (
+            lambda db: put(db, "CATEGORY#k1", "CHILD#k9#3"),
+            "CategoryChild k9: CategoryChild refers to Category k9, which does not exist",
+        ),
+        (
+            lambda db: put_category(db, "k4", 1, "k2"),
+            "Category k4: Category.parent_id: k2 is a subcategory itself; there are two levels",
+        ),
+    ],
+)
+def test_what_cannot_be_mended_is_named(
+    db: Store, documented: None, row: Callable[[Store], None], refusal: str
+) -> None:
+    row(db)
+    assert adopt(db).refused == [refusal]
+    assert adopt(db).refused == [refusal]
+
+
+def test_a_text_that_is_too_long_for_an_item_of_its_own_stays_where_it_is(db: Store, documented: None) -> None:
+    put_post(db, "p2", content="a" * 100_001)
+    (refusal,) = adopt(db).refused
+    assert refusal.startswith("Post p2: PostText.content")
+    assert len(db.one(d.post("p2")).content or "") == 100_001
+
+
+def test_a_text_that_other_code_wrote_into_an_adopted_post_is_what_it_says(
+    blog: Blog, db: Store, adopted: Adoption
+) -> None:
+    with db.change(d.post("p1")) as draft:
+        draft.content = "de outro programa"
+    assert blog.read("p1")[1].content == "de outro programa"
+    adopt(db)
+    assert db.one(d.post_text("p1")).content == "de outro programa"
+    assert db.one(d.post("p1")).content is None
+
+
+def test_a_guard_whose_like_other_code_took_away_goes(blog: Blog, db: Store, adopted: Adoption) -> None:
+    (like,) = db(d.likes_of_post("p1"))
+    db.delete(like)
+    adopt(db)
+    assert blog.like("u1", "p1")
+
+
+def test_a_subcategory_that_has_lost_its_link_gets_it_again(db: Store, documented: None) -> None:
+    put_category(db, "k4", 3, "k1")
+    adopt(db)
+    db.delete(d.child("k1", "k4", 3))
+    assert adopt(db).made == 1
+    assert {each.child_id: each.order for each in db(d.children("k1"))} == {"k2": 10, "k3": 9, "k4": 3}
+    assert db.one(d.category("k1")).child_count == 3
+
+
+def test_a_subcategory_that_only_its_link_tells_of_is_put_under_its_root(db: Store, documented: None) -> None:
+    put_category(db, "k4", 3, "k1", parentId=None)
+    done = adopt(db)
+    assert done.refused == []
+    assert [each.category_id for each in db(d.subcategories("k1"))] == ["k4", "k3", "k2"]
+    assert db.one(d.category("k1")).child_count == 3
+
+
+def test_links_that_tell_another_place_than_their_category_follow_it(db: Store, documented: None) -> None:
+    put(db, "CATEGORY#k1", "CHILD#k2#4")
+    put_category(db, "k4", 2)
+    put(db, "CATEGORY#k4", "CHILD#k2#1")
+    assert adopt(db).refused == []
+    assert {each.child_id: each.order for each in db(d.children("k1"))} == {"k2": 10, "k3": 9}
+    assert list(db(d.children("k4"))) == []
+    assert [db.one(d.category(each)).child_count for each in ("k1", "k4")] == [2, 0]
+    again = adopt(db)
+    assert (again.rewritten, again.made, again.counted) == (0, 0, 0)
+
+
+def test_times_of_rows_stay_as_they_were(db: Store, adopted: Adoption) -> None:
+    assert {each.updated_at for each in db(d.likes_of_post("p1"))} == {db.one(d.post("p1")).updated_at}
+    assert f"{db.one(d.post('p1')).updated_at:%Y-%m-%dT%H:%M:%SZ}" == AT
