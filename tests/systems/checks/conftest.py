@@ -1,7 +1,7 @@
 """Checks on an embedded engine, with a clock that is moved by hand."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,22 +11,17 @@ from partita import Store, connect
 from partita.systems.checks import design as d
 from partita.systems.checks.service import Checks
 from partita.wire.requests import PutItem, Scan
+from tests.store import clocks
 
 UP = d.Outcome(status="UP", response_time=250, keyword_found=True)
 DOWN = d.Outcome(status="DOWN", reason="timeout")
 
 
-class Clock:
-    """Time stands still until it is told to pass."""
+class Clock(clocks.Clock):
+    """It begins where the document's examples are long past."""
 
     def __init__(self) -> None:
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def passes(self, **duration: float) -> None:
-        self.now += timedelta(**duration)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from partita import NotUnique, Store
 from partita.systems.checks import design as d
 from partita.systems.checks.adoption import adopt
 from partita.systems.checks.service import Checks
+from tests.store.conftest import fresh
 from tests.systems.checks.conftest import DOWN, UP, Clock, add, disk, put
 
 EXECUTED = datetime(2024, 6, 29, 14, 5, tzinfo=UTC)
@@ -46,6 +47,12 @@ def document_check(db: Store, *left_out: str, **other: Any) -> None:
         "lastResult": {"status": "UP", "responseTime": 250, "keywordFound": True},
     }
     put(db, "CHECK", **{name: each for name, each in (shown | other).items() if name not in left_out})
+
+
+@pytest.fixture
+def db(backend: Any, clock: Clock) -> Store:
+    """New tables on each backend in turn."""
+    return fresh(backend, d.design, clock)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ Claiming a check moves its `dueAt` to the end of a lease, under the condition th
 the holder of the lease may write the outcome.
 """
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -49,11 +50,12 @@ class Uptime(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Checks:
-    """The service on a store; `clock` is the store's own."""
+    """The service on a store, whose clock is the service's; `chance` may be given to get the same ids again."""
 
-    def __init__(self, db: Store) -> None:
+    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
         self.db = db
         self.now = db.context.clock
+        self._chance = chance
 
     # Users
 
@@ -61,7 +63,7 @@ class Checks:
         self, email: str, *, user_id: str | None = None, tier: d.Tier = d.Tier.FREE, check_limit: int = 5
     ) -> d.User:
         """A new user; an e-mail address is compared without case, and taken once."""
-        user_id = user_id or new_id("u", self.now())
+        user_id = user_id or new_id("u", self.now(), self._chance)
         return self.db.create(d.User(user_id=user_id, email=folded(email), tier=tier, check_limit=check_limit))
 
     def find_by_email(self, email: str) -> d.User | None:
@@ -106,7 +108,7 @@ class Checks:
         """A new check, due at once, if the user's limit allows one more."""
         options_of(check_type, attributes or {})
         check = d.Check(
-            check_id=new_id("c", self.now()),
+            check_id=new_id("c", self.now(), self._chance),
             userid=userid,
             url=checked_url(url),
             check_type=check_type,

@@ -1,0 +1,70 @@
+"""Demo data is the same for the same seed, survives an interruption, and keeps every promise of the design."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from partita import Store, connect
+from partita.store.seeding import is_planted, plant
+from partita.systems.checks import design as d
+from partita.systems.checks.adoption import adopt
+from partita.systems.checks.seed import CHECKS_EACH, RESULTS_EACH, pieces, total
+from partita.systems.checks.service import Checks
+from tests.systems.checks.conftest import Clock, disk
+
+
+def planted(scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
+    """What is stored after a seeding, in which piece number `twice` is run again after it."""
+    with connect("memory:", maintain=False) as backend:
+        db = Store(backend, d.design, clock=Clock())
+        db.create_tables()
+        for number, piece in enumerate(pieces(scale, seed)):
+            assert callable(piece)
+            piece(db)
+            if number == twice:
+                piece(db)
+        return [*disk(db, "USER"), *disk(db, "CHECK")]
+
+
+def test_the_same_seed_plants_the_same_and_another_seed_something_else() -> None:
+    first = planted(0.1, 7)
+    assert first == planted(0.1, 7)
+    assert first != planted(0.1, 8)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_piece_may_be_planted_twice(number: int) -> None:
+    def keys(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
+        return [(item["PK"]["S"], item["SK"]["S"]) for item in items]
+
+    assert keys(planted(0.1, 7, twice=number)) == keys(planted(0.1, 7))
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
+def test_the_number_of_pieces_is_known_before(scale: float) -> None:
+    assert sum(1 for _ in pieces(scale, 1)) == total(scale)
+
+
+def test_some_thousand_items_keep_every_promise(db: Store, checks: Checks, clock: Clock) -> None:
+    plant(db, "checks", pieces(1, 1))
+    assert is_planted(db, "checks", total(1))
+    assert plant(db, "checks", pieces(1, 1)) == 0
+    users = list(db.scan(d.User))
+    assert len(users) == len({user.email for user in users}) == 20
+    assert {user.tier for user in users} == {d.Tier.FREE, d.Tier.PRO}
+    kinds: Counter[str] = Counter()
+    for user in users:
+        mine = list(db(d.checks_of_user(user.user_id)))
+        assert user.check_count == len(mine) == CHECKS_EACH
+        found = checks.find_by_email(user.email)
+        assert found == user
+        for check in mine:
+            kinds[f"{check.check_type} {check.status}"] += 1
+            assert len(list(db(d.results(check.check_id)))) == RESULTS_EACH
+    assert kinds.keys() >= {"AVAILABILITY ACTIVE", "AVAILABILITY PAUSED", "EBAY ACTIVE"}
+    clock.passes(minutes=1)
+    running = sum(count for kind, count in kinds.items() if kind.endswith("ACTIVE"))
+    assert len(list(db(d.due_checks(clock())))) == running
+    done = adopt(db)
+    assert (done.rewritten, done.guarded, done.counted, done.refused) == (0, 0, 0, [])
