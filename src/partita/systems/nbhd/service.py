@@ -131,8 +131,8 @@ class Nbhd(Sites):
         """The guard, then the neighborhood: two GetItems."""
         return self.db.holder(d.Neighborhood, "slug", slug_of(slug))
 
-    def close(self, neighborhood_id: str, by: str, check: Callable[[d.Neighborhood], None] = let_pass) -> None:
-        """Nobody joins from now on, every member leaves into history, and it goes.
+    def close(self, neighborhood_id: str, by: str, check: Callable[[d.Neighborhood], None] = let_pass) -> int:
+        """Nobody joins from now on, every member leaves into history, and it goes; answers with how many they were.
 
         Called again, it goes on where it was interrupted. `check` as for accounts.
         """
@@ -142,10 +142,13 @@ class Nbhd(Sites):
             found.closed_by = by
 
         self.db.update(d.neighborhood(neighborhood_id), closing)
+        left = 0
         for each in self.db(d.memberships(neighborhood_id), consistent=True):
             with suppress(NotFound):  # left by themselves
                 self.leave(neighborhood_id, each.user_did)
+                left += 1
         self.db.delete(d.neighborhood(neighborhood_id))
+        return left
 
     # Memberships
 
