@@ -1,15 +1,13 @@
 """EECAR over HTTP: sellers, buyers and companies are one kind of party, and the token says which one you are."""
 
-from typing import Annotated
-
-from msgspec import UNSET, Meta
-
 from partita import NotFound, Page
-from partita.rest import Api, Caller, PageSize, group, myself, owner, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, owner, signed_in
 from partita.systems.eecar import bodies as b
 from partita.systems.eecar import design as d
 from partita.systems.eecar.parts import WholePart
 from partita.systems.eecar.service import Eecar
+
+HITS_EVERY = 2.0  # seconds
 
 admin = group("admin")
 machines = group("machine") | admin  # the embedder and the matcher
@@ -20,8 +18,10 @@ receiver = owner("to_company_id")
 recipient = owner("recipient_id")
 
 api = Api("eecar", "EECAR", Eecar, "Parts of electric cars, matched to who needs them. 전기차 부품 거래.")
+api.repeats(lambda service: service.matches.write_hits(), every=HITS_EVERY)
 
-Word = Annotated[str, Meta(min_length=1, max_length=60, examples=["배터리"])]
+USAGE = "/parts/{part_id}/usages/{usage_id}"
+NEED = "/companies/{company_id}/needs/{need_id}"
 
 
 # Parts
@@ -35,12 +35,7 @@ def list_part(service: Eecar, caller: Caller, new: b.NewPart) -> d.Part:
 
 
 api.reads("/parts/{part_id}", d.part)
-api.changes(
-    "/parts/{part_id}",
-    d.part,
-    *("name", "manufacturer", "model", "year", "condition", "price", "quantity", "description", "images"),
-    who=seller,
-)
+api.changes("/parts/{part_id}", d.part, *b.PART, who=seller)
 
 
 @api.get("/parts/{part_id}/whole")
@@ -53,9 +48,10 @@ def whole_part(service: Eecar, part_id: str) -> WholePart:
 
 
 @api.delete("/parts/{part_id}", who=seller | admin, of=d.part)
-def withdraw(service: Eecar, part_id: str) -> None:
+def withdraw(service: Eecar, part_id: str, match: IfMatch) -> None:
     """The part goes, with all that is known of it."""
-    service.parts.withdraw(part_id)
+    found = service.db.one(d.part(part_id), consistent=True)
+    service.parts.withdraw(part_id, when=match.when(found))
 
 
 @api.put("/parts/{part_id}/category", who=seller | admin, of=d.part)
@@ -72,7 +68,7 @@ def hand_over(service: Eecar, part_id: str, new: b.NewSeller) -> None:
 
 @api.get("/categories/{category}/parts")
 def parts_in_category(
-    service: Eecar, category: Word, limit: PageSize = 20, cursor: str | None = None
+    service: Eecar, category: b.CategoryWord, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.PartSummary]:
     """The newest parts of a category, by any of its words: 배터리, battery."""
     return service.parts.in_category(category, limit, cursor)
@@ -87,7 +83,11 @@ def parts_of_seller(service: Eecar, seller_id: str, limit: PageSize = 20, cursor
 api.reads("/parts/{part_id}/spec", d.spec)
 api.reads("/parts/{part_id}/vector", d.vector)
 api.lists("/parts/{part_id}/usages", d.usages)
-api.reads("/parts/{part_id}/usages/{usage_id}", d.usage)
+api.reads(USAGE, d.usage)
+api.changes(USAGE, d.usage, *b.USAGE, who=seller, of=d.part)
+api.deletes(USAGE, d.usage, who=seller, of=d.part, name="remove_usage")
+api.deletes("/parts/{part_id}/spec", d.spec, who=seller, of=d.part, name="forget_spec")
+api.deletes("/parts/{part_id}/vector", d.vector, who=machines, name="forget_vector")
 
 
 @api.put("/parts/{part_id}/spec", who=seller, of=d.part)
@@ -96,56 +96,26 @@ def specify(service: Eecar, part_id: str, new: b.NewSpec) -> d.Spec:
     return service.parts.specify(part_id, new.entity())
 
 
-@api.delete("/parts/{part_id}/spec", who=seller, of=d.part)
-def forget_spec(service: Eecar, part_id: str) -> None:
-    """Nothing is known of what it is made of."""
-    service.db.delete(d.spec(part_id))
-
-
 @api.put("/parts/{part_id}/vector", who=machines)
 def refer_to_vector(service: Eecar, part_id: str, new: b.NewVector) -> d.VectorReference:
     """Where the part's vector lies, once the object is there."""
     return service.parts.refer_to_vector(part_id, new.s3_key, new.embedding_model, new.dimension)
 
 
-@api.delete("/parts/{part_id}/vector", who=machines)
-def forget_vector(service: Eecar, part_id: str) -> None:
-    """The part has no vector any more."""
-    service.db.delete(d.vector(part_id))
-
-
-@api.post("/parts/{part_id}/usages", who=seller, of=d.part, location="/parts/{part_id}/usages/{usage_id}")
+@api.post("/parts/{part_id}/usages", who=seller, of=d.part, location=USAGE)
 def add_usage(service: Eecar, part_id: str, new: b.NewUsage) -> d.Usage:
     """Something that the part is good for."""
     return service.parts.add_usage(part_id, new.entity())
 
 
-@api.patch("/parts/{part_id}/usages/{usage_id}", who=seller, of=d.part)
-def change_usage(service: Eecar, part_id: str, usage_id: str, change: b.ChangedUsage) -> d.Usage:
-    """How it went."""
-    with service.db.change(d.usage(part_id, usage_id)) as draft:
-        if change.application is not UNSET:
-            draft.application = change.application
-        if change.success_case is not UNSET:
-            draft.success_case = change.success_case
-        if change.description is not UNSET:
-            draft.description = change.description
-    return service.db.one(d.usage(part_id, usage_id), consistent=True)
-
-
-@api.delete("/parts/{part_id}/usages/{usage_id}", who=seller, of=d.part)
-def remove_usage(service: Eecar, part_id: str, usage_id: str) -> None:
-    """It is not good for that."""
-    service.db.delete(d.usage(part_id, usage_id))
-
+# Needs
 
 # Needs
 
-NEED = "/companies/{company_id}/needs/{need_id}"
 api.lists("/companies/{company_id}/needs", d.active_needs_of_company, who=signed_in)
 api.lists("/needs", d.needs_by_status, who=signed_in)
 api.reads(NEED, d.need, who=signed_in)
-api.changes(NEED, d.need, "industry", "production_process", "target_application", "priority", who=myself("company_id"))
+api.changes(NEED, d.need, *b.NEED, who=myself("company_id"))
 api.deletes(NEED, d.need, who=myself("company_id"))
 
 
@@ -153,6 +123,12 @@ api.deletes(NEED, d.need, who=myself("company_id"))
 def post_need(service: Eecar, company_id: str, new: b.NewNeed) -> d.Need:
     """Say what your company looks for."""
     return service.needs.post(new.entity(company_id))
+
+
+@api.put(NEED + "/required-specs", who=myself("company_id"))
+def require(service: Eecar, company_id: str, need_id: str, required: b.Required) -> None:
+    """Something else is needed."""
+    service.needs.require(company_id, need_id, required.entity())
 
 
 @api.put(NEED + "/end", who=myself("company_id"))
@@ -191,16 +167,20 @@ def match(service: Eecar, query_hash: str) -> d.Match:
 @api.put("/matches/{query_hash}", who=machines)
 def remember(service: Eecar, query_hash: str, new: b.NewMatch) -> None:
     """Cache a match; one that is there is renewed and keeps its hits."""
-    made = d.Match(
-        query_hash=query_hash,
-        query=new.query,
-        query_embedding=new.query_embedding,
-        matched_parts=new.matched_parts,
-        model_used=new.model_used,
-        created_at=service.matches.now(),
-        catalogue=new.catalogue,
-    )
-    service.matches.remember(made)
+    service.matches.remember(new.entity(query_hash, service.matches.now()))
+
+
+@api.get("/catalogues/{category}", who=machines)
+def catalogue(service: Eecar, category: b.CategoryWord) -> d.Catalogue:
+    """What the parts of a category, or of ANY, have come to: read before matching, sent with the match."""
+    return service.matches.reached(category)
+
+
+@api.post("/catalogues/{category}/moves", who=machines)
+def move_catalogue(service: Eecar, category: b.CategoryWord) -> d.Catalogue:
+    """Parts of the category have changed: matches of it, and of ANY, are stale."""
+    service.matches.move(category)
+    return service.matches.reached(category)
 
 
 # Watches
@@ -209,10 +189,7 @@ def remember(service: Eecar, query_hash: str, new: b.NewMatch) -> None:
 @api.post("/watches", who=signed_in, location="/watches/{watch_id}")
 def begin_watch(service: Eecar, caller: Caller, new: b.NewWatch) -> d.Watch:
     """Be told of parts that meet the criteria: of every one, or of the first."""
-    watch = d.Watch(
-        buyer_id=caller.name, email=new.email, phone=new.phone, criteria=new.criteria.entity(), once=new.once
-    )
-    return service.watches.begin(watch)
+    return service.watches.begin(new.entity(caller.name))
 
 
 api.reads("/watches/{watch_id}", d.watch, who=buyer | admin)
@@ -227,6 +204,18 @@ def revise_watch(service: Eecar, watch_id: str, criteria: b.WatchedFor) -> None:
     service.watches.revise(watch_id, criteria.entity())
 
 
+@api.put("/watches/{watch_id}/address", who=buyer, of=d.watch)
+def reach(service: Eecar, watch_id: str, new: b.NewAddress) -> None:
+    """Be told there, in place of where it was before."""
+    service.watches.reach(watch_id, new.email, new.phone)
+
+
+@api.put("/watches/{watch_id}/triggers/{part_id}", who=machines)
+def tell(service: Eecar, watch_id: str, part_id: str, new: b.NewTrigger) -> d.Trigger:
+    """Tell the buyer of a part, while the watch is active; twice is once."""
+    return service.watches.tell(watch_id, part_id, new.match_score)
+
+
 @api.post("/watches/{watch_id}/cancellation", who=buyer, of=d.watch)
 def cancel_watch(service: Eecar, watch_id: str) -> None:
     """Be told of nothing more."""
@@ -239,17 +228,7 @@ def cancel_watch(service: Eecar, watch_id: str) -> None:
 @api.post("/proposals", who=signed_in, location="/proposals/{proposal_id}")
 def propose(service: Eecar, caller: Caller, new: b.NewProposal) -> d.Proposal:
     """Offer something to another company, which is told of it."""
-    proposal = d.Proposal(
-        from_company_id=caller.name,
-        to_company_id=new.to_company_id,
-        part_ids=new.part_ids,
-        proposal_type=new.proposal_type,
-        quantity=new.quantity,
-        price_offer=new.price_offer,
-        message=new.message,
-        terms=new.terms,
-    )
-    return service.proposals.make(proposal)
+    return service.proposals.make(new.entity(caller.name))
 
 
 api.reads("/proposals/{proposal_id}", d.proposal, who=sender | receiver | admin)
@@ -289,15 +268,7 @@ api.deletes("/notifications/{notification_id}", d.notification, who=recipient)
 @api.post("/notifications", who=admin, location="/notifications/{notification_id}")
 def notify(service: Eecar, new: b.NewNotification) -> d.Notification:
     """Tell somebody; watches and proposals tell by themselves."""
-    notification = d.Notification(
-        recipient_id=new.recipient_id,
-        type=new.type,
-        title=new.title,
-        message=new.message,
-        data=new.data,
-        sent_at=service.notifications.now(),
-    )
-    return service.notifications.send(notification)
+    return service.notifications.send(new.entity(service.notifications.now()))
 
 
 @api.put("/notifications/{notification_id}/read", who=recipient, of=d.notification)

@@ -3,13 +3,18 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import Meta, Struct, structs
 
 from partita.systems.eecar import design as d
-from partita.systems.eecar.categories import Category
+from partita.systems.eecar.categories import LONGEST, Category
 from partita.systems.eecar.proposals import Answer
 
-CategoryWord = Annotated[str, Meta(min_length=1, max_length=60, examples=["배터리"])]
+PART = ("name", "manufacturer", "model", "year", "condition", "price", "quantity", "description", "images")
+USAGE = ("industry", "application", "requirements", "success_case", "description")
+NEED = ("company_name", "industry", "production_process", "target_application", "priority")
+"""What may be changed by itself."""
+
+CategoryWord = Annotated[str, Meta(min_length=1, max_length=LONGEST, examples=["배터리"])]
 Line = Annotated[str, Meta(min_length=1, max_length=200, examples=["배터리 모듈"])]
 Maker = Annotated[Line, Meta(examples=["현대모비스"])]
 CarModel = Annotated[Line, Meta(examples=["아이오닉 5"])]
@@ -17,7 +22,6 @@ Industry = Annotated[Line, Meta(examples=["에너지 저장"])]
 Application = Annotated[Line, Meta(examples=["가정용 ESS"])]
 ModelName = Annotated[Line, Meta(examples=["multilingual-e5"])]
 Place = Annotated[Line, Meta(examples=["vectors/p_01.bin"])]
-Whole = Annotated[int, Meta(ge=0, le=10**12)]
 Year = Annotated[int, Meta(ge=1900, le=2100, examples=[2024])]
 Email = Annotated[str, Meta(min_length=3, max_length=200, examples=["buyer@example.com"])]
 Phone = Annotated[str, Meta(min_length=1, max_length=200, examples=["010-1234-5678"])]
@@ -54,8 +58,8 @@ class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
     model: CarModel
     year: Year
     condition: d.PartCondition
-    price: Whole
-    quantity: Whole
+    price: d.Won
+    quantity: d.Count
     description: d.Text = ""
     images: d.Images = []
     spec: NewSpec | None = None
@@ -83,9 +87,12 @@ class NewVector(Struct, forbid_unknown_fields=True, rename="camel"):
 
 class Required(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
-    min_quantity: Whole | None = None
-    max_price: Whole | None = None
+    min_quantity: d.Count | None = None
+    max_price: d.Won | None = None
     material_preferences: list[str] = []
+
+    def entity(self) -> d.RequiredSpecs:
+        return d.RequiredSpecs(**_with_category(structs.asdict(self)))
 
 
 class NewNeed(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -98,8 +105,7 @@ class NewNeed(Struct, forbid_unknown_fields=True, rename="camel"):
     expires_at: Annotated[datetime, Meta(tz=True, examples=["2030-01-01T00:00:00Z"])] | None = None
 
     def entity(self, company_id: str) -> d.Need:
-        given = structs.asdict(self)
-        given["required_specs"] = d.RequiredSpecs(**_with_category(structs.asdict(self.required_specs)))
+        given = structs.asdict(self) | {"required_specs": self.required_specs.entity()}
         return d.Need(**given, company_id=company_id)
 
 
@@ -114,13 +120,16 @@ class NewMatch(Struct, forbid_unknown_fields=True, rename="camel"):
     query_embedding: Place
     matched_parts: Annotated[list[d.MatchedPart], Meta(max_length=100)]
     model_used: ModelName
-    catalogue: dict[str, int] = {}
+    catalogue: Annotated[dict[str, d.Count], Meta(max_length=100)] = {}
+
+    def entity(self, query_hash: str, now: datetime) -> d.Match:
+        return d.Match(**structs.asdict(self), query_hash=query_hash, created_at=now)
 
 
 class WatchedFor(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
     min_specs: dict[str, Any] = {}
-    max_price: Whole | None = None
+    max_price: d.Won | None = None
 
     def entity(self) -> d.Criteria:
         return d.Criteria(**_with_category(structs.asdict(self)))
@@ -132,15 +141,32 @@ class NewWatch(Struct, forbid_unknown_fields=True, rename="camel"):
     phone: Phone | None = None
     once: bool = False
 
+    def entity(self, buyer_id: str) -> d.Watch:
+        return d.Watch(**structs.asdict(self) | {"criteria": self.criteria.entity()}, buyer_id=buyer_id)
+
+
+class NewAddress(Struct, forbid_unknown_fields=True):
+    """One of them at least."""
+
+    email: Email | None = None
+    phone: Phone | None = None
+
+
+class NewTrigger(Struct, forbid_unknown_fields=True, rename="camel"):
+    match_score: d.Score
+
 
 class NewProposal(Struct, forbid_unknown_fields=True, rename="camel"):
     to_company_id: d.Party
     part_ids: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(min_length=1, max_length=100)]
     proposal_type: d.ProposalType
-    quantity: Annotated[int, Meta(ge=1, le=10**9)]
-    price_offer: Whole
+    quantity: d.Quantity
+    price_offer: d.Won
     message: d.Text = ""
     terms: dict[str, Any] = {}
+
+    def entity(self, from_company_id: str) -> d.Proposal:
+        return d.Proposal(**structs.asdict(self), from_company_id=from_company_id)
 
 
 class NewAnswer(Struct, forbid_unknown_fields=True):
@@ -154,8 +180,8 @@ class NewOffer(Struct, forbid_unknown_fields=True, rename="camel"):
     """In place of the offer of this version."""
 
     version: int
-    quantity: Annotated[int, Meta(ge=1, le=10**9)]
-    price_offer: Whole
+    quantity: d.Quantity
+    price_offer: d.Won
 
 
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -165,13 +191,8 @@ class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
     message: d.Text
     data: dict[str, Any] = {}
 
-
-class ChangedUsage(Struct, forbid_unknown_fields=True, rename="camel"):
-    """What is left out stays as it is."""
-
-    application: Application | UnsetType = UNSET
-    success_case: bool | UnsetType = UNSET
-    description: d.Text | UnsetType = UNSET
+    def entity(self, now: datetime) -> d.Notification:
+        return d.Notification(**structs.asdict(self), sent_at=now)
 
 
 def _with_category(given: dict[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,9 @@ def category_of(text: str, where: str = "category") -> Category:
     known = _KNOWN.get(word.casefold())
     if known is not None:
         return known
-    if not word or len(word) > LONGEST or word.casefold() == ANY.value.casefold():
+    if len(word) > LONGEST:
+        raise ValueRefused(where, f"a category has at most {LONGEST} characters")
+    if not word or word.casefold() == ANY.value.casefold():
         raise ValueRefused(where, f"{str(text)!r} is no category")
     return Category(word)
 

@@ -49,6 +49,11 @@ class Matches(Subject):
             for category, reached in zip(wanted, found, strict=True)
         }
 
+    def reached(self, category: str) -> d.Catalogue:
+        """How far the parts of one category, or of `ANY`, have come."""
+        word = catalogue_of(category)
+        return self.db(d.catalogue(word), consistent=True) or d.Catalogue(category=word)
+
     def move(self, category: str) -> None:
         """Parts of the category have changed: what was matched in it, or in all of them, is stale."""
         for moved in {catalogue_of(category), ANY}:

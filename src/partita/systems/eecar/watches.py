@@ -90,6 +90,15 @@ class Watches(Subject):
             return False
         return True
 
+    def tell(self, watch_id: str, part_id: str, match_score: float) -> d.Trigger:
+        """The trigger of a part, of which the buyer is told now or was told before."""
+        self.trigger(watch_id, self.db.one(d.part(part_id)), match_score)
+        told = self.db(d.trigger(watch_id, part_id), consistent=True)
+        if told is None:
+            self.db.one(d.watch(watch_id), consistent=True)
+            raise TransitionRefused("Watch", "status", "triggered")
+        return told
+
 
 def canonical(criteria: d.Criteria, where: str) -> d.Criteria:
     """With the one word for their category."""
