@@ -24,11 +24,11 @@ from tests.systems.checks.conftest import disk
         ({"url": "http://user:pass@example.com/"}, "Check.url: a name and password"),
         ({"delay_ms": 5}, "Check.delay"),
         ({"check_type": d.CheckType("FAX")}, "Check.checkType"),
-        ({"attributes": {"keyword": 3}}, "Check.attributes"),
-        ({"attributes": {"colour": "red"}}, "Check.attributes"),
+        ({"attributes": {"keyword": 3}}, "Check.attributes: keyword: Expected `str"),
+        ({"attributes": {"colour": "red"}}, "Check.attributes: AVAILABILITY has no 'colour'; it has keyword"),
         ({"attributes": {"keyword": "x" * 1001}}, "Check.attributes"),
         *(
-            ({"check_type": d.CheckType.EBAY, "attributes": {"maxPrice": price}}, "Check.attributes")
+            ({"check_type": d.CheckType.EBAY, "attributes": {"maxPrice": price}}, "Check.attributes: maxPrice: ")
             for price in ("NaN", "sNaN", "-1", -1, "Infinity", "1e999", "9" * 13, "abc", True)
         ),
     ],

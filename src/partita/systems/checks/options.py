@@ -17,13 +17,13 @@ _LONGEST_NAME = 253
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.ASCII | re.IGNORECASE)
 
 
-class Availability(msgspec.Struct, forbid_unknown_fields=True):
+class Availability(msgspec.Struct):
     """The page answers, and holds the keyword where one is given."""
 
     keyword: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
 
 
-class Ebay(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+class Ebay(msgspec.Struct, rename="camel"):
     """The listing is available, at no more than `maxPrice` where one is given."""
 
     max_price: Decimal | None = None
@@ -43,10 +43,15 @@ def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
     if kind is None:
         known = ", ".join(each.value for each in OPTIONS)
         raise ValueRefused("Check.checkType", f"{check_type.value!r} is none of {known}")
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    for name in attributes:
+        if name not in known:
+            raise ValueRefused("Check.attributes", f"{check_type.value} has no {name!r}; it has {', '.join(known)}")
     try:
         return msgspec.convert(attributes, kind)
     except msgspec.ValidationError as refusal:
-        raise ValueRefused("Check.attributes", str(refusal)) from None
+        wrong, _, way = str(refusal).partition(" - at `$.")
+        raise ValueRefused("Check.attributes", f"{way.rstrip('`')}: {wrong}" if way else wrong) from None
 
 
 def checked_url(url: str) -> str:
