@@ -205,7 +205,7 @@ def test_taken_value_is_a_409_that_names_the_field(ana: Client) -> None:
 
 def test_missing_reference_is_a_422_that_names_the_field(ana: Client) -> None:
     refused = ana.post("/notes/nowhere/lines", {"number": 1, "words": "x"})
-    assert (refused.status, refused.json["field"]) == (422, "noteId")
+    assert (refused.status, refused.json["field"]) == (422, "note_id")
 
 
 def test_refused_change_leaves_nothing_behind(ana: Client, db: Store) -> None:

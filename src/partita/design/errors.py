@@ -7,6 +7,8 @@
 Each takes the facts and builds one sentence: where, what is wrong, what to write instead.
 """
 
+from typing import Any
+
 from partita.errors import PartitaError
 
 
@@ -25,9 +27,14 @@ class ProofError(DesignError):
 
 
 class ValueRefused(PartitaError):
-    """A value that the design does not allow; nothing was sent."""
+    """A value that the design does not allow; nothing was sent.
 
-    def __init__(self, where: str, wrong: str) -> None:
+    Where it was an `argument` of a pattern, that is named and the `value` is here.
+    """
+
+    def __init__(self, where: str, wrong: str, argument: str = "", value: Any = None) -> None:
         super().__init__(f"{where}: {wrong}")
         self.where = where
         self.wrong = wrong
+        self.argument = argument
+        self.value = value

@@ -22,6 +22,11 @@ class Counter:
     parts: dict[str, str]
 
     @property
+    def refers(self) -> str:
+        """The child's attribute that names the parent; of several the last, which tells it from its neighbours."""
+        return list(self.parts.values())[-1]
+
+    @property
     def fields(self) -> frozenset[str]:
         """What of the child decides its share."""
         condition = self.marker.when.fields if self.marker.when is not None else ()
@@ -31,10 +36,11 @@ class Counter:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """An entity that must exist when this one is written."""
+    """An entity that must exist when this one is written, as the attribute `refers` says."""
 
     target: Model
     parts: dict[str, str]
+    refers: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +113,7 @@ def _references(design: Design, model: Model) -> Iterator[Reference]:
         via = dict(marker.via)
         if not via and len(target.key.fields) == 1:
             via = {target.key.fields[0]: attribute.field}
-        yield Reference(target, _mapped(f"{model.name}.{attribute.field}", target, model, via))
+        yield Reference(target, _mapped(f"{model.name}.{attribute.field}", target, model, via), attribute.field)
 
 
 def _owned(design: Design, parent: Model, owns: Owns) -> Iterator[Ownership]:

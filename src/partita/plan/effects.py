@@ -18,7 +18,7 @@ from partita.design.models import Model
 from partita.design.moments import time_text
 from partita.design.parts import EXACT, SEPARATOR, Text
 from partita.plan.actions import Action, Assign, Clause, Increment, Remove, Step, absent, alive, equals, present
-from partita.plan.designs import Counter, Design
+from partita.plan.designs import Counter, Design, Reference
 from partita.plan.errors import LimitReached, NotUnique, Orphaned, ReferenceMissing
 from partita.plan.expressions import holds, on_disk
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
@@ -49,7 +49,7 @@ class Effects:
     exists: bool = True
     guards: dict[Identity, Guard] = field(default_factory=dict)
     counts: dict[tuple[Identity, str], tuple[Counter, Item, Decimal]] = field(default_factory=dict)
-    needs: dict[Identity, tuple[Model, Item]] = field(default_factory=dict)
+    needs: dict[Identity, tuple[Reference, Item]] = field(default_factory=dict)
 
 
 def effects(design: Design, model: Model, values: Values | None, item: Item) -> Effects:
@@ -72,7 +72,7 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
     for reference in design.references.get(model, ()):
         target = _parent_key(reference.target, reference.parts, values)
         if target is not None:
-            found.needs[_identity(reference.target.table.name, target)] = (reference.target, target)
+            found.needs[_identity(reference.target.table.name, target)] = (reference, target)
     return found
 
 
@@ -125,9 +125,10 @@ def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identit
         if change is not None:
             counted.add(where[0])
             yield change
-    for identity, (target, key) in after.needs.items():
+    for identity, (reference, key) in after.needs.items():
         if identity not in before.needs and identity not in counted:
-            yield Action("check", target.table.name, key, target.name, clauses=(_must_exist(model, target, key),))
+            target, there = reference.target, _must_exist(model, reference.target, key, reference.refers)
+            yield Action("check", target.table.name, key, target.name, clauses=(there,))
 
 
 def _guard_actions(before: Effects, after: Effects, now: datetime) -> Iterator[Action]:
@@ -177,7 +178,7 @@ def _count_action(
         return None
     parent = counter.parent
     name = counter.attribute.name
-    clauses = [_must_exist(model, parent, key)]
+    clauses = [_must_exist(model, parent, key, counter.refers)]
     if after is None:
         identity = _identity(parent.table.name, key)
         clauses = [Clause(present(next(iter(key))), lambda: Orphaned(identity))]
@@ -188,10 +189,10 @@ def _count_action(
     )
 
 
-def _must_exist(model: Model, target: Model, key: Item) -> Clause:
+def _must_exist(model: Model, target: Model, key: Item, refers: str) -> Clause:
     there = present(next(iter(key)))
     stays = there & absent(LEAVING) if target.owns else there
-    return Clause(stays, lambda: ReferenceMissing(model.name, target.name, key_text(key)))
+    return Clause(stays, lambda: ReferenceMissing(model.name, target.name, key_text(key), refers))
 
 
 def _bounds(limit: Limit, counter: Counter) -> bool:

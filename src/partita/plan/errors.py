@@ -44,10 +44,12 @@ class NotUnique(StoreError):
 
 
 class ReferenceMissing(StoreError):
-    def __init__(self, entity: str, missing: str, key: str) -> None:
+    def __init__(self, entity: str, missing: str, key: str, field: str = "") -> None:
+        """`field` is the attribute that refers to it."""
         super().__init__(f"{entity} refers to {missing} {key}, which does not exist")
         self.entity = entity
         self.missing = missing
+        self.field = field
 
 
 class LimitReached(StoreError):

@@ -18,6 +18,8 @@ from partita.plan.proof import Proof, prove_read
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
 
+_REFUSALS = (ValueRefused, ValueError, TypeError, ArithmeticError, AttributeError)
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -62,15 +64,15 @@ def plan_of(read: Read) -> Plan:
 
 def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
     """The key of a get."""
-    if plan.write_key is not None:
-        try:
+    try:
+        if plan.write_key is not None:
             return plan.write_key(arguments)
-        except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
-            raise ValueRefused(plan.read.name, str(refusal)) from None
-    return {
-        condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
-        for condition in _conditions(plan, arguments, None)
-    }
+        return {
+            condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
+            for condition in _conditions(plan, arguments, None)
+        }
+    except _REFUSALS as refusal:
+        raise _refused(plan, arguments, refusal) from None
 
 
 def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
@@ -130,13 +132,15 @@ def _query_text(
 ) -> tuple[str, str | None, dict[str, str], dict[str, AttributeValue]]:
     """The key condition and the filter, with the names and values that they use."""
     writer = plan.write_query
-    if writer is not None:
-        try:
-            return writer.text, None, dict(writer.names), writer.values(arguments)
-        except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
-            raise ValueRefused(plan.read.name, str(refusal)) from None
     expression = Expression()
-    conditions = [_text(plan, expression, each) for each in _conditions(plan, arguments, repeat)]
+    try:
+        if writer is not None:
+            return writer.text, None, dict(writer.names), writer.values(arguments)
+        found = list(_conditions(plan, arguments, repeat))
+        _check_order(plan, found)
+        conditions = [_text(plan, expression, each) for each in found]
+    except _REFUSALS as refusal:
+        raise _refused(plan, arguments, refusal) from None
     where = plan.read.where
     filtered = None if where is None else expression.condition(on_disk(plan.model, _filled(where, arguments)))
     return " AND ".join(conditions), filtered, expression.names, expression.values
@@ -148,10 +152,33 @@ def start_key(plan: Plan, item: Item) -> Item:
 
 
 def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[ranges.Condition]:
-    try:
-        return list(ranges.conditions(plan.proof.range, lambda value: _bound(value, arguments, repeat)))
-    except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
-        raise ValueRefused(plan.read.name, str(refusal)) from None
+    return ranges.conditions(plan.proof.range, lambda value: _bound(value, arguments, repeat))
+
+
+def _check_order(plan: Plan, conditions: Iterable[ranges.Condition]) -> None:
+    """DynamoDB refuses a range that ends before it begins, and tells keys of which the caller knows nothing."""
+    bounds = plan.read.bounds
+    if bounds is None or not any(each.operator == "between" and each.values[0] > each.values[1] for each in conditions):
+        return
+    low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
+    raise ValueRefused(f"{plan.read.name}.{low}", f"it must not be after {high}", low)
+
+
+def _refused(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> ValueRefused:
+    """The refusal with the argument that is to blame, which is whichever cannot be written by itself."""
+    where, wrong = plan.read.name, str(refusal)
+    if isinstance(refusal, ValueRefused):
+        if refusal.argument:
+            return refusal
+        where, wrong = refusal.where, refusal.wrong
+    for slot, value in slots_of(plan.read.name, plan.read):
+        if isinstance(value, Argument):
+            given = arguments[value.at]
+            try:
+                _ = slot.form.write(given) if slot.form is not None else stored(plan.model, {slot.field: given})
+            except _REFUSALS:
+                return ValueRefused(where, wrong, value.name, given)
+    return ValueRefused(where, wrong)
 
 
 def _bound(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:

@@ -40,11 +40,12 @@ def told(bound: BoundApi, route: Route, result: Any, asked: Asked) -> Answer:
     if isinstance(result, Reply):
         body, tag = result.body, result.tag
     elif isinstance(result, Page):
-        body = encoded({"items": result.items, "cursor": result.cursor})
+        items = [msgspec.Raw(told_apart(each)) for each in result.items] if route.several else result.items
+        body = encoded({"items": items, "cursor": result.cursor})
         tag = digest(body)
     else:
         body = told_apart(result) if route.several else encoded(result)
-        tag = entity_tag(result, body) if route.tagged else digest(body)
+        tag = entity_tag(result, body) if route.tagged or route.several else digest(body)
     headers: Headers = [_TYPED]
     if route.cache is not None:
         headers.append((b"cache-control", route.cache.encode()))

@@ -38,20 +38,21 @@ class Address(NamedTuple):
 class _Asking:
     """A request, and how far it has got: what goes wrong is told in the words of its route."""
 
-    __slots__ = ("address", "asked", "bound", "route")
+    __slots__ = ("address", "asked", "bound", "call", "route")
 
     def __init__(self, address: Address, asked: Asked) -> None:
         self.address = address
         self.asked = asked
         self.bound: BoundApi | None = None
         self.route: Route | None = None
+        self.call: Call | None = None
 
     def refusal(self, error: Exception) -> Answer:
         if isinstance(error, Problem):
             return refusal_of(error)
         problem = None
         if self.bound is not None:
-            problem = self.bound.problem(self.route, error, matching=b"if-match" in self.asked)
+            problem = self.bound.problem(error, self.route, self.call, matching=b"if-match" in self.asked)
         if problem is None:
             _log_fault(self.address, error)
             problem = Problem(500, "internal", "the request could not be answered")
@@ -122,7 +123,7 @@ class RestApplication:
             parsed, caller = self._known(asking, tail)
             wanted = parsed.route.body
             body = None if wanted is None else decoder_of(wanted)(await _body(receive, asking.asked))
-            call = _call(bound, parsed, caller, body, asking.asked)
+            asking.call = call = _call(bound, parsed, caller, body, asking.asked)
             result = await asyncio.to_thread(parsed.route.run, call)
             return told(bound, parsed.route, result, asking.asked).measured()
         except Exception as error:  # noqa: BLE001 - as above
@@ -138,7 +139,7 @@ class RestApplication:
         if kept is not None:
             return told(bound, kept.route, kept.reply, asking.asked)
         parsed, caller = self._known(asking, tail)
-        call = _call(bound, parsed, caller, None, asking.asked)
+        asking.call = call = _call(bound, parsed, caller, None, asking.asked)
         result = parsed.route.run(call)
         if version is not None and isinstance(result, Reply) and result.fresh:
             kept = Kept(result, parsed.route, call.arguments, version)

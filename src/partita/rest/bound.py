@@ -3,16 +3,15 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import msgspec
-
-from partita.plan.errors import ReferenceMissing, StoreError
+from partita.plan.errors import NotUnique, StoreError
 from partita.rest.api import Api
+from partita.rest.blame import Blame, Written
 from partita.rest.docs_page import docs_page
 from partita.rest.openapi import openapi
 from partita.rest.plain_json import encoded
 from partita.rest.problems import Problem, problem_of
 from partita.rest.remembered import Listed, Memory, Shown
-from partita.rest.routes import Reply, Route
+from partita.rest.routes import Call, Reply, Route
 from partita.rest.wording import Wording
 from partita.store.store import Store
 
@@ -57,18 +56,8 @@ class BoundApi:
         self._tree: dict[Any, Any] = {}
         for route in api.routes:
             self._plant(route)
-        self._members = {route.name: _members(route) for route in api.routes}
-        self._names = {
-            (model.name, each.name): each.encode_name
-            for model in db.design.models
-            for each in msgspec.structs.fields(model.cls)
-        }
         self._wording = Wording(db.design.models)
-        self._references = {
-            (model.name, marker.entity().__name__): attribute.field
-            for model in db.design.models
-            for attribute, marker in model.references
-        }
+        self._blame = Blame(db.design)
 
     def _plant(self, route: Route) -> None:
         branch = self._tree
@@ -80,27 +69,17 @@ class BoundApi:
         """The routes at a path, by method, and the values of its placeholders; constants go before placeholders."""
         return _walk(self._tree, tail.split("/"), 0, [])
 
-    def problem(self, route: Route | None, error: Exception, *, matching: bool) -> Problem | None:
+    def problem(self, error: Exception, route: Route | None, call: Call | None, *, matching: bool) -> Problem | None:
         """The problem that an error is, with all names as the client knows them; None for a fault of ours."""
         problem = problem_of(error, matching=matching)
         if problem is None or route is None:
             return problem
-        if isinstance(error, StoreError):
+        blamed = self._blame.of(error, Written(route, call))
+        if blamed is not None:
+            problem.field, problem.detail = blamed
+        if isinstance(error, StoreError) and not isinstance(error, NotUnique):
             problem.detail = self._wording.detail(route.name, error)
-        if problem.field is None:
-            return problem
-        field = problem.field
-        entity = getattr(error, "entity", "") or getattr(error, "where", "").partition(".")[0]
-        if isinstance(error, ReferenceMissing):
-            field = self._references.get((error.entity, error.missing), field)
-        shown = self._names.get((entity, field), field)
-        problem.field = self._members[route.name].get(field, shown)
         return problem
-
-
-def _members(route: Route) -> dict[str, str]:
-    """The members of a body as JSON has them, by the names that Python has for them."""
-    return {} if route.body is None else {each.name: each.encode_name for each in msgspec.structs.fields(route.body)}
 
 
 def _walk(

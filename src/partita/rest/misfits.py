@@ -9,6 +9,8 @@
 import re
 from collections.abc import Callable, Mapping
 
+IN_A_MAP = "[...]"  # how msgspec says where: it does not tell the key
+
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -42,6 +44,8 @@ _SENTENCES: Mapping[str, Callable[[re.Match[str]], str]] = {
     r"Expected `str` matching regex (.+)": lambda found: f"must match {found[1]}",
     r"Expected `\w+` that's (a multiple of .+)": lambda found: f"must be {found[1]}",
     r"Expected `datetime` with a timezone component": lambda _: "must say its time zone: 2025-01-31T12:00:00Z",
+    r"\S+ has no time zone; .+": lambda _: "must say its time zone: 2025-01-31T12:00:00Z",
+    r"It may not be None": lambda _: "must not be null",
     r"Object missing required field `(.+)`": lambda _: "is missing",
     r"Object contains unknown field `(.+)`": lambda _: "is not known here",
     r"Invalid enum value (.+)": lambda found: f"has a value that is not known here: {found[1]}",
@@ -51,11 +55,15 @@ _SENTENCES: Mapping[str, Callable[[re.Match[str]], str]] = {
 
 def misfit(message: str) -> str:
     """What a validation error says, to be put behind the name of what it is about."""
+    return known_misfit(message) or f"cannot be taken: {message}"
+
+
+def known_misfit(message: str) -> str | None:
     for sentence, told in _SENTENCES.items():
         found = re.fullmatch(sentence, message, re.DOTALL)
         if found is not None:
             return told(found)
-    return f"cannot be taken: {message}"
+    return None
 
 
 def _kinds(named: str) -> str:

@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from partita.design.open_enum import OpenEnum
 from partita.rest.members import unknown_members
-from partita.rest.misfits import misfit, not_json
+from partita.rest.misfits import IN_A_MAP, misfit, not_json
 from partita.rest.plain_json import open_decimal
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
@@ -47,9 +47,10 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
 def _misfit_of(error: msgspec.ValidationError) -> Problem:
     message, _, where = str(error).partition(" - at `$")
     named = _FIELD.search(message)
-    where = where.partition("[...]")[0]  # in a map, whose keys msgspec does not tell
-    place = ".".join(filter(None, [where.strip(".`"), named[1] if named else ""]))
-    return Problem(422, "invalid", f"{place or 'the body'} {misfit(message)}", place or None)
+    where, in_a_map, _ = where.partition(IN_A_MAP)
+    place = ".".join(filter(None, [where.strip(".`"), named[1] if named and not in_a_map else ""]))
+    about = f"a value in {place}" if in_a_map else place or "the body"
+    return Problem(422, "invalid", f"{about} {misfit(message)}", place or None)
 
 
 def choices(kind: Any) -> Iterator[tuple[str, str, type[OpenEnum]]]:

@@ -74,7 +74,8 @@ _BUSY = ("ThrottlingException", "ProvisionedThroughputExceededException", "Reque
 def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
     """The problem that an error of the store or a service is to a client; None when it is a fault of ours.
 
-    `matching` says that the client asked for something to be as it was read.
+    Which member of the request it is about, `blame` tells. `matching` says that the client asked for something to be as
+    it was read.
     """
     match error:
         case Problem():
@@ -82,11 +83,11 @@ def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
         case NotFound():
             return Problem(404, "not-found", str(error))
         case NotUnique():
-            return Problem(409, "taken", str(error), error.unique)
+            return Problem(409, "taken", str(error))
         case ReferenceMissing():
-            return Problem(422, "invalid", str(error), error.missing)
+            return Problem(422, "invalid", str(error))
         case ValueRefused():
-            return Problem(422, "invalid", str(error), error.where.partition(".")[2] or error.where)
+            return Problem(422, "invalid", str(error))
         case VersionConflict() | ConditionFailed():
             if matching:
                 return Problem(412, "precondition-failed", str(error))

@@ -80,7 +80,7 @@ class Route:
     status: int = 200
     takes_if_match: bool = False
     tagged: bool = False  # the reply is one entity, and carries its tag
-    several: bool = False  # the reply is one of several entities, and says which
+    several: bool = False  # the reply is one of several entities, or lists them, and says which
     cache: str | None = None  # Cache-Control of the reply
     location: str | None = None  # of what was made: "/posts/{post_id}", from the attributes of the reply
 
@@ -216,9 +216,11 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         else:
             parameters.append(Parameter(name, _bounded(kind), parameter.default))
     result = hints.get("return")
-    several = get_origin(result) is UnionType
-    if get_origin(result) is Page:
-        result = page_of(get_args(result)[0])
+    is_page = get_origin(result) is Page
+    listed = get_args(result)[0] if is_page else result
+    several = get_origin(listed) is UnionType
+    if is_page:
+        result = page_of(listed)
     elif several:
         result = functools.reduce(operator.or_, map(_with_type, get_args(result)))
     kind = None if result is type(None) else result

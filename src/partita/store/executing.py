@@ -5,7 +5,7 @@ read is fenced; when the fence fails it is planned again.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from partita.wire.values import Item
 
 ATTEMPTS = 30  # how often a fenced write reads again before it gives up
 _TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
+_TOO_DEEP = re.compile("nesting levels have exceeded", re.IGNORECASE)
 Planner = Callable[[set[Identity]], Flow[list[Action]]]
 
 
@@ -39,9 +40,12 @@ def execute(context: Context, actions: list[Action]) -> Flow[Any]:
             return (yield from _execute_one(context, actions[0]))
         return (yield from _execute_all(context, actions))
     except (wire_errors.ValidationException, wire_errors.TransactionCanceledException) as refusal:
-        if _TOO_LARGE.search(str(refusal.body())) is None:
-            raise
-        raise _largest(actions) from None
+        told = str(refusal.body())
+        if _TOO_LARGE.search(told) is not None:
+            raise _largest(actions) from None
+        if _TOO_DEEP.search(told) is not None:
+            raise _deepest(actions) from None
+        raise
 
 
 def _execute_one(context: Context, action: Action) -> Flow[Any]:
@@ -59,15 +63,27 @@ def _execute_one(context: Context, action: Action) -> Flow[Any]:
 
 def _largest(actions: list[Action]) -> ValueRefused:
     """What is to blame when an item is too large: the largest attribute that was written."""
-    written: list[tuple[int, str]] = []
+    where = max(_written(actions), key=lambda each: len(msgspec.json.encode(each[1])))[0]
+    return ValueRefused(where, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB")
+
+
+def _deepest(actions: list[Action]) -> ValueRefused:
+    where = max(_written(actions), key=lambda each: _levels(each[1]))[0]
+    return ValueRefused(where, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB")
+
+
+def _written(actions: list[Action]) -> Iterator[tuple[str, Any]]:
+    """Every attribute that is written, with its value."""
     for action in actions:
-        values = dict(action.item or {})
+        values: dict[str, Any] = dict(action.item or {})
         values |= {name: step.value for name, step in action.steps.items() if isinstance(step, Assign)}
         values |= {name: step.values for name, step in action.steps.items() if isinstance(step, Append | Include)}
-        written += [(len(msgspec.json.encode(value)), f"{action.entity}.{name}") for name, value in values.items()]
-    return ValueRefused(
-        max(written)[1], f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB"
-    )
+        yield from ((f"{action.entity}.{name}", value) for name, value in values.items())
+
+
+def _levels(value: Any) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_levels, inside), default=0)
 
 
 def _is_done(action: Action, item: Item | None) -> bool:
