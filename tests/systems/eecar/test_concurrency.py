@@ -2,17 +2,30 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
 from typing import Any, get_args
 
 import pytest
 
-from partita import NotFound, ReferenceMissing, Store, TransitionRefused, VersionConflict, get
+from partita import NotFound, ReferenceMissing, Store, TransitionRefused, VersionConflict, connect, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.proposals import Answer
 from partita.systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
-from tests.systems.eecar.conftest import BUYER, MAKER, SELLER, a_match, a_need, a_part, a_proposal, a_usage, a_watch
+from tests.systems.eecar.conftest import (
+    BUYER,
+    MAKER,
+    SELLER,
+    a_match,
+    a_need,
+    a_part,
+    a_proposal,
+    a_usage,
+    a_watch,
+    disk,
+)
 
 THREADS = 8
 
@@ -163,3 +176,62 @@ def test_ids_made_at_one_moment_are_all_different(eecar: Eecar) -> None:
         made = list(threads.map(lambda _: eecar.parts.list_(a_part()).part_id, range(24)))
     assert len(set(made)) == 24
     assert all(each.startswith("p_") for each in made)
+
+
+# Something is deleted, and between any two of its requests somebody writes to it -----------------------------------
+
+Act = Callable[[Eecar, str], object]
+MEANWHILE: dict[str, tuple[type[Any], Act]] = {
+    "tells of a part": (d.Watch, lambda eecar, key: eecar.watches.trigger(key, a_part(part_id="p_1"), 0.5)),
+    "revises the watch": (d.Watch, lambda eecar, key: eecar.watches.revise(key, d.Criteria())),
+    "cancels the watch": (d.Watch, lambda eecar, key: eecar.watches.cancel(key)),
+    "answers": (d.Proposal, lambda eecar, key: eecar.proposals.answer(key, SELLER, "rejected", version=1)),
+    "adds a use": (d.Part, lambda eecar, key: eecar.parts.add_usage(key, a_usage())),
+    "specifies": (d.Part, lambda eecar, key: eecar.parts.specify(key, d.Spec(weight=1))),
+    "hands over": (d.Part, lambda eecar, key: eecar.parts.hand_over(key, MAKER)),
+}
+DELETE: dict[type[Any], Act] = {
+    d.Watch: lambda eecar, key: eecar.db.delete(d.watch(key)),
+    d.Proposal: lambda eecar, key: eecar.db.delete(d.proposal(key)),
+    d.Part: lambda eecar, key: eecar.parts.withdraw(key),
+}
+
+
+def begun(eecar: Eecar, kind: type[Any], *, old: bool) -> str:
+    """The id of something to delete; `old` has no companion, as other code writes it."""
+    part = eecar.parts.list_(a_part(), usages=[a_usage()])
+    watch = eecar.watches.begin(a_watch()).watch_id
+    proposal = eecar.proposals.make(a_proposal(part)).proposal_id
+    ids: dict[type[Any], str] = {d.Part: part.part_id, d.Watch: watch, d.Proposal: proposal}
+    companions: dict[type[Any], type[Any]] = {d.Part: d.Offered, d.Watch: d.Watching, d.Proposal: d.Sent}
+    if old:
+        eecar.db.delete(get(companions[kind], ids[kind]))
+    return ids[kind]
+
+
+def left_behind(kind: type[Any], meanwhile: Act, at: int, *, old: bool) -> list[str] | None:
+    """What is left of a thing into whose deletion somebody wrote; None where it had fewer requests."""
+    with connect("memory:", maintain=False) as backend:
+        db = Store(backend, d.design, clock=Clock())
+        db.create_tables()
+        key = begun(Eecar(db), kind, old=old)
+        numbers = count(1)
+
+        def listen(_: object) -> None:
+            if next(numbers) == at:
+                with suppress(NotFound, ReferenceMissing, TransitionRefused):
+                    meanwhile(Eecar(db), key)
+
+        DELETE[kind](Eecar(Store(backend, d.design, clock=Clock(), on_call=[listen])), key)
+        return [each for each in disk(db) if f"#{key} " in each] if next(numbers) > at else None
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["ours", "other code's"])
+@pytest.mark.parametrize("who", MEANWHILE)
+def test_nothing_is_left_of_what_is_deleted_while_somebody(who: str, old: bool) -> None:
+    kind, act = MEANWHILE[who]
+    at = 1
+    while (left := left_behind(kind, act, at, old=old)) is not None:
+        assert left == [], at
+        at += 1
+    assert at > 2
