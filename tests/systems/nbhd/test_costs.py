@@ -107,8 +107,9 @@ def test_the_units_that_the_page_tells_are_measured(nbhd: Nbhd, db: Store) -> No
         "found a neighborhood": lambda: nbhd.found(ALICE, "Uptown"),
         "join": lambda: nbhd.join(home, BORA),
         "leave": lambda: nbhd.leave(home, BORA),
+        "close a neighborhood of one": lambda: nbhd.close(home, ALICE),
         "start and finish a build": lambda: nbhd.finish_build(ALICE, nbhd.start_build(ALICE, site)),
-        "find by handle, slug or subdomain": lambda: nbhd.find_by_slug("downtown"),
+        "find by handle, slug or subdomain": lambda: nbhd.find_by_slug("uptown"),
     }
     for name, act in operations.items():
         with db.measure() as used:

@@ -71,13 +71,12 @@ class Shelf(str, enum.Enum):
     DELETED = "DELETED_SITE"
 
 
-# What is sent may hold nothing else; what other code stored may, and is read without it.
-class Image(msgspec.Struct, forbid_unknown_fields=True):
+class Image(msgspec.Struct):
     url: Text
     size: str | None = None
 
 
-class Settings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class Settings(msgspec.Struct, kw_only=True):
     allow_site_creation: bool = True
     require_email_verification: bool = False
 
