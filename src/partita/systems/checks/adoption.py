@@ -6,8 +6,7 @@ addresses and counts the checks. Here the addresses that were stored with capita
 
 from collections.abc import Callable
 
-from partita import Store, StoreError, ValueRefused
-from partita.store.adoption import Adoption
+from partita import Adoption, Store, StoreError, ValueRefused
 from partita.systems.checks import design as d
 from partita.systems.checks.service import folded
 

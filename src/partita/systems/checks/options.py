@@ -41,8 +41,8 @@ def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
     """The typed options of a check, or an error that names the field."""
     kind = OPTIONS.get(check_type)
     if kind is None:
-        known = ", ".join(each.value for each in OPTIONS)
-        raise ValueRefused("Check.checkType", f"{check_type.value!r} is none of {known}")
+        types = ", ".join(each.value for each in OPTIONS)
+        raise ValueRefused("Check.checkType", f"{check_type.value!r} is none of {types}")
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
     for name in attributes:
         if name not in known:
