@@ -34,7 +34,8 @@ ACCESS = {
         collect ..o.  uncollect ..o.  root_categories nsoa  category nsoa  subcategories nsoa
         cards_by_category nsoa  add_category ...a  change_category ...a  remove_category ...a
         notifications_of_user ..o.  notification ..o.  delete_notification ..o.  read_notification ..o.
-        read_all_notifications ..o.  metrics_between ...a  metrics_of_day ...a
+        read_all_notifications ..o.  metrics_between ...a  metrics_of_day ...a  sweep ..oa  tell ...a  trend ...a
+        set_trend ...a  delete_trend ...a  count_views ...a  set_metrics ...a  delete_metrics ...a
     """,
     "blog": """
         register .soa  profile nsoa  change_profile ..o.  delete_profile ..oa  users_by_role ...a  assign_role ...a
@@ -42,11 +43,12 @@ ACCESS = {
         post@draft_id=post_id ..oa  text nsoa  text@draft_id=post_id ..oa  edit ..oa  remove ..oa
         remove@draft_id=post_id ..oa  publish ..oa  publish@draft_id=post_id ..oa  unpublish ..oa  thread nsoa
         thread@draft_id=post_id ..oa  comment_with_replies nsoa  comment .soa  reply .soa  one_comment nsoa
-        edit_comment ..o.  delete_comment ..oa  likes_of_post nsoa  has_liked nsoa  like ..o.  unlike ..o.
+        one_comment@hidden_id=comment_id ..oa  edit_comment ..o.  delete_comment ..oa  likes_of_post nsoa
+        likes_of_post@draft_id=post_id ..oa  has_liked nsoa  has_liked@draft_id=post_id ..oa  like ..o.  unlike ..o.
         bookmarks_of_post ..oa  bookmarks_of_user ..o.  has_bookmarked ..o.  keep ..o.  let_go ..o.
         root_categories nsoa  category nsoa  subcategories nsoa  posts_by_category nsoa  change_category ...a
         posts_below nsoa  add_category ...a  move_category ...a  reorder ...a  remove_category ...a
-        notifications ..o.  notify ...a  mark_read ..o.  forget ..o.
+        notifications ..o.  notification ..o.  notify ...a  change_notification ..o.  mark_read ..o.  forget ..o.
     """,
     "nbhd": """
         register .soa  users nsoa  users_between nsoa  user nsoa  change_user ..o.  user_by_handle nsoa
@@ -66,8 +68,9 @@ ACCESS = {
         parts_in_category nsoa  parts_of_seller nsoa  spec nsoa  vector nsoa  usages nsoa  usage nsoa  specify ..o.
         forget_spec ..o.  refer_to_vector ...a  forget_vector ...a  add_usage ..o.  change_usage ..o.
         remove_usage ..o.  active_needs_of_company .soa  needs_by_status .soa  need .soa  change_need ..o.
-        delete_need ..o.  post_need ..o.  prolong ..o.  fulfil ..o.  cancel_need ..o.  most_hit_matches .soa
-        delete_match ...a  match .soa  remember ...a  begin_watch .soa  watch ..oa  watch_with_triggers ..oa
+        delete_need ..o.  post_need ..o.  require ..o.  prolong ..o.  fulfil ..o.  cancel_need ..o.
+        most_hit_matches .soa  delete_match ...a  match .soa  remember ...a  catalogue ...a  move_catalogue ...a
+        reach ..o.  tell ...a  begin_watch .soa  watch ..oa  watch_with_triggers ..oa
         watches_of_buyer ..o.  delete_watch ..oa  revise_watch ..o.  cancel_watch ..o.  propose .soa  proposal ..oa
         proposal@received_id=proposal_id ..oa  delete_proposal ..oa  delete_proposal@received_id=proposal_id ...a
         received_proposals ..o.  sent_proposals ..o.  answer ....  answer@received_id=proposal_id ..o.

@@ -78,6 +78,10 @@ def blog(service: Blog, owner: str) -> Things:
     service.like(owner, post.post_id)
     service.bookmark(owner, post.post_id)
     told = service.notify(owner, blog_design.NotificationType.LIKE, "x", post.post_id)
+    withdrawn = service.write(owner, "Não mais", "…", subcategory_id=below.category_id)
+    service.publish(withdrawn.post_id)
+    hidden = service.threads.comment(withdrawn.post_id, owner, "Que pena")
+    service.unpublish(withdrawn.post_id)
     return {
         "cognito_sub": owner,
         "author_id": owner,
@@ -86,6 +90,7 @@ def blog(service: Blog, owner: str) -> Things:
         "post_id": post.post_id,
         "draft_id": draft.post_id,
         "comment_id": comment.comment_id,
+        "hidden_id": hidden.comment_id,
         "category_id": below.category_id,
         "subcategory_id": below.category_id,
         "parent_id": root.category_id,

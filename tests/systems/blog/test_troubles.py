@@ -486,17 +486,6 @@ def test_a_like_on_a_long_post_costs_what_it_costs_on_a_short_one(blog: Blog, db
     assert long.writes == short.writes == 10  # like, guard and post twice each, two copies of the like and of the post
 
 
-def test_a_removed_post_takes_with_it_all_that_readers_left(blog: Blog, db: Store, post: d.Post) -> None:
-    comment = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
-    for user in (ANA, BIA, CAIO):
-        blog.like(user, post.post_id)
-        blog.bookmark(user, post.post_id)
-        blog.threads.reply(comment, user, "resposta")
-    blog.threads.delete(comment)
-    blog.remove(post.post_id)
-    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
-
-
 # roles -----------------------------------------------------------------------------------------------------------
 
 

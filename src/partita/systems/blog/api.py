@@ -1,18 +1,28 @@
 """The blog over HTTP: the token's groups decide who may write, publish and moderate."""
 
-from msgspec import UNSET
+from typing import TypeVar
 
-from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, anyone, group, myself, owner, shown, signed_in
+from msgspec import UNSET, UnsetType
+
+from partita import Page
+from partita.rest import Api, Caller, IfMatch, PageSize, anyone, myself, signed_in
 from partita.systems.blog import bodies as b
 from partita.systems.blog import design as d
+from partita.systems.blog.access import (
+    admin,
+    author,
+    machines,
+    moderators,
+    post_author,
+    readers,
+    said,
+    sees_all,
+    writers,
+)
+from partita.systems.blog.published import on_shown_posts
 from partita.systems.blog.service import Blog
 
-admin = group("ADMIN")
-moderators = group("EDITOR") | admin
-writers = group("AUTHOR") | moderators
-author = owner("author_id")
-readers = shown("a published post", lambda post: post.status == d.PostStatus.PUBLISHED)
+T = TypeVar("T")
 
 api = Api("blog", "Blog", Blog, "Posts in a tree of categories, threads under them, likes, bookmarks.")
 
@@ -40,8 +50,27 @@ def assign_role(service: Blog, cognito_sub: str, new: b.NewRole) -> None:
 
 api.lists("/users/{author_id}/posts", d.posts_of_author)
 api.lists("/users/{author_id}/drafts", d.drafts_of_author, who=myself("author_id") | moderators)
-api.lists("/users/{author_id}/comments", d.comments_of_user)
-api.lists("/users/{user_id}/likes", d.likes_of_user)
+
+
+@api.get("/users/{author_id}/comments", cache="private, no-cache")
+def comments_of_user(
+    service: Blog, caller: Caller, author_id: str, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Comment | d.Reply]:
+    """What somebody has said, newest first.
+
+    What lies on unpublished posts is left out, unless they or a moderator ask: a page may be shorter than its limit.
+    """
+    page = service.db(d.comments_of_user(author_id)).page(limit, cursor)
+    return page if sees_all(caller, author_id) else on_shown_posts(service.db, page)
+
+
+@api.get("/users/{user_id}/likes", cache="private, no-cache")
+def likes_of_user(
+    service: Blog, caller: Caller, user_id: str, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Like]:
+    """What somebody likes, newest first; unpublished posts are left out as with comments."""
+    page = service.db(d.likes_of_user(user_id)).page(limit, cursor)
+    return page if sees_all(caller, user_id) else on_shown_posts(service.db, page)
 
 
 # Posts
@@ -66,7 +95,7 @@ api.reads("/posts/{post_id}", d.post, who=readers | author | moderators)
 @api.get("/posts/{post_id}/text", who=readers | author | moderators, of=d.post)
 def text(service: Blog, post_id: str) -> d.PostText:
     """What the post says."""
-    return service.db.one(d.post_text(post_id))
+    return service.read(post_id)[1]
 
 
 @api.patch("/posts/{post_id}", who=(author & writers) | moderators, of=d.post)
@@ -74,14 +103,18 @@ def edit(service: Blog, post_id: str, change: b.ChangedPost, match: IfMatch) -> 
     """Change what is given; a published post moves with its category."""
     service.edit(
         post_id,
-        title=change.title or None,
-        content=change.content or None,
-        subcategory_id=change.subcategory_id or None,
-        summary=None if change.summary is UNSET else change.summary,
-        tags=None if change.tags is UNSET else change.tags,
+        title=_given(change.title),
+        content=_given(change.content),
+        subcategory_id=_given(change.subcategory_id),
+        summary=_given(change.summary),
+        tags=_given(change.tags),
         when=match.when(service.db.one(d.post(post_id), consistent=True)),
     )
     return service.db.one(d.post(post_id), consistent=True)
+
+
+def _given(value: T | UnsetType) -> T | None:
+    return None if value is UNSET else value
 
 
 @api.delete("/posts/{post_id}", who=author | moderators, of=d.post)
@@ -113,10 +146,6 @@ api.lists(
 )
 
 
-def _comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
-    return service.threads.find(comment_id)
-
-
 @api.post("/posts/{post_id}/comments", who=signed_in, location="/comments/{comment_id}")
 def comment(service: Blog, caller: Caller, post_id: str, message: b.Message) -> d.Comment:
     """Say something under a published post."""
@@ -129,28 +158,33 @@ def reply(service: Blog, caller: Caller, comment_id: str, message: b.Message) ->
     return service.threads.reply(comment_id, caller.name, message.content)
 
 
-@api.get("/comments/{comment_id}")
+@api.get("/comments/{comment_id}", who=readers | author | post_author | moderators, of=said)
 def one_comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
     """A comment or a reply."""
     return service.threads.find(comment_id)
 
 
-@api.patch("/comments/{comment_id}", who=author, of=_comment)
-def edit_comment(service: Blog, comment_id: str, message: b.Message) -> None:
+@api.patch("/comments/{comment_id}", who=author, of=said)
+def edit_comment(service: Blog, comment_id: str, message: b.Message, match: IfMatch) -> d.Comment | d.Reply:
     """Say it better."""
-    service.threads.edit(comment_id, message.content)
+    return service.threads.edit(comment_id, message.content, match.when(service.threads.stored(comment_id)))
 
 
-@api.delete("/comments/{comment_id}", who=author | moderators, of=_comment)
-def delete_comment(service: Blog, comment_id: str) -> None:
+@api.delete("/comments/{comment_id}", who=author | moderators, of=said)
+def delete_comment(service: Blog, comment_id: str, match: IfMatch) -> None:
     """It goes; while it has replies its place is kept, without its text."""
-    service.threads.delete(comment_id)
+    service.threads.delete(comment_id, match.when(service.threads.stored(comment_id)))
 
 
 # Likes and bookmarks
 
-api.lists("/posts/{post_id}/likes", d.likes_of_post)
-api.reads("/posts/{post_id}/likes/{user_id}", d.has_liked)
+api.lists("/posts/{post_id}/likes", d.likes_of_post, who=readers | author | moderators, of=d.post)
+
+
+@api.get("/posts/{post_id}/likes/{user_id}", who=readers | myself("user_id") | author | moderators, of=d.post)
+def has_liked(service: Blog, user_id: str, post_id: str) -> d.LikeGuard:
+    """There is one if the user likes the post."""
+    return service.db.one(d.has_liked(user_id, post_id))
 
 
 @api.put("/posts/{post_id}/likes/{user_id}", who=myself("user_id"))
@@ -216,9 +250,9 @@ def reorder(service: Blog, order: b.CategoryOrder) -> None:
 
 
 @api.delete("/categories/{category_id}", who=moderators)
-def remove_category(service: Blog, category_id: str) -> None:
+def remove_category(service: Blog, category_id: str, match: IfMatch) -> None:
     """An empty category goes."""
-    service.categories.remove(category_id)
+    service.categories.remove(category_id, match.check)
 
 
 # Notifications
@@ -226,10 +260,30 @@ def remove_category(service: Blog, category_id: str) -> None:
 api.lists("/users/{user_id}/notifications", d.notifications, who=myself("user_id"))
 
 
-@api.post("/users/{user_id}/notifications", who=admin, status=201)
+@api.get("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+def notification(service: Blog, user_id: str, notification_id: str) -> d.Notification:
+    """Who did what."""
+    return service.told(user_id, notification_id)
+
+
+@api.post(
+    "/users/{user_id}/notifications",
+    who=machines,
+    location="/users/{user_id}/notifications/{notification_id}",
+)
 def notify(service: Blog, user_id: str, new: b.NewNotification) -> d.Notification:
-    """Tell somebody; likes, comments and replies tell by themselves."""
+    """Tell somebody; whoever reads the stream does it for likes, comments and replies."""
     return service.notify(user_id, new.type, new.actor_id, new.post_id, new.comment_id)
+
+
+@api.patch("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+def change_notification(
+    service: Blog, user_id: str, notification_id: str, change: b.ChangedNotification, match: IfMatch
+) -> d.Notification:
+    """It has been seen, or is to be seen again."""
+    match.check(service.told(user_id, notification_id))
+    service.mark_read(user_id, notification_id, read=change.read)
+    return service.told(user_id, notification_id)
 
 
 @api.put("/users/{user_id}/notifications/{notification_id}/read", who=myself("user_id"))
@@ -239,12 +293,10 @@ def mark_read(service: Blog, user_id: str, notification_id: str) -> None:
 
 
 @api.delete("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
-def forget(service: Blog, user_id: str, notification_id: str) -> None:
+def forget(service: Blog, user_id: str, notification_id: str, match: IfMatch) -> None:
     """It is gone."""
-    found = service.db(d.notification_by_id(user_id, notification_id)).one()
-    if found is None:
-        raise NotFound(d.Notification.__name__, notification_id)
-    service.db.delete(found)
+    found = service.told(user_id, notification_id)
+    service.db.delete(found, when=match.when(found))
 
 
 api.tries(open="/categories", signed="/roles/AUTHOR/users")

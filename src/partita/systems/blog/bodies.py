@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from partita.systems.blog import design as d
 
 Content = Annotated[str, Meta(min_length=1, max_length=100_000, examples=["Era uma vez…"])]
+CategoryId = Annotated[str, Meta(min_length=1, max_length=1_000)]
 Name = Annotated[str, Meta(min_length=1, max_length=200, examples=["Receitas de família"])]
 Summary = Annotated[str, Meta(max_length=500, examples=["Em poucas palavras"])]
 Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
@@ -24,7 +25,7 @@ class NewRole(Struct, forbid_unknown_fields=True):
 class NewPost(Struct, forbid_unknown_fields=True, rename="camel"):
     title: Name
     content: Content
-    subcategory_id: str | None = None
+    subcategory_id: CategoryId | None = None
     summary: Summary = ""
     tags: Tags = []
 
@@ -34,7 +35,7 @@ class ChangedPost(Struct, forbid_unknown_fields=True, rename="camel"):
 
     title: Name | UnsetType = UNSET
     content: Content | UnsetType = UNSET
-    subcategory_id: str | UnsetType = UNSET
+    subcategory_id: CategoryId | UnsetType = UNSET
     summary: Summary | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
 
@@ -45,18 +46,18 @@ class Message(Struct, forbid_unknown_fields=True):
 
 class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
     name: Name
-    parent_id: str | None = None
+    parent_id: CategoryId | None = None
 
 
 class CategoryPlace(Struct, forbid_unknown_fields=True, rename="camel"):
     """Under which root; null for a root of its own."""
 
-    parent_id: str | None
+    parent_id: CategoryId | None
 
 
 class CategoryOrder(Struct, forbid_unknown_fields=True, rename="camel"):
-    category_ids: Annotated[list[str], Meta(max_length=99)]
-    parent_id: str | None = None
+    category_ids: Annotated[list[CategoryId], Meta(max_length=99)]
+    parent_id: CategoryId | None = None
 
 
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -64,3 +65,7 @@ class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
     actor_id: str
     post_id: str
     comment_id: str | None = None
+
+
+class ChangedNotification(Struct, forbid_unknown_fields=True):
+    read: bool

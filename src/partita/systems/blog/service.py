@@ -240,12 +240,16 @@ class Blog:
         )
         return self.db.create(notification)
 
-    def mark_read(self, user_id: str, notification_id: str) -> None:
-        found = self.db(d.notification_by_id(user_id, notification_id)).one()
+    def told(self, user_id: str, notification_id: str) -> d.Notification:
+        found = self.db(d.notification_by_id(user_id, notification_id), consistent=True).one()
         if found is None:
             raise NotFound(d.Notification.__name__, notification_id)
+        return found
+
+    def mark_read(self, user_id: str, notification_id: str, *, read: bool = True) -> None:
+        found = self.told(user_id, notification_id)
         with self.db.change(d.notification(user_id, notification_id, found.created_at)) as draft:
-            draft.read = True
+            draft.read = read
 
 
 def _stays(post: d.Post) -> None:

@@ -45,14 +45,23 @@ class Threads:
             raise NotFound(d.Comment.__name__, comment_id)
         return found
 
-    def edit(self, comment_id: str, content: str, when: Condition | None = None) -> None:
+    def stored(self, comment_id: str) -> d.Comment | d.Reply:
+        """The same, as it is this moment."""
+        found = self.find(comment_id)
+        if isinstance(found, d.Reply):
+            return self.db.one(_reply(found), consistent=True)
+        return self.db.one(_comment(found), consistent=True)
+
+    def edit(self, comment_id: str, content: str, when: Condition | None = None) -> d.Comment | d.Reply:
+        """The comment as it is then."""
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
             with self.db.change(_reply(found), when=when) as reply:
                 reply.content = written(content)
-        else:
-            with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as comment:
-                comment.content = written(content)
+            return self.db.one(_reply(found), consistent=True)
+        with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as comment:
+            comment.content = written(content)
+        return self.db.one(_comment(found), consistent=True)
 
     def delete(self, comment_id: str, when: Condition | None = None) -> None:
         """It goes; a comment that has replies stays as a tombstone without its text, in no list of its author's."""

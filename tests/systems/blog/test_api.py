@@ -1,0 +1,199 @@
+"""The blog over HTTP: what a withdrawn post shows, what a refusal names, and that everything can be done there."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from partita import Store
+from partita.rest.app import RestApplication
+from partita.rest.bound import BoundApi
+from partita.rest.issuer import LocalIssuer
+from partita.systems.blog import design as d
+from partita.systems.blog.api import api
+from partita.systems.blog.service import Blog
+from tests.rest.client import Client
+from tests.systems.blog.conftest import ANA, BIA, CAIO, published
+from tests.systems.blog.rows import put_documented
+
+
+@pytest.fixture
+def nobody(db: Store) -> Iterator[Client]:
+    issuer = LocalIssuer()
+    app = RestApplication([BoundApi(api, db)], issuer.verifier())
+    with asyncio.Runner() as runner:
+        yield Client(app, "/api/blog", issuer, runner.get_loop())
+
+
+@pytest.fixture
+def ana(nobody: Client) -> Client:
+    return nobody.by(ANA, "AUTHOR")
+
+
+@pytest.fixture
+def bia(nobody: Client) -> Client:
+    return nobody.by(BIA)
+
+
+@pytest.fixture
+def editor(nobody: Client) -> Client:
+    return nobody.by("sub-eva", "EDITOR")
+
+
+# a post that is withdrawn ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def withdrawn(blog: Blog, post: d.Post) -> dict[str, str]:
+    """Ana's post is a draft again, after Bia liked it and said something; the addresses of it all."""
+    blog.like(BIA, post.post_id)
+    comment = blog.threads.comment(post.post_id, BIA, "segredo").comment_id
+    reply = blog.threads.reply(comment, CAIO, "resposta").reply_id
+    blog.unpublish(post.post_id)
+    at = f"/posts/{post.post_id}"
+    return {
+        "post": at,
+        "text": f"{at}/text",
+        "thread": f"{at}/comments",
+        "one of the thread": f"{at}/comments/{comment}",
+        "comment": f"/comments/{comment}",
+        "reply": f"/comments/{reply}",
+        "likes": f"{at}/likes",
+        "like": f"{at}/likes/{BIA}",
+    }
+
+
+def test_nobody_else_sees_what_readers_left_on_a_withdrawn_post(
+    nobody: Client, ana: Client, editor: Client, withdrawn: dict[str, str]
+) -> None:
+    stranger = nobody.by("sub-x", "AUTHOR")
+    for name, address in withdrawn.items():
+        seen = [who.get(address).status for who in (nobody, stranger, ana, editor)]
+        assert seen == [401, 403, 200, 200], name
+
+
+def test_who_left_something_on_a_withdrawn_post_sees_and_takes_back_their_own(
+    bia: Client, withdrawn: dict[str, str]
+) -> None:
+    assert [bia.get(withdrawn[name]).status for name in ("comment", "like")] == [200, 200]
+    assert [bia.get(withdrawn[name]).status for name in ("reply", "likes", "thread")] == [403, 403, 403]
+    assert bia.patch(withdrawn["comment"], {"content": "nada"}).status == 200
+    assert [bia.delete(withdrawn[name]).status for name in ("comment", "like")] == [204, 204]
+
+
+@pytest.mark.usefixtures("withdrawn")
+@pytest.mark.parametrize("what", ["comments", "likes"])
+def test_lists_of_a_user_leave_out_withdrawn_posts_for_others(
+    nobody: Client, ana: Client, bia: Client, editor: Client, blog: Blog, post: d.Post, what: str
+) -> None:
+    assert post.subcategory_id is not None
+    other = published(blog, post.subcategory_id, "Choro").post_id
+    blog.like(BIA, other)
+    blog.threads.comment(other, BIA, "à vista")
+    address = f"/users/{BIA}/{what}"
+    seen = [{each["postId"] for each in who.get(address).json["items"]} for who in (nobody, ana, bia, editor)]
+    both = {other, post.post_id}
+    assert seen == [{other}, {other}, both, both]
+
+
+def test_what_a_user_said_tells_comments_and_replies_apart(nobody: Client, blog: Blog, post: d.Post) -> None:
+    comment = blog.threads.comment(post.post_id, BIA, "raiz")
+    blog.threads.reply(comment.comment_id, BIA, "resposta")
+    listed = nobody.get(f"/users/{BIA}/comments?limit=1").json
+    more = nobody.get(f"/users/{BIA}/comments?cursor={listed['cursor']}").json
+    kinds = {each["entityType"] for each in listed["items"] + more["items"]}
+    assert (kinds, more["cursor"]) == ({"COMMENT", "REPLY"}, None)
+
+
+# If-Match ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["comment", "reply"])
+def test_a_comment_is_changed_and_deleted_only_as_it_was_read(bia: Client, blog: Blog, post: d.Post, kind: str) -> None:
+    comment = blog.threads.comment(post.post_id, BIA, "um").comment_id
+    name = blog.threads.reply(comment, BIA, "um").reply_id if kind == "reply" else comment
+    first = bia.get(f"/comments/{name}").tag
+    changed = bia.patch(f"/comments/{name}", {"content": "dois"}, if_match=first)
+    assert (changed.status, changed.json["content"], changed.json["entityType"]) == (200, "dois", kind.upper())
+    assert changed.tag == bia.get(f"/comments/{name}").tag
+    blog.threads.reply(name, CAIO, "uma resposta não é mudança")
+    assert bia.patch(f"/comments/{name}", {"content": "três"}, if_match=first).status == 412
+    assert bia.delete(f"/comments/{name}", if_match=first).status == 412
+    assert bia.delete(f"/comments/{name}", if_match=changed.tag).status == 204
+    assert bia.get(f"/comments/{name}").status == 404
+
+
+def test_a_category_is_deleted_only_as_it_was_read(editor: Client, blog: Blog) -> None:
+    name = f"/categories/{blog.categories.add('Música').category_id}"
+    first = editor.get(name).tag
+    changed = editor.patch(name, {"name": "Dança"}, if_match=first)
+    assert editor.delete(name, if_match=first).status == 412
+    assert editor.delete(name, if_match=changed.tag).status == 204
+
+
+# refusals name the member at fault ---------------------------------------------------------------------------------
+
+
+def test_an_empty_id_is_refused_by_its_own_name(ana: Client, editor: Client, post: d.Post) -> None:
+    new = {"title": "Olá", "content": "…"}
+    for reply, field in (
+        (ana.patch(f"/posts/{post.post_id}", {"subcategoryId": ""}), "subcategoryId"),
+        (ana.post("/posts", new | {"subcategoryId": ""}), "subcategoryId"),
+        (ana.post("/posts", new | {"subcategoryId": "k_nenhuma"}), "subcategoryId"),
+        (editor.post("/categories", {"name": "Samba", "parentId": ""}), "parentId"),
+        (editor.post("/categories", {"name": "Samba", "parentId": "k_nenhuma"}), "parentId"),
+        (editor.put(f"/categories/{post.subcategory_id}/place", {"parentId": ""}), "parentId"),
+        (editor.put(f"/categories/{post.subcategory_id}/place", {"parentId": "k_nenhuma"}), "parentId"),
+        (editor.put("/category-order", {"parentId": "", "categoryIds": []}), "parentId"),
+    ):
+        assert (reply.status, reply.json.get("field")) == (422, field), reply.body
+
+
+def test_the_children_of_a_category_that_is_not_there_have_no_order(editor: Client) -> None:
+    assert editor.put("/category-order", {"parentId": "k_nenhuma", "categoryIds": []}).status == 404
+
+
+def test_a_cursor_of_subcategories_that_have_changed_says_to_begin_again(
+    nobody: Client, editor: Client, blog: Blog, db: Store, post: d.Post
+) -> None:
+    (root,) = [each.category_id for each in db(d.root_categories())]
+    other = blog.categories.add("Choro", root).category_id
+    assert post.subcategory_id is not None
+    published(blog, post.subcategory_id)
+    cursor = nobody.get(f"/categories/{root}/all-posts?limit=1").json["cursor"]
+    assert nobody.get(f"/categories/{root}/all-posts?cursor={cursor}").status == 200
+    assert editor.delete(f"/categories/{other}").status == 204
+    refused = nobody.get(f"/categories/{root}/all-posts?cursor={cursor}")
+    assert (refused.status, refused.json["field"]) == (400, "cursor")
+    assert "the subcategories have changed since; begin again without it" in refused.json["detail"]
+
+
+# everything can be done here ---------------------------------------------------------------------------------------
+
+
+def test_a_notification_is_made_by_a_machine_and_read_changed_and_deleted_by_whom_it_tells(
+    nobody: Client, ana: Client, bia: Client
+) -> None:
+    new = {"type": "LIKE", "actorId": BIA, "postId": "p_1"}
+    machine = nobody.by("stream", "MACHINE")
+    assert bia.post(f"/users/{ANA}/notifications", new).status == 403
+    made = machine.post(f"/users/{ANA}/notifications", new)
+    assert made.status == 201
+    place = made.headers["location"].removeprefix("/api/blog")
+    assert [who.get(place).status for who in (nobody, bia, ana)] == [401, 403, 200]
+    for read in (True, False):
+        assert ana.patch(place, {"read": read}).json["read"] is read
+        assert ana.get(place).json["read"] is read
+    assert ana.put(f"{place}/read").status == 204
+    assert ana.get(f"/users/{ANA}/notifications").json["items"][0]["read"] is True
+    assert ana.delete(place, if_match=ana.get(place).tag).status == 204
+    assert [ana.get(place).status, ana.delete(place).status] == [404, 404]
+
+
+def test_a_post_of_the_team_s_own_code_is_read_with_its_text_and_thread(nobody: Client, db: Store) -> None:
+    put_documented(db)
+    assert nobody.get("/posts/p1").json["status"] == "PUBLISHED"
+    assert nobody.get("/posts/p1/text").json["content"] == "Texto"
+    listed: list[dict[str, Any]] = nobody.get("/posts/p1/comments").json["items"]
+    assert [each["entityType"] for each in listed] == ["COMMENT", "REPLY"]
