@@ -104,3 +104,48 @@ def test_decimal_is_described_as_the_number_that_it_is(keeper: Client) -> None:
     described = keeper.get("/openapi.json").json["components"]["schemas"]
     for name in ("Book", "NewBook"):
         assert described[name]["properties"]["price"]["anyOf"][0]["type"] == "number"
+
+
+PART = {"name": "n", "category": "battery", "manufacturer": "m", "model": "x", "year": 2024, "condition": "중고"}
+NEED = {"companyName": "n", "industry": "i", "requiredSpecs": {}, "targetApplication": "t"}
+SITE = {"title": "t", "template": "blog", "subdomain": "as-stored"}
+CHECK = {"url": "https://example.com/", "checkType": "EBAY", "delayMs": 60_000}
+ANN = "did:plc:ann-as-stored"
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "body", "again"),
+    [
+        (None, f"/eecar/companies/{ANN}/needs", NEED | {"expiresAt": "2030-01-01T00:00:00+09:00"}, {"priority": "low"}),
+        (
+            ("/nbhd/users", {"bluesky_handle": "as-stored.bsky.social", "display_name": "A"}),
+            f"/nbhd/users/{ANN}/sites",
+            SITE | {"config": {"ratio": 1.5}},
+            {"title": "u"},
+        ),
+        (
+            ("/checks/users", {"email": "as@stored.example"}),
+            "/checks/checks",
+            CHECK | {"attributes": {"maxPrice": 12.5}},
+            {"delayMs": 20_000},
+        ),
+        (
+            None,
+            "/eecar/parts",
+            PART | {"price": 1, "quantity": 1, "spec": {"chemicalProps": {"ph": 7.25}}},
+            {"price": 2},
+        ),
+    ],
+)
+def test_what_a_system_made_is_what_it_shows(five: Client, before: Any, path: str, body: Any, again: Any) -> None:
+    ann = five.by(ANN)
+    if before is not None:
+        assert ann.post(*before).status == 201
+    made = ann.post(path, body)
+    assert made.status == 201, made.json
+    at = made.headers["location"].removeprefix("/api")
+    there = ann.get(at)
+    assert (there.json, there.tag) == (made.json, made.tag)
+    assert ann.patch(at, again, if_match=made.tag).status == 200
+    spec = ann.get(at + "/spec")
+    assert spec.status == 404 or spec.json["chemicalProps"] == {"ph": 7.25}

@@ -159,6 +159,14 @@ def test_longest_text_is_taken_whatever_its_script(ana: Client) -> None:
         assert ana.get(f"/notes/{number}").json["text"] == text
 
 
+@pytest.mark.parametrize("text", ["👏" * 90_000, "a" * 100_000])
+def test_longest_text_is_taken_with_every_character_escaped(ana: Client, text: str) -> None:
+    written = "".join(f"\\u{each:04x}" for each in memoryview(text.encode("utf-16-le")).cast("H"))
+    body = f'{{"noteId": "n", "title": "t", "text": "{written}"}}'
+    assert ana.ask("POST", "/notes", body=body.encode()).status == 201
+    assert ana.get("/notes/n").json["text"] == text
+
+
 @pytest.mark.parametrize(
     ("path", "status", "field"),
     [

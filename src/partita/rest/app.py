@@ -20,7 +20,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-LARGEST_BODY = 1024 * 1024
+LARGEST_BODY = 3 * 1024 * 1024  # an item of 400 KB, each of its bytes escaped as \u0061
 HTML = b"text/html; charset=utf-8"
 UTF8 = (b"utf-8", b"utf8", b'"utf-8"')
 
