@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import AlreadyExists, NotFound, NotUnique, Store, ValueRefused
+from partita import AlreadyExists, NotFound, NotUnique, ReferenceMissing, Store, ValueRefused
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.service import Nbhd
 from tests.store.clocks import Clock
@@ -98,6 +98,20 @@ def test_accounts_deleted_while_others_join_leave_an_exact_count(db: Store, nbhd
     assert won(nbhd.restore_account, PEOPLE[1:]) == THREADS - 1
     counted, active = count(db, home)
     assert counted == active
+
+
+def test_of_all_who_join_while_a_neighborhood_closes_there_is_history_and_no_membership(db: Store, nbhd: Nbhd) -> None:
+    home = nbhd.found(PEOPLE[0], "Downtown").id
+
+    def joins(number: int) -> None:
+        nbhd.close(home, PEOPLE[0]) if number == THREADS // 2 else nbhd.join(home, PEOPLE[number])
+
+    others = range(1, THREADS)
+    joined = won(joins, others, ValueRefused, ReferenceMissing) - 1
+    assert db(d.neighborhood(home), consistent=True) is None
+    assert list(db(d.memberships(home), consistent=True)) == []
+    assert len(list(db(d.past_members(home), consistent=True))) == 1 + joined
+    nbhd.found(PEOPLE[1], "Downtown")
 
 
 def test_of_many_builds_of_a_site_one_runs(db: Store, nbhd: Nbhd) -> None:

@@ -430,6 +430,7 @@ def test_a_deleted_account_is_gone_after_thirty_days_and_its_handle_is_free(
 
 
 def test_a_deleted_account_neither_joins_nor_founds_nor_writes(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
+    site = nbhd.create_site(BORA, "Before", "blog", "before").site_id
     nbhd.delete_account(BORA)
     before = disk(db)
     with pytest.raises(ValueRefused, match=r"Membership.user_did: the account is deleted"):
@@ -440,6 +441,8 @@ def test_a_deleted_account_neither_joins_nor_founds_nor_writes(nbhd: Nbhd, db: S
         nbhd.found(BORA, "Uptown")
     with pytest.raises(ValueRefused, match=r"Site.did: the account is deleted"):
         nbhd.create_site(BORA, "Mine", "blog", "bora")
+    with pytest.raises(ValueRefused, match=r"BuildJob.site_id: the account of its owner is deleted"):
+        nbhd.start_build(BORA, site)
     assert disk(db) == before
 
 
