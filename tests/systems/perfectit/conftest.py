@@ -1,5 +1,6 @@
 """PerfectIt on an embedded engine, with a clock that is moved by hand."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,10 +8,16 @@ import msgspec
 import pytest
 
 from partita import Store, connect
+from partita.rest.app import RestApplication
+from partita.rest.bound import BoundApi
+from partita.rest.issuer import LocalIssuer
+from partita.store import Call
 from partita.systems.perfectit import design as d
+from partita.systems.perfectit.api import api
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
 from partita.wire.requests import Scan
+from tests.rest.client import Client
 from tests.store.clocks import Clock
 
 OIL = Content(
@@ -57,6 +64,22 @@ def ann(perfectit: PerfectIt) -> str:
 def card(perfectit: PerfectIt, ann: str) -> str:
     """A published card of Ann's."""
     return published(perfectit, ann)
+
+
+@pytest.fixture
+def heard() -> list[Call]:
+    """What was asked of the table by those who ask over HTTP."""
+    return []
+
+
+@pytest.fixture
+def nobody(db: Store, clock: Clock, heard: list[Call]) -> Iterator[Client]:
+    """Nobody in particular, who asks PerfectIt."""
+    issuer = LocalIssuer()
+    listened = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[heard.append])
+    with asyncio.Runner() as runner:
+        app = RestApplication([BoundApi(api, listened)], issuer.verifier())
+        yield Client(app, "/api/perfectit", issuer, runner.get_loop())
 
 
 def published(perfectit: PerfectIt, author_id: str, **content: Any) -> str:

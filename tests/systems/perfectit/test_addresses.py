@@ -1,16 +1,11 @@
 """Comments and notifications have a time in their keys and an id in their paths; the id says the time."""
 
-import asyncio
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from partita import Entity, Store, connect, new_id, time_in_id
-from partita.rest.app import RestApplication
-from partita.rest.bound import BoundApi
-from partita.rest.issuer import LocalIssuer
 from partita.rest.openapi import openapi
 from partita.store import Call
 from partita.systems.perfectit import design as d
@@ -26,21 +21,6 @@ SHOWN = "2095-01-01T12:30:00.123456Z"
 FOREIGN = "댓글-1"
 ANOTHER_TIME = new_id("m", datetime(2094, 6, 1, tzinfo=UTC))
 ODD = ["1", "댓글", "👍", "m_한국", "a%23b", "%00", "%20", "..", "m_" + "Z" * 26, "x" * 1001, "한" * 400]
-
-
-@pytest.fixture
-def heard() -> list[Call]:
-    return []
-
-
-@pytest.fixture
-def nobody(db: Store, clock: Clock, heard: list[Call]) -> Iterator[Client]:
-    """Nobody in particular, who asks PerfectIt."""
-    issuer = LocalIssuer()
-    listened = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[heard.append])
-    with asyncio.Runner() as runner:
-        app = RestApplication([BoundApi(api, listened)], issuer.verifier())
-        yield Client(app, "/api/perfectit", issuer, runner.get_loop())
 
 
 def comment_of(card_id: str, author_id: str, comment_id: str) -> d.Comment:

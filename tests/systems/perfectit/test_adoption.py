@@ -129,6 +129,19 @@ def test_a_card_of_theirs_goes_with_the_votes_on_it_and_its_comments(team: Perfe
     assert db(d.card("123")) is None
 
 
+def test_a_card_of_theirs_is_edited_published_and_talked_about(team: PerfectIt, db: Store) -> None:
+    put_card(db, "124", status="DRAFT", voteScore=0, updatedAt="2094-12-31T00:00:00Z")
+    team.cards.edit("124", Content(title="Edited"))
+    team.cards.publish("124")
+    assert {each.card_id for each in db(d.cards_by_author("user123"))} == {"123", "124"}
+    team.cards.edit("123", Content(title="Varnish"))
+    assert [each.card_id for each in team.cards.search("varnish").items] == ["123"]
+    team.comment("user123", "123", "Thin coats!")
+    team.cards.count_views("123", 5)
+    assert [each.text for each in db(d.comments_of_card("123"))] == ["Which oil?", "Thin coats!"]
+    assert db.one(d.card("123")).view_count == 8
+
+
 def test_a_card_of_theirs_can_be_collected_again_and_taken_out(team: PerfectIt, db: Store) -> None:
     team.collect("user123", "l1", "123")
     team.uncollect("l1", "123")

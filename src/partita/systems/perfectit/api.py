@@ -1,27 +1,28 @@
 """PerfectIt over HTTP: cards for everybody, drafts for their authors, one vote each."""
 
-from datetime import date
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct
+from msgspec import Meta, Struct
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, owner, shown, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, myself, signed_in
 from partita.systems.perfectit import bodies as b
 from partita.systems.perfectit import design as d
+from partita.systems.perfectit import reports, talk
+from partita.systems.perfectit.access import admin, author, machines, published
 from partita.systems.perfectit.addresses import GivenTime, made_at
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
-
-admin = group("admin")
-author = owner("author_id")
-published = shown("a published card", lambda card: card.status == d.CardStatus.PUBLISHED)
 
 api = Api("perfectit", "PerfectIt", PerfectIt, "How-to cards, votes, comments and collections.")
 
 
 class Marked(Struct):
     read: int
+
+
+class Swept(Struct):
+    removed: int
 
 
 # Users
@@ -132,87 +133,7 @@ def remove(service: PerfectIt, card_id: str, match: IfMatch) -> None:
     service.cards.remove(card_id)
 
 
-# Comments
-
-COMMENT = "/cards/{card_id}/comments/{comment_id}"
-api.lists("/cards/{card_id}/comments", d.comments_of_card)
-
-
-@api.get(COMMENT)
-def comment(service: PerfectIt, card_id: str, comment_id: str, created_at: GivenTime = None) -> d.Comment:
-    """One comment."""
-    with made_at(comment_id, created_at) as at:
-        return service.db.one(d.comment(card_id, at, comment_id))
-
-
-@api.patch(COMMENT, who=author, of=comment)
-def change_comment(
-    service: PerfectIt,
-    card_id: str,
-    comment_id: str,
-    change: b.ChangedComment,
-    match: IfMatch,
-    created_at: GivenTime = None,
-) -> d.Comment:
-    """Change text of a comment."""
-
-    def edit(found: d.Comment) -> None:
-        match.check(found)
-        if change.text is not UNSET:
-            found.text = change.text
-
-    with made_at(comment_id, created_at) as at:
-        service.db.update(d.comment(card_id, at, comment_id), edit)
-        return service.db.one(d.comment(card_id, at, comment_id), consistent=True)
-
-
-@api.post("/cards/{card_id}/comments", who=signed_in, location=COMMENT)
-def add_comment(service: PerfectIt, caller: Caller, card_id: str, new: b.NewComment) -> d.Comment:
-    """Say something about a published card."""
-    return service.comment(caller.name, card_id, new.text)
-
-
-@api.delete(COMMENT, who=author | admin, of=comment)
-def remove_comment(service: PerfectIt, card_id: str, comment_id: str, created_at: GivenTime = None) -> None:
-    """The comment goes with its votes."""
-    with made_at(comment_id, created_at) as at:
-        service.remove_comment(card_id, at, comment_id)
-
-
-# Votes
-
-api.lists("/cards/{target_id}/votes", d.votes_of_target, who=admin)
-api.reads("/users/{user_id}/votes/{target_id}", d.vote, who=myself("user_id") | admin)
-
-
-@api.put("/cards/{card_id}/votes/{user_id}", who=myself("user_id"))
-def cast_vote(service: PerfectIt, card_id: str, user_id: str, new: b.NewVote) -> None:
-    """Vote, or change your vote."""
-    service.votes.on_card(user_id, card_id, new.vote_type)
-
-
-@api.delete("/cards/{card_id}/votes/{user_id}", who=myself("user_id"))
-def withdraw(service: PerfectIt, card_id: str, user_id: str) -> None:
-    """Take your vote back."""
-    service.votes.on_card(user_id, card_id, None)
-
-
-@api.put(COMMENT + "/votes/{user_id}", who=myself("user_id"))
-def vote_on_comment(
-    service: PerfectIt, card_id: str, comment_id: str, user_id: str, new: b.NewVote, created_at: GivenTime = None
-) -> None:
-    """Vote on a comment, or change your vote."""
-    with made_at(comment_id, created_at) as at:
-        service.votes.on_comment(user_id, card_id, at, comment_id, new.vote_type)
-
-
-@api.delete(COMMENT + "/votes/{user_id}", who=myself("user_id"))
-def withdraw_from_comment(
-    service: PerfectIt, card_id: str, comment_id: str, user_id: str, created_at: GivenTime = None
-) -> None:
-    """Take your vote back."""
-    with made_at(comment_id, created_at) as at:
-        service.votes.on_comment(user_id, card_id, at, comment_id, None)
+talk.declare(api)
 
 
 # Collections
@@ -260,6 +181,13 @@ def uncollect(service: PerfectIt, user_id: str, collection_id: str, card_id: str
     service.uncollect(collection_id, card_id)
 
 
+@api.post(COLLECTION + "/sweep", who=myself("user_id") | machines)
+def sweep(service: PerfectIt, user_id: str, collection_id: str) -> Swept:
+    """Take out the cards that are gone; how many there were."""
+    service.db.one(d.collection(user_id, collection_id))
+    return Swept(service.sweep(collection_id))
+
+
 # Categories
 
 api.lists("/categories", d.root_categories)
@@ -275,25 +203,22 @@ def add_category(service: PerfectIt, new: b.NewCategory) -> d.Category:
 
 
 @api.patch("/categories/{category_id}", who=admin)
-def change_category(service: PerfectIt, category_id: str, change: b.ChangedCategory) -> d.Category:
+def change_category(service: PerfectIt, category_id: str, change: b.ChangedCategory, match: IfMatch) -> d.Category:
     """Rename it, move it among its siblings, or put it under another parent."""
-    with service.db.change(d.category(category_id)) as changed:
-        if change.name is not UNSET:
-            changed.name = change.name
-        if change.sort_order is not UNSET:
-            changed.sort_order = change.sort_order
-    if change.parent_id is not UNSET:
-        service.move_category(category_id, change.parent_id)
+    service.change_category(
+        category_id, name=change.name, parent_id=change.parent_id, sort_order=change.sort_order, check=match.check
+    )
     return service.db.one(d.category(category_id), consistent=True)
 
 
 @api.delete("/categories/{category_id}", who=admin)
-def remove_category(service: PerfectIt, category_id: str) -> None:
+def remove_category(service: PerfectIt, category_id: str, match: IfMatch) -> None:
     """An empty category goes."""
-    service.remove_category(category_id)
+    found = service.db.one(d.category(category_id), consistent=True)
+    service.remove_category(category_id, when=match.when(found))
 
 
-# Notifications and metrics
+# Notifications
 
 NOTIFICATION = "/users/{user_id}/notifications/{notification_id}"
 api.lists("/users/{user_id}/notifications", d.notifications_of_user, who=myself("user_id"))
@@ -331,13 +256,5 @@ def read_all_notifications(service: PerfectIt, user_id: str) -> Marked:
     return Marked(service.read_all_notifications(user_id))
 
 
-api.lists("/metrics", d.metrics_between, who=admin)
-
-
-@api.get("/metrics/{day}", who=admin)
-def metrics_of_day(service: PerfectIt, day: date) -> d.DailyMetrics:
-    """What happened on one day."""
-    return service.db.one(d.metrics(day))
-
-
+reports.declare(api)
 api.tries(open="/cards/top?limit=3", signed="/metrics?since=2025-01-01&until=2030-01-01")

@@ -81,7 +81,7 @@ class PerfectIt:
                 transaction.check(d.card(card_id), d.PUBLISHED)
                 yield transaction
         except ConditionFailed:
-            raise ReferenceMissing(entity, "PerfectionCard", card_id) from None
+            raise ReferenceMissing(entity, "PerfectionCard", card_id, "card_id") from None
 
     # Collections
 
@@ -96,7 +96,7 @@ class PerfectIt:
                 transaction.create(entry)
         except AlreadyExists:
             if self.db(d.collection(user_id, collection_id)) is None:
-                raise ReferenceMissing("CardInCollection", "Collection", collection_id) from None
+                raise ReferenceMissing("CardInCollection", "Collection", collection_id, "collection_id") from None
 
     def uncollect(self, collection_id: str, card_id: str) -> None:
         self.db.delete(d.card_in_collection(collection_id, card_id))
@@ -164,7 +164,21 @@ class PerfectIt:
                 raise
             raise ValueRefused("Category.id", f"{category_id} still has cards or subcategories") from None
 
-    # Notifications
+    # Notifications and trends
+
+    def tell(self, notification: d.Notification) -> d.Notification:
+        """Tell a user of an event; telling twice is once, and what was read stays so."""
+        self.db.one(d.user(notification.user_id))
+        try:
+            return self.db.create(notification)
+        except AlreadyExists:
+            where = (notification.user_id, notification.created_at, notification.notification_id)
+            return self.db.one(d.notification(*where), consistent=True)
+
+    def set_trend(self, card_id: str, score: int) -> d.Trend:
+        """How fast a published card gathers attention just now."""
+        with self._while_published("Trend", card_id) as transaction:
+            return transaction.put(d.Trend(card_id=card_id, score=score, seen_at=self.now()))
 
     def read_notification(self, user_id: str, created_at: datetime, notification_id: str) -> None:
         with self.db.change(d.notification(user_id, created_at, notification_id)) as draft:

@@ -34,7 +34,7 @@ class Votes:
         for _ in self.db.attempts("Vote"):
             target = self.db.one(call, consistent=True)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
-                raise ReferenceMissing("Vote", "PerfectionCard", card_id)
+                raise ReferenceMissing("Vote", "PerfectionCard", card_id, "card_id")
             held = self.db(d.vote(user_id, target_id), consistent=True)
             before = held.vote_type if held else None
             if before == vote:
@@ -50,7 +50,7 @@ class Votes:
                     self._count(transaction, before, vote, call, target)
             except _OVERTAKEN as overtaken:
                 if isinstance(target, d.Comment) and overtaken.entity == "PerfectionCard":
-                    raise ReferenceMissing("Vote", "PerfectionCard", card_id) from None
+                    raise ReferenceMissing("Vote", "PerfectionCard", card_id, "card_id") from None
                 continue
             return
 
