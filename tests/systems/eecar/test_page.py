@@ -4,8 +4,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from partita import Store
 from partita.plan.page import page
+from partita.serving import document
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import Category
 from partita.systems.eecar.service import Eecar
@@ -85,6 +88,22 @@ def test_the_document_s_bill_is_less_than_three_cents() -> None:
     assert told()["list a part of 10 KB with its specification and two uses"][0] == "30 write"
     storage = 0.01 * 0.25
     assert 2 * CENT < (reads * READ + writes * WRITE) / 1e6 + storage < 3 * CENT
+
+
+# Every name, member and value of the document that is not an attribute of an entity.
+SAID = """
+    신품 중고 재생 배터리 모터 전장부품 현대 기아 테슬라 재생에너지 ESS 건설 주_소재 부_소재 제안자 수신자 7일 30일
+    primary secondary length width height unit mm cm kg voltage capacity power
+    minQuantity maxPrice materialPreferences minSpecs high medium low active fulfilled cancelled triggered
+    partId score reason buy sell pending accepted rejected negotiating
+    part_available proposal_received compliance_violation
+    BatchGetItem BatchWriteItem On-demand CACHE HIT_COUNT# CATEGORY#
+"""
+
+
+@pytest.mark.parametrize("word", SAID.split())
+def test_the_printed_page_says_all_that_the_document_says(word: str) -> None:
+    assert word.replace("_소재", " 소재") in document("eecar")
 
 
 def test_the_printed_page_has_every_entity_and_pattern() -> None:

@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from itertools import count
 from unicodedata import normalize
 
 import pytest
 
-from partita import NotFound, ReferenceMissing, Store, TransitionRefused, ValueRefused, VersionConflict, get
+from partita import Call, NotFound, ReferenceMissing, Store, TransitionRefused, ValueRefused, VersionConflict, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import ALIASES, ANY, Category, category_of
 from partita.systems.eecar.matches import query_hash
@@ -58,6 +59,24 @@ def test_hits_of_a_match_that_has_expired_meanwhile_are_dropped(eecar: Eecar, db
     clock.passes(days=7)
     assert eecar.matches.write_hits() == 1
     assert db(d.match("h1")) is None
+
+
+def test_hits_that_could_not_be_written_are_written_the_next_time(eecar: Eecar, db: Store, clock: Clock) -> None:
+    for name in ("h1", "h2", "h3"):
+        eecar.matches.remember(a_match(clock, name))
+    writes = count(1)
+
+    def fail(call: Call) -> None:
+        if call.operation == "UpdateItem" and next(writes) == 2:
+            raise ZeroDivisionError
+
+    troubled = Eecar(Store(db.backend, d.design, clock=clock, on_call=[fail]))
+    for name in ("h1", "h2", "h3"):
+        troubled.matches.recall(name)
+    with pytest.raises(ZeroDivisionError):
+        troubled.matches.write_hits()
+    assert troubled.matches.write_hits() == 1
+    assert sum(each.hit_count for each in db(d.most_hit_matches())) == 3
 
 
 # PRIORITY: alphabetical -----------------------------------------------------------------------------------------
@@ -299,6 +318,13 @@ def test_a_part_that_is_handed_over_or_withdrawn_leaves_the_seller(eecar: Eecar,
     assert [each.seller_id for each in eecar.parts.of_seller(MAKER).items] == [MAKER]
     eecar.parts.withdraw(battery.part_id)
     assert eecar.parts.of_seller(MAKER).items == []
+    assert disk(db) == {}
+
+
+def test_a_part_with_more_uses_than_a_transaction_takes_is_withdrawn(eecar: Eecar, db: Store, battery: d.Part) -> None:
+    for _ in range(120):
+        eecar.parts.add_usage(battery.part_id, a_usage())
+    eecar.parts.withdraw(battery.part_id)
     assert disk(db) == {}
 
 

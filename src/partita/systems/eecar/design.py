@@ -209,10 +209,7 @@ class MatchSummary(View, naming="camel"):
 
 
 class Match(MatchSummary, Entity, table=table, key=("MATCH#{query_hash}", "RESULT")):
-    """`catalogue` is what the parts' categories had come to when it was made: a newer one makes it stale.
-
-    Other code wrote none: as the document has it, its matches last their seven days.
-    """
+    """`catalogue` is what its categories had come to when it was made: a newer one makes it stale, none never does."""
 
     query_embedding: Line
     matched_parts: list[MatchedPart]

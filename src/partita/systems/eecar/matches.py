@@ -103,10 +103,16 @@ class Matches(Subject):
         return bool(seen) and seen != self.catalogue(map(Category, seen))
 
     def write_hits(self) -> int:
-        """Write the hits that were counted; how many matches had some."""
+        """Write the hits that were counted; how many matches had some. What could not be written waits."""
         with self._lock:
             batch, self._hits = self._hits, Counter()
-        for query_hash, hits in batch.items():
-            with suppress(NotFound), self.db.change(d.match(query_hash), quietly=True) as draft:
-                draft.hit_count += hits
-        return len(batch)
+        matches = len(batch)
+        try:
+            while batch:
+                query_hash, hits = batch.popitem()
+                with suppress(NotFound), self.db.change(d.match(query_hash), quietly=True) as draft:
+                    draft.hit_count += hits
+        finally:
+            with self._lock:
+                self._hits.update(batch)
+        return matches
