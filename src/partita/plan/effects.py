@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
@@ -117,11 +118,15 @@ def _identity(table: str, key: Item) -> Identity:
 
 
 def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[Action]:
-    """What has to happen to other items; parents in `orphaned` are gone, and nothing is taken from them."""
-    yield from _guard_actions(before, after, now)
+    """What has to happen to other items; from those in `orphaned` nothing is taken.
+
+    They are parents that are gone, counters that have counted nothing, guards that another item holds.
+    """
+    yield from _guard_actions(before, after, orphaned, now)
     counted = set()
     for where in before.counts | after.counts:  # in the order of the design: the same request every time
-        change = _count_action(model, before.counts.get(where), after.counts.get(where), where[0] in orphaned)
+        gone = where[0] in orphaned or (*where[0], where[1]) in orphaned
+        change = _count_action(model, before.counts.get(where), after.counts.get(where), gone)
         if change is not None:
             counted.add(where[0])
             yield change
@@ -131,7 +136,7 @@ def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identit
             yield Action("check", target.table.name, key, target.name, clauses=(there,))
 
 
-def _guard_actions(before: Effects, after: Effects, now: datetime) -> Iterator[Action]:
+def _guard_actions(before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[Action]:
     for identity, guard in after.guards.items():
         held = _held(guard)
         earlier = before.guards.get(identity)
@@ -143,13 +148,15 @@ def _guard_actions(before: Effects, after: Effects, now: datetime) -> Iterator[A
             item = {**guard.key, **held}
             yield Action("put", guard.model.table.name, guard.key, guard.model.name, item=item, clauses=(taken,))
         elif _held(earlier) != held:
-            mine = Clause(equals(OWNER, {"M": earlier.owner}), _taken(guard))
+            mine = Clause(absent(OWNER) | equals(OWNER, {"M": earlier.owner}), _taken(guard))
             steps: dict[str, Step] = {name: Assign(value) for name, value in held.items()}
             steps |= {name: Remove() for name in _held(earlier) if name not in held}
             yield Action("update", guard.model.table.name, guard.key, guard.model.name, steps=steps, clauses=(mine,))
     for identity, guard in before.guards.items():
-        if identity not in after.guards and (after.exists or not guard.unique.held):
-            yield Action("delete", guard.model.table.name, guard.key, guard.model.name)
+        if identity in after.guards or identity in orphaned or (guard.unique.held and not after.exists):
+            continue
+        mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), partial(Orphaned, identity))
+        yield Action("delete", guard.model.table.name, guard.key, guard.model.name, clauses=(mine,))
 
 
 def _held(guard: Guard) -> Item:
@@ -182,6 +189,9 @@ def _count_action(
     if after is None:
         identity = _identity(parent.table.name, key)
         clauses = [Clause(present(next(iter(key))), lambda: Orphaned(identity))]
+        if not isinstance(counter.marker, SumOf):  # what older code left may never have been counted
+            some = Comparison(">", Field((name,)), {"N": "0"})
+            clauses.append(Clause(some, lambda: Orphaned((*identity, name))))
     if change > 0:
         clauses += [_limit(parent, key, limit, counter, change) for limit in parent.limits if _bounds(limit, counter)]
     return Action(

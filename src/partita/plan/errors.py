@@ -104,8 +104,8 @@ class Raced(StoreError):
 
 
 class Orphaned(Raced):
-    """Never leaves the store: the parent whose counter would fall is gone, so nothing is taken from it."""
+    """Never leaves the store: what would be taken is not there, so the write is made without taking it."""
 
     def __init__(self, identity: tuple[str, ...]) -> None:
-        super().__init__("the parent is gone")
+        super().__init__("what would be taken is not there")
         self.identity = identity

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from partita.design.errors import ValueRefused
 from partita.design.models import Model
 from partita.design.parts import EXACT
 from partita.design.tables import Table
@@ -28,7 +29,7 @@ from partita.store.flows import Flow
 from partita.store.reading import fetch_found
 from partita.store.sending import Context, ask
 from partita.wire import requests as wire
-from partita.wire.values import Item
+from partita.wire.values import AttributeValue, Item
 
 
 @dataclass
@@ -94,7 +95,7 @@ def _adopt_item(
         _count(effects(design, model, values, carried(model, item, values, values)), counts)
         _expect(design, model, values, counts)
         rewritten, guarded = yield from adopt_item(context, design, model, item)
-    except StoreError as refusal:
+    except (StoreError, ValueRefused) as refusal:
         done.refused.append(f"{model.name} {name}: {refusal}")
         return
     done.rewritten += rewritten
@@ -105,11 +106,22 @@ def adopt_item(context: Context, design: Design, model: Model, item: Item) -> Fl
     """Bring one item to what the design says; whether it was rewritten, and how many guards were made."""
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = carried(model, item, values, values)
+    wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
     missing = yield from _missing_guards(context, model, effects(design, model, values, wanted))
     rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
     guarding = actions(model, Effects(exists=False), missing, set(), context.clock())
     yield from execute(context, [*rewriting, *guarding])
     return bool(rewriting), len(missing.guards)
+
+
+def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValue:
+    """The new value with those members of maps that only other code knows."""
+    if "M" in old and "M" in new:
+        known = {name: _with_all_members(old["M"].get(name, each), each) for name, each in new["M"].items()}
+        return {"M": {**old["M"], **known}}
+    if "L" in old and "L" in new and len(old["L"]) == len(new["L"]):
+        return {"L": [_with_all_members(before, after) for before, after in zip(old["L"], new["L"], strict=True)]}
+    return new
 
 
 def _rewriting(model: Model, old: Item, new: Item) -> Iterator[Action]:

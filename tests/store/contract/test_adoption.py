@@ -1,5 +1,6 @@
 """Adopting what other code stored: old key formats, missing guards, wrong counters; once, and nothing is lost."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from partita.wire.requests import PutItem, Scan
 from tests.store import gallery
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
-from tests.store.contract.test_edges import Box, Ticket, all_of, box, boxes_named, design, things
+from tests.store.contract.test_edges import Box, Ticket, all_of, box, boxes_named, design, thing, things, ticket
 from tests.store.gallery import Artist
 
 
@@ -120,3 +121,52 @@ def test_a_time_that_nobody_wrote_is_not_made_up(backend: Any, clock: Clock) -> 
     assert not {"createdAt", "updatedAt", "GSI1PK", "GSI1SK", "expires"} & set(stored), "it is in no order of time"
     db.update(gallery.work("w"), lambda found: setattr(found, "title", "New"))
     assert [each.title for each in db(gallery.drafts_of("ann"))] == ["New"], "from its first edit on it is"
+
+
+def test_a_guard_that_another_item_holds_is_left_to_it(edges: Store) -> None:
+    """Two old rows with one value: adoption gives it to the first, and the other goes without it."""
+    until = {"S": "2099-01-01T00:00:00Z"}
+    for ticket_id in ("1", "2"):
+        put(edges, PK={"S": f"TICKET#{ticket_id}"}, SK={"S": "TICKET"}, code={"S": "same"}, until=until)
+    edges.adopt()
+    holder = edges.holder(Ticket, "code", "same")
+    assert holder is not None
+    other = "2" if holder.ticket_id == "1" else "1"
+    assert edges.delete(ticket(other)) is not None
+    assert edges.holder(Ticket, "code", "same") == holder
+    edges.delete(ticket(holder.ticket_id))
+    assert edges.holder(Ticket, "code", "same") is None
+
+
+def test_what_was_never_counted_does_not_make_a_counter_negative(edges: Store) -> None:
+    put(edges, PK={"S": "BOX#b"}, SK={"S": "BOX"}, box_id={"S": "b"}, name={"S": "x"}, room={"N": "9"})
+    for number in (1, 2):
+        put(edges, PK={"S": "BOX#b"}, SK={"S": f"THING#{number:03}"}, colour={"S": "red"})
+    assert edges.delete(thing("b", 1)) is not None
+    assert edges.one(box("b")).held == 0
+    edges.adopt()
+    assert edges.one(box("b")).held == 1
+    edges.delete(thing("b", 2))
+    assert edges.one(box("b")).held == 0
+
+
+def test_members_of_a_map_that_only_other_code_knows_are_kept(backend: Any, clock: Clock) -> None:
+    db = fresh(backend, gallery.design, clock)
+    size = {"M": {"widthMm": {"N": "7"}, "heightMm": {"N": "8"}, "depthMm": {"N": "9"}}}
+    work = {"PK": "WORK#w", "SK": "WORK", "workId": "w", "artistId": "ann", "title": "Old"}
+    item = {name: {"S": value} for name, value in work.items()} | {"size": size}
+    db.backend.call(PutItem(table_name="gallery", item=item))
+    assert db.adopt().rewritten == 1
+    (stored,) = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="gallery")).items or ()]
+    assert stored["size"]["M"]["depthMm"] == {"N": "9"}
+    assert db.adopt().rewritten == 0
+
+
+def test_an_old_row_without_its_guard_can_be_changed(edges: Store) -> None:
+    """The time of a ticket is its guard's as well; there is none yet, and one is made."""
+    put(edges, PK={"S": "TICKET#1"}, SK={"S": "TICKET"}, code={"S": "A"}, until={"S": "2099-01-01T00:00:00Z"})
+    with edges.change(ticket("1")) as draft:
+        draft.until = edges.context.clock() + timedelta(days=1)
+    holder = edges.holder(Ticket, "code", "A")
+    assert holder is not None
+    assert holder.ticket_id == "1"
