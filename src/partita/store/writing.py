@@ -226,7 +226,7 @@ def _delete_owned(context: Context, design: Design, ownership: Ownership, parent
     read = Read((Source(child, child.key),), values)
     cursor: str | None = None
     while True:
-        page = yield from fetch_page(context, Query[Any](read), cursor=cursor, expired=True)
+        page = yield from fetch_page(context, Query[Any](read), cursor=cursor, expired=True, consistent=True)
         if blind_deletion(design, child) and not design.ownerships.get(child):
             keys = [key_of(child, values_of(child, each)) for each in page.items]
             yield from batch_write(context, [deletion_of(child, key) for key in keys])

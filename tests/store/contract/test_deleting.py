@@ -23,7 +23,7 @@ from partita import (
     prove,
 )
 from partita.errors import NoReply
-from partita.wire.requests import BatchWriteItem, DeleteItem, Scan, TransactWriteItems
+from partita.wire.requests import BatchWriteItem, DeleteItem, Query, Scan, TransactWriteItems
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 
@@ -175,3 +175,12 @@ def test_a_put_of_an_owner_does_not_take_its_mark_away(db: Store) -> None:
 
     meanwhile(db, 3, put_and_join).delete(club("c"))
     assert left(db) == 0
+
+
+def test_children_are_looked_for_as_they_are_stored_now(db: Store) -> None:
+    """An eventually consistent read might miss who joined just before the mark."""
+    heard: list[Call] = []
+    Store(db.backend, design, clock=db.context.clock, on_call=[heard.append]).delete(club("c"))
+    queries = [call.request for call in heard if isinstance(call.request, Query)]
+    assert len(queries) == 3
+    assert all(each.consistent_read for each in queries)
