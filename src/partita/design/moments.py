@@ -31,6 +31,22 @@ def time_text(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
+def _seconds(moment: datetime) -> str:
+    return f"{time_text(moment)[:-8]}Z"
+
+
+def _milliseconds(moment: datetime) -> str:
+    return f"{time_text(moment)[:-4]}Z"
+
+
+def _of_python(moment: datetime) -> str:
+    return in_utc(moment).isoformat()
+
+
+OTHER_FORMS = (_seconds, _milliseconds, _of_python)
+"""How other code may have written a time: without a fraction, as JavaScript does, as Python does."""
+
+
 def time_of(text: str) -> datetime:
     """The moment that any ISO 8601 text says; without a zone it is UTC.
 

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin
 from uuid import UUID
 
 from partita.design.errors import DesignError, ValueRefused
+from partita.design.moments import OTHER_FORMS, time_of
 from partita.design.open_enum import OpenEnum
 from partita.design.parts import (
     SEPARATOR,
@@ -99,6 +100,20 @@ class Template:
             except (ValueError, ArithmeticError, TypeError) as refusal:
                 raise ValueRefused(f"{where}.{segment.field}", str(refusal)) from None
         return SEPARATOR.join(written)
+
+    def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """The key as other code may have written it, whose times have other forms."""
+        times = {each.field for each in self.parts if isinstance(each.form, Moment)}
+        for form in OTHER_FORMS if times else ():
+            texts = {name: form(values[name]) for name in times if name is not None}
+            if all(time_of(text) == values[name] for name, text in texts.items()):
+                pieces = (
+                    each.constant + texts[each.field]
+                    if each.field in texts
+                    else each.text(each.field and values[each.field])
+                    for each in self.segments
+                )
+                yield SEPARATOR.join(pieces)
 
     def parse(self, text: str) -> dict[str, Any] | None:
         """The parts that the key holds in full, or None where it is not of this form."""

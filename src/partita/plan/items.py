@@ -147,12 +147,20 @@ def key_of(model: Model, values: Values) -> Item:
 
 
 def old_keys(model: Model, values: Values) -> Iterator[Item]:
-    """The keys that the entity had in formats that are still read, where they differ from today's."""
+    """The keys that the entity may have in formats that are still read, where they differ from today's.
+
+    That is what `was` declares, and any form of the times in a key: other code writes them in other widths.
+    """
     for keys in model.was:
         made = {each.name: key_value(model, each, values) for each in keys.attributes}
         key = {name: value for name, value in made.items() if value is not None}
         if len(key) == len(made) and key != key_of(model, values):
             yield key
+    for each in model.key.attributes:
+        for text in each.template.with_other_times(values) if each.template is not None else ():
+            key = key_of(model, values)
+            if key[each.name] != {"S": text}:
+                yield key | {each.name: {"S": text}}
 
 
 def key_value(model: Model, attribute: KeyAttribute, values: Values) -> AttributeValue | None:

@@ -1,6 +1,7 @@
 """Changing items that still lie under an old key: they are moved to their new one first.
 
-Only entities that declare `was` pay for the second look, and only when the first one finds nothing.
+Only entities that declare `was` or have a time in their key pay for the second look, and only when the first one finds
+nothing.
 """
 
 from collections.abc import Callable

@@ -84,7 +84,10 @@ class Operations:
             key = {name: getattr(what, name) for name in model.key.fields}
         if model.was:
             yield from move_old(self.context, self.design, model, key)
-        return (yield from writing.delete(self.context, self.design, model, key, when))
+        gone = yield from writing.delete(self.context, self.design, model, key, when)
+        if gone is None and not model.was and (yield from move_old(self.context, self.design, model, key)):
+            gone = yield from writing.delete(self.context, self.design, model, key, when)
+        return gone
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:
         return batches.put_many(self.context, self.design, entities)
