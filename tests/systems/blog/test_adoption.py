@@ -63,12 +63,31 @@ def test_a_post_without_a_status_is_published_if_it_has_a_day_of_publication(blo
 
 
 @pytest.mark.usefixtures("documented")
-def test_a_post_is_not_removed_from_under_rows_that_have_not_been_adopted(blog: Blog, db: Store) -> None:
+def test_documented_comments_are_answered_edited_and_deleted(blog: Blog, db: Store) -> None:
+    blog.threads.reply("c1", "u3", "também")
+    blog.threads.edit("c1", "melhor")
+    assert [each.content for each in db(d.thread("p1"))] == ["melhor", "re", "também"]
+    blog.threads.delete("c1")
+    assert [each.content for each in db(d.thread("p1"))] == [None, "re", "também"]
+    adopt(db)
+    blog.threads.delete("r1")
+    assert db.one(d.post("p1")).comment_count == 1
+
+
+@pytest.mark.usefixtures("documented")
+def test_a_documented_post_is_removed_with_all_that_is_on_it(blog: Blog, db: Store) -> None:
+    blog.remove("p1")
+    assert {item["PK"]["S"] for item in disk(db)} == {"CATEGORY#k1", "CATEGORY#k2", "CATEGORY#k3"}
+
+
+@pytest.mark.usefixtures("documented")
+def test_a_post_is_not_removed_from_under_a_like_that_cannot_be_deleted(blog: Blog, db: Store) -> None:
+    put_like(db, "p1", "u5", "2025-01-01T01:00:00+01:00")
     with pytest.raises(ValueRefused, match="adopt the table first"):
         blog.remove("p1")
     adopt(db)
     blog.remove("p1")
-    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+    assert {item["PK"]["S"] for item in disk(db)} == {"CATEGORY#k1", "CATEGORY#k2", "CATEGORY#k3"}
 
 
 # after it ----------------------------------------------------------------------------------------------------------

@@ -164,13 +164,11 @@ class Blog:
     def _clear(self, post_id: str) -> None:
         """Take away what readers left on a post to which nobody adds."""
         for kept in self.db(d.bookmarks_of_post(post_id)):
-            with self.db.transaction() as transaction:
-                transaction.delete(d.has_bookmarked(kept.user_id, post_id))
-                transaction.delete(d.bookmark(kept.user_id, post_id, kept.created_at))
+            self.db.delete(d.has_bookmarked(kept.user_id, post_id))  # first: what is still listed is found again
+            self.db.delete(kept)
         for like in self.db(d.likes_of_post(post_id), consistent=True):
-            with self.db.transaction() as transaction:
-                transaction.delete(d.has_liked(like.user_id, post_id))
-                transaction.delete(d.like(post_id, like.user_id, like.created_at))
+            self.db.delete(d.has_liked(like.user_id, post_id))
+            self.db.delete(like)
         for comment in self.db(d.thread(post_id), consistent=True):
             self.db.delete(comment)
         for left in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from datetime import datetime
 
-from partita import Condition, ConditionFailed, F, Get, NotFound, Store, ValueRefused
+from partita import Condition, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store, ValueRefused
 from partita.systems.blog import design as d
 from partita.systems.blog.ids import Ids
 from partita.systems.blog.published import on_published
@@ -24,6 +24,13 @@ class Threads:
     def reply(self, comment_id: str, author_id: str, content: str) -> d.Reply:
         """An answer to a comment or to a reply; the thread stays two levels deep and `answers` says to whom."""
         target = self.find(comment_id)
+        try:
+            return self._reply(target, author_id, content)
+        except (ConditionFailed, ReferenceMissing):
+            # The comment is deleted, or other code wrote it under a key of its own.
+            return self._reply(self.stored(comment_id), author_id, content)
+
+    def _reply(self, target: d.Comment | d.Reply, author_id: str, content: str) -> d.Reply:
         with on_published(self.db, target.post_id) as transaction:
             if isinstance(target, d.Comment):
                 transaction.check(_comment(target), d.ALIVE)
@@ -32,7 +39,7 @@ class Threads:
                 parent_id=target.comment_id if isinstance(target, d.Comment) else target.parent_id,
                 parent_created_at=self._root_time(target),
                 reply_id=self.ids("r"),
-                answers=comment_id,
+                answers=target.comment_id if isinstance(target, d.Comment) else target.reply_id,
                 author_id=author_id,
                 content=written(content),
             )
@@ -46,11 +53,11 @@ class Threads:
         return found
 
     def stored(self, comment_id: str) -> d.Comment | d.Reply:
-        """The same, as it is this moment."""
+        """The same, as it is this moment; one of other code is brought under our key."""
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
-            return self.db.one(_reply(found), consistent=True)
-        return self.db.one(_comment(found), consistent=True)
+            return self.db.update(_reply(found), lambda reply: None)
+        return self.db.update(_comment(found), lambda comment: None)
 
     def edit(self, comment_id: str, content: str, when: Condition | None = None) -> d.Comment | d.Reply:
         """The comment as it is then."""
