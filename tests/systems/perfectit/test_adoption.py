@@ -231,6 +231,15 @@ def test_what_cannot_be_mended_is_told_and_the_rest_is_adopted(team: PerfectIt, 
     assert counts(db.one(d.card("123"))) == (1, 2, 1)
 
 
+def test_a_value_that_no_key_can_hold_is_told_and_the_rest_is_adopted(team: PerfectIt, db: Store) -> None:
+    put_card(db, "200", category="", voteScore=0)
+    for done in (adopt(db), adopt(db)):
+        refused = "PerfectionCard CARD#200 METADATA: PerfectionCard.category: empty text cannot be part of a key"
+        assert done.refused == [refused]
+    assert counts(db.one(d.card("123"))) == (1, 2, 1)
+    assert {each.card_id for each in db(d.cards_by_term("oil"))} == {"123", "200"}
+
+
 def test_adoption_corrects_counts_terms_and_controversy_that_have_drifted(team: PerfectIt, db: Store) -> None:
     adopt(db)
     with db.change(d.card("123")) as draft:

@@ -154,7 +154,8 @@ class Cards:
             filed = {each.term for each in self.db(d.terms_of_card(card_id), consistent=True)}
             with suppress(ConditionFailed):
                 with self.db.transaction() as transaction:
-                    transaction.check(d.card(card_id), d.PUBLISHED & (F.version == card.version))
+                    unedited = F.version == card.version if card.version else F.version.is_absent() | (F.version == 0)
+                    transaction.check(d.card(card_id), d.PUBLISHED & unedited)
                     self._file(transaction, card, filed)
                 return
 
