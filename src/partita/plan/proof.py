@@ -144,7 +144,8 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
     if dropped:
         yield f"the filter drops every {' and '.join(dropped)} in the range"
     if others:
-        yield f"none of the other {others} key forms in {where} can fall inside"
+        none_of = f"none of the other {others} key forms in {where} can"
+        yield f"{none_of if others > 1 else f'the other key form in {where} cannot'} fall inside"
     elif not dropped:
         yield f"nothing else is in {where}"
 

@@ -1,0 +1,18 @@
+"""Tables and names as a page in Markdown has them."""
+
+from collections.abc import Iterable
+
+
+def rows(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    """A table; a bar inside a cell would end it."""
+    head = list(head)
+    every = [head, ["---"] * len(head), *(list(line) for line in lines)]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in every)
+
+
+def code(text: object) -> str:
+    return f"`{text}`"
+
+
+def codes(names: Iterable[str]) -> str:
+    return ", ".join(map(code, names)) or "-"
