@@ -115,10 +115,10 @@ def adopt_item(context: Context, design: Design, model: Model, item: Item) -> Fl
 
 
 def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValue:
-    """The new value with those members of maps that only other code knows."""
+    """The new value with those members of maps that only other code knows; one that is null says nothing."""
     if "M" in old and "M" in new:
         known = {name: _with_all_members(old["M"].get(name, each), each) for name, each in new["M"].items()}
-        return {"M": {**old["M"], **known}}
+        return {"M": {name: each for name, each in old["M"].items() if "NULL" not in each} | known}
     if "L" in old and "L" in new and len(old["L"]) == len(new["L"]):
         return {"L": [_with_all_members(before, after) for before, after in zip(old["L"], new["L"], strict=True)]}
     return new

@@ -164,16 +164,17 @@ def test_an_adoption_that_was_interrupted_is_done_again(db: Store, checks: Check
     assert found.check_count == 1
 
 
-def test_a_count_that_fell_before_anything_was_counted_is_set_right(example: Store, checks: Checks) -> None:
+def test_a_count_does_not_fall_before_anything_was_counted(example: Store, checks: Checks) -> None:
     document_check(example, PK="second")
     checks.remove("abcdef")
+    assert example.one(d.user("123456")).check_count == 0, "what was never counted is not taken away"
     assert done(example)[-1] == []
     assert example.one(d.user("123456")).check_count == 1
     document_check(example)
     checks.remove("second")
     checks.remove("abcdef")
-    assert done(example) == (0, 0, 1, 0, [])
     assert example.one(d.user("123456")).check_count == 0
+    assert done(example) == (0, 0, 0, 0, [])
 
 
 def test_what_this_code_wrote_needs_no_adoption(db: Store, checks: Checks) -> None:
