@@ -15,6 +15,7 @@ from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
 from partita.systems.perfectit.terms import terms_of
 from partita.wire.requests import PutItem
+from tests.rest.client import Client
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import disk, on_disk
 
@@ -123,10 +124,35 @@ def test_a_vote_that_was_never_counted_can_be_cast_changed_and_withdrawn(team: P
     assert counts(db.one(d.card("124")))[1:] == (0, 1)
 
 
-def test_a_card_of_theirs_goes_with_the_votes_on_it_and_its_comments(team: PerfectIt, db: Store) -> None:
+def test_a_card_of_theirs_goes_with_everything_that_is_about_it(team: PerfectIt, db: Store) -> None:
     team.cards.remove("123")
-    assert [item["PK"] for item in disk(db) if item["PK"].startswith("VOTE#")] == []
-    assert db(d.card("123")) is None
+    assert [item["PK"] for item in disk(db) if item["PK"].startswith(("CARD#", "VOTE#"))] == []
+
+
+def test_a_comment_of_theirs_is_read_voted_on_edited_and_removed(team: PerfectIt, nobody: Client, db: Store) -> None:
+    place, me = "/cards/123/comments/m1", nobody.by("user123")
+    given = f"?created_at={T}"
+    found = me.get(place + given)
+    assert (found.status, found.json["text"]) == (200, "Which oil?")
+    assert me.get(f"{place}?created_at=2025-01-01T00:00:01Z").status == 404
+    assert me.put(f"{place}/votes/user123{given}", {"voteType": "DOWN"}).status == 204
+    assert nobody.by("u2").delete(f"{place}/votes/u2{given}").status == 204
+    assert (me.get(place + given).json["upCount"], me.get(place + given).json["downCount"]) == (0, 1)
+    assert me.patch(place + given, {"text": "Linseed?"}, if_match=found.tag).json["text"] == "Linseed?"
+    assert me.delete(place + given).status == 204
+    assert list(db(d.votes_of_target("m1"))) == []
+
+
+@pytest.mark.parametrize("match", [False, True])
+def test_a_comment_of_theirs_is_edited_or_removed_at_once(
+    team: PerfectIt, nobody: Client, db: Store, match: bool
+) -> None:
+    place, me = f"/cards/123/comments/m1?created_at={T}", nobody.by("user123")
+    headers = {"if_match": me.get(place).tag} if match else {}
+    assert me.delete(place, **headers).status == 204
+    assert list(db(d.comments_of_card("123"))) == []
+    put_documented(db)
+    assert me.patch(place, {"text": "Linseed?"}, **headers).json["text"] == "Linseed?"
 
 
 def test_a_card_of_theirs_is_edited_published_and_talked_about(team: PerfectIt, db: Store) -> None:

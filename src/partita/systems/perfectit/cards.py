@@ -120,6 +120,7 @@ class Cards:
                     draft.status = d.CardStatus.REMOVED
             for comment in self.db(d.comments_of_card(card_id), consistent=True):
                 self._votes.forget(comment.comment_id)
+                self.db.delete(comment)
             self._votes.forget(card_id)
             with suppress(ConditionFailed):  # a draft that was published meanwhile
                 self.db.delete(d.card(card_id), when=F.status != d.CardStatus.PUBLISHED)

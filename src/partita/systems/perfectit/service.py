@@ -11,6 +11,7 @@ from partita import (
     Condition,
     ConditionFailed,
     F,
+    NotFound,
     Page,
     ReferenceMissing,
     Store,
@@ -58,6 +59,16 @@ class PerfectIt:
         comment = d.Comment(comment_id=comment_id, card_id=card_id, author_id=author_id, text=text, created_at=made_at)
         with self._while_published("Comment", card_id) as transaction:
             return transaction.create(comment)
+
+    def find_comment(self, card_id: str, created_at: datetime, comment_id: str) -> d.Comment:
+        """A comment; one whose key has a time as other code wrote it is found among those of its card."""
+        found = self.db(d.comment(card_id, created_at, comment_id))
+        if found is None and time_in_id(comment_id) != created_at:
+            theirs = (each for each in self.db(d.comments_of_card(card_id)) if each.comment_id == comment_id)
+            found = next((each for each in theirs if each.created_at == created_at), None)
+        if found is None:
+            raise NotFound("Comment", comment_id)
+        return found
 
     def edit_comment(self, card_id: str, created_at: datetime, comment_id: str, text: str) -> None:
         with self.db.change(d.comment(card_id, created_at, comment_id)) as draft:

@@ -36,7 +36,7 @@ def declare(api: Api[PerfectIt]) -> None:
 def comment(service: PerfectIt, card_id: str, comment_id: str, created_at: GivenTime = None) -> d.Comment:
     """One comment."""
     with made_at(comment_id, created_at) as at:
-        return service.db.one(d.comment(card_id, at, comment_id))
+        return service.find_comment(card_id, at, comment_id)
 
 
 def change_comment(
@@ -69,7 +69,7 @@ def remove_comment(
 ) -> None:
     """The comment goes with its votes."""
     with made_at(comment_id, created_at) as at:
-        found = service.db.one(d.comment(card_id, at, comment_id), consistent=True)
+        found = service.db.update(d.comment(card_id, at, comment_id), lambda comment: None)
         service.remove_comment(card_id, at, comment_id, when=match.when(found))
 
 
