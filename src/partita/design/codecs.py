@@ -15,16 +15,16 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from partita.design.generated import Env, KeyValue, compiled, named, nullable, wrapper
 from partita.design.plain_values import any_value, open_number, plain
 from partita.wire.values import AttributeValue
 
 Namer = Callable[[str], str]
-Env = dict[str, Any]
 
 _json = msgspec.json.Encoder(decimal_format="number").encode  # as text a decimal of an open type would stay text
 
@@ -68,7 +68,7 @@ class Scalar(Codec):
         settle: Callable[[Any], Any] | None = None,
     ) -> None:
         self.tag = tag
-        self.shape = _wrapper(tag, reads)
+        self.shape = wrapper(tag, reads)
         self._write = write
         self._finish = finish
         self._settle = settle
@@ -93,7 +93,7 @@ class SetOf(Codec):
 
     def __init__(self, element: Scalar, reads: Any, kind: Any) -> None:
         self.tag = element.tag + "S"
-        self.shape = _wrapper(self.tag, list[reads])
+        self.shape = wrapper(self.tag, list[reads])
         self._element = element
         self._kind = kind
         self.settles = element.settles
@@ -113,7 +113,7 @@ class ListOf(Codec):
     tag = "L"
 
     def __init__(self, element: Codec, kind: Any) -> None:
-        self.shape = _wrapper("L", list[element.shape])  # type: ignore[name-defined]
+        self.shape = wrapper("L", list[element.shape])  # type: ignore[name-defined]
         self._element = element
         self._kind = kind
         self.settles = element.settles
@@ -133,7 +133,7 @@ class MapOf(Codec):
     tag = "M"
 
     def __init__(self, element: Codec) -> None:
-        self.shape = _wrapper("M", dict[str, element.shape])  # type: ignore[name-defined]
+        self.shape = wrapper("M", dict[str, element.shape])  # type: ignore[name-defined]
         self._element = element
         self.settles = element.settles
 
@@ -153,7 +153,7 @@ class StructOf(Codec):
     tag = "M"
 
     def __init__(self, kind: type[msgspec.Struct], members: "tuple[Member, ...]") -> None:
-        self.shape = _wrapper("M", shape_of(kind.__name__, members))
+        self.shape = wrapper("M", shape_of(kind.__name__, members))
         self._kind = kind
         self.members = members
         self.settles = any(member.codec.settles for member in members)
@@ -292,21 +292,6 @@ class Member:
         return "None" if self.optional else f"{named(set, env)}()"
 
 
-def compiled(name: str, lines: list[str], env: Env) -> Callable[[Any], Any]:
-    """The function of `v` with these lines; `name` is what a traceback calls it."""
-    source = "\n    ".join(["def write(v):", *lines])
-    exec(compile(source, f"<{name}>", "exec"), env)  # noqa: S102 - made from the design alone
-    made: Callable[[Any], Any] = env["write"]
-    return made
-
-
-class KeyValue(msgspec.Struct, gc=False):
-    """A key attribute or a TTL beside the members."""
-
-    S: str | None = None
-    N: str | None = None
-
-
 def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, str] | None = None) -> Any:
     """The struct that msgspec reads an object's map into: field `f3` is the fourth member."""
     fields: list[Any] = []
@@ -318,28 +303,3 @@ def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, str] | 
         fields.append((field, KeyValue | None, None))
         names[field] = disk_name
     return msgspec.defstruct(f"{name}OnDisk", fields, rename=names, kw_only=True, gc=False)
-
-
-@cache
-def _wrapper(tag: str, reads: Any) -> Any:
-    return msgspec.defstruct(f"{tag}Value", [(tag, reads)], gc=False)
-
-
-@cache
-def nullable(shape: Any) -> Any:
-    """The shape that also reads `{"NULL": true}`."""
-    if not (isinstance(shape, type) and issubclass(shape, msgspec.Struct)):
-        return shape
-    held = [each for each in msgspec.structs.fields(shape) if each.name != "NULL"]
-    fields: list[Any] = [(each.name, each.type | msgspec.UnsetType, msgspec.UNSET) for each in held]
-    name = "Or".join((*(each.name for each in held), "Null"))
-    return msgspec.defstruct(name, [*fields, ("NULL", bool, False)], gc=False)
-
-
-def named(thing: Any, env: Env) -> str:
-    """A name under which the generated code finds `thing`."""
-    if thing in (set, frozenset, tuple):
-        return str(thing.__name__)
-    name = f"k{len(env)}"
-    env[name] = thing
-    return name

@@ -15,8 +15,8 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.codecs import compiled
 from partita.design.errors import ValueRefused
+from partita.design.generated import compiled
 from partita.design.markers import KEPT, CreatedAt, UpdatedAt
 from partita.design.models import KeyAttribute, KeySet, Model
 from partita.plan.expressions import holds, on_disk

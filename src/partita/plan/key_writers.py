@@ -10,7 +10,7 @@ They exist for keys made of templates and arguments. Other reads (plain attribut
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from partita.design.codecs import Env, named
+from partita.design.generated import Env, named
 from partita.design.parts import SEPARATOR, Shard
 from partita.design.reads import SHARDS, Argument, Each
 from partita.plan import ranges

@@ -15,7 +15,7 @@ Where a value does not fit it fails somehow, and `item_of` finds out what to say
 from collections.abc import Callable
 from functools import cache, partial
 
-from partita.design.codecs import Env, compiled, named
+from partita.design.generated import Env, compiled, named
 from partita.design.models import Model
 from partita.design.parts import SEPARATOR
 from partita.design.templates import Template

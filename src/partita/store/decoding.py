@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from partita.design.codecs import Env, shape_of
+from partita.design.codecs import shape_of
+from partita.design.generated import Env
 from partita.design.models import KeySet, Model, ViewModel
 from partita.design.tables import Table
 from partita.plan.effects import OWNER
