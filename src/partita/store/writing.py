@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
+
 from partita.design.conditions import Condition
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
@@ -24,12 +26,14 @@ from partita.plan.writes import (
     plain_put,
     stands_alone,
 )
+from partita.store.adoption import adopt_item
 from partita.store.batches import batch_write, deletion_of
 from partita.store.decoding import decoder_of
 from partita.store.executing import execute, fenced
 from partita.store.flows import Flow
-from partita.store.reading import fetch_found, fetch_page
+from partita.store.reading import as_stored, fetch_found, fetch_page
 from partita.store.sending import Context
+from partita.wire.values import Item
 
 E = TypeVar("E")
 
@@ -219,24 +223,37 @@ def planned_deletion(
 
 
 def _delete_owned(context: Context, design: Design, ownership: Ownership, parent: Any) -> Flow[None]:
-    """All children, page by page; in batches where nothing depends on them."""
+    """All children, page by page, under the keys that they have; in batches where nothing depends on them."""
     child = ownership.child
     slots = [slot for slot in key_slots(child, child.key, whole=False) if slot.role == "hash"]
     values = tuple(getattr(parent, ownership.parts[slot.field]) for slot in slots)
     read = Read((Source(child, child.key),), values)
+    at_once = blind_deletion(design, child) and not design.ownerships.get(child)
     cursor: str | None = None
     while True:
-        page = yield from fetch_page(context, Query[Any](read), cursor=cursor, expired=True, consistent=True)
-        if blind_deletion(design, child) and not design.ownerships.get(child):
-            keys = [key_of(child, values_of(child, each)) for each in page.items]
-            yield from batch_write(context, [deletion_of(child, key) for key in keys])
+        query = Query[Any](read)
+        page = yield from fetch_page(context, query, cursor=cursor, expired=True, consistent=True, decode=as_stored)
+        items: list[Item] = [msgspec.json.decode(raw) for raw in page.items]
+        if at_once:
+            yield from batch_write(context, [deletion_of(child, _stored_key(child, item)) for item in items])
         else:
-            for each in page.items:
-                parts = {name: getattr(each, name) for name in child.key.fields}
-                yield from delete(context, design, child, parts)
+            for item in items:
+                yield from _delete_child(context, design, child, item)
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def _delete_child(context: Context, design: Design, child: Model, item: Item) -> Flow[None]:
+    """One with promises of its own; where other code wrote its key in another form, it is moved to ours first."""
+    entity = decoder_of(child).from_item(item)
+    if key_of(child, values_of(child, entity)) != _stored_key(child, item):
+        yield from adopt_item(context, design, child, item)
+    yield from delete(context, design, child, {name: getattr(entity, name) for name in child.key.fields})
+
+
+def _stored_key(model: Model, item: Item) -> Item:
+    return {name: item[name] for name in model.table.key_names}
 
 
 def release(context: Context, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:

@@ -1,18 +1,25 @@
 """Items of other code whose keys hold a time in another ISO form are listed, changed and deleted like ours."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 
-from partita import Entity, Item, Items, NotFound, Store, Table, pattern, prove
+from partita import CountOf, Entity, Item, Items, NotFound, Owns, Store, Table, pattern, prove
 from partita.wire.requests import PutItem, Scan
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 
 AT = datetime(2025, 1, 1, 9, tzinfo=UTC)
 logbook = Table("logbook", pk="PK", sk="SK")
+
+
+class Ship(Entity, table=logbook, key=("SHIP#{ship}", "SHIP")):
+    ship: str
+    watches: Annotated[int, CountOf(lambda: Watch)] = 0
+
+    log = Owns(lambda: (Entry, Watch))
 
 
 class Entry(Entity, table=logbook, key=("SHIP#{ship}", "ENTRY#{at}#{number}")):
@@ -22,8 +29,15 @@ class Entry(Entity, table=logbook, key=("SHIP#{ship}", "ENTRY#{at}#{number}")):
     text: str = ""
 
 
+class Watch(Entity, table=logbook, key=("SHIP#{ship}", "WATCH#{at}")):
+    ship: str
+    at: datetime
+
+
 @pattern
 def entry(ship: str, at: datetime, number: str) -> Item[Entry]: ...
+@pattern
+def ship(ship: str) -> Item[Ship]: ...
 @pattern
 def entries(ship: str) -> Items[Entry]: ...
 
@@ -64,3 +78,12 @@ def test_it_is_deleted(db: Store) -> None:
 def test_what_is_under_neither_is_not_found(db: Store) -> None:
     with pytest.raises(NotFound), db.change(entry("s", AT, "2")) as draft:
         draft.text = "Calm."
+
+
+def test_it_goes_with_its_owner(db: Store) -> None:
+    (found,) = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="logbook")).items or ()]
+    watch = {"PK": found["PK"], "SK": {"S": f"WATCH#{found['at']['S']}"}, "ship": {"S": "s"}, "at": found["at"]}
+    db.backend.call(PutItem(table_name="logbook", item=watch))
+    db.create(Ship(ship="s"))
+    assert db.delete(ship("s")) is not None
+    assert keys(db) == []
