@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partita import NotUnique, Store, ValueRefused
+from partita import NotUnique, Store, TransitionRefused, ValueRefused
 from tests.rest.client import Client, Response
 
 GOOD = {"bookId": "b", "boughtAt": "2025-01-01T00:00:00Z"}
@@ -97,6 +97,7 @@ def test_attribute_that_was_not_written_has_the_name_that_replies_show(keeper: C
         (ValueRefused("Book.price", "too dear"), "price", "price: too dear"),
         (ValueRefused("Book.imageUrls[1].size", "too wide"), "imageUrls[1].size", "imageUrls[1].size: too wide"),
         (ValueRefused("books", "too many"), None, "too many"),
+        (TransitionRefused("Book", "read_at", "x"), "readAt", "readAt cannot become 'x' from what it is"),
         (NotUnique("Book", "book_id", "b"), "bookId", "bookId: 'b' is taken"),
     ],
 )

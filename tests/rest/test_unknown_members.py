@@ -50,6 +50,30 @@ def test_unknown_member_is_refused_with_its_place(keeper: Client, members: dict[
     assert keeper.get("/shelves/s/books").json["items"] == []
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "place"),
+    [
+        (
+            "/eecar/parts",
+            {
+                **{"name": "n", "category": "battery", "manufacturer": "m", "model": "x", "year": 2024},
+                **{"condition": "중고", "price": 1, "quantity": 1},
+                "spec": {"electricalProps": {"voltge": 400}},
+            },
+            "spec.electricalProps.voltge",
+        ),
+        (
+            "/nbhd/neighborhoods",
+            {"name": "Typo", "settings": {"allow_site_creaton": False}},
+            "settings.allow_site_creaton",
+        ),
+    ],
+)
+def test_systems_refuse_a_misspelt_member(five: Client, path: str, body: dict[str, Any], place: str) -> None:
+    refused = five.by("did:plc:typo").post(path, body)
+    assert (refused.status, refused.json.get("field")) == (422, place)
+
+
 def test_unknown_member_of_a_change_is_refused(keeper: Client) -> None:
     keeper.put("/shelves/s")
     made = keeper.post("/shelves/s/books", GOOD)

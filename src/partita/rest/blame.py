@@ -14,9 +14,10 @@ import msgspec
 from partita.design.errors import ValueRefused
 from partita.design.models import Model
 from partita.plan.designs import Design
-from partita.plan.errors import NotUnique, ReferenceMissing
+from partita.plan.errors import NotUnique, ReferenceMissing, TransitionRefused
 from partita.rest.misfits import IN_A_MAP, known_misfit
 from partita.rest.routes import Call, Route
+from partita.rest.wording import Wording
 from partita.wire.errors import ValidationException
 
 _LONG_KEY = re.compile(r"Size of (hash|range)key has exceeded")
@@ -43,9 +44,10 @@ class Written:
 
 
 class Blame:
-    """The names of one design."""
+    """The names of one design; `wording` tells a key by its values."""
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, wording: Wording) -> None:
+        self._wording = wording
         self._models = {model.name: model for model in design.models}
         self._referring = {
             (model.name, each.parent.name): each.refers
@@ -63,9 +65,13 @@ class Blame:
             case NotUnique():
                 field = self._first(error.entity, self._unique(error), written)
                 return field, f"{field}: {str(error).partition(': ')[2]}"
+            case TransitionRefused():
+                field = self._first(error.entity, (error.field,), written)
+                return field, str(error).replace(f"{error.entity}.{error.field}", field, 1)
             case ReferenceMissing():
                 refers = error.field or self._referring.get((error.entity, error.missing), "")
-                return (self._named(error.entity, refers, written) if refers else None), str(error)
+                by = self._named(error.entity, refers, written) if refers else None
+                return by, self._wording.detail("", error)
             case ValidationException() if _LONG_KEY.search(error.message):
                 longest = max(written.values, key=lambda name: len(str(written.values[name])), default=None)
                 return longest, f"{longest or 'a value'} is too long for a key"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from partita.plan.errors import NotUnique, StoreError
+from partita.plan.errors import StoreError
 from partita.rest.api import Api
 from partita.rest.blame import Blame, Written
 from partita.rest.docs_page import docs_page
@@ -57,7 +57,7 @@ class BoundApi:
         for route in api.routes:
             self._plant(route)
         self._wording = Wording(db.design.models)
-        self._blame = Blame(db.design)
+        self._blame = Blame(db.design, self._wording)
 
     def _plant(self, route: Route) -> None:
         branch = self._tree
@@ -77,7 +77,7 @@ class BoundApi:
         blamed = self._blame.of(error, Written(route, call))
         if blamed is not None:
             problem.field, problem.detail = blamed
-        if isinstance(error, StoreError) and not isinstance(error, NotUnique):
+        elif isinstance(error, StoreError):
             problem.detail = self._wording.detail(route.name, error)
         return problem
 
