@@ -53,15 +53,7 @@ def test_unknown_member_is_refused_with_its_place(keeper: Client, members: dict[
 @pytest.mark.parametrize(
     ("path", "body", "place"),
     [
-        (
-            "/eecar/parts",
-            {
-                **{"name": "n", "category": "battery", "manufacturer": "m", "model": "x", "year": 2024},
-                **{"condition": "중고", "price": 1, "quantity": 1},
-                "spec": {"electricalProps": {"voltge": 400}},
-            },
-            "spec.electricalProps.voltge",
-        ),
+        ("/eecar/watches", {"criteria": {"minSpec": {"v": 1}}, "email": "a@b.example"}, "criteria.minSpec"),
         (
             "/nbhd/neighborhoods",
             {"name": "Typo", "settings": {"allow_site_creaton": False}},
