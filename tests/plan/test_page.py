@@ -166,6 +166,8 @@ def test_type_is_told_with_its_bounds(hint: Any, kind: str, values: str) -> None
         (Annotated[int, msgspec.Meta(ge=1900, le=2100)], 2025),
         (Annotated[float, msgspec.Meta(ge=0, le=1)], 0.5),
         (Literal["b", "a"], "b"),
+        (Annotated[int, msgspec.Meta(ge=3, le=5)], 3),
+        (Annotated[int, msgspec.Meta(gt=3, lt=5)], 4),
     ],
 )
 def test_sample_is_within_its_bounds(hint: Any, value: Any) -> None:

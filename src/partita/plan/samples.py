@@ -68,7 +68,9 @@ def _deciding(model: Model) -> set[str]:
 
 
 def _choices(attribute: Attribute, value: Any) -> list[Any]:
-    several = list(attribute.kind) if isinstance(value, enum.Enum) else [True, False] if isinstance(value, bool) else []
+    several: Iterable[Any] = get_args(attribute.kind) if get_origin(attribute.kind) is Literal else ()
+    if isinstance(value, enum.Enum | bool):
+        several = attribute.kind if isinstance(value, enum.Enum) else (True, False)
     return list(dict.fromkeys([value, *several, *([None] if attribute.optional else [])]))
 
 
@@ -105,7 +107,9 @@ def sample(hint: Any, name: str) -> Any:
     if origin in (list, tuple, set, frozenset):
         return origin([sample(inner[0], name)])
     if kind in _NUMBERS:
-        return next(each for each in _NUMBERS[kind] if _fits(each, hint))
+        bounds = [kind(held) for each in metas for held in (each.ge, each.le) if held is not None]
+        bounds += [kind(each.gt + 1) for each in metas if each.gt is not None]
+        return next(each for each in (*_NUMBERS[kind], *bounds) if _fits(each, hint))
     return _PLAIN[kind] if kind in _PLAIN else _text(hint, name, metas)
 
 
@@ -123,10 +127,10 @@ def _struct(kind: Any) -> Any:
 def _text(hint: Any, name: str, metas: list[msgspec.Meta]) -> str:
     """The name in words, or as an id; where it must match a pattern, one of a few texts that does."""
     spoken = name.replace("_", " ")
-    if re.search(r"(?:^|_)(?:id|sub)$", name):
+    if re.search(r"(?:^|_|user)(?:id|sub)$", name):
         spoken = (re.sub(r"_?(?:id|sub)$", "", name) or "thing").replace("_", "-") + "-1"
-    elif re.search(r"(?:^|_)urls?$", name):
-        spoken = "https://example.com/"
+    elif re.search(r"(?:^|_)(?:urls?|email)$", name):
+        spoken = "ana@example.com" if name.endswith("email") else "https://example.com/"
     least = max((each.min_length or 0 for each in metas), default=0)
     return next((each for each in (spoken.ljust(least, "."), *_TEXTS) if _fits(each, hint)), spoken)
 
