@@ -4,8 +4,7 @@ A category tells its parent and its place, and so does the link under the parent
 right; where the category says nothing, the link is.
 """
 
-from partita import F, ReferenceMissing, Store, ValueRefused
-from partita.store.adoption import Adoption
+from partita import Adoption, F, ReferenceMissing, Store, ValueRefused
 from partita.systems.blog import design as d
 
 
