@@ -10,8 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from partita import F, Get, ReferenceMissing, Store, StoreError, ValueRefused
-from partita.store.adoption import Adoption
+from partita import Adoption, F, Get, ReferenceMissing, Store, StoreError, ValueRefused
 from partita.systems.blog import design as d
 from partita.systems.blog.service import minutes_to_read
 from partita.systems.blog.tree_adoption import follow_link, link_category
