@@ -1,6 +1,7 @@
 """What a reply says is what is stored, whoever asks and however: numbers with all their digits, times in UTC."""
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -149,3 +150,13 @@ def test_what_a_system_made_is_what_it_shows(five: Client, before: Any, path: st
     assert ann.patch(at, again, if_match=made.tag).status == 200
     spec = ann.get(at + "/spec")
     assert spec.status == 404 or spec.json["chemicalProps"] == {"ph": 7.25}
+
+
+def test_sets_in_an_open_map_stay_sets_when_something_else_is_changed(keeper: Client, shelf_db: Store) -> None:
+    """JSON has none; what other code stored is kept all the same."""
+    made = added(keeper)
+    with shelf_db.change(shelves.book("s", datetime(2025, 1, 1, tzinfo=UTC), "b")) as draft:
+        draft.config = {"tags": {"a", "b"}, "inside": [{"numbers": {1, 2}}]}
+    assert keeper.patch(place(made), {"cover": "HARD", "size": {"highCm": 1}}).status == 200
+    (book,) = shelf_db(shelves.books("s"))
+    assert book.config == {"tags": {"a", "b"}, "inside": [{"numbers": {1, 2}}]}

@@ -43,8 +43,8 @@ class Codec:
     def encode(self, value: Any) -> AttributeValue | None:
         raise NotImplementedError
 
-    def settled(self, value: Any) -> Any:
-        """The value as it will be read back."""
+    def settled(self, value: Any, given: Any) -> Any:
+        """The value as it will be read back; `given` is what it was before it was checked, which knows sets."""
         return value
 
     def source(self, value: str, env: Env) -> str:
@@ -74,7 +74,7 @@ class Scalar(Codec):
         self._settle = settle
         self.settles = settle is not None
 
-    def settled(self, value: Any) -> Any:
+    def settled(self, value: Any, given: Any) -> Any:
         return value if self._settle is None else self._settle(value)
 
     def encode(self, value: Any) -> AttributeValue | None:
@@ -98,8 +98,8 @@ class SetOf(Codec):
         self._kind = kind
         self.settles = element.settles
 
-    def settled(self, value: Any) -> Any:
-        return self._kind(map(self._element.settled, value))
+    def settled(self, value: Any, given: Any) -> Any:
+        return self._kind(self._element.settled(each, each) for each in value)
 
     def encode(self, value: Any) -> AttributeValue | None:
         written = sorted(self._element._write(each) for each in value)
@@ -118,8 +118,8 @@ class ListOf(Codec):
         self._kind = kind
         self.settles = element.settles
 
-    def settled(self, value: Any) -> Any:
-        return self._kind(map(self._element.settled, value))
+    def settled(self, value: Any, given: Any) -> Any:
+        return self._kind(map(self._element.settled, value, given))
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"L": [self._element.encode(each) or {"NULL": True} for each in value]}
@@ -137,8 +137,8 @@ class MapOf(Codec):
         self._element = element
         self.settles = element.settles
 
-    def settled(self, value: Any) -> Any:
-        return {name: self._element.settled(each) for name, each in value.items()}
+    def settled(self, value: Any, given: Any) -> Any:
+        return {name: self._element.settled(each, given[name]) for name, each in value.items()}
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": {name: self._element.encode(each) or {"NULL": True} for name, each in value.items()}}
@@ -158,9 +158,10 @@ class StructOf(Codec):
         self.members = members
         self.settles = any(member.codec.settles for member in members)
 
-    def settled(self, value: Any) -> Any:
-        changed = {each.field: each.settled(getattr(value, each.field)) for each in self.members if each.codec.settles}
-        return msgspec.structs.replace(value, **changed)
+    def settled(self, value: Any, given: Any) -> Any:
+        given = given if isinstance(given, self._kind) else value
+        settling = [each for each in self.members if each.codec.settles]
+        return msgspec.structs.replace(value, **{each.field: each.settled(value, given) for each in settling})
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": self._write(value)}
@@ -187,8 +188,8 @@ class Nullable(Codec):
         self._inner = inner
         self.settles = inner.settles
 
-    def settled(self, value: Any) -> Any:
-        return None if value is None else self._inner.settled(value)
+    def settled(self, value: Any, given: Any) -> Any:
+        return None if value is None else self._inner.settled(value, given)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"NULL": True} if value is None else self._inner.encode(value)
@@ -212,7 +213,7 @@ class Compressed(Codec):
         self._decoder = msgspec.json.Decoder(kind, float_hook=_open_decimal)
         self.settles = plainly is None or plainly.settles
 
-    def settled(self, value: Any) -> Any:
+    def settled(self, value: Any, given: Any) -> Any:
         return self._decoder.decode(_json(value))
 
     def encode(self, value: Any) -> AttributeValue | None:
@@ -238,8 +239,8 @@ class Anything(Codec):
     def encode(self, value: Any) -> AttributeValue | None:
         return any_value(value)
 
-    def settled(self, value: Any) -> Any:
-        return plain(any_value(value))
+    def settled(self, value: Any, given: Any) -> Any:
+        return plain(any_value(given))
 
     def source(self, value: str, env: Env) -> str:
         return f"{named(plain, env)}({value})"
@@ -264,8 +265,10 @@ class Member:
     def may_be_missing(self) -> bool:
         return self.optional or not self.required or isinstance(self.codec, SetOf)
 
-    def settled(self, value: Any) -> Any:
-        return None if value is None else self.codec.settled(value)
+    def settled(self, owner: Any, given: Any) -> Any:
+        """This field's value of its owner, as it will be read back."""
+        value = getattr(owner, self.field)
+        return None if value is None else self.codec.settled(value, getattr(given, self.field))
 
     def source(self, owner: str, at: int, env: Env) -> str:
         """The expression of this field's value, given the decoded shape of its owner."""

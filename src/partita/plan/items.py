@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from unicodedata import normalize
 from uuid import UUID
@@ -18,7 +18,7 @@ import msgspec
 from partita.design.errors import ValueRefused
 from partita.design.generated import compiled
 from partita.design.markers import KEPT, CreatedAt, UpdatedAt
-from partita.design.models import KeyAttribute, KeySet, Model
+from partita.design.models import Attribute, KeyAttribute, KeySet, Model
 from partita.plan.expressions import holds, on_disk
 from partita.wire import limits
 from partita.wire.values import AttributeValue, Item
@@ -55,29 +55,38 @@ def validated(model: Model, entity: Any) -> Any:
     """The entity as its types say it is and as it will be read back, or an error that names the attribute."""
     made = checked(model.name, entity, model.cls)
     for field, settled in _settling(model):
-        held = getattr(made, field)
-        if held is not None:
-            try:
-                setattr(made, field, settled(held))
-            except (ValueError, TypeError, ArithmeticError) as refusal:
-                raise ValueRefused(f"{model.name}.{field}", str(refusal)) from None
+        try:
+            setattr(made, field, settled(made, entity))
+        except (ValueError, TypeError, ArithmeticError) as refusal:
+            raise ValueRefused(f"{model.name}.{field}", str(refusal)) from None
     return made
 
 
 @cache
-def _settling(model: Model) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+def _settling(model: Model) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
     """The attributes that may be read back as other values that say the same."""
-    found: dict[str, Callable[[Any], Any]] = {}
+    found: dict[str, Callable[[Any, Any], Any]] = {}
     for attribute in model.attributes.values():
         if attribute.codec.settles:
-            found[attribute.field] = attribute.codec.settled
+            found[attribute.field] = attribute.member.settled
         elif attribute.kind is str and (attribute.in_key or attribute.field in plain_keys(model)):
-            found[attribute.field] = _composed
+            found[attribute.field] = partial(_composed, attribute.field)
     return tuple(found.items())
 
 
-def _composed(text: str) -> str:
-    return normalize("NFC", text)
+def _composed(field: str, entity: Any, _: Any) -> str | None:
+    text = getattr(entity, field)
+    return None if text is None else normalize("NFC", text)
+
+
+def fitting(model: Model, attribute: Attribute, value: Any) -> Any:
+    """A value of one attribute, as its type says it is and as it will be read back."""
+    where = f"{model.name}.{attribute.field}"
+    made = checked(where, value, attribute.hint)
+    try:
+        return attribute.codec.settled(made, value) if attribute.codec.settles else made
+    except (ValueError, TypeError, ArithmeticError) as refusal:
+        raise ValueRefused(where, str(refusal)) from None
 
 
 def checked(where: str, value: Any, kind: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from partita.design.errors import ValueRefused
 from partita.design.models import Model
 from partita.plan.changes import Edit
-from partita.plan.items import checked
+from partita.plan.items import fitting
 
 
 class Draft:
@@ -59,7 +59,7 @@ def _fitting(model: Model, name: str, value: Any) -> Any:
         if attribute.optional:
             return None
         raise ValueRefused(f"{model.name}.{name}", "it may not be None")
-    return checked(f"{model.name}.{name}", value, attribute.hint)
+    return fitting(model, attribute, value)
 
 
 class Stepped:
