@@ -41,7 +41,7 @@ def test_a_made_up_cursor_of_recent_cards_is_refused(nobody: Client, card: str, 
 
 
 def test_a_cursor_that_has_grown_too_old_is_refused(nobody: Client, card: str, clock: Clock) -> None:
-    cursor = day_cursor(clock().date(), None, None)
+    cursor = day_cursor(clock().date(), None)
     assert nobody.get(f"/cards?cursor={cursor}").status == 200
     clock.passes(days=90)
     assert refusal(nobody.get(f"/cards?cursor={cursor}")) == (400, "cursor")

@@ -253,17 +253,21 @@ def test_a_made_up_cursor_is_refused(perfectit: PerfectIt, card: str) -> None:
 def test_a_cursor_of_a_day_that_is_not_walked_is_refused(perfectit: PerfectIt, card: str, day: date) -> None:
     for inside in (None, "WyJ4IixbXV0"):
         with pytest.raises(CursorRefused, match="names none of the last 90 days"):
-            perfectit.cards.recent(1, day_cursor(day, inside, None))
+            perfectit.cards.recent(1, day_cursor(day, inside))
 
 
-def test_a_cursor_of_recent_cards_is_signed_where_there_is_a_secret(db: Store, clock: Clock, card: str) -> None:
+def test_the_cursor_within_a_day_is_signed_and_made_for_that_day(db: Store, clock: Clock, ann: str) -> None:
     signing = PerfectIt(Store(db.backend, d.design, clock=clock, secret=b"s" * 32))
-    page = signing.cards.recent(1)
-    assert page.cursor is not None
-    assert signing.cards.recent(1, page.cursor).cursor is not None
-    for made_up in (day_cursor(clock().date(), None, None), day_cursor(clock().date(), None, b"t" * 32)):
-        with pytest.raises(CursorRefused, match="its signature is wrong"):
-            signing.cards.recent(1, made_up)
+    for _ in range(3):
+        published(signing, ann)
+    cursor = signing.cards.recent(1).cursor
+    assert cursor is not None
+    assert len(signing.cards.recent(1, cursor).items) == 1
+    _, _, inside = cursor.partition("~")
+    with pytest.raises(CursorRefused, match="its signature is wrong"):
+        signing.cards.recent(1, f"{cursor}x")
+    with pytest.raises(CursorRefused, match="it was made for other arguments"):
+        signing.cards.recent(1, day_cursor(clock().date() - timedelta(days=1), inside))
 
 
 # "controversial" in GSI5: a card has one GSI5SK ---------------------------------------------------------------------

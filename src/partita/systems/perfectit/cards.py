@@ -165,20 +165,19 @@ class Cards:
     def recent(self, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
         """The newest cards, day by day backwards; the cursor carries the day. A page may be short before the end."""
         today = self.now().date()
-        secret = self.db.context.secret
-        day, inside = day_of(cursor, today, secret) if cursor else (today, None)
+        day, inside = day_of(cursor, today) if cursor else (today, None)
         cards: list[d.CardSummary] = []
         for _ in range(WALK):
             page = self.db(d.cards_of_day(day)).page(size - len(cards), inside)
             cards += page.items
             if page.cursor is not None:
-                return Page(cards, day_cursor(day, page.cursor, secret))
+                return Page(cards, day_cursor(day, page.cursor))
             day, inside = day - timedelta(days=1), None
             if day <= today - RECENT:
                 return Page(cards, None)
             if len(cards) == size:
                 break
-        return Page(cards, day_cursor(day, None, secret))
+        return Page(cards, day_cursor(day, None))
 
     def controversial(self, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
         """The most divided cards first."""
