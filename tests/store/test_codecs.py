@@ -151,7 +151,10 @@ def test_names_on_disk_reach_into_nested_structs() -> None:
     ("name", "value", "said"),
     [
         ("colour", {"S": "green"}, "Invalid enum value 'green' - at `$.colour.S`"),
-        ("whole", {"S": "1"}, "Object missing required field `N` - at `$.whole`"),
+        ("whole", {"S": "1"}, "whole is stored as another type than N"),
+        ("moment", {"N": "1"}, "moment is stored as another type than S"),
+        ("texts", {"L": []}, "texts is stored as another type than SS"),
+        ("outer", {"S": "in"}, "outer is stored as another type than M"),
         ("SK", {"S": "soon"}, "the key 'THING#t soon' is not of the form Thing has"),
     ],
 )
@@ -162,3 +165,13 @@ def test_what_does_not_fit_is_named(name: str, value: dict[str, str], said: str)
     with pytest.raises(StoredItemInvalid) as refusal:
         decoder_of(model)(msgspec.json.encode(item))
     assert str(refusal.value).endswith(said)
+
+
+def test_null_is_as_absent() -> None:
+    model = model_of(Thing)
+    thing = Thing(thing_id="t", at=datetime(2025, 1, 1, tzinfo=UTC), number=1)
+    item = item_of(model, values_of(model, thing))
+    members = [member for member in model.members if member.may_be_missing and member.field != "anything"]
+    null = {**item, **{member.name: {"NULL": True} for member in members}}
+    absent = {name: value for name, value in item.items() if name not in {member.name for member in members}}
+    assert decoder_of(model)(msgspec.json.encode(null)) == decoder_of(model)(msgspec.json.encode(absent))

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -195,7 +195,7 @@ class Nullable(Codec):
         return {"NULL": True} if value is None else self._inner.encode(value)
 
     def source(self, value: str, env: Env) -> str:
-        return f"(None if {value}.NULL else {self._inner.source(value, env)})"
+        return f"(None if {value}.NULL else {_of_its_type(self._inner, value, 'a value inside', env)})"
 
 
 class Compressed(Codec):
@@ -223,7 +223,7 @@ class Compressed(Codec):
         inflated = f"{named(self._inflate, env)}({value}.B)"
         if self._plainly is None:
             return inflated
-        return f"({inflated} if {value}.B else {self._plainly.source(value, env)})"
+        return f"({inflated} if {value}.B else {_of_its_type(self._plainly, value, 'it', env)})"
 
     def _inflate(self, stored: bytes) -> Any:
         return self._decoder.decode(zlib.decompress(stored))
@@ -244,6 +244,18 @@ class Anything(Codec):
 
     def source(self, value: str, env: Env) -> str:
         return f"{named(plain, env)}({value})"
+
+
+def _of_its_type(codec: Codec, value: str, name: str, env: Env) -> str:
+    """The expression of a value that may be stored as another type than its own, which is then refused."""
+    if isinstance(codec, Compressed):  # looks for itself which of its forms is there
+        return codec.source(value, env)
+    wrong = named(partial(_refuse_type, name, codec.tag), env)
+    return f"({codec.source(value, env)} if {value}.{codec.tag} is not {named(msgspec.UNSET, env)} else {wrong}())"
+
+
+def _refuse_type(name: str, tag: str) -> Any:
+    raise ValueError(f"{name} is stored as another type than {tag}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,12 +285,14 @@ class Member:
     def source(self, owner: str, at: int, env: Env) -> str:
         """The expression of this field's value, given the decoded shape of its owner."""
         here = f"{owner}.f{at}"
-        value = self.codec.source(here, env)
-        if self.optional:
-            value = f"(None if {here}.NULL else {value})"
         if not self.may_be_missing:
-            return value
-        return f"({self._absent(env)} if {here} is None else {value})"
+            return self.codec.source(here, env)
+        absent = self._absent(env)
+        if isinstance(self.codec, Anything):
+            return f"({absent} if {here} is None else {self.codec.source(here, env)})"
+        value = _of_its_type(self.codec, here, self.name, env)
+        null = "None" if self.optional else absent
+        return f"({absent} if {here} is None else {null} if {here}.NULL else {value})"
 
     def target(self, value: str, env: Env) -> list[str]:
         """Lines that put this field into `item`; what is absent is omitted, never null."""
@@ -299,7 +313,7 @@ def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, str] | 
     """The struct that msgspec reads an object's map into: field `f3` is the fourth member."""
     fields: list[Any] = []
     for at, member in enumerate(members):
-        shape = nullable(member.codec.shape) if member.optional else member.codec.shape
+        shape = nullable(member.codec.shape) if member.may_be_missing else member.codec.shape
         fields.append((f"f{at}", shape | None, None) if member.may_be_missing else (f"f{at}", shape))
     names = {f"f{at}": member.name for at, member in enumerate(members)}
     for field, disk_name in (extra or {}).items():
