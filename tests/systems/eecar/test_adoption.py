@@ -36,14 +36,14 @@ def _value(value: Any) -> dict[str, Any]:
     return {"M": {name: _value(each) for name, each in value.items()}}
 
 
-def a_need(db: Store, need_id: str, priority: str) -> None:
+def a_need(db: Store, need_id: str, priority: str, **required: Any) -> None:
     put(
         db,
         (f"COMPANY#{MAKER}", f"NEED#{need_id}"),
         ("NEED#active", f"PRIORITY#{priority}#CREATED#{DAY}"),
         companyName="새벽",
         industry="ESS",
-        requiredSpecs={"category": "battery", "minQuantity": 1, "maxPrice": 5, "materialPreferences": []},
+        requiredSpecs={"category": "battery", "minQuantity": 1, "maxPrice": 5, "materialPreferences": []} | required,
         targetApplication="저장",
         priority=priority,
         status="active",
@@ -103,7 +103,9 @@ def test_old_sort_keys_are_read_and_put_into_order(db: Store) -> None:
     assert db.adopt().rewritten == 0
 
 
-def a_watch_of_old(db: Store, watch_id: str, status: str = "active", category: str | None = "battery") -> None:
+def a_watch_of_old(
+    db: Store, watch_id: str, status: str = "active", category: str | None = "battery", **criteria: Any
+) -> None:
     put(
         db,
         (f"WATCH#{watch_id}", "METADATA"),
@@ -111,7 +113,7 @@ def a_watch_of_old(db: Store, watch_id: str, status: str = "active", category: s
         buyerId=BUYER,
         email="a@b.kr",
         phone="",
-        criteria={"category": category, "minSpecs": {"voltage": 400}, "maxPrice": 5},
+        criteria={"category": category, "minSpecs": {"voltage": 400}, "maxPrice": 5} | criteria,
         status=status,
         createdAt=DAY,
         triggeredAt=None,
@@ -214,6 +216,30 @@ def test_adopting_again_finds_nothing_to_do(db: Store) -> None:
     done = adopt(db)
     assert (done.made, done.rewritten, done.guarded, done.counted, done.refused) == (0, 0, 0, 0, [])
     assert disk(db) == adopted
+
+
+def said_in_maps(db: Store) -> list[dict[str, Any]]:
+    """The members of criteria and required specs that are not null."""
+    items = disk(db)
+    maps = items["WATCH#w_1 METADATA"]["criteria"]["M"], items[f"COMPANY#{MAKER} NEED#n_1"]["requiredSpecs"]["M"]
+    return [{name: value for name, value in each.items() if value != {"NULL": True}} for each in maps]
+
+
+@pytest.mark.parametrize("category", ["battery", "배터리", None])
+@pytest.mark.parametrize("others", [{"region": "서울", "radius": {"km": 5}}, {"minSpecs": None, "maxPrice": None}, {}])
+def test_what_other_code_alone_knows_of_criteria_and_specs_stays(
+    db: Store, eecar: Eecar, category: str | None, others: dict[str, Any]
+) -> None:
+    a_watch_of_old(db, "w_1", category=category, **others)
+    a_need(db, "n_1", "low", category=category, **others)
+    before = said_in_maps(db)
+    assert adopt(db).refused == []
+    after = disk(db)
+    word = {} if category is None else {"category": {"S": "배터리"}}
+    for said, now in zip(before, said_in_maps(db), strict=True):
+        assert now == now | said | word
+    assert [each.watch_id for each in eecar.watches.who_watches("배터리")] == ["w_1"]
+    assert (adopt(db).rewritten, disk(db)) == (0, after)
 
 
 class Interrupted(Exception):

@@ -26,7 +26,8 @@ _ENDED = F.status.is_absent() | F.status.is_in("triggered", "cancelled")
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
     """Bring what other code stored to what the design and the service say."""
     done = db.adopt(progress)
-    work = _Work(db, done)
+    maps = Store(db.backend, d.stored_maps, clock=db.context.clock, on_call=db.context.on_call)
+    work = _Work(db, maps, done)
     for found in db.scan(*ENTITIES):
         try:
             work.mend(found)
@@ -41,9 +42,15 @@ def _named(found: Entity) -> str:
     return " ".join([type(found).__name__, *map(str, ids)])
 
 
+def _canonical(stored: dict[str, Any], where: str) -> dict[str, Any]:
+    """With the one word for its category, and all else that is in it."""
+    return stored | {"category": category_of(stored["category"], where).value} if stored.get("category") else stored
+
+
 @dataclass(frozen=True)
 class _Work:
     db: Store
+    maps: Store
     done: Adoption
 
     def mend(self, found: Entity) -> None:
@@ -76,10 +83,14 @@ class _Work:
             self.done.rewritten += 1
 
     def _need(self, need: d.Need) -> None:
-        def edit(stored: d.Need) -> None:
-            stored.required_specs = canonical_specs(stored.required_specs, "Need.requiredSpecs.category")
+        where = "Need.requiredSpecs.category"
 
-        self._edited(need, d.need(need.company_id, need.need_id), edit)
+        def edit(stored: d.StoredNeed) -> None:
+            stored.required_specs = _canonical(stored.required_specs, where)
+
+        if canonical_specs(need.required_specs, where) != need.required_specs:
+            self.maps.update(d.stored_need(need.company_id, need.need_id), edit)
+            self.done.rewritten += 1
 
     def _match(self, match: d.Match) -> None:
         """What it was found in is not known: from now on it is stale once anything changes."""
@@ -89,26 +100,27 @@ class _Work:
             def edit(stored: d.Match) -> None:
                 stored.catalogue = stored.catalogue or seen
 
-            self._edited(match, d.match(match.query_hash), edit)
+            self.db.update(d.match(match.query_hash), edit)
+            self.done.rewritten += 1
 
     def _watch(self, watch: d.Watch) -> None:
-        here = d.watch(watch.watch_id)
+        where = "Watch.criteria.category"
 
-        def edit(stored: d.Watch) -> None:
-            stored.criteria = canonical_criteria(stored.criteria, "Watch.criteria.category")
+        def edit(stored: d.StoredWatch) -> None:
+            stored.criteria = _canonical(stored.criteria, where)
 
-        self._edited(watch, here, edit)
-        if watch.status == "active":
-            unchanged = _ACTIVE & (F.criteria == watch.criteria)
-            self._beside(here, unchanged, get(d.Watching, watch.watch_id), watching(watch))
-
-    def _edited(self, found: Any, here: Get[Any], edit: Callable[[Any], None]) -> None:
-        """The edit made to what was found and, where that changes it, to what is stored."""
-        before = asdict(found)
-        edit(found)
-        if asdict(found) != before:
-            self.db.update(here, edit)
+        if canonical_criteria(watch.criteria, where) != watch.criteria:
+            self.maps.update(d.stored_watch(watch.watch_id), edit)
             self.done.rewritten += 1
+        if watch.status == "active":
+            self._found_by_category(watch.watch_id)
+
+    def _found_by_category(self, watch_id: str) -> None:
+        here = d.stored_watch(watch_id)
+        stored = self.maps.one(here, consistent=True)
+        watch = self.db.one(d.watch(watch_id), consistent=True)
+        unchanged = _ACTIVE & (F.criteria == stored.criteria)
+        self._beside(here, unchanged, get(d.Watching, watch_id), watching(watch))
 
     def _beside(self, owner: Get[Any], unchanged: Condition, at: Get[Any], wanted: Entity) -> None:
         """The companion is there and says what it should, of an owner that is still what it is made from."""

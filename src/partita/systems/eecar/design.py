@@ -414,3 +414,30 @@ def notifications(recipient_id: str) -> Items[Notification]: ...
 
 
 design = prove("eecar", table)
+
+
+# Maps as they lie there -----------------------------------------------------------------------------------------
+as_stored = Table(table.name, pk=table.pk, sk=table.sk, naming="camel")
+
+
+class StoredWatch(Entity, table=as_stored, key=("WATCH#{watch_id}", "METADATA")):
+    """With every member of its criteria: adoption changes one of them, and loses none that other code has added."""
+
+    watch_id: Annotated[str, InKey()]
+    criteria: dict[str, Any]
+    status: str
+
+
+class StoredNeed(Entity, table=as_stored, key=("COMPANY#{company_id}", "NEED#{need_id}")):
+    company_id: Annotated[str, InKey()]
+    need_id: Annotated[str, InKey()]
+    required_specs: dict[str, Any]
+
+
+@pattern
+def stored_watch(watch_id: str) -> Item[StoredWatch]: ...
+@pattern
+def stored_need(company_id: str, need_id: str) -> Item[StoredNeed]: ...
+
+
+stored_maps = prove("eecar-maps", as_stored)
