@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from partita import Condition, F, Get, Page, get
+from partita import Condition, F, Page, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import category_of
 from partita.systems.eecar.companions import beside, offered
@@ -14,8 +14,6 @@ from partita.systems.eecar.subject import Subject
 
 E = TypeVar("E")
 R = TypeVar("R")
-
-AT_ONCE = 90  # uses that go in the transaction of their part, which takes a hundred items
 
 
 @dataclass(frozen=True)
@@ -76,15 +74,8 @@ class Parts(Subject):
         self._known(part_id, write)
 
     def withdraw(self, part_id: str, *, when: Condition | None = None) -> None:
-        """The part goes with all that is known of it; uses that were added meanwhile, or are too many, right after."""
-        with self.db.transaction() as transaction:
-            transaction.delete(d.part(part_id), when=when)
-            for call in (get(d.Offered, part_id), d.spec(part_id), d.vector(part_id), *self._uses(part_id)[:AT_ONCE]):
-                transaction.delete(call)
-        self.db.delete_many(self._uses(part_id))
-
-    def _uses(self, part_id: str) -> list[Get[d.Usage]]:
-        return [d.usage(part_id, use.usage_id) for use in self.db(d.usages(part_id), consistent=True)]
+        """The part goes with all that is known of it, of which it gets no more. Interrupted, it is called again."""
+        self.db.delete(d.part(part_id), when=when)
 
     def _known(self, part_id: str, write: Callable[[], R]) -> R:
         return beside(self.db, d.part(part_id), offered, lambda part: F.seller_id == part.seller_id, write)
