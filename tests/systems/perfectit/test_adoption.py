@@ -73,12 +73,16 @@ def put_card(db: Store, card_id: str, **more: Any) -> None:
     put(db, **{**attributes, **more})
 
 
+def put_category(db: Store, category_id: str, parent_id: str = "ROOT", **more: Any) -> None:
+    keys = {"PK": f"CAT#{category_id}", "SK": "METADATA", "GSI1PK": f"PARENT#{parent_id}", "GSI1SK": "SORT#10"}
+    put(db, **keys, entityType="Category", id=category_id, name="Wood", sortOrder=10, **more)
+
+
 def put_documented(db: Store) -> None:
     """What the document shows, with no attribute that it does not have."""
     for user_id, name in (("user123", "Ann"), ("u2", "Ben"), ("u3", "Cho")):
         put_user(db, user_id, name)
-    keys = {"PK": "CAT#woodworking", "SK": "METADATA", "GSI1PK": "PARENT#ROOT", "GSI1SK": "SORT#10"}
-    put(db, **keys, entityType="Category", id="woodworking", name="Wood", sortOrder=10)
+    put_category(db, "woodworking")
     put_card(db, "123", GSI5PK="VOTETYPE#CARD", GSI5SK="SCORE#7#123")
     keys = {"PK": "CARD#123", "SK": f"COMMENT#{T}#m1", "GSI1PK": "USER#user123", "GSI1SK": f"COMMENT#{T}"}
     comment = {"id": "m1", "cardId": "123", "authorId": "user123", "text": "Which oil?"}
@@ -172,6 +176,43 @@ def test_a_card_of_theirs_can_be_collected_again_and_taken_out(team: PerfectIt, 
     team.collect("user123", "l1", "123")
     team.uncollect("l1", "123")
     assert team.collected("l1").items == []
+
+
+@pytest.mark.parametrize("match", [False, True])
+def test_a_category_of_theirs_is_removed_unless_something_is_in_it(
+    team: PerfectIt, nobody: Client, db: Store, match: bool
+) -> None:
+    boss = nobody.by("boss", "admin")
+    put_category(db, "pine", "woodworking", parentId="woodworking")
+    put_category(db, "metal")
+    put_card(db, "124", category="metal", status="DRAFT", GSI1PK="CAT#metal")
+
+    def remove(category_id: str) -> int:
+        read = {"if_match": boss.get(f"/categories/{category_id}").tag} if match else {}
+        return boss.delete(f"/categories/{category_id}", **read).status
+
+    assert (remove("woodworking"), remove("metal"), remove("pine")) == (422, 204, 204)
+    assert remove("woodworking") == 422
+    team.cards.remove("123")
+    assert remove("woodworking") == 204
+
+
+def test_a_category_of_theirs_that_was_changed_meanwhile_stays(team: PerfectIt, nobody: Client, db: Store) -> None:
+    boss = nobody.by("boss", "admin")
+    put_category(db, "metal")
+    read = boss.get("/categories/metal").tag
+    team.change_category("metal", name="Metal")
+    assert boss.delete("/categories/metal", if_match=read).status == 412
+    assert db(d.category("metal")) is not None
+
+
+def test_a_root_category_of_theirs_may_have_a_parent_that_is_null(team: PerfectIt, nobody: Client, db: Store) -> None:
+    put_category(db, "metal", parentId=None)
+    listed = nobody.get("/categories")
+    assert {each["categoryId"] for each in listed.json["items"]} == {"metal", "woodworking"}
+    assert nobody.get("/categories/metal").json["parentId"] == "ROOT"
+    assert adopt(db).refused == []
+    assert {each.category_id for each in db(d.root_categories())} == {"metal", "woodworking"}
 
 
 # Adopted --------------------------------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ def test_notifications_come_newest_first_are_read_once_and_expire(
         )
         for number in range(3)
     ]
-    db.put_many(made)
+    assert [perfectit.tell(each) for each in made] == made
     assert list(db(d.notifications_of_user(ann))) == made[::-1]
     perfectit.read_notification(ann, made[0].created_at, "n_0")
     assert [each.read for each in db(d.notifications_of_user(ann))] == [False, False, True]

@@ -70,6 +70,18 @@ def test_a_category_is_changed_and_removed_only_as_it_was_read(boss: Client, per
     assert boss.delete("/categories/woodworking").status == 404
 
 
+@pytest.mark.parametrize("named", ["ROOT", " ROOT ", "ROOT\n"])
+def test_no_category_is_called_root_however_it_is_sent(boss: Client, perfectit: PerfectIt, named: str) -> None:
+    assert refusal(boss.post("/categories", {"id": named, "name": "Root"})) == (422, "id")
+    assert boss.get("/categories/ROOT").status == 404
+
+
+@pytest.mark.parametrize("parent", ["self", " self"])
+def test_no_category_is_made_its_own_parent(boss: Client, perfectit: PerfectIt, parent: str) -> None:
+    assert refusal(boss.post("/categories", {"id": "self", "name": "Self", "parentId": parent})) == (422, "parentId")
+    assert boss.get("/categories/self").status == 404
+
+
 def test_a_category_in_use_stays_whatever_it_was_read_as(boss: Client, card: str) -> None:
     read = boss.get("/categories/woodworking").tag
     assert refusal(boss.delete("/categories/woodworking", if_match=read)) == (422, "category_id")

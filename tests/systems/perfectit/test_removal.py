@@ -1,12 +1,17 @@
 """A card or a comment that is removed takes everything with it, whoever votes or publishes meanwhile."""
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
-from partita import NotFound, ReferenceMissing, Store
+from partita import ConditionFailed, NotFound, ReferenceMissing, Store
+from partita.rest import IfMatch, Problem
+from partita.rest.tags import edit_of
 from partita.store import Call
 from partita.systems.perfectit import design as d
+from partita.systems.perfectit.api import remove as remove_card
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
@@ -89,21 +94,125 @@ def test_no_vote_survives_the_removal_of_its_comment(
     assert [item["PK"] for item in disk(db) if item["PK"].startswith("VOTE#")] == []
 
 
-def test_a_draft_that_is_published_while_it_is_removed_goes_with_the_votes_that_came(
-    perfectit: PerfectIt, ann: str, db: Store, clock: Clock
-) -> None:
-    draft = perfectit.cards.draft(ann, OIL).card_id
+def publish_and_talk(perfectit: PerfectIt, user_id: str, card_id: str) -> None:
+    """As far as it is let."""
+    for act in (
+        lambda: perfectit.cards.publish(card_id),
+        lambda: perfectit.votes.on_card(user_id, card_id, UP),
+        lambda: perfectit.comment(user_id, card_id, "Just published."),
+        lambda: perfectit.set_trend(card_id, 5),
+    ):
+        with suppress(NotFound, ReferenceMissing):
+            act()
+
+
+def about_cards(db: Store) -> list[str]:
+    return [item["PK"] for item in disk(db) if item["PK"].startswith(("VOTE#", "CARD#"))]
+
+
+class Stopped(Exception):
+    """The process was stopped."""
+
+
+def heard_by(db: Store, clock: Clock, at: int, act: Callable[[], None]) -> PerfectIt:
+    """Acts after so many requests."""
     heard: list[Call] = []
 
-    def meanwhile(call: Call) -> None:
+    def listen(call: Call) -> None:
         heard.append(call)
-        if len(heard) == 3:
-            perfectit.cards.publish(draft)
-            perfectit.votes.on_card(ann, draft, UP)
+        if len(heard) == at:
+            act()
 
-    PerfectIt(Store(db.backend, d.design, clock=clock, on_call=[meanwhile])).cards.remove(draft)
-    assert [item["PK"] for item in disk(db) if item["PK"].startswith(("VOTE#", "CARD#"))] == []
+    return PerfectIt(Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[listen]))
+
+
+def stop() -> None:
+    raise Stopped
+
+
+def as_read(entity: Any) -> IfMatch:
+    return IfMatch(f'"{edit_of(entity)}.reply"')
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_a_draft_that_is_published_while_it_is_removed_goes_with_what_came(
+    perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
+) -> None:
+    draft = perfectit.cards.draft(ann, OIL).card_id
+    heard_by(db, clock, at, lambda: publish_and_talk(perfectit, ann, draft)).cards.remove(draft)
+    assert about_cards(db) == []
     assert db.one(d.category("woodworking")).card_count == 0
+
+
+@pytest.mark.parametrize("at", range(1, 13))
+def test_a_draft_removed_as_it_was_read_is_either_published_or_gone(
+    perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
+) -> None:
+    draft = perfectit.cards.draft(ann, OIL)
+    removing = heard_by(db, clock, at, lambda: publish_and_talk(perfectit, ann, draft.card_id))
+    try:
+        remove_card(removing, draft.card_id, as_read(draft))
+    except (Problem, ConditionFailed):
+        assert len(list(db(d.comments_of_card(draft.card_id)))) == db.one(d.category("woodworking")).card_count == 1
+    else:
+        assert about_cards(db) == []
+        assert db.one(d.category("woodworking")).card_count == 0
+
+
+@pytest.mark.parametrize("at", range(1, 11))
+def test_a_draft_whose_removal_was_interrupted_is_published_with_everything_or_not_at_all(
+    perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
+) -> None:
+    draft = perfectit.cards.draft(ann, OIL).card_id
+    with suppress(Stopped):
+        heard_by(db, clock, at, stop).cards.remove(draft)
+    publish_and_talk(perfectit, ann, draft)
+    assert len(list(db(d.comments_of_card(draft)))) == len(list(db(d.votes_of_target(draft))))
+    assert len(list(db(d.comments_of_card(draft)))) == db.one(d.category("woodworking")).card_count
+    perfectit.cards.remove(draft)
+    assert about_cards(db) == []
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+def test_a_published_card_whose_deletion_was_interrupted_can_be_removed(
+    perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int
+) -> None:
+    perfectit.votes.on_card(ann, card, UP)
+    with suppress(Stopped):
+        heard_by(db, clock, at, stop).db.delete(d.card(card))
+    perfectit.cards.remove(card)
+    assert about_cards(db) == []
+    assert db.one(d.category("woodworking")).card_count == 0
+
+
+def told(user_id: str, clock: Clock) -> d.Notification:
+    return d.Notification(
+        notification_id="n_1",
+        user_id=user_id,
+        notification_type=d.NotificationType.VOTED,
+        actor_id="u_1",
+        card_id="c_1",
+        created_at=clock(),
+    )
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_nobody_is_told_anything_once_they_are_leaving(
+    perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
+) -> None:
+    def tell() -> None:
+        with suppress(NotFound):
+            perfectit.tell(told(ann, clock))
+
+    heard_by(db, clock, at, tell).db.delete(d.user(ann))
+    assert {item["PK"] for item in disk(db)} == {"CAT#woodworking"}
+
+
+def test_who_has_left_is_told_nothing(perfectit: PerfectIt, ann: str, db: Store, clock: Clock) -> None:
+    db.delete(d.user(ann))
+    with pytest.raises(NotFound, match=ann):
+        perfectit.tell(told(ann, clock))
+    assert {item["PK"] for item in disk(db)} == {"CAT#woodworking"}
 
 
 def test_a_removed_comment_takes_its_votes_with_it(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:

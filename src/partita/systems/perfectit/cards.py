@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from partita import ConditionFailed, F, NotFound, Page, Store, Transaction, ValueRefused, VersionConflict
+from partita import Condition, ConditionFailed, F, NotFound, Page, Store, Transaction, ValueRefused, VersionConflict
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.days import RECENT, day_cursor, day_of
 from partita.systems.perfectit.terms import composed, terms_of, words
@@ -115,15 +115,19 @@ class Cards:
         nothing and can be repeated. From then on nobody votes or comments, so what is forgotten stays so."""
         for _ in self.db.attempts("PerfectionCard"):
             card = self.db(d.card(card_id), consistent=True)
+            hidden: Condition | None = F.status != d.CardStatus.PUBLISHED
             if card is not None and card.status == d.CardStatus.PUBLISHED:
-                with self.db.change(d.card(card_id)) as draft:
-                    draft.status = d.CardStatus.REMOVED
+                try:
+                    with self.db.change(d.card(card_id)) as draft:
+                        draft.status = d.CardStatus.REMOVED
+                except NotFound:  # gone, or marked by a deletion that was interrupted
+                    hidden = None
             for comment in self.db(d.comments_of_card(card_id), consistent=True):
                 self._votes.forget(comment.comment_id)
                 self.db.delete(comment)
             self._votes.forget(card_id)
             with suppress(ConditionFailed):  # a draft that was published meanwhile
-                self.db.delete(d.card(card_id), when=F.status != d.CardStatus.PUBLISHED)
+                self.db.delete(d.card(card_id), when=hidden)
                 return
 
     def count_views(self, card_id: str, views: int) -> None:

@@ -252,7 +252,7 @@ class Notification(Entity, table=main, key=("USER#{user_id}", "NOTIFICATION#{cre
     """Something that happened to what the user made; its time and id are the event's, so telling twice is once."""
 
     notification_id: Annotated[str, Name("id")]
-    user_id: str
+    user_id: Annotated[str, References(lambda: User)]
     notification_type: Annotated[NotificationType, Name("type")]
     actor_id: str
     card_id: str

@@ -243,7 +243,6 @@ class _Card(_Planted):
     def _react(self, db: Store, card_id: str, author: str, at: datetime) -> None:
         voters = self.chance.sample(range(self.people), min(self.people, self.chance.randrange(3, 9)))
         commented = {each.author_id for each in db(d.comments_of_card(card_id))}
-        told = []
         for hour, voter in enumerate(voters):
             user_id, number = self.id_of("u", voter), self.number * self.people + voter
             then = at.replace(microsecond=0) + timedelta(hours=hour, minutes=self.chance.randrange(60))
@@ -253,7 +252,7 @@ class _Card(_Planted):
             remark, talks = self.chance.choice(REMARKS), self.chance.random() < 0.4
             if talks and user_id not in commented:
                 perfectit.comment(user_id, card_id, remark)
-            told.append(
+            perfectit.tell(
                 d.Notification(
                     notification_id=self.id_of("n", number, then),
                     user_id=author,
@@ -263,7 +262,7 @@ class _Card(_Planted):
                     created_at=then,
                 )
             )
-        db.put_many([*told, d.Trend(card_id=card_id, score=len(voters), seen_at=self.midnight)])
+        db.put(d.Trend(card_id=card_id, score=len(voters), seen_at=self.midnight))
 
 
 class _Collection(_Planted):

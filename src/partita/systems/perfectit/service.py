@@ -25,6 +25,8 @@ from partita.systems.perfectit.cards import Cards
 from partita.systems.perfectit.terms import composed
 from partita.systems.perfectit.votes import Votes
 
+_UNUSED = ((F.child_count == 0) | F.child_count.is_absent()) & ((F.card_count == 0) | F.card_count.is_absent())
+
 
 class PerfectIt:
     """The service on a store; the clock is the store's own, `ids` makes an id from a prefix and the time."""
@@ -132,11 +134,10 @@ class PerfectIt:
 
     def add_category(self, category_id: str, name: str, parent_id: str = d.ROOT, sort_order: int = 0) -> d.Category:
         """A category under another, which must exist, or under none."""
-        if category_id == d.ROOT:
+        made = d.Category(category_id=composed(category_id), name=name, sort_order=sort_order)
+        if made.category_id == d.ROOT:
             raise ValueRefused("Category.id", f"{d.ROOT} stands for no parent")
-        made = d.Category(
-            category_id=composed(category_id), name=name, parent_id=composed(parent_id), sort_order=sort_order
-        )
+        made.parent_id = parent_of(made, composed(parent_id))
         return self.db.create(made)
 
     def change_category(
@@ -166,22 +167,30 @@ class PerfectIt:
         self.change_category(category_id, parent_id=parent_id)
 
     def remove_category(self, category_id: str, *, when: Condition | None = None) -> None:
+        """An empty category goes. One that other code wrote has no counts yet: what lists it is looked at."""
         empty = (F.child_count == 0) & (F.card_count == 0)
         try:
             self.db.delete(d.category(category_id), when=empty if when is None else empty & when)
         except ConditionFailed:
             found = self.db(d.category(category_id), consistent=True)
-            if found is None or found.child_count == found.card_count == 0:
-                raise
-            raise ValueRefused("Category.id", f"{category_id} still has cards or subcategories") from None
+            if found is not None and (found.child_count or found.card_count or self._is_listed(category_id)):
+                raise ValueRefused("Category.id", f"{category_id} still has cards or subcategories") from None
+            self.db.delete(d.category(category_id), when=_UNUSED if when is None else _UNUSED & when)
+
+    def _is_listed(self, category_id: str) -> bool:
+        """Whether a list shows cards or subcategories of a category."""
+        cards = self.db(d.cards_by_category(category_id))
+        under = self.db(d.subcategories(category_id)).one()
+        return under is not None or any(each.status == d.CardStatus.PUBLISHED for each in cards)
 
     # Notifications and trends
 
     def tell(self, notification: d.Notification) -> d.Notification:
         """Tell a user of an event; telling twice is once, and what was read stays so."""
-        self.db.one(d.user(notification.user_id))
         try:
             return self.db.create(notification)
+        except ReferenceMissing:
+            raise NotFound("User", notification.user_id) from None
         except AlreadyExists:
             where = (notification.user_id, notification.created_at, notification.notification_id)
             return self.db.one(d.notification(*where), consistent=True)
