@@ -188,6 +188,8 @@ def _clauses(change: Change, key: Item) -> Iterator[Clause]:
     yield Clause(present(model.table.pk), lambda: NotFound(model.name, text))
     if model.expires is not None and model.table.ttl is not None:
         yield Clause(alive(model.table.ttl, expiry_second(change.now)), lambda: NotFound(model.name, text))
+    if model.owns:
+        yield Clause(absent(effect.LEAVING), lambda: NotFound(model.name, text))
     version = model.one_marked(Version)
     if change.version is not None:
         if version is None:

@@ -9,10 +9,10 @@ from partita.design.conditions import Condition
 from partita.design.errors import ValueRefused
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
-from partita.plan.actions import Action, Clause
+from partita.plan.actions import Action, Clause, absent
 from partita.plan.changes import Change, Found, plan_change
 from partita.plan.designs import Design
-from partita.plan.effects import Identity
+from partita.plan.effects import LEAVING, Identity
 from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import on_disk
 from partita.plan.items import item_of, key_of, key_text, validated, values_of
@@ -121,7 +121,8 @@ class Transaction:
         if condition is None:
             return []
         stored = key_of(model, key)
-        clause = Clause(on_disk(model, condition), lambda: ConditionFailed(model.name, key_text(stored)))
+        stays = on_disk(model, condition) & absent(LEAVING) if model.owns else on_disk(model, condition)
+        clause = Clause(stays, lambda: ConditionFailed(model.name, key_text(stored)))
         return [Action("check", model.table.name, stored, model.name, clauses=(clause,))]
 
     def flow(self) -> Flow[None]:
