@@ -14,6 +14,7 @@ from partita.systems.perfectit import design as d
 from partita.systems.perfectit.api import remove as remove_card
 from partita.systems.perfectit.cards import Content
 from partita.systems.perfectit.service import PerfectIt
+from partita.systems.perfectit.talk import remove_comment
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk
 
@@ -74,24 +75,6 @@ def test_no_vote_survives_a_removal_however_they_meet(
 
     PerfectIt(Store(db.backend, d.design, clock=clock, on_call=[meanwhile])).cards.remove(card)
     assert [item["PK"] for item in disk(db) if item["PK"].startswith(("VOTE#", "CARD#"))] == []
-
-
-@pytest.mark.parametrize("at", range(1, 5))
-def test_no_vote_survives_the_removal_of_its_comment(
-    perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int
-) -> None:
-    comment = perfectit.comment(ann, card, "Which oil?")
-    where = (card, comment.created_at, comment.comment_id)
-    heard: list[Call] = []
-
-    def meanwhile(call: Call) -> None:
-        heard.append(call)
-        if len(heard) == at:
-            with suppress(NotFound):
-                perfectit.votes.on_comment(ann, *where, UP)
-
-    PerfectIt(Store(db.backend, d.design, clock=clock, on_call=[meanwhile])).remove_comment(*where)
-    assert [item["PK"] for item in disk(db) if item["PK"].startswith("VOTE#")] == []
 
 
 def publish_and_talk(perfectit: PerfectIt, user_id: str, card_id: str) -> None:
@@ -180,6 +163,8 @@ def test_a_published_card_whose_deletion_was_interrupted_can_be_removed(
     perfectit.votes.on_card(ann, card, UP)
     with suppress(Stopped):
         heard_by(db, clock, at, stop).db.delete(d.card(card))
+    with suppress(NotFound):
+        perfectit.votes.on_card(ann, card, None)
     perfectit.cards.remove(card)
     assert about_cards(db) == []
     assert db.one(d.category("woodworking")).card_count == 0
@@ -224,3 +209,50 @@ def test_a_removed_comment_takes_its_votes_with_it(perfectit: PerfectIt, card: s
     assert list(db(d.votes_of_target(comment.comment_id))) == []
     with pytest.raises(NotFound):
         perfectit.votes.on_comment(ann, *where, UP)
+
+
+@pytest.mark.parametrize("matched", [False, True])
+@pytest.mark.parametrize("at", range(1, 6))
+def test_no_vote_survives_the_removal_of_its_comment(
+    perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int, matched: bool
+) -> None:
+    comment = perfectit.comment(ann, card, "Which oil?")
+    where = (card, comment.created_at, comment.comment_id)
+
+    def vote() -> None:
+        with suppress(NotFound):
+            perfectit.votes.on_comment(ann, *where, UP)
+
+    unchanged = as_read(comment).when(comment) if matched else None
+    heard_by(db, clock, at, vote).remove_comment(*where, when=unchanged)
+    assert [item["PK"] for item in disk(db) if item["PK"].startswith("VOTE#")] == []
+
+
+@pytest.mark.parametrize("matched", [False, True])
+@pytest.mark.parametrize("at", range(1, 6))
+def test_the_removal_of_a_comment_that_was_interrupted_is_completed_by_asking_again(
+    perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int, matched: bool
+) -> None:
+    comment = perfectit.comment(ann, card, "Which oil?")
+    where = (card, comment.created_at, comment.comment_id)
+    perfectit.votes.on_comment(ann, *where, UP)
+    match = as_read(comment) if matched else IfMatch(None)
+    with suppress(Stopped):
+        remove_comment(heard_by(db, clock, at, stop), card, comment.comment_id, match)
+    if db(d.comment(*where)) is not None:
+        remove_comment(perfectit, card, comment.comment_id, match)
+    assert db(d.comment(*where)) is None
+    assert list(db(d.votes_of_target(comment.comment_id))) == []
+
+
+def test_a_comment_that_was_edited_meanwhile_keeps_its_votes(
+    perfectit: PerfectIt, card: str, ann: str, db: Store
+) -> None:
+    comment = perfectit.comment(ann, card, "Which oil?")
+    where = (card, comment.created_at, comment.comment_id)
+    perfectit.votes.on_comment(ann, *where, UP)
+    perfectit.edit_comment(*where, "Which varnish?")
+    with pytest.raises(ConditionFailed):
+        perfectit.remove_comment(*where, when=as_read(comment).when(comment))
+    assert (db.one(d.comment(*where)).up_count, len(list(db(d.votes_of_target(comment.comment_id))))) == (1, 1)
+    perfectit.votes.on_comment(ann, *where, None)

@@ -77,6 +77,7 @@ class NotificationType(OpenEnum):
 
 PUBLISHED = F.status == CardStatus.PUBLISHED
 DRAFT = F.status == CardStatus.DRAFT
+NESTED = F.parent_id != ROOT
 LIFE = Transitions(
     {CardStatus.DRAFT: [CardStatus.PUBLISHED], CardStatus.PUBLISHED: [CardStatus.REMOVED]}, start=[CardStatus.DRAFT]
 )
@@ -172,6 +173,7 @@ class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{
     vote_score: Annotated[int, Quiet()] = 0
     up_count: Annotated[int, Quiet()] = 0
     down_count: Annotated[int, Quiet()] = 0
+    status: Annotated[CardStatus | None, Quiet()] = None  # REMOVED before its votes go, and it after them
     created_at: datetime
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
 
@@ -212,9 +214,7 @@ class Category(Entity, table=main, key=("CAT#{category_id}", "METADATA")):
     parent_id: str = ROOT
     sort_order: Annotated[int, Meta(ge=-99_999, le=99_999)] = 0
     card_count: Annotated[int, CountOf(lambda: PerfectionCard, when=PUBLISHED, via={"category_id": "category"})] = 0
-    child_count: Annotated[
-        int, CountOf(lambda: Category, when=F.parent_id != ROOT, via={"category_id": "parent_id"})
-    ] = 0
+    child_count: Annotated[int, CountOf(lambda: Category, when=NESTED, via={"category_id": "parent_id"})] = 0
 
     by_parent = Keys("GSI1", "PARENT#{parent_id}", "SORT#{sort_order:+5}")
 

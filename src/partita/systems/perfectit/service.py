@@ -1,7 +1,7 @@
 """PerfectIt: what people do with cards, and what the design cannot say about it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from msgspec import UNSET, UnsetType
@@ -79,12 +79,13 @@ class PerfectIt:
     def remove_comment(
         self, card_id: str, created_at: datetime, comment_id: str, *, when: Condition | None = None
     ) -> None:
-        """A comment goes with its votes: those that it has, so that an interrupted removal can be repeated, and then
-        those that came meanwhile."""
-        if when is None:
-            self.votes.forget(comment_id)
-        self.db.delete(d.comment(card_id, created_at, comment_id), when=when)
+        """A comment goes with its votes. It is marked first, under the condition: from then on nobody votes, and where
+        this is interrupted it is still there, to be removed again."""
+        place = d.comment(card_id, created_at, comment_id)
+        with suppress(NotFound), self.db.change(place, when=when) as draft:
+            draft.status = d.CardStatus.REMOVED
         self.votes.forget(comment_id)
+        self.db.delete(place)
 
     @contextmanager
     def _while_published(self, entity: str, card_id: str) -> Iterator[Transaction]:

@@ -35,6 +35,8 @@ class Votes:
             target = self.db.update(call, _as_it_is)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
                 raise ReferenceMissing("Vote", "PerfectionCard", card_id, "card_id")
+            if isinstance(target, d.Comment) and target.status == d.CardStatus.REMOVED:
+                raise NotFound("Comment", target_id)
             held = self.db(d.vote(user_id, target_id), consistent=True)
             before = held.vote_type if held else None
             if before == vote:
@@ -51,6 +53,8 @@ class Votes:
             except _OVERTAKEN as overtaken:
                 if isinstance(target, d.Comment) and overtaken.entity == "PerfectionCard":
                     raise ReferenceMissing("Vote", "PerfectionCard", card_id, "card_id") from None
+                if isinstance(overtaken, NotFound) and overtaken.entity != "Vote":
+                    raise  # gone, or being deleted
                 continue
             return
 
@@ -70,7 +74,7 @@ class Votes:
         """What follows from the vote. How divided a card is depends on both counts: they must be what was read."""
         more_up = (vote == d.VoteType.UP) - (before == d.VoteType.UP)
         more_down = (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
-        unmoved = None
+        unmoved = F.status.is_absent() | (F.status != d.CardStatus.REMOVED)
         if isinstance(target, d.PerfectionCard):
             unmoved = _counts_of(target) & d.PUBLISHED
             divided = controversy(target.up_count + more_up, target.down_count + more_down)
