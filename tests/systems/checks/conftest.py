@@ -61,6 +61,6 @@ def _value(value: Any) -> dict[str, Any]:
         return {"BOOL": value}
     if isinstance(value, str):
         return {"S": value}
-    if isinstance(value, int):
+    if isinstance(value, int | float):
         return {"N": str(value)}
     return {"M": {name: _value(each) for name, each in value.items()}}

@@ -103,6 +103,26 @@ def test_a_check_that_was_never_run_is_due_one_delay_after_it_was_made(db: Store
     assert db.one(d.check("abcdef")).due_at == datetime(2024, 6, 29, 14, 5, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ({"available": True}, d.Outcome()),
+        ({"status": "UP", "responseTime": 12.5}, d.Outcome(status="UP", response_time=12.5)),
+    ],
+)
+def test_an_old_result_of_another_form_is_read_listed_kept_and_replaced_by_the_next_run(
+    example: Store, checks: Checks, stored: dict[str, Any], read: d.Outcome
+) -> None:
+    document_check(example, lastResult=stored)
+    assert example.one(d.check("abcdef")).last_result == read
+    assert [each.last_result for each in example(d.checks_of_user("123456"))] == [read]
+    before = disk(example, "CHECK")[0]["lastResult"]
+    assert done(example)[-1] == []
+    assert disk(example, "CHECK")[0]["lastResult"] == before
+    assert checks.run_due(lambda _: UP) == 1
+    assert example.one(d.check("abcdef")).last_result == UP
+
+
 def test_an_old_check_that_failed_stays_failed_until_a_good_run(db: Store, checks: Checks, clock: Clock) -> None:
     document_user(db)
     document_check(db, status="FAILED")

@@ -101,8 +101,25 @@ def test_a_url_that_is_none_is_refused_by_name(ana: Client, url: str) -> None:
 @pytest.mark.parametrize("price", ["NaN", "-1", "Infinity", "1e999"])
 def test_a_price_that_is_none_is_refused_by_name(ana: Client, price: str) -> None:
     reply = ana.post("/checks", NEW | {"checkType": "EBAY", "attributes": {"maxPrice": price}})
-    assert (reply.status, reply.json["field"]) == (422, "attributes")
-    assert "maxPrice" in reply.json["detail"]
+    assert (reply.status, reply.json["field"]) == (422, "attributes.maxPrice")
+    assert reply.json["detail"].startswith("attributes.maxPrice: ")
+
+
+@pytest.mark.parametrize(
+    ("check_type", "attributes", "field", "said"),
+    [
+        ("EBAY", {"maxPrice": True}, "attributes.maxPrice", " must be a number or null"),
+        ("EBAY", {"maxPrice": "abc"}, "attributes.maxPrice", " must be a number"),
+        ("AVAILABILITY", {"keyword": 3}, "attributes.keyword", " must be text or null"),
+        ("AVAILABILITY", {"keyword": "x" * 1001}, "attributes.keyword", " must have at most 1000 characters"),
+        ("AVAILABILITY", {"colour": 1}, "attributes.colour", ": AVAILABILITY has no 'colour'; it has keyword"),
+    ],
+)
+def test_an_option_that_is_none_is_refused_by_name_and_in_plain_words(
+    ana: Client, check_type: str, attributes: dict[str, Any], field: str, said: str
+) -> None:
+    reply = ana.post("/checks", NEW | {"checkType": check_type, "attributes": attributes})
+    assert (reply.status, reply.json["field"], reply.json["detail"]) == (422, field, field + said)
 
 
 # the runner
@@ -140,6 +157,7 @@ def test_a_result_is_taken_once_and_only_of_who_holds_the_claim(ana: Client, run
     [
         ({"status": "UPP"}, "status"),
         ({"responseTime": -1}, "responseTime"),
+        ({"responseTime": 10**40}, "responseTime"),
         ({"until": "2025-01-01T00:00:00"}, "until"),
         ({"colour": "red"}, "colour"),
     ],
@@ -173,5 +191,6 @@ def test_a_row_of_another_kind_of_check_is_listed_among_the_others(nobody: Clien
     document_check(db)
     document_check(db, PK="fax", checkType="FAX", status="RESTING", attributes={})
     put(db, "CHECK", PK="bare", SK="CHECK", userid="123456", url="x", checkType="EBAY", delayMs=1, status="ACTIVE")
+    document_check(db, PK="shop", lastResult={"available": True})
     listed = nobody.by("123456").get("/users/123456/checks").json["items"]
-    assert [each["checkId"] for each in listed] == ["abcdef", "bare", "fax"]
+    assert [each["checkId"] for each in listed] == ["abcdef", "bare", "fax", "shop"]

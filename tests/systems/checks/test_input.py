@@ -5,7 +5,7 @@ import pytest
 from partita import LimitReached, NotUnique, Store, StoreError, ValueRefused
 from partita.systems.checks import design as d
 from partita.systems.checks.service import Checks
-from tests.systems.checks.conftest import disk
+from tests.systems.checks.conftest import add, disk
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ from tests.systems.checks.conftest import disk
         ({"url": "http://user:pass@example.com/"}, "Check.url: a name and password"),
         ({"delay_ms": 5}, "Check.delay"),
         ({"check_type": d.CheckType("FAX")}, "Check.checkType"),
-        ({"attributes": {"keyword": 3}}, "Check.attributes: keyword: Expected `str"),
-        ({"attributes": {"colour": "red"}}, "Check.attributes: AVAILABILITY has no 'colour'; it has keyword"),
-        ({"attributes": {"keyword": "x" * 1001}}, "Check.attributes"),
+        ({"attributes": {"keyword": 3}}, "Check.attributes.keyword: Expected `str"),
+        ({"attributes": {"colour": "red"}}, "Check.attributes.colour: AVAILABILITY has no 'colour'; it has keyword"),
+        ({"attributes": {"keyword": "x" * 1001}}, "Check.attributes.keyword: "),
         *(
-            ({"check_type": d.CheckType.EBAY, "attributes": {"maxPrice": price}}, "Check.attributes: maxPrice: ")
+            ({"check_type": d.CheckType.EBAY, "attributes": {"maxPrice": price}}, "Check.attributes.maxPrice: ")
             for price in ("NaN", "sNaN", "-1", -1, "Infinity", "1e999", "9" * 13, "abc", True)
         ),
     ],
@@ -57,6 +57,25 @@ def test_a_price_may_be_text_or_a_number(checks: Checks, price: object) -> None:
     user = checks.register("a@example.com")
     made = checks.add(user.user_id, "https://x.org", d.CheckType.EBAY, 60_000, {"maxPrice": price})
     assert made.attributes == {"maxPrice": price}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "named"),
+    [
+        (d.Outcome(), "Outcome.status: None is neither UP nor DOWN"),
+        (d.Outcome(status="UPP"), "Outcome.status: 'UPP' is neither UP nor DOWN"),
+        (d.Outcome(status="UP", response_time=-1), "Check.last_result.responseTime"),
+        (d.Outcome(status="UP", response_time=10**40), "Check.last_result.responseTime"),
+    ],
+)
+def test_an_outcome_that_makes_no_sense_is_refused_by_name(
+    checks: Checks, db: Store, outcome: d.Outcome, named: str
+) -> None:
+    check = add(checks, checks.register("a@example.com").user_id)
+    (claim,) = checks.claim(1)
+    with pytest.raises(ValueRefused, match=named):
+        checks.record(claim, outcome)
+    assert list(db(d.results(check.check_id))) == []
 
 
 def test_unknown_enum_values_of_other_code_do_not_break_a_read(checks: Checks, db: Store) -> None:

@@ -70,7 +70,7 @@ class NewResult(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
     until: Annotated[datetime, msgspec.Meta(tz=True, examples=["2025-01-01T00:02:00Z"])]
     status: Literal["UP", "DOWN"]
-    response_time: Annotated[int, msgspec.Meta(ge=0, examples=[250])] | None = None
+    response_time: Annotated[int, msgspec.Meta(ge=0, le=d.LONGEST_RUN_MS, examples=[250])] | None = None
     keyword_found: bool | None = None
     price: Annotated[str, msgspec.Meta(max_length=40, examples=["19.90"])] | None = None
     reason: Annotated[str, msgspec.Meta(max_length=1000, examples=["HTTP status 503"])] | None = None

@@ -34,6 +34,7 @@ from partita import (
 SHARD_COUNT = 4
 KEEP_RESULTS = timedelta(days=30)
 LEAST_DELAY_MS = 10_000
+LONGEST_RUN_MS = 24 * 3600 * 1000
 FAILURES_IN_A_ROW = 3
 
 
@@ -60,13 +61,17 @@ class CheckStatus(OpenEnum):
 
 
 class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
-    """How one run went: `status` is UP or DOWN."""
+    """How one run went: `status` is UP or DOWN; other code may have stored none, or a fraction of a millisecond."""
 
-    status: str
-    response_time: int | None = None
+    status: str | None = None
+    response_time: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_RUN_MS)] | None = None
     keyword_found: bool | None = None
     price: str | None = None
     reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.response_time is not None and self.response_time % 1 == 0:
+            self.response_time = int(self.response_time)
 
 
 # USER -----------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class Ebay(msgspec.Struct, rename="camel"):
     def __post_init__(self) -> None:
         price = self.max_price
         if price is not None and not (price.is_finite() and 0 <= price < HIGHEST_PRICE):
-            raise ValueError(f"maxPrice: {price} is no price from 0 to below {HIGHEST_PRICE:,}")
+            raise ValueRefused("Check.attributes.maxPrice", f"{price} is no price from 0 to below {HIGHEST_PRICE:,}")
 
 
 OPTIONS: dict[CheckType, type[msgspec.Struct]] = {CheckType.AVAILABILITY: Availability, CheckType.EBAY: Ebay}
@@ -46,12 +46,13 @@ def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
     for name in attributes:
         if name not in known:
-            raise ValueRefused("Check.attributes", f"{check_type.value} has no {name!r}; it has {', '.join(known)}")
+            wrong = f"{check_type.value} has no {name!r}; it has {', '.join(known)}"
+            raise ValueRefused(f"Check.attributes.{name}", wrong)
     try:
         return msgspec.convert(attributes, kind)
     except msgspec.ValidationError as refusal:
         wrong, _, way = str(refusal).partition(" - at `$.")
-        raise ValueRefused("Check.attributes", f"{way.rstrip('`')}: {wrong}" if way else wrong) from None
+        raise ValueRefused(f"Check.attributes.{way.rstrip('`')}", wrong) from None
 
 
 def checked_url(url: str) -> str:

@@ -163,6 +163,8 @@ class Checks:
 
     def record(self, claim: Claim, outcome: d.Outcome) -> d.Result | None:
         """Write how a run went; None, and nothing written, where the lease was lost meanwhile."""
+        if outcome.status not in ("UP", "DOWN"):
+            raise ValueRefused("Outcome.status", f"{outcome.status!r} is neither UP nor DOWN")
         now = self.now()
         up = outcome.status == "UP"
         failures = 0 if up else claim.check.failures + 1
