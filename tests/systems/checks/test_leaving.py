@@ -1,11 +1,14 @@
-"""A user who is removed leaves nothing behind, whatever comes between."""
+"""A user or a check that is removed leaves nothing behind, whatever comes between."""
+
+from itertools import count
+from typing import Any
 
 import pytest
 
-from partita import Store, ValueRefused
+from partita import Store, ValueRefused, connect
 from partita.systems.checks import design as d
 from partita.systems.checks.service import Checks
-from tests.systems.checks.conftest import UP, add, disk
+from tests.systems.checks.conftest import UP, Clock, add, disk
 
 
 def test_a_user_who_is_removed_takes_checks_and_results_along(checks: Checks, db: Store) -> None:
@@ -64,3 +67,35 @@ def test_a_check_that_its_index_does_not_show_yet_is_waited_for(
     monkeypatch.setattr(d, "checks_of_user", lambda userid: shown(late.pop() if late else userid))
     checks.remove_user(user.user_id)
     assert disk(db, "USER") == disk(db, "CHECK") == []
+
+
+def left_after_a_result_at(request: int, what: str) -> list[dict[str, Any]] | None:
+    """What is left where a runner tells its result after that request of the removal; None where it had fewer."""
+    with connect("memory:", maintain=False) as backend:
+        db = Store(backend, d.design, clock=Clock(), sleep=lambda _: None)
+        db.create_tables()
+        checks = Checks(db)
+        user = checks.register("a@example.com").user_id
+        check = add(checks, user).check_id
+        (claim,) = checks.claim(1)
+        requests = count(1)
+
+        def listen(_: object) -> None:
+            if next(requests) == request:
+                checks.record(claim, UP)
+
+        removing = Checks(Store(backend, d.design, clock=Clock(), sleep=lambda _: None, on_call=[listen]))
+        if what == "the check":
+            removing.remove(check)
+        else:
+            removing.remove_user(user)
+        return disk(db, "CHECK") if next(requests) > request else None
+
+
+@pytest.mark.parametrize("what", ["the check", "its user"])
+def test_no_result_is_left_that_a_runner_tells_while_somebody_removes(what: str) -> None:
+    request = 1
+    while (left := left_after_a_result_at(request, what)) is not None:
+        assert left == [], request
+        request += 1
+    assert request > 4
