@@ -483,6 +483,85 @@ def test_owned_children_must_be_found_from_their_parent() -> None:
     )
 
 
+def test_children_of_other_owners_are_not_owned() -> None:
+    t = table()
+
+    class Room(Entity, table=t, key=("HOUSE#{house}", "ROOM#{room}")):
+        house: str
+        room: str
+        all_of_it = Owns(lambda: Chair)
+
+    class Chair(Entity, table=t, key=("HOUSE#{house}", "CHAIR#{chair}")):
+        house: str
+        chair: str
+
+    assert proof_of(t) == (
+        "Room: owns Chair, whose key does not say which 'room' it belongs to: to delete one would delete the children "
+        "of others; lead the sort key of Chair with {room}, or map it with via={<part of Chair>: 'room'}"
+    )
+
+
+def test_a_form_that_loses_something_does_not_name_an_owner() -> None:
+    t = table()
+
+    class Day(Entity, table=t, key=("DAYS", "DAY#{at}")):
+        at: datetime
+        all_of_it = Owns(lambda: Entry)
+
+    class Entry(Entity, table=t, key=("ENTRIES#{at:day}", "ENTRY#{number:4}")):
+        at: datetime
+        number: int
+
+    assert proof_of(t).startswith("Day: owns Entry, whose key does not say which 'at' it belongs to")
+
+
+@pytest.mark.parametrize(
+    ("key", "via"),
+    [
+        (("HOUSE#{house}", "CHAIR#{room}#{chair}"), {}),
+        (("HOUSE#{house}", "CHAIR#{place}#{chair}"), {"place": "room"}),
+        (("ROOM#{room}", "CHAIR#{chair}"), {}),
+        (("HOUSE#{house}#ROOM#{place}", "CHAIR#{room}"), {"place": "room"}),
+    ],
+)
+def test_an_owner_is_named_by_the_key_of_its_children(key: tuple[str, str], via: dict[str, str]) -> None:
+    t = table()
+
+    class Room(Entity, table=t, key=("HOUSE#{house}", "ROOM#{room}")):
+        house: str
+        room: str
+        all_of_it = Owns(lambda: Chair, via=via)
+
+    class Chair(Entity, table=t, key=key):
+        house: str
+        room: str
+        place: str
+        chair: str
+
+    prove("test", t)
+
+
+def test_what_is_owned_is_found_under_its_old_keys_too() -> None:
+    t = table()
+
+    class Room(Entity, table=t, key=("ROOM#{room}", "ROOM")):
+        room: str
+        all_of_it = Owns(lambda: (Chair, Lamp))
+
+    class Chair(Entity, table=t, key=("ROOM#{room}", "CHAIR#{n:4}"), was=[("ROOM#{room}", "CHAIR#{n:plain}")]):
+        room: str
+        n: int
+
+    class Lamp(Entity, table=t, key=("ROOM#{room}", "LAMP#{n:4}"), was=[("LAMPS#{room}", "LAMP#{n:4}")]):
+        room: str
+        n: int
+
+    assert proof_of(t) == (
+        "Room: owns Lamp, whose old key (LAMPS#{room}, LAMP#{n:4}) is not in the range of today's and would be left "
+        "behind; adopt what is stored and drop that `was`, or delete Lamp in a service"
+    )
+
+
 def test_children_that_are_owned_must_be_alone_in_their_range() -> None:
     t = table()
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from partita.design.conditions import Comparison
 from partita.design.errors import DesignError
-from partita.design.markers import CountOf, Owns, SumOf
+from partita.design.markers import CountOf, SumOf
 from partita.design.models import Attribute, Model, model_of
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
+from partita.plan.ownership import Ownership, ownership
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +45,6 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Ownership:
-    """Children that go with their parent; `parts` maps their leading key parts to the parent's attributes."""
-
-    child: Model
-    parts: dict[str, str]
-
-
-@dataclass(frozen=True, eq=False)
 class Design:
     """What `prove` returns."""
 
@@ -83,7 +76,9 @@ def resolved(name: str, tables: tuple[Table, ...]) -> Design:
             design.counters[child] = (*design.counters.get(child, ()), counter)
     for model in design.models:
         design.references[model] = tuple(_references(design, model))
-        design.ownerships[model] = tuple(each for owns in model.owns for each in _owned(design, model, owns))
+        design.ownerships[model] = tuple(
+            ownership(model, _known(design, model, child), owns) for owns in model.owns for child in owns.entities
+        )
     return design
 
 
@@ -114,21 +109,6 @@ def _references(design: Design, model: Model) -> Iterator[Reference]:
         if not via and len(target.key.fields) == 1:
             via = {target.key.fields[0]: attribute.field}
         yield Reference(target, _mapped(f"{model.name}.{attribute.field}", target, model, via), attribute.field)
-
-
-def _owned(design: Design, parent: Model, owns: Owns) -> Iterator[Ownership]:
-    """The child's partition has to follow from the parent's attributes."""
-    for child in (_known(design, parent, each) for each in owns.entities):
-        parts = {}
-        for part in (part for attribute in child.key.hash for part in attribute.fields):
-            parts[part] = owns.via.get(part, part)
-            if parts[part] not in parent.attributes:
-                raise DesignError(
-                    parent.name,
-                    f"owns {child.name}, whose key needs {part!r}",
-                    f"write Owns(..., via={{{part!r}: <attribute of {parent.name}>}})",
-                )
-        yield Ownership(child, parts)
 
 
 def _mapped(where: str, parent: Model, child: Model, via: dict[str, str]) -> dict[str, str]:

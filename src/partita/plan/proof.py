@@ -13,12 +13,13 @@ from partita.design.conditions import All, Comparison, Condition, Exists, Holds,
 from partita.design.errors import DesignError, ProofError
 from partita.design.models import Attribute, KeySet, Model, ViewModel
 from partita.design.parts import Form, descends
-from partita.design.reads import Argument, Read, Source
-from partita.design.slots import Slot, key_slots, slots_of
+from partita.design.reads import Read
+from partita.design.slots import Slot, slots_of
 from partita.design.tables import Index, Table
-from partita.plan.designs import Design, Ownership, resolved
+from partita.plan.designs import Design, resolved
 from partita.plan.effects import GUARD, OWNER
 from partita.plan.overlap import falls_inside, keys_meet
+from partita.plan.ownership import read_of
 from partita.plan.ranges import KeyRange, fan_out, key_range
 
 
@@ -41,20 +42,12 @@ def prove(name: str, *tables: Table) -> Design:
         prove_read(pattern.read)
     for parent, ownerships in design.ownerships.items():
         for ownership in ownerships:
-            prove_read(_owned(parent, ownership))
+            prove_read(read_of(parent, ownership))
     doubled = [each.name for table in tables for each in table.patterns]
     for each in doubled:
         if doubled.count(each) > 1:
             raise DesignError(each, "two patterns have this name", "rename one of them")
     return design
-
-
-def _owned(parent: Model, ownership: Ownership) -> Read:
-    """The read by which a parent's deletion finds its children."""
-    child = ownership.child
-    slots = [slot for slot in key_slots(child, child.key, whole=False) if slot.role == "hash"]
-    values = tuple(Argument(ownership.parts[slot.field], at, slot.type) for at, slot in enumerate(slots))
-    return Read((Source(child, child.key),), values, label=f"{parent.name} owns {child.name}")
 
 
 def prove_read(read: Read) -> Proof:

@@ -10,13 +10,13 @@ from partita.design.conditions import Condition
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
 from partita.design.reads import Query, Read, Source
-from partita.design.slots import key_slots
 from partita.plan.actions import Action, Clause, equals
 from partita.plan.changes import Change, Edit, Found, plan_change, replacement
-from partita.plan.designs import Design, Ownership
+from partita.plan.designs import Design
 from partita.plan.effects import Identity, guard_key
 from partita.plan.errors import NotFound, Raced
 from partita.plan.items import key_of, key_text, validated, values_of
+from partita.plan.ownership import Ownership
 from partita.plan.writes import (
     blind_deletion,
     creation,
@@ -225,9 +225,7 @@ def planned_deletion(
 def _delete_owned(context: Context, design: Design, ownership: Ownership, parent: Any) -> Flow[None]:
     """All children, page by page, under the keys that they have; in batches where nothing depends on them."""
     child = ownership.child
-    slots = [slot for slot in key_slots(child, child.key, whole=False) if slot.role == "hash"]
-    values = tuple(getattr(parent, ownership.parts[slot.field]) for slot in slots)
-    read = Read((Source(child, child.key),), values)
+    read = Read((Source(child, child.key),), ownership.given(parent))
     at_once = blind_deletion(design, child) and not design.ownerships.get(child)
     cursor: str | None = None
     while True:

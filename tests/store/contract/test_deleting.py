@@ -21,6 +21,7 @@ from partita import (
     Store,
     StoreError,
     Table,
+    get,
     pattern,
     prove,
 )
@@ -207,3 +208,42 @@ def test_what_is_being_deleted_is_no_longer_changed(db: Store, request_number: i
     assert meanwhile(db, request_number, write).delete(club("c")) is not None
     assert [type(each) for each in refused] == [NotFound, ConditionFailed]
     assert left(db) == 0
+
+
+shelves = Table("shelves", pk="PK", sk="SK")
+
+
+class Shelf(Entity, table=shelves, key=("ROOM#{room}", "SHELF#{shelf}")):
+    """One of several in a partition, which the books of all share."""
+
+    room: str
+    shelf: str
+
+    books = Owns(lambda: (Book, Label))
+
+
+class Book(Entity, table=shelves, key=("ROOM#{room}", "BOOK#{shelf}#{book}")):
+    room: str
+    shelf: str
+    book: str
+
+
+class Label(Entity, table=shelves, key=("LABELS#{shelf:shard(4)}", "{room}#{shelf}")):
+    room: str
+    shelf: str
+
+
+shelf_design = prove("shelves", shelves)
+
+
+def test_children_of_a_neighbour_stay(backend: Any, clock: Clock) -> None:
+    store = fresh(backend, shelf_design, clock)
+    names = ("a", "ab", "b")
+    for name in names:
+        store.create(Shelf(room="r", shelf=name))
+    store.put_many([Book(room="r", shelf=name, book=f"{name}{number}") for name in names for number in range(3)])
+    store.put_many([Label(room="r", shelf=name) for name in names])
+    store.delete(get(Shelf, "r", "a"))
+    assert [each.shelf for each in store.scan(Shelf)] == ["ab", "b"]
+    assert sorted(each.shelf for each in store.scan(Label)) == ["ab", "b"]
+    assert [each.shelf for each in store.scan(Book)] == ["ab"] * 3 + ["b"] * 3
