@@ -17,7 +17,7 @@ from partita.systems.perfectit.terms import terms_of
 from partita.wire.requests import PutItem
 from tests.rest.client import Client
 from tests.store.clocks import Clock
-from tests.systems.perfectit.conftest import disk, on_disk
+from tests.systems.perfectit.conftest import OIL, disk, on_disk
 
 UP, DOWN = d.VoteType.UP, d.VoteType.DOWN
 T = "2025-01-01T00:00:00Z"
@@ -178,6 +178,20 @@ def test_a_card_of_theirs_can_be_collected_again_and_taken_out(team: PerfectIt, 
     assert team.collected("l1").items == []
 
 
+@pytest.mark.parametrize("status", ["DRAFT", "REMOVED", "ARCHIVED"])
+def test_nobody_else_is_shown_a_card_of_theirs_that_is_not_published(
+    team: PerfectIt, nobody: Client, db: Store, status: str
+) -> None:
+    put_card(db, "124", title="Secret", status=status)
+    for adopted in (False, True):
+        if adopted:
+            adopt(db)
+        for place in ("/categories/woodworking/cards", "/users/user123/cards"):
+            pages = [nobody.by("u2").get(place + size).json["items"] for size in ("", "?limit=2")]
+            assert [[each["cardId"] for each in page] for page in pages] == [["123"], ["123"]]
+        assert nobody.by("u2").get("/cards/124").status == 403
+
+
 @pytest.mark.parametrize("match", [False, True])
 def test_a_category_of_theirs_is_removed_unless_something_is_in_it(
     team: PerfectIt, nobody: Client, db: Store, match: bool
@@ -328,3 +342,69 @@ def test_a_draft_of_theirs_gets_no_terms(team: PerfectIt, db: Store) -> None:
     stored = on_disk(db, "CARD#124", "METADATA")
     assert stored is not None
     assert "GSI1PK" not in stored
+
+
+def test_a_draft_of_theirs_is_kept_for_thirty_days_from_its_adoption_on(
+    team: PerfectIt, db: Store, clock: Clock
+) -> None:
+    put_card(db, "124", status="DRAFT", voteScore=0, title="x" * 200, difficulty="HARD")
+    put_card(db, "125", status="DRAFT", voteScore=0, updatedAt=f"{clock() - d.KEEP_DRAFTS:%Y-%m-%dT%H:%M:%SZ}")
+    ours = team.cards.draft("user123", OIL)
+    clock.passes(days=29)
+    assert adopt(db).refused == []
+    drafts = {each.card_id: each for each in db(d.drafts_of_author("user123"))}
+    assert drafts.keys() == {"124", "125", ours.card_id}
+    assert (drafts["124"].updated_at, drafts[ours.card_id].updated_at) == (clock(), ours.updated_at)
+    assert db.one(d.card("124")).title == "x" * 200
+    clock.passes(days=29)
+    done = adopt(db)
+    assert (done.rewritten, done.made, done.counted) == (0, 0, 0)
+    assert {each.card_id for each in db(d.drafts_of_author("user123"))} == {"124", "125"}
+    clock.passes(days=1)
+    assert list(db(d.drafts_of_author("user123"))) == []
+
+
+@pytest.mark.parametrize("odd", [{"authorId": "gone"}, {"status": None}])
+def test_an_odd_draft_of_theirs_is_kept_too(team: PerfectIt, db: Store, clock: Clock, odd: dict[str, Any]) -> None:
+    put_card(db, "124", **{"status": "DRAFT", "voteScore": 0, **odd})
+    assert adopt(db).refused == []
+    assert db.one(d.card("124")).updated_at == clock()
+
+
+def test_a_draft_of_theirs_that_cannot_be_kept_is_told(team: PerfectIt, db: Store) -> None:
+    put_card(db, "124", status="DRAFT", voteScore=0, authorId="")
+    for done in (adopt(db), adopt(db)):
+        assert all(each.startswith("PerfectionCard ") for each in done.refused)
+        assert done.refused != []
+    assert on_disk(db, "CARD#124", "METADATA") is not None
+
+
+def test_what_refers_to_nothing_is_told(team: PerfectIt, db: Store) -> None:
+    put_card(db, "124", category="glass", GSI1PK="CAT#glass")
+    put_card(db, "125", category="glass", status="DRAFT")
+    put_category(db, "oak", "trees", parentId="trees")
+    put_category(db, "self", "self", parentId="self")
+    keys = {"PK": "CARD#gone", "SK": f"COMMENT#{T}#m2", "GSI1PK": "USER#user123", "GSI1SK": f"COMMENT#{T}"}
+    comment = {"id": "m2", "cardId": "gone", "authorId": "user123", "text": "Hello?"}
+    put(db, **keys, **comment, entityType="Comment", createdAt=T, updatedAt=T)
+    for done in (adopt(db), adopt(db)):
+        assert sorted(done.refused) == [
+            "Category oak: there is no category trees",
+            "Category self: it is its own parent",
+            "Comment m2: there is no card gone",
+            "PerfectionCard 124: there is no category glass",
+        ]
+    assert counts(db.one(d.card("123"))) == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"estimatedCost": 49.99}, {"materials": {"oil": 2}}, {"instructions": [{"step": 1, "text": "Sand."}]}],
+)
+def test_values_of_another_kind_are_told_and_left_alone(team: PerfectIt, db: Store, wrong: dict[str, Any]) -> None:
+    put_card(db, "124", **wrong)
+    before = on_disk(db, "CARD#124", "METADATA")
+    (refused,) = adopt(db).refused
+    assert refused.startswith("PerfectionCard CARD#124 METADATA: ")
+    assert next(iter(wrong)) in refused
+    assert on_disk(db, "CARD#124", "METADATA") == before

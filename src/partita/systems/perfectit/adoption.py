@@ -3,6 +3,8 @@
 After the general adoption every vote says what it is about, every entry of a collection whose it is, counts and scores
 are those of the votes, and published cards have their terms and how divided their votes are. Each thing is mended in a
 transaction of its own under the condition that it is still what was read, so it can be interrupted anywhere.
+
+Drafts come first. They expire thirty days after their last edit, which may long be over: their adoption counts as one.
 """
 
 from collections import defaultdict
@@ -31,6 +33,7 @@ class Stored:
 
     kinds: dict[str, d.TargetType] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
+    categories: set[str] = field(default_factory=set)
     votes: defaultdict[str, Counted] = field(default_factory=lambda: defaultdict(Counted))
     terms: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     divided: dict[str, int] = field(default_factory=dict)
@@ -38,8 +41,15 @@ class Stored:
 
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
     """Bring every item to what the design says and the service keeps."""
+    begun = Adoption()
+    for card in db.scan(d.PerfectionCard):
+        if card.status == d.CardStatus.DRAFT and card.version == 0:
+            _keep(db, card, begun)
     done = db.adopt(progress)
+    done.rewritten += begun.rewritten
+    done.refused += begun.refused
     stored = _walk(db)
+    _tell_what_hangs(db, stored, done)
     perfectit = PerfectIt(db)
     for entry in db.scan(d.CardInCollection):
         if entry.user_id is None:
@@ -61,7 +71,7 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
 
 def _walk(db: Store) -> Stored:
     stored = Stored()
-    for each in db.scan(d.PerfectionCard, d.Comment, d.Collection, d.Vote, d.Term, d.Controversy):
+    for each in db.scan(d.PerfectionCard, d.Comment, d.Collection, d.Category, d.Vote, d.Term, d.Controversy):
         match each:
             case d.PerfectionCard():
                 stored.kinds[each.card_id] = kind_of(each)
@@ -69,6 +79,8 @@ def _walk(db: Store) -> Stored:
                 stored.kinds[each.comment_id] = kind_of(each)
             case d.Collection():
                 stored.owners[each.collection_id] = each.user_id
+            case d.Category():
+                stored.categories.add(each.category_id)
             case d.Vote():
                 counted = stored.votes[each.target_id]
                 counted.up += each.vote_type == d.VoteType.UP
@@ -78,6 +90,28 @@ def _walk(db: Store) -> Stored:
             case d.Controversy():
                 stored.divided[each.card_id] = each.score
     return stored
+
+
+def _keep(db: Store, card: d.PerfectionCard, done: Adoption) -> None:
+    with _mending(f"PerfectionCard {card.card_id}", done):
+        with db.change(d.card(card.card_id), version=0) as draft:
+            draft.difficulty = card.difficulty  # an edit that changes nothing but its time
+        done.rewritten += 1
+
+
+def _tell_what_hangs(db: Store, stored: Stored, done: Adoption) -> None:
+    """What refers to something that is not there."""
+    for each in db.scan(d.PerfectionCard, d.Comment, d.Category):
+        match each:
+            case d.PerfectionCard(status=d.CardStatus.PUBLISHED) if each.category:
+                if each.category not in stored.categories:
+                    done.refused.append(f"PerfectionCard {each.card_id}: there is no category {each.category}")
+            case d.Comment() if stored.kinds.get(each.card_id) != d.TargetType.CARD:
+                done.refused.append(f"Comment {each.comment_id}: there is no card {each.card_id}")
+            case d.Category() if each.parent_id == each.category_id:
+                done.refused.append(f"Category {each.category_id}: it is its own parent")
+            case d.Category() if each.parent_id != d.ROOT and each.parent_id not in stored.categories:
+                done.refused.append(f"Category {each.category_id}: there is no category {each.parent_id}")
 
 
 def _name_owner(db: Store, entry: d.CardInCollection, stored: Stored, done: Adoption) -> None:

@@ -54,7 +54,14 @@ def user_by_username(service: PerfectIt, username: str) -> d.User:
     return found
 
 
-api.lists("/users/{author_id}/cards", d.cards_by_author)
+@api.get("/users/{author_id}/cards")
+def cards_by_author(
+    service: PerfectIt, author_id: str, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.CardSummary]:
+    """Cards of one author, a page at a time."""
+    return service.cards.by_author(author_id, limit, cursor)
+
+
 api.lists("/users/{author_id}/drafts", d.drafts_of_author, who=myself("author_id"))
 api.lists("/users/{author_id}/comments", d.comments_of_user)
 
@@ -193,7 +200,14 @@ def sweep(service: PerfectIt, user_id: str, collection_id: str) -> Swept:
 api.lists("/categories", d.root_categories)
 api.reads("/categories/{category_id}", d.category)
 api.lists("/categories/{parent_id}/subcategories", d.subcategories)
-api.lists("/categories/{category}/cards", d.cards_by_category)
+
+
+@api.get("/categories/{category}/cards")
+def cards_by_category(
+    service: PerfectIt, category: str, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.CardSummary]:
+    """Cards of one category, a page at a time."""
+    return service.cards.by_category(category, limit, cursor)
 
 
 @api.post("/categories", who=admin, location="/categories/{category_id}")

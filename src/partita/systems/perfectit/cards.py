@@ -166,6 +166,14 @@ class Cards:
 
     # Lists
 
+    def by_category(self, category: str, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
+        """The newest cards of a category. Other code lists its drafts too: they are left out, and a page is short."""
+        return _shown(self.db(d.cards_by_category(category)).page(size, cursor))
+
+    def by_author(self, author_id: str, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
+        """The same for one author."""
+        return _shown(self.db(d.cards_by_author(author_id)).page(size, cursor))
+
     def recent(self, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
         """The newest cards, day by day backwards; the cursor carries the day. A page may be short before the end."""
         today = self.now().date()
@@ -203,6 +211,10 @@ class Cards:
         """The published cards that a page names: one BatchGetItem; what is gone is skipped."""
         found = self.db.many([d.card(each.card_id) for each in page.items])
         return Page([card for card in found if card and card.status == d.CardStatus.PUBLISHED], page.cursor)
+
+
+def _shown(page: Page[d.CardSummary]) -> Page[d.CardSummary]:
+    return Page([card for card in page.items if card.status == d.CardStatus.PUBLISHED], page.cursor)
 
 
 def complete(card: d.PerfectionCard) -> d.PerfectionCard:
