@@ -8,6 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from partita.wire.values import AttributeValue
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A value in DynamoDB JSON to compare with, where other code may have written it in a form of its own."""
+
+    value: AttributeValue
+
 
 class Condition:
     """Something that holds for an item or does not; combine with `&`, `|` and `~`."""

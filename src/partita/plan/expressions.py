@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.codecs import Codec, StructOf
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf, Stored
 from partita.design.errors import DesignError, ValueRefused
 from partita.design.models import Model
 from partita.design.plain_values import any_value
@@ -61,6 +61,8 @@ def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
 
 
 def _value(model: Model, field: Field, codec: Codec | None, value: Any) -> AttributeValue:
+    if isinstance(value, Stored):
+        return value.value
     try:
         encoded = any_value(value) if codec is None else codec.encode(value)
     except (ValueError, TypeError, AttributeError) as refusal:

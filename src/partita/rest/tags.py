@@ -8,16 +8,11 @@ changes the reply, and is no reason to refuse what they have written. What an ed
 except those that are counted or marked `Quiet`. A zipped reply is another one, so its tag ends in `.gz`.
 """
 
-from collections.abc import Callable
-from functools import cache
 from hashlib import blake2b
 from typing import Any
 
-import msgspec
-
-from partita.design.conditions import Condition, F
-from partita.design.markers import CountOf, SumOf, Version
-from partita.design.models import Attribute, Model
+from partita.design.conditions import Condition
+from partita.rest.as_read import edited_values, reads_as_before
 from partita.rest.plain_json import in_one_order
 from partita.rest.problems import Problem
 
@@ -35,16 +30,7 @@ def entity_tag(entity: Any, body: bytes) -> str:
 
 def edit_of(entity: Any) -> str:
     """What changes whenever somebody edits the entity, and only then."""
-    return digest(in_one_order([getattr(entity, each.field) for each in _edited(entity.__model__)]))
-
-
-@cache
-def _edited(model: Model) -> tuple[Attribute, ...]:
-    return tuple(
-        each
-        for each in model.attributes.values()
-        if not each.quiet and each.marker(CountOf) is None and each.marker(SumOf) is None
-    )
+    return digest(in_one_order(edited_values(entity)))
 
 
 class IfMatch:
@@ -64,35 +50,7 @@ class IfMatch:
     def when(self, entity: Any) -> Condition | None:
         """The same as a condition, so that what was compared is still so when it is written."""
         self.check(entity)
-        return unchanged(entity) if self.given else None
-
-
-def unchanged(entity: Any) -> Condition | None:
-    """That the entity on disk has not been edited since it was read."""
-    model: Model = entity.__model__
-    version = model.one_marked(Version)
-    watched = (version,) if version is not None else _edited(model)
-    condition: Condition | None = None
-    for each in watched:
-        if not each.in_key:
-            same = _holds(entity, each)
-            condition = same if condition is None else condition & same
-    return condition
-
-
-def _holds(entity: Any, attribute: Attribute) -> Condition:
-    field, value = F[attribute.field], getattr(entity, attribute.field)
-    if value is None:
-        return field.is_absent()
-    same: Condition = field == value
-    return same | field.is_absent() if value == _default(type(entity), attribute.field) else same
-
-
-def _default(entity: type[Any], name: str) -> Any:
-    """What an attribute is where an older item lacks it."""
-    field = next(each for each in msgspec.structs.fields(entity) if each.name == name)
-    make: Callable[[], Any] | Any = field.default_factory
-    return make() if make is not msgspec.NODEFAULT else field.default
+        return reads_as_before(entity) if self.given else None
 
 
 def none_match(header: str, tag: str) -> bool:
