@@ -189,6 +189,13 @@ def test_large_reply_is_zipped_where_that_is_asked_for(ana: Client) -> None:
     assert "content-encoding" not in ana.get(_written(ana, "n2"), accept_encoding="gzip").headers
 
 
+@pytest.mark.parametrize("accepted", ["gzip;q=0", "br, GZIP ; Q=0.000", "identity", "notgzip", "*"])
+def test_reply_is_not_zipped_where_that_is_refused(ana: Client, accepted: str) -> None:
+    place = _written(ana, text="long " * 5_000)
+    assert "content-encoding" not in ana.get(place, accept_encoding=accepted).headers
+    assert ana.get(place, accept_encoding=f"gzip;q=0.1, {accepted}").headers["content-encoding"] == "gzip"
+
+
 def test_zipped_body_is_read(ana: Client) -> None:
     import gzip
     import json

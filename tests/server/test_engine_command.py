@@ -41,7 +41,7 @@ def get_large(endpoint: str, *headers: str) -> tuple[dict[str, str], bytes]:
     return reply.headers, reply.body
 
 
-@pytest.mark.parametrize("accepted", ["", "identity", "gzip", "gzip, deflate, br"])
+@pytest.mark.parametrize("accepted", ["", "identity", "gzip", "gzip, deflate, br", "br, gzip;q=0.5"])
 def test_checksum_is_of_the_bytes_that_are_sent(spoken: str, accepted: str) -> None:
     headers, body = get_large(spoken, *([f"Accept-Encoding: {accepted}"] if accepted else []))
     assert headers["x-amz-crc32"] == str(crc32(body))
@@ -49,6 +49,10 @@ def test_checksum_is_of_the_bytes_that_are_sent(spoken: str, accepted: str) -> N
     assert ("gzip" in accepted) is (headers.get("content-encoding") == "gzip")
     plain = gzip.decompress(body) if "gzip" in accepted else body
     assert json.loads(plain)["Item"]["pk"] == {"S": "large"}
+
+
+def test_reply_is_not_zipped_where_that_is_refused(spoken: str) -> None:
+    assert "content-encoding" not in get_large(spoken, "Accept-Encoding: br, gzip;q=0")[0]
 
 
 def test_every_reply_has_an_id_of_its_own(spoken: str) -> None:

@@ -11,6 +11,7 @@ from partita.rest.plain_json import encoded
 from partita.rest.problems import MEDIA_TYPE, Problem
 from partita.rest.routes import Reply, Route, placeholders, told_apart
 from partita.rest.tags import ZIPPED, digest, entity_tag, none_match
+from partita.server.zipping import takes_gzip
 from partita.store.reading import Page
 
 Headers = list[tuple[bytes, bytes]]
@@ -60,7 +61,7 @@ def conditional(answer: Answer, tag: str, method: str, asked: Asked) -> Answer:
         wanted = asked.get(b"if-none-match")
         if wanted is not None and not none_match(wanted.decode("latin-1"), tag):
             return Answer(304, b"", [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
-    if len(answer.body) < ZIP_FROM or b"gzip" not in asked.get(b"accept-encoding", b""):
+    if len(answer.body) < ZIP_FROM or not takes_gzip(asked.get(b"accept-encoding", b"")):
         return Answer(answer.status, answer.body, [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
     zipping = zlib.compressobj(1, wbits=31)
     body = zipping.compress(answer.body) + zipping.flush()

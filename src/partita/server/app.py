@@ -9,6 +9,7 @@ from partita.server.answers import JSON, Answers, reply_headers
 from partita.server.bodies import BodyTooLarge, plain_body, read_raw_body
 from partita.server.guard import Guard
 from partita.server.signatures import SignedRequest
+from partita.server.zipping import takes_gzip
 from partita.wire.backend import OwnedAsyncBackend
 from partita.wire.decode import error_body
 from partita.wire.errors import DynamoDBError, UnknownOperationException
@@ -121,7 +122,7 @@ def _takes_html(headers: list[tuple[bytes, bytes]]) -> bool:
 
 async def _send(send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = JSON) -> None:
     extra = []
-    if len(body) >= GZIP_FROM and b"gzip" in asked.get(b"accept-encoding", b""):
+    if len(body) >= GZIP_FROM and takes_gzip(asked.get(b"accept-encoding", b"")):
         body = gzip.compress(body, 1, mtime=0)
         extra = [(b"content-encoding", b"gzip")]
     headers = reply_headers(body, content_type) + extra
