@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from partita.rest.identity import Caller
+from partita.rest.identity import Caller, composed
 from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]
@@ -89,7 +89,7 @@ def myself(parameter: str) -> Who:
     """The caller whom the path names."""
     return Who(
         f"the one whom `{parameter}` names",
-        lambda caller, arguments, thing: caller.id is not None and arguments.get(parameter) == caller.id,
+        lambda caller, arguments, thing: _is(caller, arguments.get(parameter)),
     )
 
 
@@ -97,9 +97,13 @@ def owner(attribute: str) -> Who:
     """Whoever the thing itself names as its owner."""
     return Who(
         f"its `{attribute}`",
-        lambda caller, arguments, thing: caller.id is not None and getattr(thing, attribute, None) == caller.id,
+        lambda caller, arguments, thing: _is(caller, getattr(thing, attribute, None)),
         looks=True,
     )
+
+
+def _is(caller: Caller, name: Any) -> bool:
+    return caller.id is not None and isinstance(name, str) and composed(name) == caller.id
 
 
 def they(told: str, when: Callable[[Any], bool]) -> Who:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import normalize
 
 import jwt
 
@@ -90,14 +91,27 @@ class Verifier:
                 leeway=LEEWAY_SECONDS,
                 options={"require": ["sub", "exp"], "verify_aud": False},
             )
+            expires = float(claims["exp"])
         except jwt.PyJWTError as error:
             raise _refused(f"the token is not valid: {error}") from None
+        except (OverflowError, ValueError, TypeError, RecursionError):  # a time beyond all numbers, a list as a time
+            raise _refused("the token's claims are not of the expected form") from None
         if self._audience is not None and self._audience not in _audiences(claims):
             raise _refused("the token is for somebody else")
         groups = claims.get(GROUPS, [])
-        if not isinstance(groups, list) or not isinstance(claims["sub"], str) or not claims["sub"]:
+        if not isinstance(groups, list) or not _is_id(claims["sub"]):
             raise _refused("the token's claims are not of the expected form")
-        return Caller(claims["sub"], frozenset(map(str, groups)), claims), float(claims["exp"])
+        return Caller(composed(claims["sub"]), frozenset(map(str, groups)), claims), expires
+
+
+def composed(name: str) -> str:
+    """An id in the form that it has in a key, so that one who is written otherwise is not somebody else."""
+    return normalize("NFC", name)
+
+
+def _is_id(subject: Any) -> bool:
+    """Whether it is text that can be stored: half of a surrogate pair cannot."""
+    return isinstance(subject, str) and bool(subject) and not any("\ud800" <= each <= "\udfff" for each in subject)
 
 
 def _audiences(claims: dict[str, Any]) -> list[Any]:
