@@ -72,7 +72,7 @@ def engine(
     if memory and data is not None:
         raise ConfigurationError("--memory and --data: choose one")
     guard = Guard(load_credentials(credentials)) if credentials is not None else None
-    check_address(host, public or guard is not None)
+    check_address(host, public or guard is not None, instead="name who may with --credentials")
     for origin in cors:
         check_origin(origin)
     at = listening(host, port)

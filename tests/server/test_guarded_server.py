@@ -2,7 +2,7 @@
 
 import http.client
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from partita import cli
 from partita.errors import ConfigurationError
 from partita.server.cors import check_origin
 from partita.server.serve import check_address, listen, listening
@@ -106,10 +107,17 @@ def test_page_of_another_origin_may_not(endpoint: str) -> None:
     assert "access-control-allow-origin" not in preflight.headers
 
 
-def test_address_that_others_reach_needs_credentials_or_a_word() -> None:
+def test_address_that_others_reach_needs_a_word() -> None:
     check_address("0.0.0.0", True)  # noqa: S104 - what is tested
-    with pytest.raises(ConfigurationError, match="--credentials"):
+    with pytest.raises(ConfigurationError, match="not authenticated; say --public as well"):
         check_address("0.0.0.0", False)  # noqa: S104 - what is tested
+
+
+@pytest.mark.parametrize(("command", "advised"), [(cli.engine, True), (cli.serve, False)])
+def test_credentials_are_advised_where_the_command_has_them(command: Callable[..., None], advised: bool) -> None:
+    with pytest.raises(ConfigurationError, match="say --public") as refused:
+        command(host="192.0.2.1")
+    assert ("--credentials" in str(refused.value)) is advised
 
 
 @pytest.mark.parametrize("origin", ["notanorigin", "https://", "https://app.example/", "app.example:3000", "", "* "])

@@ -22,8 +22,8 @@ BACKLOG = 1024  # connections that wait to be accepted
 STOP_SECONDS = 10  # for requests under way when the server is told to stop
 
 
-def check_address(host: str, public: bool) -> None:
-    """Refuses to listen beyond this machine unless that was asked for by name."""
+def check_address(host: str, public: bool, *, instead: str = "") -> None:
+    """Refuses to listen beyond this machine unless that was asked for by name, or by what the command has `instead`."""
     if public:
         return
     try:
@@ -32,8 +32,8 @@ def check_address(host: str, public: bool) -> None:
         loopback = host == "localhost"
     if not loopback:
         raise ConfigurationError(
-            f"--host {host}: anybody who can reach this address could read and write everything, since requests are "
-            "not authenticated; name who may with --credentials, or say --public as well if that is what you want"
+            f"--host {host}: anybody who can reach this address could read and write everything, since DynamoDB's "
+            f"requests are not authenticated; {instead and f'{instead}, or '}say --public as well if that is what you want"
         )
 
 
