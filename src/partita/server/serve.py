@@ -31,9 +31,10 @@ def check_address(host: str, public: bool, *, instead: str = "") -> None:
     except ValueError:
         loopback = host == "localhost"
     if not loopback:
+        advice = f"{instead}, or " if instead else ""
         raise ConfigurationError(
             f"--host {host}: anybody who can reach this address could read and write everything, since DynamoDB's "
-            f"requests are not authenticated; {instead and f'{instead}, or '}say --public as well if that is what you want"
+            f"requests are not authenticated; {advice}say --public as well if that is what you want"
         )
 
 
