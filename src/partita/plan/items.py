@@ -81,8 +81,19 @@ def _composed(field: str, entity: Any, _: Any) -> str | None:
 
 def fitting(model: Model, attribute: Attribute, value: Any) -> Any:
     """A value of one attribute, as its type says it is and as it will be read back."""
+    return _fitting(model, attribute, value, attribute.hint)
+
+
+def fitting_step(model: Model, attribute: Attribute, value: Any) -> Any:
+    """What is added to an attribute or taken from it: of its type, whatever bounds the whole has, and to be stored."""
+    made = _fitting(model, attribute, value, attribute.kind)
+    stored(model, {attribute.field: made})
+    return made
+
+
+def _fitting(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any:
     where = f"{model.name}.{attribute.field}"
-    made = checked(where, value, attribute.hint)
+    made = checked(where, value, kind)
     try:
         return attribute.codec.settled(made, value) if attribute.codec.settles else made
     except (ValueError, TypeError, ArithmeticError) as refusal:

@@ -4,12 +4,15 @@ To a type checker the draft is the entity. Here it records: `draft.status = X` a
 without reading, `draft.tags |= {...}` and `-= {...}` change a set, `draft.lines += [...]` appends to a list.
 """
 
+from decimal import Decimal
 from typing import Any
 
+from partita.design.codecs import Codec, ListOf, SetOf
 from partita.design.errors import ValueRefused
 from partita.design.models import Model
+from partita.design.parts import EXACT
 from partita.plan.changes import Edit
-from partita.plan.items import fitting
+from partita.plan.items import fitting, fitting_step
 
 
 class Draft:
@@ -22,7 +25,7 @@ class Draft:
         object.__setattr__(self, "_edits", {})
 
     def __getattr__(self, name: str) -> Any:
-        edits = edits_of(self)
+        edits = _recorded(self)
         _known(self._model, name)
         if name in edits and edits[name].kind == "assign":
             return edits[name].value
@@ -33,16 +36,27 @@ class Draft:
         if isinstance(value, Stepped):
             if value.name != name:
                 raise ValueRefused(f"{self._model.name}.{name}", f"cannot be made from {value.name!r} unread")
-            edits_of(self)[name] = value.edit
+            _recorded(self)[name] = value.edit
+        elif isinstance(value, Unread):
+            value.refuse()
         else:
-            edits_of(self)[name] = Edit("assign", _fitting(self._model, name, value))
+            _recorded(self)[name] = Edit("assign", _fitting(self._model, name, value))
 
     def __delattr__(self, name: str) -> None:
         setattr(self, name, None)
 
 
 def edits_of(draft: Any) -> dict[str, Edit]:
-    """What a draft has recorded."""
+    """What a draft has recorded; an assigned value may have been changed since, and has to fit as it is now."""
+    model: Model = object.__getattribute__(draft, "_model")
+    edits = _recorded(draft)
+    for name, edit in edits.items():
+        if edit.kind == "assign":
+            edits[name] = Edit("assign", _fitting(model, name, edit.value))
+    return edits
+
+
+def _recorded(draft: Any) -> dict[str, Edit]:
     edits: dict[str, Edit] = object.__getattribute__(draft, "_edits")
     return edits
 
@@ -73,40 +87,68 @@ class Stepped:
 class Unread:
     """An attribute of a draft that was not read: it can be stepped from, and not looked at."""
 
+    __slots__ = ("_earlier", "_model", "_name")
+    _model: Model
+    _name: str
+    _earlier: Edit | None
+
     def __init__(self, model: Model, name: str, earlier: Edit | None) -> None:
-        self._model = model
-        self._name = name
-        self._earlier = earlier
+        object.__setattr__(self, "_model", model)
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_earlier", earlier)
 
     def __add__(self, other: Any) -> Stepped:
-        return self._step("append" if isinstance(other, list) else "add", other)
+        return self._step("append" if isinstance(self._codec, ListOf) else "add", other)
 
     def __sub__(self, other: Any) -> Stepped:
-        if isinstance(other, set | frozenset):
-            return self._step("exclude", other)
-        return self._step("add", -other)
+        return self._step("exclude" if isinstance(self._codec, SetOf) else "take", other)
 
     def __or__(self, other: Any) -> Stepped:
         return self._step("include", other)
 
-    def _step(self, kind: str, value: Any) -> Stepped:
+    @property
+    def _codec(self) -> Codec:
+        return self._model.attributes[self._name].codec
+
+    def _step(self, kind: str, given: Any) -> Stepped:
+        attribute = self._model.attributes[self._name]
         where = f"{self._model.name}.{self._name}"
-        wanted = {"add": "N", "append": "L"}
-        tag = self._model.attributes[self._name].codec.tag
-        if tag != wanted.get(kind, tag) or (kind in ("include", "exclude") and not tag.endswith("S")):
+        suits = attribute.kind in (int, float, Decimal) if kind in ("add", "take") else _suits(kind, attribute.codec)
+        if not suits:
             raise ValueRefused(where, f"{kind} does not suit its type")
+        value = fitting_step(self._model, attribute, given)
+        if kind == "take":
+            kind, value = "add", value.copy_negate() if isinstance(value, Decimal) else -value
         if self._earlier is None:
             return Stepped(self._name, Edit(kind, value))
         if self._earlier.kind != kind or kind == "exclude":
             raise ValueRefused(where, "two different steps in one change; make two changes")
-        both = self._earlier.value | value if kind == "include" else self._earlier.value + value
-        return Stepped(self._name, Edit(kind, both))
+        return Stepped(self._name, Edit(kind, _both(self._earlier.value, value)))
 
-    def _refuse(self, *_: Any) -> Any:
+    def refuse(self, *_: Any) -> Any:
         raise ValueRefused(
             f"{self._model.name}.{self._name}", "a change does not read; use db.update(...) to decide by what is stored"
         )
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __str__ = __iter__ = __len__ = _refuse
-    __contains__ = __getitem__ = __getattr__ = __call__ = __mul__ = __int__ = __float__ = __format__ = _refuse
+    def _refuse_inside(self, *_: Any) -> Any:
+        raise ValueRefused(
+            f"{self._model.name}.{self._name}",
+            f"a change cannot set what is inside; assign the whole (draft.{self._name} = ...), or use db.update(...)",
+        )
+
+    __setattr__ = __delattr__ = __setitem__ = __delitem__ = _refuse_inside
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __str__ = __iter__ = __len__ = refuse
+    __contains__ = __getitem__ = __getattr__ = __call__ = __int__ = __float__ = __format__ = __index__ = refuse
+    __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __and__ = __xor__ = __neg__ = __abs__ = refuse
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __ror__ = __rand__ = __rxor__ = refuse
     __hash__ = None  # type: ignore[assignment]
+
+
+def _suits(kind: str, codec: Codec) -> bool:
+    return isinstance(codec, ListOf if kind == "append" else SetOf)
+
+
+def _both(one: Any, other: Any) -> Any:
+    if isinstance(one, set | frozenset):
+        return one | other
+    return EXACT.add(one, other) if isinstance(one, Decimal) else one + other
