@@ -167,7 +167,7 @@ def test_a_use_added_while_its_part_is_withdrawn_does_not_stay_behind(eecar: Eec
         else:
             eecar.parts.add_usage(part_id, a_usage())
 
-    won(act, range(16), ReferenceMissing)
+    won(act, range(16), NotFound)
     assert [list(db(d.whole_part(part.part_id), consistent=True)) for part in parts] == [[]] * 4
 
 

@@ -131,7 +131,9 @@ def test_a_buyer_changes_where_to_be_told(buyer: Client, seller: Client, eecar: 
     found = buyer.get(place).json
     assert (found["email"], found["phone"]) == (None, "010-1234-5678")
     assert refusal(buyer.put(place + "/address", {})) == (422, "email")
-    assert refusal(buyer.put(place + "/address", {"email": "nobody"})) == (422, "email")
+    for email in ("nobody", "   @   ", "a@b@c", "a b@c"):
+        assert refusal(buyer.put(place + "/address", {"email": email})) == (422, "email")
+    assert refusal(buyer.put(place + "/address", {"phone": "   "})) == (422, "phone")
     assert seller.put(place + "/address", {"phone": "1"}).status == 403
 
 
@@ -141,6 +143,16 @@ def test_a_category_that_is_none_is_named_where_it_stands(buyer: Client, nobody:
     assert begun.json["detail"].endswith("category: 'any' is no category")
     need = {"companyName": "새벽", "industry": "ESS", "requiredSpecs": {"category": " "}, "targetApplication": "저장"}
     assert refusal(nobody.by(MAKER).post(f"/companies/{MAKER}/needs", need)) == (422, "requiredSpecs.category")
+
+
+@pytest.mark.parametrize("word", ["ANY", "%20"])
+def test_a_category_in_an_address_is_named(nobody: Client, word: str) -> None:
+    assert refusal(nobody.get(f"/categories/{word}/parts")) == (422, "category")
+
+
+def test_a_catalogue_in_an_address_is_named(machine: Client) -> None:
+    replies = machine.get("/catalogues/%20"), machine.post("/catalogues/%20/moves")
+    assert [refusal(each) for each in replies] == [(422, "category")] * 2
 
 
 def test_a_watch_s_criteria_are_named_as_they_are_sent(buyer: Client, eecar: Eecar) -> None:
@@ -159,6 +171,8 @@ def test_a_company_changes_what_it_requires(nobody: Client, eecar: Eecar) -> Non
     found = maker.get(place).json["requiredSpecs"]
     assert (found["category"], found["minQuantity"], found["maxPrice"]) == ("배터리", 3, None)
     assert refusal(maker.put(place + "/required-specs", {"category": "any"})) == (422, "category")
+    nothing = maker.put(place + "/required-specs", {"materialPreferences": [""]})
+    assert refusal(nothing) == (422, "materialPreferences[0]")
     assert maker.patch(place, {"companyName": "새벽 에너지"}).json["companyName"] == "새벽 에너지"
 
 
@@ -177,6 +191,18 @@ def test_a_part_is_withdrawn_as_it_was_read(seller: Client, eecar: Eecar, batter
     assert seller.delete(place, if_match=seen).status == 412
     assert seller.delete(place, if_match=seller.get(place).tag).status == 204
     assert seller.delete(place).status == 404
+
+
+def test_what_is_said_of_a_part_that_is_none_is_not_found(seller: Client, machine: Client) -> None:
+    vector = {"s3Key": "v/1", "embeddingModel": "m", "dimension": 3}
+    replies = seller.put("/parts/nope/spec", {}), machine.put("/parts/nope/vector", vector)
+    assert [each.status for each in replies] == [404, 404]
+    assert len({each.json["detail"] for each in replies}) == 1
+
+
+def test_a_material_without_a_name_is_refused_by_name(seller: Client, battery: d.Part) -> None:
+    spec = {"materialComposition": {"primary": "", "secondary": []}}
+    assert refusal(seller.put(f"/parts/{battery.part_id}/spec", spec)) == (422, "materialComposition.primary")
 
 
 def test_uses_and_specifications_are_changed_and_deleted_as_they_were_read(

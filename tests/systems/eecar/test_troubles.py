@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 import pytest
 
-from partita import Call, NotFound, ReferenceMissing, Store, TransitionRefused, ValueRefused, VersionConflict, get
+from partita import Call, NotFound, Store, TransitionRefused, ValueRefused, VersionConflict, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import ALIASES, ANY, Category, category_of
 from partita.systems.eecar.matches import query_hash
@@ -337,7 +337,7 @@ def test_a_part_takes_all_that_is_known_of_it_along(eecar: Eecar, db: Store, how
     else:
         db.delete(d.part(part.part_id))
     assert disk(db) == {}
-    with pytest.raises(ReferenceMissing):
+    with pytest.raises(NotFound):
         eecar.parts.add_usage(part.part_id, a_usage())
 
 
@@ -428,7 +428,7 @@ def test_a_vector_is_referred_to_only_while_its_part_is_there(eecar: Eecar, db: 
     eecar.parts.refer_to_vector(battery.part_id, "vectors/2.bin", "offline-2", 512)
     assert db.one(d.vector(battery.part_id)).s3_key == "vectors/2.bin"
     eecar.parts.withdraw(battery.part_id)
-    with pytest.raises(ReferenceMissing, match="VectorReference refers to Offered"):
+    with pytest.raises(NotFound, match=r"Part .* does not exist"):
         eecar.parts.refer_to_vector(battery.part_id, "vectors/3.bin", "offline-2", 512)
     assert disk(db) == {}
 

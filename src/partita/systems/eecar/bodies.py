@@ -89,7 +89,7 @@ class Required(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
     min_quantity: d.Count | None = None
     max_price: d.Won | None = None
-    material_preferences: list[str] = []
+    material_preferences: list[d.Line] = []
 
     def entity(self) -> d.RequiredSpecs:
         return d.RequiredSpecs(**_with_category(structs.asdict(self)))

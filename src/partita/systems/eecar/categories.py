@@ -32,7 +32,7 @@ ALIASES = {
 _KNOWN = {alias: category for category, aliases in ALIASES.items() for alias in (category.value, *aliases)}
 
 
-def category_of(text: str, where: str = "category") -> Category:
+def category_of(text: str, where: str = "Part.category") -> Category:
     """The one category that is meant, in Korean or English, composed or not, whatever its case.
 
     >>> category_of("Battery") is category_of("배터리") is Category.BATTERY
@@ -51,7 +51,7 @@ def category_of(text: str, where: str = "category") -> Category:
     return Category(word)
 
 
-def catalogue_of(text: str, where: str = "category") -> Category:
+def catalogue_of(text: str, where: str = "Catalogue.category") -> Category:
     """The same, and `ANY`.
 
     >>> catalogue_of("any") is ANY

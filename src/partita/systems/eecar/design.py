@@ -109,8 +109,8 @@ class Offered(Entity, table=table, key=("PART#{part_id}", "SELLER")):
 
 
 class Materials(msgspec.Struct, kw_only=True, rename="camel"):
-    primary: str
-    secondary: list[str] = []
+    primary: Line
+    secondary: list[Line] = []
 
 
 class Dimensions(msgspec.Struct, kw_only=True, rename="camel"):
@@ -171,7 +171,7 @@ class RequiredSpecs(msgspec.Struct, kw_only=True, rename="camel"):
     category: Category | None = None
     min_quantity: Count | None = None
     max_price: Won | None = None
-    material_preferences: list[str] = []
+    material_preferences: list[Line] = []
 
 
 class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):

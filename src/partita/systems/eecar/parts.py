@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from partita import Condition, F, Page, get
+from partita import Condition, F, NotFound, Page, ReferenceMissing, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import category_of
 from partita.systems.eecar.companions import beside, offered
@@ -78,7 +78,10 @@ class Parts(Subject):
         self.db.delete(d.part(part_id), when=when)
 
     def _known(self, part_id: str, write: Callable[[], R]) -> R:
-        return beside(self.db, d.part(part_id), offered, lambda part: F.seller_id == part.seller_id, write)
+        try:
+            return beside(self.db, d.part(part_id), offered, lambda part: F.seller_id == part.seller_id, write)
+        except ReferenceMissing:
+            raise NotFound(d.Part.__name__, part_id) from None
 
     def whole(self, part_id: str) -> WholePart | None:
         """One Query."""

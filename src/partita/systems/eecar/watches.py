@@ -4,6 +4,7 @@ A watch and its way from the category (`Watching`) are written together, so that
 ended one is found.
 """
 
+import re
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from partita.systems.eecar.notifications import part_available
 from partita.systems.eecar.subject import Subject
 
 _ACTIVE = F.status == "active"
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 class Watches(Subject):
@@ -110,5 +112,7 @@ def canonical(criteria: d.Criteria, where: str) -> d.Criteria:
 def _check_address(email: str | None, phone: str | None) -> None:
     if not email and not phone:
         raise ValueRefused("Watch.email", "neither an e-mail address nor a phone number is given")
-    if email and not all(email.partition("@")):
+    if email and _EMAIL.fullmatch(email) is None:
         raise ValueRefused("Watch.email", f"{email!r} is no e-mail address")
+    if phone and not any(map(str.isdecimal, phone)):
+        raise ValueRefused("Watch.phone", f"{phone!r} is no phone number")
