@@ -415,6 +415,58 @@ def test_a_counter_needs_a_way_to_its_parent() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("old", "other"),
+    [
+        (("PAGE#{page}", "X"), ("PAGE#{page}", "X")),
+        (("PAGE#{page:plain}", "X"), ("PAGE#{page}#{line}", "X")),
+        (("PAGE#{page}", "AT#{line:plain}"), ("PAGE#{page}", "AT#{line}#{page}")),
+    ],
+)
+def test_an_old_key_is_nobody_elses(old: tuple[str, str], other: tuple[str, str]) -> None:
+    t = table()
+
+    class Page(Entity, table=t, key=("NEW#{page}", "{line}"), was=[old]):
+        page: str
+        line: str
+
+    class Line(Entity, table=t, key=other):
+        page: str
+        line: str
+
+    assert proof_of(t) == (
+        f"Page and Line: an old key of Page ({', '.join(old)}) can be a key of Line ({', '.join(other)}); "
+        "give Line another constant, or adopt what is stored and drop that `was`"
+    )
+
+
+def test_old_keys_of_two_entities_never_meet() -> None:
+    t = table()
+
+    class Line(Entity, table=t, key=("LINE#{page}", "{line}"), was=[("OLD#{page}", "{line:plain}")]):
+        page: str
+        line: str
+
+    class Page(Entity, table=t, key=("PAGE#{page}", "{line:4}"), was=[("OLD#{page}", "{line:plain}")]):
+        page: str
+        line: int
+
+    assert proof_of(t).startswith("Line and Page: an old key of Line (OLD#{page}, {line:plain}) can be a key of Page")
+
+
+def test_an_old_key_of_another_shape_is_proven_apart() -> None:
+    t = table()
+
+    class Page(Entity, table=t, key=("NEW#{page}", "X"), was=[("PAGE#{page}", "X"), ("OLD#{page:plain}", "X")]):
+        page: str
+
+    class Line(Entity, table=t, key=("PAGE#{page}", "{number:4}"), was=[("PAGE#{page}#{number:plain}", "X")]):
+        page: str
+        number: int
+
+    prove("test", t)
+
+
 def test_a_limit_on_a_counter_has_one_form() -> None:
     t = table()
 

@@ -1,11 +1,13 @@
 """Whether two keys can meet: templates are unified segment by segment, without knowing any value."""
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from partita.design.models import KeyAttribute, KeySet, Model
 from partita.design.open_enum import OpenEnum
+from partita.design.parts import Plain as PlainForm
 from partita.design.parts import may_be_equal
 from partita.design.reads import SHARDS, Argument, Each
 from partita.design.templates import Segment
@@ -38,7 +40,7 @@ def keys_meet(one: Model, one_keys: KeySet, other: Model, other_keys: KeySet) ->
 
 def _attributes_meet(one: Model, a: KeyAttribute, other: Model, b: KeyAttribute) -> bool:
     if a.template is not None and b.template is not None:
-        return _segments_meet([Piece(each) for each in a.template.segments], b.template.segments, exact=True)
+        return _segments_meet([Piece(each) for each in a.template.segments], b.template.segments)
     if a.template is None and b.template is None:
         return _plains_meet(plain_of(one, a), plain_of(other, b))
     model, plain, keyed = (one, a, b) if a.template is None else (other, b, a)
@@ -78,7 +80,7 @@ def falls_inside(found: KeyRange, model: Model, keys: KeySet) -> bool:
 
 def _fixed_meets(fixed: Fixed, model: Model, attribute: KeyAttribute) -> bool:
     if fixed.pieces is not None and attribute.template is not None:
-        return _segments_meet(list(fixed.pieces), attribute.template.segments, exact=True)
+        return _segments_meet(list(fixed.pieces), attribute.template.segments)
     if fixed.pieces is not None:
         return attribute.type == "S"
     value = None if isinstance(fixed.value, Argument | Each) or fixed.value is SHARDS else fixed.value
@@ -94,8 +96,10 @@ def _beginning_meets(start: Beginning, model: Model, attribute: KeyAttribute) ->
     if not start.pieces and not start.tail:
         return True
     segments = attribute.template.segments
-    if not _segments_meet(list(start.pieces), segments[: len(start.pieces)], exact=True):
+    if not _segments_meet(list(start.pieces), segments[: len(start.pieces)]):
         return False
+    if _open_part(segments) < len(start.pieces):
+        return True
     if len(segments) <= len(start.pieces):
         return False
     following = segments[len(start.pieces)]  # the range is of text: what follows may be of any form
@@ -104,10 +108,19 @@ def _beginning_meets(start: Beginning, model: Model, attribute: KeyAttribute) ->
     )
 
 
-def _segments_meet(pieces: list[Piece], segments: tuple[Segment, ...], *, exact: bool) -> bool:
-    if exact and len(pieces) != len(segments):
+def _segments_meet(pieces: list[Piece], segments: tuple[Segment, ...]) -> bool:
+    end = min(_open_part([piece.segment for piece in pieces]), _open_part(segments))
+    shorter = min(len(pieces), len(segments))
+    if shorter <= end and len(pieces) != len(segments):
         return False
-    return all(_pair_meets(piece, segment) for piece, segment in zip(pieces, segments, strict=False))
+    pairs = zip(pieces[: end + 1], segments[: end + 1], strict=False)
+    return all(_pair_meets(piece, segment) for piece, segment in pairs)
+
+
+def _open_part(segments: Sequence[Segment]) -> int:
+    """Where a key stops being known piece by piece: text as other code wrote it may hold any number of them."""
+    found = (at for at, each in enumerate(segments) if isinstance(each.form, PlainForm) and each.form.kind is str)
+    return next(found, len(segments))
 
 
 def _pair_meets(piece: Piece, segment: Segment) -> bool:

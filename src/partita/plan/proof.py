@@ -7,7 +7,7 @@ What cannot be proven is an error that names the pattern, the reason and the way
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import combinations
+from itertools import combinations, product
 
 from partita.design.conditions import All, Comparison, Condition, Exists, Holds, OneOf
 from partita.design.errors import DesignError, ProofError
@@ -240,9 +240,22 @@ def _prove_table(table: Table) -> None:
                 f"two items of theirs can have the same key ({_templates(one.key)} and {_templates(other.key)})",
                 "give one of them another constant",
             )
+        for old, owner in ((one, other), (other, one)):
+            _prove_old_keys(old, owner)
     for model in table.models:
         _prove_guards(table, model)
     _key_types(table)
+
+
+def _prove_old_keys(model: Model, other: Model) -> None:
+    """What is read and deleted under an old key is the entity's own."""
+    for keys, others in product(model.was, (other.key, *other.was)):
+        if keys_meet(model, keys, other, others):
+            raise DesignError(
+                f"{model.name} and {other.name}",
+                f"an old key of {model.name} ({_templates(keys)}) can be a key of {other.name} ({_templates(others)})",
+                f"give {other.name} another constant, or adopt what is stored and drop that `was`",
+            )
 
 
 def _prove_guards(table: Table, model: Model) -> None:
@@ -250,13 +263,13 @@ def _prove_guards(table: Table, model: Model) -> None:
         return
     if OWNER in {name for index in table.indexes for name in index.pk + index.sk}:
         raise DesignError(table.name, f"an index uses {OWNER!r}, which guards carry", "rename that index attribute")
-    for other in table.models:
-        first = other.key.hash[0]
+    for keys in (keys for each in table.models for keys in (each.key, *each.was)):
+        first = keys.hash[0]
         if first.type != "S":
             raise DesignError(model.name, "Unique needs a table whose keys are text", "use a key template")
         opening = first.template.segments[0] if first.template else None
         if opening is not None and opening.form is None and opening.constant == GUARD:
-            raise DesignError(other.name, f"its key begins with {GUARD}#, as guards do", "use another constant")
+            raise DesignError(keys.owner, f"its key begins with {GUARD}#, as guards do", "use another constant")
 
 
 def key_types(table: Table) -> dict[str, str]:
