@@ -173,7 +173,7 @@ class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{
     vote_score: Annotated[int, Quiet()] = 0
     up_count: Annotated[int, Quiet()] = 0
     down_count: Annotated[int, Quiet()] = 0
-    status: Annotated[CardStatus | None, Quiet()] = None  # REMOVED before its votes go, and it after them
+    status: Annotated[str | None, Meta(examples=["REMOVED"]), Quiet()] = None  # REMOVED before its votes go
     created_at: datetime
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
 

@@ -83,7 +83,7 @@ class PerfectIt:
         this is interrupted it is still there, to be removed again."""
         place = d.comment(card_id, created_at, comment_id)
         with suppress(NotFound), self.db.change(place, when=when) as draft:
-            draft.status = d.CardStatus.REMOVED
+            draft.status = d.CardStatus.REMOVED.value
         self.votes.forget(comment_id)
         self.db.delete(place)
 

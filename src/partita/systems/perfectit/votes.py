@@ -74,7 +74,7 @@ class Votes:
         """What follows from the vote. How divided a card is depends on both counts: they must be what was read."""
         more_up = (vote == d.VoteType.UP) - (before == d.VoteType.UP)
         more_down = (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
-        unmoved = F.status.is_absent() | (F.status != d.CardStatus.REMOVED)
+        unmoved = F.status.is_absent() | (F.status != d.CardStatus.REMOVED.value)
         if isinstance(target, d.PerfectionCard):
             unmoved = _counts_of(target) & d.PUBLISHED
             divided = controversy(target.up_count + more_up, target.down_count + more_down)
