@@ -12,6 +12,7 @@ from tests.rest import notes
 from tests.rest.client import Client
 
 GOOD = {"noteId": "n1", "title": "t"}
+HALF = "the body is not Unicode text: it holds half of a surrogate pair"
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,11 @@ def test_body_that_is_not_json_is_a_400(ana: Client, body: bytes) -> None:
         (b'{"noteId"', "the body is not JSON: it ends too early, after 9 bytes"),
         (b'{"noteId" 1}', "the body is not JSON: expected ':' (byte 10)"),
         (b'{"noteId": "\xc3"}', "the body is not UTF-8"),
+        (b'{"noteId": "\\ud800"}', HALF),
+        (b'{"noteId": "\\ud800 and then some text"}', HALF),
+        (b'{"noteId": "\\udc00"}', HALF),
+        (b'{"extra": {"\\ud83d\\u0041": 1}}', HALF),
+        (b'{"noteId": "\\ud800"', "the body is not JSON: it ends too early, after 19 bytes"),
         (b'{"extra":{"a":' + b"[" * 100_000, "the body is nested too deeply"),
     ],
 )

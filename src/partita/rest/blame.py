@@ -15,7 +15,7 @@ from partita.design.errors import ValueRefused
 from partita.design.models import Model
 from partita.plan.designs import Design
 from partita.plan.errors import NotUnique, ReferenceMissing, TransitionRefused
-from partita.rest.misfits import IN_A_MAP, known_misfit
+from partita.rest.misfits import IN_A_MAP, misfit_inside
 from partita.rest.routes import Call, Route
 from partita.rest.wording import Wording
 from partita.wire.errors import ValidationException
@@ -80,10 +80,11 @@ class Blame:
     def _of_value(self, error: ValueRefused, written: Written) -> tuple[str | None, str]:
         entity, _, path = error.where.partition(".")
         path = error.argument or path
+        further, said = misfit_inside(error.wrong) or ("", None)
+        path = path + further if path else further.removeprefix(".")
         inside, _, beyond = path.partition(IN_A_MAP)
         head = _AFTER_HEAD.split(inside, maxsplit=1)[0]
         name = self._named(entity, head, written, error.value) if head else None
-        said = known_misfit(error.wrong[:1].upper() + error.wrong[1:])
         if name is None:
             return None, error.wrong if said is None else f"a value {said}"
         field = name + inside[len(head) :]

@@ -6,10 +6,13 @@
 'must have at most 200 characters'
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 
 IN_A_MAP = "[...]"  # how msgspec says where: it does not tell the key
+FIELD = re.compile(r"field `([^`]+)`")
+_LED = re.compile(r"([A-Za-z_][\w.\[\]]*): (.+)", re.DOTALL)  # a place, and what is said of it
 
 _KINDS = {
     "int": "a whole number",
@@ -66,6 +69,22 @@ def known_misfit(message: str) -> str | None:
     return None
 
 
+def misfit_inside(message: str) -> tuple[str, str] | None:
+    """The place further in that a message names, and what it says of it; None where it is nobody's but its author's.
+
+    >>> misfit_inside("maxPrice: Expected `decimal | null`, got `bool`")
+    ('.maxPrice', 'must be a number or null')
+    >>> misfit_inside("Object missing required field `url` - at `$.images[0]`")
+    ('.images[0].url', 'is missing')
+    """
+    message, _, way = message.partition(" - at `$")
+    led = _LED.fullmatch(message)
+    place, message = (f".{led[1]}", led[2]) if led is not None else ("", message)
+    said = known_misfit(message[:1].upper() + message[1:])
+    named = FIELD.search(message)
+    return None if said is None else (f"{place}{way.rstrip('`')}{f'.{named[1]}' if named else ''}", said)
+
+
 def _kinds(named: str) -> str:
     """`int | null`: a whole number or null."""
     return " or ".join(_KINDS.get(kind, kind) for kind in named.split(" | "))
@@ -80,6 +99,18 @@ def not_json(body: bytes, error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "the body is nested too deeply"
     message = str(error).removeprefix("JSON is malformed: ")
-    if message == "Input data was truncated":
+    truncated = message == "Input data was truncated"
+    if "surrogate" in message or (truncated and _is_whole(body)):
+        return "the body is not Unicode text: it holds half of a surrogate pair"
+    if truncated:
         return f"the body is not JSON: it ends too early, after {len(body)} bytes"
     return f"the body is not JSON: {message}"
+
+
+def _is_whole(body: bytes) -> bool:
+    """Whether it ends where it should: msgspec looks for the other half of a surrogate pair beyond the end."""
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True

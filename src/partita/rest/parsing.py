@@ -1,6 +1,5 @@
 """From a path, a query string and a body to typed arguments; what does not fit is a problem that names the field."""
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -11,12 +10,11 @@ from msgspec import inspect
 
 from partita.design.open_enum import OpenEnum
 from partita.rest.members import unknown_members
-from partita.rest.misfits import IN_A_MAP, misfit, not_json
+from partita.rest.misfits import FIELD, IN_A_MAP, misfit, not_json
 from partita.rest.plain_json import open_decimal
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
 
-_FIELD = re.compile(r"field `([^`]+)`")
 MOST_PARAMETERS = 20
 _as_json = msgspec.json.Decoder(float_hook=str).decode
 
@@ -46,7 +44,7 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
 
 def _misfit_of(error: msgspec.ValidationError) -> Problem:
     message, _, where = str(error).partition(" - at `$")
-    named = _FIELD.search(message)
+    named = FIELD.search(message)
     where, in_a_map, _ = where.partition(IN_A_MAP)
     place = ".".join(filter(None, [where.strip(".`"), named[1] if named and not in_a_map else ""]))
     about = f"a value in {place}" if in_a_map else place or "the body"
