@@ -1,5 +1,6 @@
 """The blog on an embedded engine, with a clock that is moved by hand and a few people to write and read."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,9 +8,14 @@ import msgspec
 import pytest
 
 from partita import Store, connect
+from partita.rest.app import RestApplication
+from partita.rest.bound import BoundApi
+from partita.rest.issuer import LocalIssuer
 from partita.systems.blog import design as d
+from partita.systems.blog.api import api
 from partita.systems.blog.service import Blog
 from partita.wire.requests import Scan
+from tests.rest.client import Client
 from tests.store.clocks import Clock
 
 ANA, BIA, CAIO = "sub-ana", "sub-bia", "sub-caio"
@@ -38,6 +44,15 @@ def post(blog: Blog) -> d.Post:
     """Ana's post, published in the subcategory Samba of Música."""
     root = blog.categories.add("Música")
     return published(blog, blog.categories.add("Samba", root.category_id).category_id)
+
+
+@pytest.fixture
+def nobody(db: Store) -> Iterator[Client]:
+    """Nobody in particular, who asks over HTTP."""
+    issuer = LocalIssuer()
+    app = RestApplication([BoundApi(api, db)], issuer.verifier())
+    with asyncio.Runner() as runner:
+        yield Client(app, "/api/blog", issuer, runner.get_loop())
 
 
 def published(blog: Blog, subcategory_id: str, title: str = "Roda de samba") -> d.Post:

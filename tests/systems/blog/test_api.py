@@ -1,29 +1,15 @@
 """The blog over HTTP: what a withdrawn post shows, what a refusal names, and that everything can be done there."""
 
-import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from partita import Store
-from partita.rest.app import RestApplication
-from partita.rest.bound import BoundApi
-from partita.rest.issuer import LocalIssuer
 from partita.systems.blog import design as d
-from partita.systems.blog.api import api
 from partita.systems.blog.service import Blog
 from tests.rest.client import Client
 from tests.systems.blog.conftest import ANA, BIA, CAIO, published
 from tests.systems.blog.rows import put_documented
-
-
-@pytest.fixture
-def nobody(db: Store) -> Iterator[Client]:
-    issuer = LocalIssuer()
-    app = RestApplication([BoundApi(api, db)], issuer.verifier())
-    with asyncio.Runner() as runner:
-        yield Client(app, "/api/blog", issuer, runner.get_loop())
 
 
 @pytest.fixture
@@ -124,6 +110,26 @@ def test_a_comment_is_changed_and_deleted_only_as_it_was_read(bia: Client, blog:
     assert bia.get(f"/comments/{name}").status == 404
 
 
+def test_two_who_edit_a_text_do_not_overwrite_each_other(ana: Client, editor: Client, blog: Blog, post: d.Post) -> None:
+    address = f"/posts/{post.post_id}"
+    first = ana.get(address).tag
+    blog.like(BIA, post.post_id)
+    blog.threads.comment(post.post_id, BIA, "nem isto nem um coração é mudança")
+    changed = ana.patch(address, {"content": "de Ana"}, if_match=first)
+    assert (changed.status, changed.tag) == (200, ana.get(address).tag)
+    assert editor.patch(address, {"content": "de Eva"}, if_match=first).status == 412
+    assert editor.delete(address, if_match=first).status == 412
+    assert ana.get(f"{address}/text").json["content"] == "de Ana"
+    assert editor.patch(address, {"content": "de Eva"}, if_match=changed.tag).status == 200
+
+
+def test_a_text_of_the_team_s_own_code_is_changed_only_as_it_was_read(editor: Client, db: Store) -> None:
+    put_documented(db)
+    first = editor.get("/posts/p1").tag
+    assert editor.patch("/posts/p1", {"content": "um"}, if_match=first).status == 200
+    assert editor.patch("/posts/p1", {"content": "dois"}, if_match=first).status == 412
+
+
 def test_a_category_is_deleted_only_as_it_was_read(editor: Client, blog: Blog) -> None:
     name = f"/categories/{blog.categories.add('Música').category_id}"
     first = editor.get(name).tag
@@ -148,6 +154,24 @@ def test_an_empty_id_is_refused_by_its_own_name(ana: Client, editor: Client, pos
         (editor.put("/category-order", {"parentId": "", "categoryIds": []}), "parentId"),
     ):
         assert (reply.status, reply.json.get("field")) == (422, field), reply.body
+
+
+def test_what_is_made_of_blanks_is_refused_by_its_own_name(ana: Client, editor: Client, post: d.Post) -> None:
+    new = {"title": "Olá", "content": "…"}
+    for reply, field in (
+        (ana.post("/posts", new | {"title": " "}), "title"),
+        (ana.post("/posts", new | {"content": "\u3000\n"}), "content"),
+        (ana.patch(f"/posts/{post.post_id}", {"title": "\t"}), "title"),
+        (ana.post("/users", {"name": " "}), "name"),
+        (editor.post("/categories", {"name": "\xa0"}), "name"),
+        (editor.patch(f"/categories/{post.subcategory_id}", {"name": " "}), "name"),
+    ):
+        assert (reply.status, reply.json.get("field")) == (422, field), reply.body
+
+
+def test_an_order_that_names_not_all_is_refused_by_its_own_name(editor: Client, post: d.Post) -> None:
+    refused = editor.put("/category-order", {"categoryIds": [post.subcategory_id]})
+    assert (refused.status, refused.json["field"]) == (422, "categoryIds")
 
 
 def test_the_children_of_a_category_that_is_not_there_have_no_order(editor: Client) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from partita import LimitReached, NotFound, Store, ValueRefused
 from partita.systems.blog import design as d
+from partita.systems.blog.categories import MOST_ROOTS
 from partita.systems.blog.service import Blog
 from partita.wire.requests import PutItem
 from tests.store.clocks import Clock
@@ -393,7 +394,7 @@ def test_root_categories_are_put_in_order_too(blog: Blog, db: Store) -> None:
 def test_an_order_that_names_not_all_is_refused(blog: Blog) -> None:
     root = blog.categories.add("Música").category_id
     first, _ = (blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))
-    with pytest.raises(ValueRefused, match=r"Category\.order"):
+    with pytest.raises(ValueRefused, match=r"Category\.category_ids"):
         blog.categories.reorder(root, [first])
 
 
@@ -445,6 +446,14 @@ def test_the_merge_is_bounded_because_a_root_has_a_bounded_number_of_children(bl
     every = [each.category_id for each in blog.db(d.subcategories(root))]
     blog.categories.reorder(root, every[::-1])
     assert [each.category_id for each in blog.db(d.subcategories(root))] == every[::-1]
+
+
+def test_there_are_no_more_roots_than_can_be_put_in_order_at_once(blog: Blog, db: Store) -> None:
+    every = [blog.categories.add(f"Raiz {number}").category_id for number in range(MOST_ROOTS)]
+    with pytest.raises(ValueRefused, match=r"Category\.parent_id: there are 90 roots already"):
+        blog.categories.add("Mais uma")
+    blog.categories.reorder(None, every[::-1])
+    assert [each.category_id for each in db(d.root_categories())] == every[::-1]
 
 
 def test_only_an_empty_category_is_removed(blog: Blog, db: Store, post: d.Post) -> None:

@@ -6,15 +6,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from partita.systems.blog import design as d
 
-Content = Annotated[str, Meta(min_length=1, max_length=100_000, examples=["Era uma vez…"])]
-CategoryId = Annotated[str, Meta(min_length=1, max_length=1_000)]
-Name = Annotated[str, Meta(min_length=1, max_length=200, examples=["Receitas de família"])]
+Content = Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S", examples=["Era uma vez…"])]
+Id = Annotated[str, Meta(min_length=1, max_length=1_000)]
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S", examples=["Receitas de família"])]
 Summary = Annotated[str, Meta(max_length=500, examples=["Em poucas palavras"])]
 Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
 
 
 class Profile(Struct, forbid_unknown_fields=True):
-    name: Annotated[str, Meta(min_length=1, max_length=200, examples=["Conceição Araújo"])]
+    name: Annotated[Name, Meta(examples=["Conceição Araújo"])]
     bio: Annotated[str, Meta(max_length=1_000)] = ""
 
 
@@ -25,7 +25,7 @@ class NewRole(Struct, forbid_unknown_fields=True):
 class NewPost(Struct, forbid_unknown_fields=True, rename="camel"):
     title: Name
     content: Content
-    subcategory_id: CategoryId | None = None
+    subcategory_id: Id | None = None
     summary: Summary = ""
     tags: Tags = []
 
@@ -35,7 +35,7 @@ class ChangedPost(Struct, forbid_unknown_fields=True, rename="camel"):
 
     title: Name | UnsetType = UNSET
     content: Content | UnsetType = UNSET
-    subcategory_id: CategoryId | UnsetType = UNSET
+    subcategory_id: Id | UnsetType = UNSET
     summary: Summary | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
 
@@ -46,25 +46,25 @@ class Message(Struct, forbid_unknown_fields=True):
 
 class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
     name: Name
-    parent_id: CategoryId | None = None
+    parent_id: Id | None = None
 
 
 class CategoryPlace(Struct, forbid_unknown_fields=True, rename="camel"):
     """Under which root; null for a root of its own."""
 
-    parent_id: CategoryId | None
+    parent_id: Id | None
 
 
 class CategoryOrder(Struct, forbid_unknown_fields=True, rename="camel"):
-    category_ids: Annotated[list[CategoryId], Meta(max_length=99)]
-    parent_id: CategoryId | None = None
+    category_ids: Annotated[list[Id], Meta(max_length=100)]
+    parent_id: Id | None = None
 
 
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
     type: d.NotificationType
-    actor_id: str
-    post_id: str
-    comment_id: str | None = None
+    actor_id: Id
+    post_id: Id
+    comment_id: Id | None = None
 
 
 class ChangedNotification(Struct, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ A category's place is told twice, by its own index key and by the link under its
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from partita import (
     AlreadyExists,
@@ -19,8 +20,11 @@ from partita import (
     ValueRefused,
 )
 from partita.systems.blog import design as d
+from partita.systems.blog.counting import counts
 from partita.systems.blog.ids import Ids
 
+MOST_IN_ORDER = 100  # what one transaction takes
+MOST_ROOTS = 90  # the rest is for those who add one at the same moment
 _IS_ROOT = F.parent_id.is_absent()
 
 
@@ -56,12 +60,13 @@ class Categories:
             found = self.db.one(d.category(category_id), consistent=True)
             if found.parent_id == parent_id:
                 return
-            if parent_id is not None and (found.child_count or parent_id == category_id):
+            if parent_id is not None and (parent_id == category_id or self._has_children(found)):
                 raise ValueRefused("Category.parent_id", f"{found.name!r} has subcategories and cannot become one")
             order = self._last_place(parent_id)
             try:
                 with self.db.transaction() as transaction:
-                    draft = transaction.change(d.category(category_id), when=_unmoved(found) & (F.child_count == 0))
+                    same = _unmoved(found) & counts(F.child_count, found.child_count)
+                    draft = transaction.change(d.category(category_id), when=same)
                     draft.parent_id = parent_id
                     draft.order = order
                     self._unlink(transaction, found)
@@ -76,13 +81,17 @@ class Categories:
             siblings = {each.category_id: each for each in self._siblings(parent_id)}
             if parent_id is not None and not siblings:
                 self.db.one(d.category(parent_id))
+            if len(siblings) > MOST_IN_ORDER:
+                raise ValueRefused("Category.category_ids", f"more than {MOST_IN_ORDER}; put some under others first")
             if sorted(category_ids) != sorted(siblings):
-                raise ValueRefused("Category.order", "name each of the categories that stand side by side once")
+                raise ValueRefused("Category.category_ids", "name each of the categories that stand side by side once")
             try:
                 with self.db.transaction() as transaction:
                     for place, category_id in enumerate(category_ids):
                         self._place(transaction, siblings[category_id], place)
             except (ConditionFailed, NotFound):
+                for each in siblings.values():
+                    self._own_link(each)
                 continue
             return
 
@@ -91,12 +100,12 @@ class Categories:
         for _ in self.db.attempts(d.Category.__name__):
             found = self.db.one(d.category(category_id), consistent=True)
             check(found)
-            if found.child_count or found.post_count:
+            if self._has_children(found) or self._has_posts(found):
                 raise ValueRefused("Category.category_id", f"{found.name!r} still has subcategories or posts")
             try:
                 with self.db.transaction() as transaction:
-                    empty = (F.child_count == 0) & (F.post_count == 0) & (F.name == found.name)
-                    transaction.delete(d.category(category_id), when=_unmoved(found) & empty)
+                    same = _unmoved(found) & _as_full(found) & (F.name == found.name)
+                    transaction.delete(d.category(category_id), when=same)
                     self._unlink(transaction, found)
             except ConditionFailed:
                 continue
@@ -128,7 +137,17 @@ class Categories:
                 raise ReferenceMissing(d.Category.__name__, d.Category.__name__, parent_id)
             if parent.parent_id is not None:
                 raise ValueRefused("Category.parent_id", "it is a subcategory itself; there are two levels")
-        return 1 + max((each.order for each in self._siblings(parent_id)), default=-1)
+        siblings = self._siblings(parent_id)
+        if parent_id is None and len(siblings) >= MOST_ROOTS:
+            raise ValueRefused("Category.parent_id", f"there are {MOST_ROOTS} roots already; put it under one of them")
+        return 1 + max((each.order for each in siblings), default=-1)
+
+    def _has_children(self, category: d.Category) -> bool:
+        """Whether it is the parent of any; the team's own code has not counted them."""
+        return category.child_count > 0 or self.db(d.children(category.category_id), consistent=True).one() is not None
+
+    def _has_posts(self, category: d.Category) -> bool:
+        return category.post_count > 0 or self.db(d.posts_by_category(category.category_id)).one() is not None
 
     def _place(self, transaction: Transaction, category: d.Category, place: int) -> None:
         if category.order == place:
@@ -144,10 +163,22 @@ class Categories:
 
     def _unlink(self, transaction: Transaction, category: d.Category) -> None:
         if category.parent_id is not None:
+            self._own_link(category)
             transaction.delete(d.child(category.parent_id, category.category_id, category.order))
+
+    def _own_link(self, category: d.Category) -> None:
+        """Its link comes under our key, where other code wrote it under another."""
+        if category.parent_id is not None:
+            with suppress(NotFound):
+                self.db.update(d.child(category.parent_id, category.category_id, category.order), lambda link: None)
 
 
 def _unmoved(category: d.Category) -> Condition:
     """It still stands where it was read."""
     parent = _IS_ROOT if category.parent_id is None else F.parent_id == category.parent_id
     return parent & (F.order == category.order)
+
+
+def _as_full(category: d.Category) -> Condition:
+    """It has as many subcategories and posts as when it was read."""
+    return counts(F.child_count, category.child_count) & counts(F.post_count, category.post_count)

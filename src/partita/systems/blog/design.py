@@ -70,7 +70,8 @@ UNPUBLISHED = F.status.is_in(PostStatus.DRAFT, PostStatus.REMOVING)
 ALIVE = F.deleted_at.is_absent()
 ROOT = {"comment_id": "parent_id", "created_at": "parent_created_at"}  # of a reply
 
-Title = Annotated[str, Meta(min_length=1, max_length=200)]
+Id = Annotated[str, Meta(min_length=1)]
+Title = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S")]
 Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
 Order = Annotated[int, Ordered(0, 9999)]
 Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
@@ -86,7 +87,7 @@ class Dated(View, naming="camel"):
 # 1. Users
 class User(Dated, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cognito_sub}")):
     cognito_sub: str
-    name: Title
+    name: Title = ""  # the document names none
     role: Role = Role.READER
     bio: Annotated[str, Meta(max_length=1_000)] = ""
 
@@ -98,12 +99,13 @@ class User(Dated, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cogni
 class Post(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
     post_id: str
     author_id: str
-    subcategory_id: Annotated[Annotated[str, Meta(min_length=1)] | None, References(lambda: Category)] = None
+    subcategory_id: Annotated[Id | None, References(lambda: Category)] = None
     title: Title
     summary: Annotated[str, Meta(max_length=500)] = ""
     tags: Tags = field(default_factory=list)
     content: str | None = None  # inside the post, as the team's own code wrote it; ours is in PostText
     minutes_to_read: int = 1
+    text_version: int = 0  # raised with every edit of the text, so that the tag of the post tells
     status: PostStatus = PostStatus("")  # the team's own code has none: `published_at` tells
     published_at: datetime | None = None
     like_count: Annotated[int, CountOf(lambda: Like)] = 0
@@ -122,19 +124,19 @@ class PostText(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}
     """The text by itself, so that a like does not rewrite it in three places."""
 
     post_id: str
-    content: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    content: Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S")]
 
 
 # 3. Categories
 class Category(Dated, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGORY#{category_id}")):
     category_id: str
-    parent_id: Annotated[Annotated[str, Meta(min_length=1)] | None, References(lambda: Category)] = None
+    parent_id: Annotated[Id | None, References(lambda: Category)] = None
     name: Title
     order: Order
     child_count: Annotated[int, CountOf(lambda: CategoryChild, via={"category_id": "parent_id"})] = 0
     post_count: Annotated[int, CountOf(lambda: Post, when=PUBLISHED, via={"category_id": "subcategory_id"})] = 0
 
-    under = Keys("GSI1", "CATEGORY#{parent_id}", "CATEGORY#{order}#{category_id}")
+    under = Keys("GSI1", "CATEGORY#{parent_id}", "CATEGORY#{order}#{category_id}", when=F.parent_id.exists())
     roots = Keys("GSI1", "CATEGORY_ROOT", "CATEGORY#{order}#{category_id}", when=F.parent_id.is_absent())
     bounded = Limit(F.child_count <= MOST_CHILDREN)
 
@@ -219,10 +221,10 @@ class BookmarkGuard(Entity, table=blog, key=("BOOKMARK#{user_id}#{post_id}", "BO
 class Notification(Dated, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATION#{notification_id}#{created_at}")):
     user_id: str
     notification_id: str
-    type: NotificationType
-    actor_id: str
-    post_id: str
-    comment_id: str | None = None
+    type: NotificationType = NotificationType("")  # the document names neither this nor what follows
+    actor_id: Id = ""
+    post_id: Id = ""
+    comment_id: Id | None = None
     read: Annotated[bool, Quiet()] = False
 
     of_user = Keys("GSI1", "NOTIFICATION#{user_id}", "NOTIFICATION#{created_at}#{notification_id}")
@@ -283,10 +285,7 @@ def children(parent_id: str) -> Items[CategoryChild]: ...
 @pattern
 def child(parent_id: str, child_id: str, order: int) -> Item[CategoryChild]: ...
 @pattern
-def has_liked(user_id: str, post_id: str) -> Item[LikeGuard]:
-    """There is one if the user likes the post."""
-
-
+def has_liked(user_id: str, post_id: str) -> Item[LikeGuard]: ...
 @pattern
 def like(post_id: str, user_id: str, created_at: datetime) -> Item[Like]: ...
 @pattern

@@ -110,6 +110,7 @@ class Blog:
             if content is None:
                 return
             draft.minutes_to_read = minutes_to_read(content)
+            draft.text_version += 1
             draft.content = None
             if text_is_new:
                 transaction.create(d.PostText(post_id=post_id, content=content))
@@ -124,6 +125,8 @@ class Blog:
                 return post, d.PostText(post_id=post_id, content=content, **times)
             case [d.Post() as post, d.PostText() as text]:
                 return post, text
+            case [d.Post()]:
+                raise NotFound(d.PostText.__name__, post_id)
         raise NotFound(d.Post.__name__, post_id)
 
     def publish(self, post_id: str) -> None:
