@@ -19,6 +19,7 @@ from partita.systems.perfectit.service import PerfectIt
 from partita.wire.requests import Scan
 from tests.rest.client import Client
 from tests.store.clocks import Clock
+from tests.systems.perfectit.documented import put_documented
 
 OIL = Content(
     title="Perfect Wood Finish",
@@ -53,6 +54,13 @@ def perfectit(db: Store) -> PerfectIt:
     made = PerfectIt(db)
     made.add_category("woodworking", "Woodworking")
     return made
+
+
+@pytest.fixture
+def team(db: Store) -> PerfectIt:
+    """PerfectIt on what the team's own code left."""
+    put_documented(db)
+    return PerfectIt(db)
 
 
 @pytest.fixture
