@@ -126,6 +126,12 @@ def plan_change(design: Design, change: Change, found: Found | None) -> list[Act
     return [update, *effect.actions(model, was, will, change.orphaned, change.now)]
 
 
+def changed_values(change: Change, found: Found) -> dict[str, Any]:
+    """What a change makes of the attributes that it moves, the kept ones among them."""
+    before = values_of(change.model, found.entity)
+    return {name: _applied(before[name], edit) for name, edit in _with_kept(change).items()}
+
+
 def _with_kept(change: Change) -> dict[str, Edit]:
     """The edits, and the update time and version that an edit moves."""
     edits = dict(change.edits)

@@ -123,6 +123,7 @@ def deletion(
         return [Action("delete", model.table.name, key, model.name, clauses=tuple(clauses))]
     values = values_of(model, found.entity)
     before = effect.effects(design, model, values, found.item)
+    clauses.append(Clause(present(model.table.pk), lambda: Raced(model.name)))  # or its share would be taken twice
     clauses += fence(model, found.item, dependencies(design, model))
     gone = Action("delete", model.table.name, key, model.name, clauses=tuple(clauses))
     after = effect.Effects(exists=False)

@@ -14,7 +14,7 @@ from partita.design.errors import ValueRefused
 from partita.plan import actions as act
 from partita.plan.actions import Action, Append, Assign, Include, Remove
 from partita.plan.effects import Identity
-from partita.plan.errors import Contended, Orphaned, Raced, StoreError
+from partita.plan.errors import Contended, Orphaned, OutcomeUnknown, Raced, StoreError
 from partita.plan.expressions import comparable, same
 from partita.store.flows import Flow
 from partita.store.sending import Context, send
@@ -49,7 +49,11 @@ def execute(context: Context, actions: list[Action]) -> Flow[Any]:
 
 
 def _execute_one(context: Context, action: Action) -> Flow[Any]:
+    doubtful = False
+
     def was_done(refusal: wire_errors.DynamoDBError) -> bool:
+        nonlocal doubtful
+        doubtful = True
         return isinstance(refusal, wire_errors.ConditionalCheckFailedException) and _is_done(action, refusal.item)
 
     request = act.single(action)
@@ -58,7 +62,10 @@ def _execute_one(context: Context, action: Action) -> Flow[Any]:
             yield from send(context, request, repeatable=action.repeatable, entity=action.entity, was_done=was_done)
         )
     except wire_errors.ConditionalCheckFailedException as refusal:
-        raise (act.culprit(action, refusal.item) or Raced(action.entity)) from None
+        cause = act.culprit(action, refusal.item) or Raced(action.entity)
+        if doubtful and isinstance(cause, Raced):  # by this very write, whose reply was lost, or by another's
+            raise OutcomeUnknown(action.entity) from None
+        raise cause from None
 
 
 def _largest(actions: list[Action]) -> ValueRefused:

@@ -11,9 +11,10 @@ import msgspec
 
 from partita.design.models import Model
 from partita.plan.designs import Design
-from partita.plan.errors import AlreadyExists, NotFound
-from partita.plan.items import Values, key_of, key_text
+from partita.plan.errors import AlreadyExists, Contended, NotFound, Raced
+from partita.plan.items import Values, key_of, key_text, old_keys
 from partita.store.adoption import adopt_item
+from partita.store.executing import ATTEMPTS
 from partita.store.flows import Flow
 from partita.store.reading import fetch_old
 from partita.store.sending import Context
@@ -26,18 +27,27 @@ def with_old(context: Context, design: Design, model: Model, values: Values, act
     try:
         return (yield from act())
     except NotFound:
-        if not (yield from move_old(context, design, model, values)):
+        if next(iter(old_keys(model, values)), None) is None:
             raise
-    return (yield from act())
+    yield from move_old(context, design, model, values)
+    return (yield from act())  # somebody else may have moved it, too
 
 
 def move_old(context: Context, design: Design, model: Model, values: Values) -> Flow[bool]:
-    """Bring the item under an old key to its new one; false where there is none."""
-    raw = yield from fetch_old(context, model, values)
-    if raw is None:
-        return False
-    yield from adopt_item(context, design, model, msgspec.json.decode(raw))
-    return True
+    """Bring the item under an old key to its new one; false where there is none. Who was overtaken looks again."""
+    for attempt in range(ATTEMPTS):
+        raw = yield from fetch_old(context, model, values)
+        if raw is None:
+            return False
+        try:
+            yield from adopt_item(context, design, model, msgspec.json.decode(raw))
+        except AlreadyExists:
+            return True
+        except Raced:
+            yield context.pause(min(attempt, context.retries))
+        else:
+            return True
+    raise Contended(model.name, ATTEMPTS)
 
 
 def refuse_old(context: Context, model: Model, values: Values) -> Flow[None]:

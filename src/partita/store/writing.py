@@ -7,15 +7,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from partita.design.conditions import Condition
+from partita.design.errors import ValueRefused
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
 from partita.design.reads import Query, Read, Source
-from partita.plan.actions import Action, Clause, equals
-from partita.plan.changes import Change, Edit, Found, plan_change, replacement
+from partita.plan.actions import Action, Clause, equals, present
+from partita.plan.changes import Change, Edit, Found, changed_values, plan_change, replacement
 from partita.plan.designs import Design
-from partita.plan.effects import Identity, guard_key
-from partita.plan.errors import NotFound, Raced
-from partita.plan.items import key_of, key_text, validated, values_of
+from partita.plan.effects import LEAVING, Identity, guard_key
+from partita.plan.errors import AlreadyExists, NotFound, Raced, StoredItemInvalid
+from partita.plan.items import fitting, key_of, key_text, validated, values_of
 from partita.plan.ownership import Ownership
 from partita.plan.writes import (
     blind_deletion,
@@ -57,8 +58,15 @@ def put(context: Context, design: Design, model: Model, entity: E) -> Flow[E]:
         found = yield from fetch_found(context, model, key_of(model, values_of(model, entity)))
         if found is None:
             return creation(design, model, fresh(model, entity, context.clock()), context.clock())
-        planned = plan_change(design, _replacing(context, model, entity, orphaned), found)
+        wanted = _replacing(context, model, entity, orphaned)
+        if not wanted.edits:
+            return []
+        planned = plan_change(design, wanted, found)
         assert planned is not None
+        for name in model.attributes:
+            setattr(entity, name, getattr(found.entity, name))
+        for name, value in changed_values(wanted, found).items():
+            setattr(entity, name, value)
         return planned
 
     yield from fenced(context, model.name, plan)
@@ -120,15 +128,42 @@ def update(context: Context, design: Design, model: Model, key: dict[str, Any], 
             raise NotFound(model.name, key_text(key_of(model, key)))
         entity: E = decoder_of(model).from_item(found.item)
         edit(entity)
-        entity = validated(model, entity)
+        wanted = Change(model, key, _edits(model, found.entity, entity), context.clock(), orphaned=orphaned)
         result[:] = [entity]
-        before, after = values_of(model, found.entity), values_of(model, entity)
-        edits = {name: Edit("assign", value) for name, value in after.items() if before[name] != value}
-        wanted = Change(model, key, edits, context.clock(), orphaned=orphaned)
-        return _on_what_was_read(model, plan_change(design, wanted, found) if edits else [], found)
+        if not wanted.edits:
+            return []
+        planned = _on_what_was_read(model, plan_change(design, wanted, found), found)
+        for name, value in changed_values(wanted, found).items():
+            setattr(entity, name, value)
+        return planned
 
     yield from fenced(context, model.name, plan)
     return result[0]
+
+
+def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
+    """What was changed, checked by its type; what was not may be longer or other than its type allows today."""
+    edits: dict[str, Edit] = {}
+    for attribute in model.attributes.values():
+        held, value = getattr(before, attribute.field), getattr(after, attribute.field)
+        if same_value(held, value):
+            continue
+        if value is None and not attribute.optional:
+            raise ValueRefused(f"{model.name}.{attribute.field}", "it may not be None")
+        fitted = None if value is None else fitting(model, attribute, value)
+        setattr(after, attribute.field, fitted)
+        if not same_value(held, fitted):
+            edits[attribute.field] = Edit("assign", fitted)
+    return edits
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Whether two values are stored alike: to Python 1 equals True, to DynamoDB it does not."""
+    if isinstance(one, bool) is not isinstance(other, bool) or one != other:
+        return False
+    if isinstance(one, dict):
+        return all(same_value(one[name], other[name]) for name in one)
+    return not isinstance(one, list | tuple) or all(map(same_value, one, other))
 
 
 def _on_what_was_read(model: Model, actions: list[Action] | None, found: Found) -> list[Action]:
@@ -159,8 +194,8 @@ def delete(
         if found is None:
             return None
         for ownership in design.ownerships[model]:
-            yield from _delete_owned(context, design, ownership, found.entity)
-        when = check = None
+            yield from _delete_owned(context, design, model, ownership, found.entity)
+        return (yield from _delete_marked(context, design, model, key))
     last: list[Found | None] = [None]
 
     def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
@@ -200,6 +235,23 @@ def _mark(
     return last[0]
 
 
+def _delete_marked(context: Context, design: Design, model: Model, key: dict[str, Any]) -> Flow[Any]:
+    """The owner goes; where another has deleted it, and somebody perhaps made it anew, there is nothing to do."""
+    gone: list[Any] = [None]
+
+    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+        found = yield from fetch_found(context, model, key_of(model, key))
+        gone[0] = None if found is None or LEAVING not in found.item else found.entity
+        if found is None or gone[0] is None:
+            return []
+        first, *others = deletion(design, model, key_of(model, key), found, context.clock(), None, orphaned)
+        marked = Clause(present(LEAVING), lambda: Raced(model.name))
+        return [dataclasses.replace(first, clauses=(*first.clauses, marked)), *others]
+
+    yield from fenced(context, model.name, plan)
+    return gone[0]
+
+
 def planned_deletion(
     context: Context,
     design: Design,
@@ -222,16 +274,18 @@ def planned_deletion(
     return actions, found
 
 
-def _delete_owned(context: Context, design: Design, ownership: Ownership, parent: Any) -> Flow[None]:
+def _delete_owned(context: Context, design: Design, model: Model, ownership: Ownership, parent: Any) -> Flow[None]:
     """All children, page by page, under the keys that they have; in batches where nothing depends on them."""
     child = ownership.child
-    read = Read((Source(child, child.key),), ownership.given(parent))
+    read = Read((Source(child, ownership.keys),), ownership.given(parent))
     at_once = blind_deletion(design, child) and not design.ownerships.get(child)
     cursor: str | None = None
     while True:
         query = Query[Any](read)
         page = yield from fetch_page(context, query, cursor=cursor, expired=True, consistent=True, decode=as_stored)
         items: list[Item] = [msgspec.json.decode(raw) for raw in page.items]
+        if items and not (yield from _is_leaving(context, model, parent)):
+            return  # another has deleted it; these may be of a new one
         if at_once:
             yield from batch_write(context, [deletion_of(child, _stored_key(child, item)) for item in items])
         else:
@@ -242,11 +296,23 @@ def _delete_owned(context: Context, design: Design, ownership: Ownership, parent
             return
 
 
+def _is_leaving(context: Context, model: Model, parent: Any) -> Flow[bool]:
+    found = yield from fetch_found(context, model, key_of(model, values_of(model, parent)))
+    return found is not None and LEAVING in found.item
+
+
 def _delete_child(context: Context, design: Design, child: Model, item: Item) -> Flow[None]:
-    """One with promises of its own; where other code wrote its key in another form, it is moved to ours first."""
-    entity = decoder_of(child).from_item(item)
-    if key_of(child, values_of(child, entity)) != _stored_key(child, item):
-        yield from adopt_item(context, design, child, item)
+    """One with promises of its own; where other code wrote its key in another form, it is moved to ours first.
+
+    What cannot be read, or is there under both keys, has nothing more to keep: the row goes.
+    """
+    try:
+        entity = decoder_of(child).from_item(item)
+        if key_of(child, values_of(child, entity)) != _stored_key(child, item):
+            yield from adopt_item(context, design, child, item)
+    except (StoredItemInvalid, AlreadyExists):
+        yield from batch_write(context, [deletion_of(child, _stored_key(child, item))])
+        return
     yield from delete(context, design, child, {name: getattr(entity, name) for name in child.key.fields})
 
 

@@ -26,7 +26,7 @@ from partita import (
     prove,
 )
 from partita.errors import NoReply
-from partita.wire.requests import BatchWriteItem, DeleteItem, Query, Scan, TransactWriteItems
+from partita.wire.requests import BatchWriteItem, DeleteItem, PutItem, Query, Scan, TransactWriteItems
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 
@@ -228,7 +228,12 @@ class Book(Entity, table=shelves, key=("ROOM#{room}", "BOOK#{shelf}#{book}")):
     book: str
 
 
-class Label(Entity, table=shelves, key=("LABELS#{shelf:shard(4)}", "{room}#{shelf}")):
+class Label(
+    Entity,
+    table=shelves,
+    key=("LABELS#{shelf:shard(4)}", "{room}#{shelf}"),
+    was=[("ROOM#{room:plain}", "LABEL#{shelf:plain}")],
+):
     room: str
     shelf: str
 
@@ -247,3 +252,33 @@ def test_children_of_a_neighbour_stay(backend: Any, clock: Clock) -> None:
     assert [each.shelf for each in store.scan(Shelf)] == ["ab", "b"]
     assert sorted(each.shelf for each in store.scan(Label)) == ["ab", "b"]
     assert [each.shelf for each in store.scan(Book)] == ["ab"] * 3 + ["b"] * 3
+
+
+@pytest.mark.parametrize("request_number", range(2, 12))
+def test_who_deletes_slowly_takes_nothing_of_what_was_made_anew(db: Store, request_number: int) -> None:
+    def again() -> None:
+        db.delete(club("c"))
+        db.create(Club(club_id="c", name="New"))
+        db.create(Member(club_id="c", name="eve"))
+
+    meanwhile(db, request_number, again).delete(club("c"))
+    found = db(club("c"))
+    assert found is None or found.member_count == len(list(db(members("c"))))
+    assert found is not None or left(db) == 0
+
+
+def test_a_child_that_cannot_be_read_goes_too(db: Store) -> None:
+    row = {"PK": {"S": "CLUB#c"}, "SK": {"S": "MEMBER#mal"}, "club_id": {"N": "1"}}
+    db.backend.call(PutItem(table_name="clubs", item=row))
+    assert db.delete(club("c")) is not None
+    assert left(db) == 0
+
+
+def test_children_under_an_old_key_go_as_well(backend: Any, clock: Clock) -> None:
+    store = fresh(backend, shelf_design, clock)
+    for name in ("a", "b"):
+        store.create(Shelf(room="r", shelf=name))
+        row = {"PK": "ROOM#r", "SK": f"LABEL#{name}", "room": "r", "shelf": name}
+        store.backend.call(PutItem(table_name="shelves", item={each: {"S": text} for each, text in row.items()}))
+    store.delete(get(Shelf, "r", "a"))
+    assert [each.shelf for each in store.scan(Label)] == ["b"]

@@ -154,3 +154,23 @@ def test_a_server_that_stays_broken_is_reported(db: Store, clock: Clock) -> None
     troubled = Troubled(db, clock, wire.GetItem, *[reply_lost] * 9)
     with pytest.raises(InternalServerError):
         troubled.db(artist("ann"))
+
+
+def test_an_update_whose_reply_was_lost_is_not_made_twice_when_another_writes_meanwhile(
+    db: Store, clock: Clock, ann: Artist
+) -> None:
+    db.create(Work(work_id="w1", artist_id="ann", title=""))
+
+    def lost_and_overtaken(request: Any, call: Any) -> Any:
+        call(request)
+        with db.change(work("w1")) as draft:
+            draft.views += 1
+        raise InternalServerError("Internal server error")
+
+    def one_more(found: Work) -> None:
+        found.views += 1
+
+    troubled = Troubled(db, clock, wire.UpdateItem, lost_and_overtaken)
+    with pytest.raises(OutcomeUnknown):
+        troubled.db.update(work("w1"), one_more)
+    assert db.one(work("w1")).views == 2

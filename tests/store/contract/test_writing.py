@@ -22,7 +22,7 @@ from partita import (
     ValueRefused,
     VersionConflict,
 )
-from partita.wire.requests import Scan, UpdateItem
+from partita.wire.requests import PutItem, Scan, UpdateItem
 from tests.store.clocks import Clock
 from tests.store.gallery import (
     Artist,
@@ -578,3 +578,31 @@ def test_ranked_values_are_stored_as_they_are(db: Store, clock: Clock) -> None:
     item = disk(db)["WORK#w WORK"]
     assert item["importance"] == {"S": "high"}
     assert item["entityType"] == {"S": "Work"}
+
+
+# update ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_update_leaves_alone_what_it_does_not_change_however_long_that_is(db: Store) -> None:
+    row = {"PK": "ARTIST#old", "SK": "PROFILE", "artistId": "old", "country": "", "handle": "Old"}
+    item: dict[str, Any] = {name: {"S": value} for name, value in row.items() if value}
+    item |= {"country": {"S": "PT"}, "room": {"N": "5"}, "entityType": {"S": "Artist"}}
+    db.backend.call(PutItem(table_name="gallery", item=item))
+    assert db.update(artist("old"), lambda found: setattr(found, "room", 6)).room == 6
+    with pytest.raises(ValueRefused, match=r"Artist.room: expected `int`, got `str`"):
+        db.update(artist("old"), lambda found: setattr(found, "room", "many"))
+    with pytest.raises(ValueRefused, match=r"Artist.handle: it may not be None"):
+        db.update(artist("old"), lambda found: setattr(found, "handle", None))
+
+
+def test_an_update_answers_with_what_is_stored(db: Store, draft_work: Work, clock: Clock) -> None:
+    clock.passes(hours=1)
+    answer = db.update(work("w1"), lambda found: setattr(found, "title", "Two"))
+    assert answer == db.one(work("w1"))
+    db.replace(answer)
+
+
+def test_a_put_over_another_answers_with_what_is_stored(db: Store, draft_work: Work, clock: Clock) -> None:
+    clock.passes(hours=1)
+    answer = db.put(Work(work_id="w1", artist_id="ann", title="Put"))
+    assert answer == db.one(work("w1"))
