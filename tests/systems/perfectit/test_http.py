@@ -212,6 +212,13 @@ def test_an_event_is_told_once_and_stays_read(
     assert refusal(machine.put(place, {**told, "notificationType": "SUNG"})) == (422, "notificationType")
 
 
+@pytest.mark.parametrize("at", ["9999-12-31T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+def test_an_event_that_no_calendar_can_keep_for_ninety_days_is_refused(machine: Client, ann: str, at: str) -> None:
+    told = {"notificationType": "VOTED", "actorId": "u_1", "cardId": "c_1"}
+    refused = machine.put(f"/users/{ann}/notifications/n_1?created_at={at}", told)
+    assert refusal(refused) == (422, "created_at")
+
+
 def test_a_trend_is_set_read_and_removed_by_a_machine(
     nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:

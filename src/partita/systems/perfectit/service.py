@@ -26,6 +26,7 @@ from partita.systems.perfectit.terms import composed
 from partita.systems.perfectit.votes import Votes
 
 _UNUSED = ((F.child_count == 0) | F.child_count.is_absent()) & ((F.card_count == 0) | F.card_count.is_absent())
+_COUNTED = F.child_count.exists() & F.card_count.exists()
 
 
 class PerfectIt:
@@ -169,14 +170,14 @@ class PerfectIt:
 
     def remove_category(self, category_id: str, *, when: Condition | None = None) -> None:
         """An empty category goes. One that other code wrote has no counts yet: what lists it is looked at."""
-        empty = (F.child_count == 0) & (F.card_count == 0)
+        empty = _UNUSED if when is None else _UNUSED & when
         try:
-            self.db.delete(d.category(category_id), when=empty if when is None else empty & when)
+            self.db.delete(d.category(category_id), when=empty & _COUNTED)
         except ConditionFailed:
             found = self.db(d.category(category_id), consistent=True)
             if found is not None and (found.child_count or found.card_count or self._is_listed(category_id)):
                 raise ValueRefused("Category.id", f"{category_id} still has cards or subcategories") from None
-            self.db.delete(d.category(category_id), when=_UNUSED if when is None else _UNUSED & when)
+            self.db.delete(d.category(category_id), when=empty)
 
     def _is_listed(self, category_id: str) -> bool:
         """Whether a list shows cards or subcategories of a category."""
