@@ -2,10 +2,21 @@
 
 import pytest
 
-from partita import AlreadyExists, CursorRefused, LimitReached, NotFound, ReferenceMissing, VersionConflict
+from partita import (
+    AlreadyExists,
+    CursorRefused,
+    LimitReached,
+    NotFound,
+    ReferenceMissing,
+    Store,
+    StoredItemInvalid,
+    VersionConflict,
+)
 from partita.plan.errors import ConditionFailed
 from partita.rest.wording import Wording
 from partita.systems import NAMES, part_of
+from partita.wire.requests import PutItem
+from partita.wire.values import Item
 from tests.rest import notes
 from tests.rest.client import Client
 
@@ -25,6 +36,14 @@ WORDING = Wording(notes.design.models)
         (LimitReached("Note", "NOTE#a: b NOTE", "likes <= 5"), "Note a: b: likes <= 5 would no longer hold"),
         (ConditionFailed("Note", "NOTE#n1 NOTE"), "Note n1: the condition does not hold"),
         (VersionConflict("Note", "NOTE#n1 NOTE", 3), "Note n1 is no longer at version 3; read it again"),
+        (
+            StoredItemInvalid("Line", "NOTE#n1 LINE#000007", "words is stored as another type than S"),
+            "Line n1, 7 cannot be read as it is stored; the log says why",
+        ),
+        (
+            StoredItemInvalid("Note or Line", "NOTE#n1 X", "the key is of neither form"),
+            "Note or Line cannot be read as it is stored; the log says why",
+        ),
         (CursorRefused("lines", "its signature is wrong"), "the cursor is not one of search: its signature is wrong"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -39,6 +58,29 @@ def test_note_that_is_not_there_is_named_as_in_its_path(ana: Client) -> None:
     assert ana.delete("/notes/n1").json["detail"] == "Note n1 does not exist"
     assert ana.patch("/notes/n1", {"title": "t"}).json["detail"] == "Note n1 does not exist"
     assert ana.get("/notes/n1/whole").json["detail"] == "Note n1 does not exist"
+
+
+def test_view_that_cannot_be_read_is_told_by_the_id_of_its_entity() -> None:
+    design = part_of("checks", "design")
+    told = Wording([design.Check.__model__]).detail("", StoredItemInvalid("CheckSummary", "c1 CHECK", "no status"))
+    assert told == "CheckSummary c1 cannot be read as it is stored; the log says why"
+
+
+@pytest.mark.parametrize("path", ["/notes/n1/lines", "/notes/n1/whole", "/notes/n1/first", "/search?words=n1"])
+def test_list_that_meets_what_it_cannot_read_names_it(
+    ana: Client, db: Store, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    ana.post("/notes", {"noteId": "n1", "title": "t"})
+    line = {"PK": "NOTE#n1", "SK": "LINE#000007", "noteId": "n1"}
+    item: Item = {name: {"S": value} for name, value in line.items()} | {"number": {"N": "7"}, "words": {"N": "1"}}
+    db.backend.call(PutItem(table_name="notes", item=item))
+    told = ana.get(path)
+    assert (told.status, told.json["type"]) == (500, "urn:partita:problem:unreadable")
+    assert told.json["detail"] == "Line n1, 7 cannot be read as it is stored; the log says why"
+    (logged,) = caplog.messages
+    assert "Line NOTE#n1 LINE#000007 on disk: " in logged
+    changed = ana.patch("/notes/n1/lines/7", {"words": "x"})
+    assert (changed.status, changed.json["type"]) == (500, "urn:partita:problem:unreadable")
 
 
 def test_cursor_is_refused_by_the_operations_own_name(ana: Client, five: Client) -> None:

@@ -54,8 +54,9 @@ class _Asking:
         if self.bound is not None:
             problem = self.bound.problem(error, self.route, self.call, matching=b"if-match" in self.asked)
         if problem is None:
-            _log_fault(self.address, error)
             problem = Problem(500, "internal", "the request could not be answered")
+        if problem.status == 500:
+            _log_fault(self.address, error)
         return refusal_of(problem)
 
 

@@ -16,6 +16,7 @@ from partita.plan.errors import (
     NotUnique,
     OutcomeUnknown,
     ReferenceMissing,
+    StoredItemInvalid,
     TransitionRefused,
     VersionConflict,
 )
@@ -63,6 +64,7 @@ TITLES = {
     "too-large": "The request is too large",
     "unsupported-media-type": "Send JSON",
     "busy": "Try again in a moment",
+    "unreadable": "What is stored cannot be read",
     "internal": "Something went wrong on our side",
 }
 
@@ -92,6 +94,8 @@ def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
             if matching:
                 return Problem(412, "precondition-failed", str(error))
             return Problem(409, "conflict", str(error))
+        case StoredItemInvalid():
+            return Problem(500, "unreadable", str(error))
         case CursorRefused():
             return Problem(400, "malformed", str(error), "cursor")
         case StorageBusy():

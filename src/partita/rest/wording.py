@@ -17,6 +17,7 @@ from partita.plan.errors import (
     LimitReached,
     NotFound,
     ReferenceMissing,
+    StoredItemInvalid,
     VersionConflict,
 )
 
@@ -35,12 +36,18 @@ class Wording:
 
     def __init__(self, models: Iterable[Model]) -> None:
         self._models = {model.name: model for model in models}
+        self._read_as: dict[str, list[Model]] = {}
+        for model in self._models.values():
+            for each in model.cls.__mro__:  # a view that it inherits is read by itself
+                self._read_as.setdefault(each.__name__, []).append(model)
 
     def detail(self, operation: str, error: Exception) -> str:
         """What went wrong in an operation; what is not about a key or a cursor stays as it was said."""
         text = str(error)
         if isinstance(error, CursorRefused):
             return f"the cursor is not one of {operation}: {text.rpartition(': ')[2]}"
+        if isinstance(error, StoredItemInvalid):
+            return self._unreadable(error)
         model = self._models.get(getattr(error, "missing", "") or getattr(error, "entity", ""))
         after = f": {error.limit}" if isinstance(error, LimitReached) else _AFTER.get(type(error))
         if model is None or after is None:
@@ -51,8 +58,21 @@ class Wording:
         values = _values(model.key.attributes, key.split(" "))
         if values is None:
             return text
-        told = ", ".join(str(msgspec.to_builtins(value)) for value in values.values())
-        return f"{before}{told and ' '}{told}{after}{end}"
+        return f"{before}{_told(values)}{after}{end}"
+
+    def _unreadable(self, error: StoredItemInvalid) -> str:
+        """Which item it is, as far as its key can be read; what is wrong with it the log says."""
+        key = str(error).removeprefix(f"{error.entity} ").partition(" on disk: ")[0]
+        forms = [keys for model in self._read_as.get(error.entity, ()) for keys in (model.key, *model.was)]
+        found = (_values(keys.attributes, key.split(" ")) for keys in forms)
+        values = next((each for each in found if each is not None), {})
+        return f"{error.entity}{_told(values)} cannot be read as it is stored; the log says why"
+
+
+def _told(values: Mapping[str, Any]) -> str:
+    """The values of a key, after a space where there are any."""
+    told = ", ".join(str(msgspec.to_builtins(value)) for value in values.values())
+    return f" {told}" if told else ""
 
 
 def _values(attributes: Sequence[KeyAttribute], words: Sequence[str]) -> dict[str, Any] | None:
