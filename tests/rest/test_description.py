@@ -133,3 +133,11 @@ def test_both_are_served(nobody: Client) -> None:
     page, description = nobody.get("/docs"), nobody.get("/openapi.json")
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert (description.status, description.json["openapi"]) == (200, "3.1.0")
+
+
+def test_reply_does_not_promise_what_rows_of_other_code_lack(described: dict[str, dict[str, Any]]) -> None:
+    """A user of the team's own code has no name, and is shown with an empty one, which nobody may give himself."""
+    schemas = described["blog"]["components"]["schemas"]
+    shown, sent = (schemas[each]["properties"]["name"] for each in ("User", "NewCategory"))
+    assert (shown.get("minLength"), shown["maxLength"], "default" in shown) == (None, 200, False)
+    assert sent["minLength"] == 1

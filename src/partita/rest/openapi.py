@@ -1,5 +1,6 @@
 """The OpenAPI 3.1 description of an API, with examples, made from its routes."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -30,6 +31,7 @@ _MEANING = {
     422: TITLES["invalid"],
     503: TITLES["busy"],
 }
+_BOUNDS = ("minLength", "pattern", "default")
 _TAG = {"description": "What `If-None-Match` and `If-Match` are given", "schema": {"type": "string"}}
 _LOCATION = {"description": "Where it is", "schema": {"type": "string"}}
 _CONDITIONS = {
@@ -47,6 +49,9 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     for name, field in _times(kinds):
         if name in components:
             _mark_time(components[name]["properties"][field])
+    for name, field in _unbounded(kinds):
+        bounded = components[name]["properties"][field]
+        components[name]["properties"][field] = {each: bounded[each] for each in bounded if each not in _BOUNDS}
     _as_numbers([*schemas, components])
     _open_enums(api, kinds, components)
     for each in (found for route in api.routes if route.body is not None for found in structs_in(route.body)):
@@ -107,6 +112,19 @@ def _times(kinds: list[Any]) -> Iterator[tuple[str, str]]:
             for field in kind.fields:
                 if any(isinstance(each, inspect.DateTimeType) for each in (field.type, *_inner(field.type))):
                     yield kind.cls.__name__, field.encode_name
+
+
+def _unbounded(kinds: list[Any]) -> Iterator[tuple[str, str]]:
+    """(schema, member) of whatever reads as a default that its own bounds forbid: they are those of what is written."""
+    for kind in _all(kinds):
+        if isinstance(kind, inspect.StructType):
+            for field in kind.fields:
+                if isinstance(field.type, inspect.StrType) and field.default == "" and _refuses_empty(field.type):
+                    yield kind.cls.__name__, field.encode_name
+
+
+def _refuses_empty(kind: inspect.StrType) -> bool:
+    return bool(kind.min_length) or (kind.pattern is not None and re.search(kind.pattern, "") is None)
 
 
 def _inner(kind: inspect.Type) -> tuple[inspect.Type, ...]:
