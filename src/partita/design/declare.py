@@ -5,9 +5,9 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from partita.design.checking import check
 from partita.design.codecs import Compressed, Member, Namer
 from partita.design.coding import codec_of, stripped
-from partita.design.conditions import Condition
 from partita.design.errors import DesignError
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
@@ -56,10 +56,16 @@ def model(
         uniques=tuple(_uniques(name, body, attributes)),
         limits=tuple(each for each in body.values() if isinstance(each, Limit)),
         owns=tuple(each for each in body.values() if isinstance(each, Owns)),
-        expires=next((each for each in body.values() if isinstance(each, Expires)), None),
+        expires=_expiry(name, [each for each in body.values() if isinstance(each, Expires)]),
     )
-    _check(built)
+    check(built)
     return built
+
+
+def _expiry(name: str, declared: list[Expires]) -> Expires | None:
+    if len(declared) > 1:
+        raise DesignError(name, f"{len(declared)} Expires, and an item has one TTL", "keep one of them")
+    return declared[0] if declared else None
 
 
 def view(cls: Any, whole: Model) -> ViewModel:
@@ -212,64 +218,3 @@ def _uniques(name: str, body: Mapping[str, Any], attributes: Mapping[str, Attrib
                 raise DesignError(f"{name}.{label}", "Unique names no attributes", 'write Unique("country", "number")')
             marker.name = label
             yield marker
-
-
-def _check(model: Model) -> None:
-    """What only the whole declaration shows."""
-    for keys in (model.key, *model.was, *(each for several in model.indexes.values() for each in several)):
-        _check_fields(keys.where, model, keys.when)
-    for unique in model.uniques:
-        for field in unique.fields:
-            _known(f"{model.name}.{unique.name}", model, field)
-        _check_fields(model.name, model, unique.when)
-    for limit in model.limits:
-        _check_fields(model.name, model, limit.condition)
-    for field in model.key.fields:
-        if model.attributes[field].optional:
-            raise DesignError(f"{model.name}.{field}", "a part of the table's key may not be None")
-    _check_in_key(model)
-    if model.expires is not None:
-        _known(model.name, model, model.expires.at)
-        _check_fields(model.name, model, model.expires.when)
-        if model.table.ttl is None:
-            raise DesignError(
-                model.name,
-                f"Expires needs the TTL attribute of table {model.table.name!r}",
-                'write Table(..., ttl="TTL")',
-            )
-    names = [attribute.name for attribute in model.attributes.values() if not attribute.in_key]
-    doubled = next((each for each in names if names.count(each) > 1), None)
-    if doubled is not None:
-        raise DesignError(model.name, f"two attributes are stored as {doubled!r}", "rename one with Name")
-
-
-def _check_in_key(model: Model) -> None:
-    held = {
-        segment.field
-        for key in model.key.attributes
-        if key.template is not None
-        for segment in key.template.parts
-        if segment.form is not None and segment.form.lossless
-    }
-    for attribute in model.attributes.values():
-        if attribute.in_key and attribute.field not in held:
-            raise DesignError(
-                f"{model.name}.{attribute.field}",
-                "InKey, but no key template holds it in full",
-                "remove InKey, or name it in the key",
-            )
-
-
-def _check_fields(where: str, model: Model, condition: Condition | None) -> None:
-    for field in condition.fields if condition is not None else ():
-        _known(where, model, field)
-        if model.attributes[field].in_key:
-            wrong = f"a condition names {field!r}, which is stored in the key alone"
-            raise DesignError(where, wrong, "remove InKey, or leave it out of the condition")
-
-
-def _known(where: str, model: Model, field: str) -> None:
-    if field not in model.attributes:
-        raise DesignError(
-            where, f"{model.name} has no attribute {field!r}", f"the attributes are {', '.join(model.attributes)}"
-        )

@@ -14,7 +14,14 @@ from partita.design.conditions import Condition
 KEPT: Any = datetime(1, 1, 1, tzinfo=UTC)
 """The default of a time that the store fills in: `created_at: Annotated[datetime, CreatedAt()] = KEPT`."""
 
-EntityRef = Callable[[], type[Any]]
+EntityRef = Callable[[], type[Any]] | type[Any]
+"""An entity, or `lambda: Entity` where it is declared later."""
+
+
+def _to_be_called(marker: Any, name: str) -> None:
+    entity = getattr(marker, name)
+    if isinstance(entity, type):
+        object.__setattr__(marker, name, lambda: entity)
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,9 @@ class CountOf:
     when: Condition | None = None
     via: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        _to_be_called(self, "child")
+
 
 @dataclass(frozen=True)
 class SumOf:
@@ -75,6 +85,9 @@ class SumOf:
     when: Condition | None = None
     via: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        _to_be_called(self, "child")
+
 
 @dataclass(frozen=True)
 class References:
@@ -82,6 +95,9 @@ class References:
 
     entity: EntityRef
     via: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _to_be_called(self, "entity")
 
 
 @dataclass(frozen=True)
@@ -118,12 +134,12 @@ class Limit:
 class Owns:
     """Children that are deleted with this entity, in batches, before it: `Owns(lambda: (Comment, Term))`."""
 
-    children: Callable[[], type[Any] | tuple[type[Any], ...]]
+    children: Callable[[], type[Any] | tuple[type[Any], ...]] | type[Any] | tuple[type[Any], ...]
     via: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def entities(self) -> tuple[type[Any], ...]:
-        children = self.children()
+        children = self.children if isinstance(self.children, type | tuple) else self.children()
         return children if isinstance(children, tuple) else (children,)
 
 

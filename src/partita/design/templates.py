@@ -140,6 +140,8 @@ class Template:
 
 def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: bool) -> Template:
     """Compile a template; `sorts` for sort keys, where the order of the text counts."""
+    if not source:
+        raise DesignError(where, "the template is empty, and DynamoDB refuses an empty key", "write a constant")
     pieces = source.split(SEPARATOR)
     segments = []
     for at, piece in enumerate(pieces):
@@ -216,7 +218,7 @@ def _named_form(word: str, of: PartType) -> Form | None:
     kind = of.type
     if kind in (int, Decimal) and (number := _DIGITS.fullmatch(word)):
         places = int(number["places"] or 0)
-        if kind is int and places:
+        if (kind is int and places) or int(number["digits"]) + places == 0:
             return None
         return Number(int(number["digits"]), places, bool(number["sign"]), kind)
     if word == "ranked" and isinstance(kind, type) and issubclass(kind, enum.Enum):
@@ -227,7 +229,7 @@ def _named_form(word: str, of: PartType) -> Form | None:
         return Text(fold=True)
     if word == "plain":
         return Plain(kind)
-    if shards := _SHARD.fullmatch(word):
+    if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
         return Shard(int(shards[1]))
     return None
 

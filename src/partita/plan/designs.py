@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
-from partita.design.conditions import Comparison
+from partita.design.checking import check_field, fields_of
 from partita.design.errors import DesignError
 from partita.design.markers import CountOf, SumOf
 from partita.design.models import Attribute, Model, model_of
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
-from partita.plan.ownership import Ownership, ownership
+from partita.plan.ownership import Ownership, ownerships
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,35 +72,41 @@ def resolved(name: str, tables: tuple[Table, ...]) -> Design:
             child = _known(design, parent, marker.child())
             parts = _mapped(f"{parent.name}.{attribute.field}", parent, child, dict(marker.via))
             counter = Counter(parent, attribute, marker, parts)
-            _check_limits(parent, attribute)
-            _check_keys(parent, attribute)
+            _check_share(counter, child)
             design.counters[child] = (*design.counters.get(child, ()), counter)
     for model in design.models:
         design.references[model] = tuple(_references(design, model))
-        design.ownerships[model] = tuple(
-            ownership(model, _known(design, model, child), owns) for owns in model.owns for child in owns.entities
-        )
+        owned = ((_known(design, model, child), owns) for owns in model.owns for child in owns.entities)
+        design.ownerships[model] = tuple(each for child, owns in owned for each in ownerships(model, child, owns))
     return design
 
 
-def _check_limits(parent: Model, counted: Attribute) -> None:
-    """A limit on a counter is kept by a condition on the count before it grows, which only `<=` can be turned into."""
-    for limit in parent.limits:
-        condition = limit.condition
-        simple = isinstance(condition, Comparison) and condition.operator == "<="
-        if counted.field in condition.fields and not simple:
-            wrong = f"the limit on {counted.field!r} is not of the form count <= bound"
-            raise DesignError(parent.name, wrong, f"write Limit(F.{counted.field} <= ...)")
+def _check_share(counter: Counter, child: Model) -> None:
+    """A child's share follows from what it holds, and is reckoned again whenever that is written."""
+    where = f"{counter.parent.name}.{counter.attribute.field}"
+    marker = counter.marker
+    for each in fields_of(marker.when):
+        check_field(where, child, each)
+    if isinstance(marker, SumOf):
+        _check_amount(where, counter.attribute, child, marker.amount)
+    counted = [attribute.field for attribute, _ in child.counters if attribute.field in counter.fields]
+    if counted:
+        wrong = f"{counted[0]!r} of {child.name} is kept by counting, so what is counted by it would go stale"
+        raise DesignError(where, wrong, "count in a service")
 
 
-def _check_keys(parent: Model, counted: Attribute) -> None:
-    """A counter moves while its item is not read, so no key may be written from it; as an index key itself it may."""
-    for keys in (parent.key, *(each for sets in parent.indexes.values() for each in sets)):
-        written = [each.template.fields for each in keys.attributes if each.template is not None]
-        decides = keys.when.fields if keys.when is not None else ()
-        if counted.field in [field for fields in written for field in fields] or counted.field in decides:
-            wrong = f"{counted.field!r} is kept by counting, so a key that is made from it would go stale"
-            raise DesignError(keys.where, wrong, "use the attribute itself as the index's key, or count in a service")
+_ADDS_UP: dict[Any, tuple[type, ...]] = {int: (int,), Decimal: (int, Decimal), float: (int, Decimal, float)}
+
+
+def _check_amount(where: str, summed: Attribute, child: Model, name: str) -> None:
+    amount = child.attributes.get(name)
+    if amount is None:
+        attributes = ", ".join(child.attributes)
+        raise DesignError(where, f"{child.name} has no attribute {name!r}", f"the attributes are {attributes}")
+    if amount.kind not in _ADDS_UP[summed.kind]:
+        kind = getattr(amount.kind, "__name__", amount.kind)
+        wrong = f"it is {summed.kind.__name__}, and {child.name}.{name}, which it sums, is {kind}"
+        raise DesignError(where, wrong, "sum int into int, and Decimal into Decimal")
 
 
 def _references(design: Design, model: Model) -> Iterator[Reference]:

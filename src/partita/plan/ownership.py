@@ -4,6 +4,7 @@ The parent gives the parts of the child's partition, then the leading parts of i
 the parent's own key. A range that another parent would give as well is refused: deleting one would empty the other.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +20,19 @@ from partita.plan.ranges import KeyRange, key_range
 
 @dataclass(frozen=True, eq=False)
 class Ownership:
-    """Children that go with their parent; `parts` maps their leading key parts to the parent's attributes."""
+    """Children that go with their parent, under their key or an old one.
+
+    `parts` maps the leading parts of `keys` to the parent's attributes.
+    """
 
     child: Model
+    keys: KeySet
     parts: dict[str, str]
 
     @property
     def slots(self) -> tuple[Slot, ...]:
         """The leading parts of the child's key that the parent gives."""
-        slots = key_slots(self.child, self.child.key, whole=False)
+        slots = key_slots(self.child, self.keys, whole=False)
         known = next((at for at, slot in enumerate(slots) if slot.field not in self.parts), len(slots))
         return slots[:known]
 
@@ -37,25 +42,38 @@ class Ownership:
         return tuple(int(slot.form.write(value)) if isinstance(slot.form, Shard) else value for slot, value in held)
 
 
-def ownership(parent: Model, child: Model, owns: Owns) -> Ownership:
+def ownerships(parent: Model, child: Model, owns: Owns) -> Iterator[Ownership]:
+    """Where the children are: under their key, and under old ones that lie in another range."""
+    today = _ownership(parent, child, child.key, owns)
+    yield today
+    searched = key_range(read_of(parent, today))
+    for keys in child.was:
+        if not _always_inside(searched, keys):
+            yield _ownership(parent, child, keys, owns)
+
+
+def _ownership(parent: Model, child: Model, keys: KeySet, owns: Owns) -> Ownership:
     """The child's partition has to follow from the parent's attributes, and its range to be the parent's alone."""
     parts: dict[str, str] = {}
-    for slot in key_slots(child, child.key, whole=False):
+    for slot in key_slots(child, keys, whole=False):
         source = owns.via.get(slot.field, slot.field)
         if slot.role == "hash":
             if source not in parent.attributes:
                 raise DesignError(
                     parent.name,
-                    f"owns {child.name}, whose key needs {slot.field!r}",
+                    f"owns {child.name}, whose {_kind(child, keys)} needs {slot.field!r}",
                     f"write Owns(..., via={{{slot.field!r}: <attribute of {parent.name}>}})",
                 )
         elif not _leads(slot, source, parent, parts, owns):
             break
         parts[slot.field] = source
-    found = Ownership(child, parts)
+    found = Ownership(child, keys, parts)
     _check_apart(parent, found)
-    _check_old_keys(parent, found)
     return found
+
+
+def _kind(child: Model, keys: KeySet) -> str:
+    return "key" if keys is child.key else "old key"
 
 
 def _leads(slot: Slot, source: str, parent: Model, parts: dict[str, str], owns: Owns) -> bool:
@@ -74,36 +92,24 @@ def _check_apart(parent: Model, found: Ownership) -> None:
     covered = {found.parts[slot.field] for slot in told}
     missing = next((field for field in parent.key.fields if field not in covered), None)
     if missing is not None:
+        child = found.child
         raise DesignError(
             parent.name,
-            f"owns {found.child.name}, whose key does not say which {missing!r} it belongs to: "
+            f"owns {child.name}, whose {_kind(child, found.keys)} does not say which {missing!r} it belongs to: "
             "to delete one would delete the children of others",
-            f"lead the sort key of {found.child.name} with {{{missing}}}, or map it with "
-            f"via={{<part of {found.child.name}>: {missing!r}}}",
+            f"lead the sort key of {child.name} with {{{missing}}}, or map it with "
+            f"via={{<part of {child.name}>: {missing!r}}}",
         )
 
 
 def read_of(parent: Model, found: Ownership) -> Read:
     """The read by which a parent's deletion finds its children."""
     values = tuple(Argument(found.parts[slot.field], at, slot.type) for at, slot in enumerate(found.slots))
-    return Read((Source(found.child, found.child.key),), values, label=f"{parent.name} owns {found.child.name}")
-
-
-def _check_old_keys(parent: Model, found: Ownership) -> None:
-    """What has an old key is found in the same range, or the deletion would leave it behind."""
-    child = found.child
-    searched = key_range(read_of(parent, found))
-    for keys in child.was:
-        if not _always_inside(searched, keys):
-            old = ", ".join(each.template.source if each.template else each.name for each in keys.attributes)
-            raise DesignError(
-                parent.name,
-                f"owns {child.name}, whose old key ({old}) is not in the range of today's and would be left behind",
-                f"adopt what is stored and drop that `was`, or delete {child.name} in a service",
-            )
+    return Read((Source(found.child, found.keys),), values, label=f"{parent.name} owns {found.child.name}")
 
 
 def _always_inside(searched: KeyRange, keys: KeySet) -> bool:
+    """Whether an old key begins as today's does, as far as a parent gives it."""
     by_name = {each.name: each for each in keys.attributes}
     if any(_segments(by_name[each.attribute.name]) != _segments(each.attribute) for each in searched.fixed):
         return False

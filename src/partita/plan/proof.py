@@ -114,13 +114,14 @@ def _all_inside(read: Read, found: KeyRange) -> None:
 def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
     """No other entity's keys can lie in the range, or the declared filter drops all of its items."""
     expected = {(source.model, source.keys) for source in read.sources}
+    returned = {source.model for source in read.sources}
     table = read.sources[0].model.table
     index = read.sources[0].keys.index
     others = 0
     dropped: list[str] = []
     for model in table.models:
         for keys in (model.key, *model.was) if index is None else model.indexes.get(index, ()):
-            if (model, keys) in expected or (keys in model.was and (model, model.key) in expected):
+            if (model, keys) in expected or (index is None and model in returned):
                 continue
             if not falls_inside(found, model, keys):
                 others += 1

@@ -1,0 +1,197 @@
+"""Markers that do not suit what they stand on, and rules that nobody could keep, are refused at import."""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from types import new_class
+from typing import Annotated, Any
+
+import pytest
+
+from partita import (
+    CountOf,
+    CreatedAt,
+    DesignError,
+    Entity,
+    Expires,
+    F,
+    Index,
+    Keys,
+    Limit,
+    Name,
+    Ordered,
+    SumOf,
+    Table,
+    Unique,
+    UpdatedAt,
+    Version,
+)
+
+COUNTED = Annotated[int, Ordered(0, 999), CountOf(lambda: Part)]
+
+
+class Part(Entity, table=Table("parts", pk="PK"), key="PART#{thing_id}"):
+    thing_id: str
+
+
+def declared(attributes: dict[str, Any], body: dict[str, Any], key: tuple[str, str] = ("T#{thing_id}", "T")) -> Any:
+    """The entity `Thing` with these attributes beside its id, and these rules."""
+    table = Table("things", "PK", "SK", (Index("GSI1", "A", "B"),), ttl="ttl", type_attribute="type")
+    annotations = {"__annotations__": {"thing_id": str} | attributes}
+    return new_class(
+        "Thing", (Entity,), {"table": table, "key": key}, lambda namespace: namespace.update(annotations | body)
+    )
+
+
+def said(attributes: dict[str, Any], body: dict[str, Any], **options: Any) -> str:
+    with pytest.raises(DesignError) as refusal:
+        declared(attributes, body, **options)
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("hint", "wrong"),
+    [
+        (Annotated[str, CountOf(Part)], "CountOf keeps int, and it is str; write kept: Annotated[int, ...]"),
+        (Annotated[float, Version()], "Version keeps int, and it is float; write kept: Annotated[int, ...]"),
+        (Annotated[str, SumOf(Part, "n")], "SumOf keeps Decimal, and it is str; write kept: Annotated[Decimal, ...]"),
+        (Annotated[str, CreatedAt()], "CreatedAt keeps datetime, and it is str; write kept: Annotated[datetime, ...]"),
+        (
+            Annotated[date, UpdatedAt()],
+            "UpdatedAt keeps datetime, and it is date; write kept: Annotated[datetime, ...]",
+        ),
+        (Annotated[int, CountOf(Part)], "a counter begins with its default, and it has none; write kept: ... = 0"),
+    ],
+)
+def test_what_is_kept_has_the_type_of_what_keeps_it(hint: Any, wrong: str) -> None:
+    assert said({"kept": hint}, {}) == f"Thing.kept: {wrong}"
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        lambda: Limit(F.a >= 0),
+        lambda: Limit(F.a < 3),
+        lambda: Limit(F.most >= F.a),
+        lambda: Limit((F.a <= 3) & (F.most <= 3)),
+        lambda: Limit(F.a.is_in(1, 2)),
+        lambda: Limit(F.a <= "many"),
+        lambda: Limit(F.name <= 3),
+        lambda: Limit(F.a.b <= 3),
+        lambda: Limit(2 <= 3),  # type: ignore[arg-type]
+    ],
+)
+def test_a_limit_that_would_not_be_kept_is_refused(limit: Callable[[], Limit]) -> None:
+    assert said({"a": int, "most": int, "name": str}, {"bound": limit()}) == (
+        "Thing: a limit that is not of the form attribute <= bound would not be kept; "
+        "write Limit(F.count <= 10) or Limit(F.count <= F.most), one for each"
+    )
+
+
+@pytest.mark.parametrize("limit", [Limit(F.a <= 3), Limit(F.a <= F.most), Limit(F.most <= Decimal("0.5"))])
+def test_an_attribute_is_limited_by_a_number_or_another_attribute(limit: Limit) -> None:
+    declared({"a": int, "most": Decimal}, {"bound": limit})
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong"),
+    [
+        (
+            lambda: Keys("GSI1", "ALL", "{parts}"),
+            (
+                "Thing.GSI1: 'parts' is kept by counting, so a key that is made from it would go stale; "
+                "use the attribute itself as the index's key, or count in a service"
+            ),
+        ),
+        (
+            lambda: Keys("GSI1", "ALL", "X", when=F.parts > 0),
+            (
+                "Thing.GSI1: 'parts' is kept by counting, so a key that is made from it would go stale; "
+                "use the attribute itself as the index's key, or count in a service"
+            ),
+        ),
+        (
+            lambda: Expires("at", when=F.parts <= 0),
+            (
+                "Thing: 'parts' is kept by counting, so the expiry that follows from it would go stale; "
+                "count in a service"
+            ),
+        ),
+        (
+            lambda: Unique("name", when=F.parts > 0),
+            "Thing.rule: 'parts' is kept by counting, so what is unique by it would go stale; count in a service",
+        ),
+        (
+            lambda: Unique("name", "parts"),
+            "Thing.rule: 'parts' is kept by counting, so what is unique by it would go stale; count in a service",
+        ),
+    ],
+)
+def test_nothing_follows_from_a_counter(rule: Callable[[], Any], wrong: str) -> None:
+    assert said({"name": str, "at": datetime, "parts": COUNTED}, {"rule": rule(), "parts": 0}) == wrong
+
+
+@pytest.mark.parametrize("kind", [int, date, str])
+def test_only_a_time_expires(kind: type) -> None:
+    assert said({"at": kind}, {"kept": Expires("at")}) == (
+        f"Thing.at: Expires takes a time, and 'at' is {kind.__name__}; write at: datetime"
+    )
+
+
+def test_an_item_expires_once() -> None:
+    assert said({"at": datetime, "end": datetime}, {"one": Expires("at"), "other": Expires("end")}) == (
+        "Thing: 2 Expires, and an item has one TTL; keep one of them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hint", "body", "wrong"),
+    [
+        (Annotated[str, Name("ttl")], {}, "'ttl' is the table's TTL, which Expires writes; rename it with Name"),
+        (Annotated[datetime, Name("ttl")], {}, "'ttl' is the table's TTL, which Expires writes; rename it with Name"),
+        (
+            Annotated[int, Name("ttl")],
+            {"kept": Expires("at")},
+            "'ttl' is the table's TTL, which Expires writes; rename it with Name",
+        ),
+        (Annotated[str, Name("type")], {}, "'type' holds the type of every item of the table; rename it with Name"),
+    ],
+)
+def test_what_the_table_writes_itself_is_no_attribute(hint: Any, body: dict[str, Any], wrong: str) -> None:
+    assert said({"at": datetime, "mine": hint}, body) == f"Thing.mine: {wrong}"
+
+
+def test_who_writes_the_ttl_without_expires_may() -> None:
+    declared({"ttl": int}, {})
+
+
+@pytest.mark.parametrize("kind", [list[str], set[str], dict[str, str], Any])
+def test_what_is_unique_has_one_text(kind: Any) -> None:
+    name = kind.__name__ if isinstance(kind, type) else str(kind)
+    assert said({"name": str, "several": kind}, {"once": Unique("name", "several")}) == (
+        f"Thing.once: 'several' is {name}, which has no one text to be unique by; make text, a number or a time unique"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        (
+            ("T#{thing_id:shard(0)}", "{thing_id}"),
+            (
+                "PK: {thing_id:shard(0)} is no form of str; "
+                "write {thing_id}, or one of :desc :ranked :day :month :fold :shard(8) where the type allows it"
+            ),
+        ),
+        (
+            ("T#{number:0}", "T"),
+            (
+                "PK: {number:0} is no form of int; "
+                "write {number:+10} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
+            ),
+        ),
+        (("T#{thing_id}", ""), "SK: the template is empty, and DynamoDB refuses an empty key; write a constant"),
+    ],
+)
+def test_a_form_without_values_is_none(key: tuple[str, str], wrong: str) -> None:
+    assert said({"number": int}, {}, key=key) == f"Thing.{wrong}"
