@@ -12,6 +12,7 @@ from partita.systems.nbhd import design as d
 from partita.systems.nbhd.adoption import adopt
 from partita.systems.nbhd.service import Nbhd
 from partita.wire.requests import PutItem
+from tests.rest.client import Client
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import Interrupted, Interrupting, dies, disk, restore
 
@@ -166,6 +167,17 @@ def test_operations_take_the_rows_of_the_document_before_any_adoption(nbhd: Nbhd
 def test_a_setting_that_a_row_lacks_is_the_default_for_new_sites_too(nbhd: Nbhd, db: Store) -> None:
     put(db, {name: value for name, value in NEIGHBORHOOD.items() if name != "settings"})
     nbhd.create_site(ALICE, "Ours", "blog", "ours", neighborhood_id=HOME)
+
+
+def test_a_build_under_a_key_without_a_time_is_not_said_to_be_deleted(db: Store, nobody: Client) -> None:
+    put(db, BUILD_JOB | {"SK": "JOB#1768036500", "job_id": "job-epoch"})
+    alice, builds = nobody.by(ALICE), f"/users/{ALICE}/sites/{SITE}/builds"
+    assert alice.get(f"{builds}/job-epoch").status == 200
+    refused = alice.delete(f"{builds}/job-epoch")
+    assert (refused.status, alice.get(f"{builds}/job-epoch").status) == (409, 200)
+    assert "under a key without a time" in refused.json["detail"]
+    assert [alice.delete(f"{builds}/{JOB}").status for _ in range(2)] == [204, 404]
+    assert adopt(db).unknown == [f"BUILD#{SITE} JOB#1768036500"]
 
 
 # adopted ----------------------------------------------------------------------------------------------------------

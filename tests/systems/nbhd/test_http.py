@@ -65,6 +65,57 @@ def test_a_deleted_account_changes_neither_its_profile_nor_its_sites(
     assert alice.patch(me, {"display_name": "Alice again"}).status == 200
 
 
+def test_a_deleted_account_takes_nothing_away_and_puts_nothing_back(
+    nbhd: Nbhd, db: Store, downtown: d.Neighborhood, blog: d.Site, nobody: Client
+) -> None:
+    other = nbhd.create_site(ALICE, "Old", "blog", "old").site_id
+    nbhd.delete_site(ALICE, other)
+    job = nbhd.start_build(ALICE, blog.site_id).job_id
+    nbhd.delete_account(ALICE)
+    alice, site = nobody.by(ALICE), f"/users/{ALICE}/sites/{blog.site_id}"
+    before = disk(db)
+    refused = [
+        alice.delete(site),
+        alice.post(f"/users/{ALICE}/deleted-sites/{other}/restoration"),
+        alice.delete(f"{site}/builds/{job}"),
+        alice.delete(f"/neighborhoods/{downtown.id}/members/{ALICE}"),
+    ]
+    assert [each.status for each in refused] == [403] * 4
+    assert disk(db) == before
+    group_admin = nobody.by("did:plc:root", "admin")
+    assert group_admin.delete(f"{site}/builds/{job}").status == 204
+    assert group_admin.delete(site).status == 204
+
+
+def test_what_a_purged_account_left_is_taken_away_by_the_group_admin(
+    nbhd: Nbhd, blog: d.Site, clock: Clock, nobody: Client
+) -> None:
+    nbhd.delete_account(ALICE)
+    clock.passes(days=31)
+    site = f"/users/{ALICE}/sites/{blog.site_id}"
+    assert nobody.by("did:plc:root", "admin").delete(site).status == 204
+
+
+def test_the_published_sites_of_a_deleted_account_are_hidden_until_it_comes_back(
+    nbhd: Nbhd, blog: d.Site, clock: Clock, nobody: Client
+) -> None:
+    nbhd.finish_build(ALICE, nbhd.start_build(ALICE, blog.site_id))
+    site = f"/users/{ALICE}/sites/{blog.site_id}"
+
+    def seen() -> list[int]:
+        return [nobody.get(site).status, nobody.by(BORA).get(site).status, nobody.get("/subdomains/alice").status]
+
+    assert seen() == [200, 200, 200]
+    nbhd.delete_account(ALICE)
+    assert seen() == [401, 403, 404]
+    assert [nobody.by(*who).get(site).status for who in ((ALICE,), ("did:plc:root", "admin"))] == [200, 200]
+    nbhd.restore_account(ALICE)
+    assert seen() == [200, 200, 200]
+    nbhd.delete_account(ALICE)
+    clock.passes(days=31)
+    assert seen() == [401, 403, 404]
+
+
 def test_a_deleted_account_is_out_of_the_list_of_members_until_it_comes_back(
     nbhd: Nbhd, downtown: d.Neighborhood, bora: Client, nobody: Client
 ) -> None:
@@ -90,6 +141,33 @@ def test_a_setting_that_is_left_out_stays_as_it_is(nbhd: Nbhd, db: Store, nobody
     assert db.one(d.neighborhood(home.id)).settings == d.Settings(
         allow_site_creation=False, require_email_verification=True
     )
+
+
+def test_what_is_made_of_blanks_is_refused_by_its_own_name(
+    nbhd: Nbhd, downtown: d.Neighborhood, blog: d.Site, nobody: Client
+) -> None:
+    alice, site = nobody.by(ALICE), {"title": "Bread", "template": "blog", "subdomain": "bread"}
+    for reply, field in (
+        (nobody.by("did:plc:new").post("/users", {"bluesky_handle": "n.x", "display_name": " "}), "display_name"),
+        (alice.patch(f"/users/{ALICE}", {"display_name": "\t"}), "display_name"),
+        (alice.patch(f"/neighborhoods/{downtown.id}", {"name": "\u3000"}), "name"),
+        (alice.post(f"/users/{ALICE}/sites", site | {"title": " "}), "title"),
+        (alice.patch(f"/users/{ALICE}/sites/{blog.site_id}", {"title": " "}), "title"),
+    ):
+        assert (reply.status, reply.json["field"]) == (422, field), reply.body
+
+
+def test_what_is_no_handle_is_refused_by_the_name_of_the_parameter(nobody: Client) -> None:
+    refused = nobody.get("/handles/x")
+    assert (refused.status, refused.json["field"]) == (422, "handle")
+
+
+@pytest.mark.usefixtures("nbhd")
+def test_a_site_of_a_neighborhood_that_does_not_exist_says_so(nobody: Client) -> None:
+    new = {"title": "Bread", "template": "blog", "subdomain": "bread", "neighborhood_id": "none"}
+    refused = nobody.by(ALICE).post(f"/users/{ALICE}/sites", new)
+    assert (refused.status, refused.json["field"]) == (422, "neighborhood_id")
+    assert "none, which does not exist" in refused.json["detail"]
 
 
 def test_an_unknown_member_inside_a_body_is_refused_by_name(

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from partita import Page
+from partita import NotFound, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, anyone, myself, signed_in
 from partita.systems.blog import bodies as b
 from partita.systems.blog import design as d
@@ -296,7 +296,8 @@ def mark_read(service: Blog, user_id: str, notification_id: str) -> None:
 def forget(service: Blog, user_id: str, notification_id: str, match: IfMatch) -> None:
     """It is gone."""
     found = service.told(user_id, notification_id)
-    service.db.delete(found, when=match.when(found))
+    if service.db.delete(found, when=match.when(found)) is None:
+        raise NotFound(d.Notification.__name__, notification_id)
 
 
 api.tries(open="/categories", signed="/roles/AUTHOR/users")

@@ -5,19 +5,25 @@ from typing import Any
 from msgspec import UNSET, Struct, structs
 
 from partita import NotFound, NotUnique, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, Problem, group, myself, shown, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, group, myself, signed_in
 from partita.systems.nbhd import bodies as b
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.names import checked_config, checked_subdomain, public_url, slug_of
 from partita.systems.nbhd.service import Nbhd
 from partita.systems.nbhd.standing import (
+    Displayed,
+    account,
     admin,
+    displayed,
     hosts,
+    is_open,
+    leaver,
     living,
     mine,
     neighborhood_of_slug,
     neighbors,
     public,
+    published,
     standing,
     standing_by_slug,
     standing_then,
@@ -169,7 +175,7 @@ def join(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
     return service.join(neighborhood_id, user_did)
 
 
-@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=myself("user_did") | hosts | admin, of=standing)
+@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=leaver | hosts | admin, of=standing)
 def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
     """The membership becomes history."""
     service.leave(neighborhood_id, user_did)
@@ -198,17 +204,21 @@ def create_site(service: Nbhd, caller: Caller, did: str, new: b.NewSite) -> d.Si
     )
 
 
-published = shown("a published site", lambda site: site.status == d.SiteStatus.PUBLISHED)
 api.lists("/users/{did}/sites", d.sites_of_user, who=myself("did") | admin)
 api.lists("/users/{did}/deleted-sites", d.deleted_sites_of_user, who=myself("did") | admin)
-api.reads("/users/{did}/sites/{site_id}", d.site, who=published | myself("did") | admin)
+
+
+@api.get("/users/{did}/sites/{site_id}", who=published | myself("did") | admin, of=displayed)
+def site(service: Nbhd, did: str, site_id: str) -> d.Site:
+    """One site."""
+    return service.db.one(d.site(did, site_id))
 
 
 @api.get("/subdomains/{subdomain}")
 def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
     """The published site of a subdomain."""
     site = service.find_by_subdomain(subdomain)
-    if site is None or site.status != d.SiteStatus.PUBLISHED:
+    if site is None or not is_open(Displayed(site, service.db(d.user(site.did)))):
         raise NotFound(d.Site.__name__, subdomain)
     return site
 
@@ -233,13 +243,13 @@ def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, ma
     return service.db.one(d.site(did, site_id), consistent=True)
 
 
-@api.delete("/users/{did}/sites/{site_id}", who=myself("did") | admin)
+@api.delete("/users/{did}/sites/{site_id}", who=mine | admin, of=account)
 def delete_site(service: Nbhd, did: str, site_id: str, match: IfMatch) -> None:
     """Out of the list, to be put back within 7 days."""
     service.delete_site(did, site_id, match.check)
 
 
-@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=myself("did") | admin)
+@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=mine | admin, of=account)
 def restore_site(service: Nbhd, did: str, site_id: str) -> None:
     """Back in the list."""
     service.restore_site(did, site_id)
@@ -274,11 +284,15 @@ def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
     return found
 
 
-@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=myself("did") | admin)
+@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=mine | admin, of=account)
 def delete_build(service: Nbhd, did: str, site_id: str, job_id: str, match: IfMatch) -> None:
     """It is forgotten; if it still runs, its end is nobody's any more, and another may begin."""
     job = build(service, did, site_id, job_id)
-    service.db.delete(job, when=match.when(job))
+    if not service.delete_build(job, match.when(job)):
+        build(service, did, site_id, job_id)
+        raise Problem(
+            409, "conflict", f"other code stored {job_id} under a key without a time, and alone can delete it"
+        )
 
 
 @api.put("/users/{did}/sites/{site_id}/builds/{job_id}/end", who=group("builder") | admin)

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from partita.systems.nbhd import design as d
 
 Handle = Annotated[str, Meta(min_length=3, max_length=253, examples=["alice.bsky.social"])]
-Line = Annotated[str, Meta(min_length=1, max_length=100, examples=["Repair Café"])]
+Line = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"\S", examples=["Repair Café"])]
 Template = Annotated[Line, Meta(examples=["blog"])]
 Key = Annotated[str, Meta(min_length=1, max_length=1_000)]
 Text = Annotated[str, Meta(max_length=2_000)]

@@ -32,7 +32,7 @@ from partita import (
     query,
 )
 
-Line = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+Line = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=r"\S")]
 Text = Annotated[str, msgspec.Meta(max_length=2000)]
 
 

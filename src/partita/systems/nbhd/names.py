@@ -28,7 +28,7 @@ def checked_handle(handle: str) -> str:
     """A Bluesky handle, with or without its leading `@`: `alice.bsky.social`, `alice@bsky.social`."""
     name = normalize("NFC", handle.strip().removeprefix("@"))
     if not _HANDLE.fullmatch(name) or "." not in name or len(name) > 253:
-        raise ValueRefused("User.bluesky_handle", f"{handle!r} is no handle; write alice.bsky.social")
+        raise ValueRefused("User.bluesky_handle", f"{handle!r} is no handle; write alice.bsky.social", value=handle)
     return name
 
 

@@ -1,10 +1,22 @@
 """What the design of nbhd.city cannot say of sites: who may make them, how they go, come back and are built."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from partita import ConditionFailed, F, Get, NotFound, Store, new_id, time_in_id
+from partita import (
+    Condition,
+    ConditionFailed,
+    F,
+    Get,
+    NotFound,
+    ReferenceMissing,
+    Store,
+    ValueRefused,
+    new_id,
+    time_in_id,
+)
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.names import checked_config, checked_subdomain, public_url
 from partita.systems.nbhd.refusals import refusing
@@ -58,7 +70,7 @@ class Sites:
             ),
             "Membership": ("Site.neighborhood_id", f"{did} is no active member of {neighborhood_id}"),
         }
-        with refusing(refusals), self.db.transaction() as transaction:
+        with self._of_a_neighborhood(neighborhood_id), refusing(refusals), self.db.transaction() as transaction:
             transaction.check(d.user(did), LIVING)
             if neighborhood_id is not None:
                 allowed = F.slug.exists() & OPEN & ~F.settings.allow_site_creation.is_in(False)
@@ -67,6 +79,17 @@ class Sites:
                 transaction.check(d.neighborhood(neighborhood_id), allowed)
                 transaction.check(d.member(neighborhood_id, did), F.status == d.Standing.ACTIVE)
             return transaction.create(site)
+
+    @contextmanager
+    def _of_a_neighborhood(self, neighborhood_id: str | None) -> Iterator[None]:
+        """One that is not there refuses nothing: it is the reference that is wrong."""
+        try:
+            yield
+        except ValueRefused:
+            if neighborhood_id is not None and self.db(d.neighborhood(neighborhood_id), consistent=True) is None:
+                names = (d.Site.__name__, d.Neighborhood.__name__)
+                raise ReferenceMissing(*names, neighborhood_id, field="neighborhood_id") from None
+            raise
 
     def configure(self, did: str, site_id: str, config: dict[str, Any]) -> None:
         with self.db.change(d.site(did, site_id)) as draft:
@@ -130,6 +153,15 @@ class Sites:
         if found is not None and found.job_id == job_id:
             return found
         return next((each for each in self.db(d.builds_of_site(site_id)) if each.job_id == job_id), None)
+
+    def delete_build(self, job: d.BuildJob, when: Condition | None = None) -> bool:
+        """Whether it is gone; one that other code stored under a key of its own stays, and so does its namesake."""
+        try:
+            return self.db.delete(job, when=when or F.job_id == job.job_id) is not None
+        except ConditionFailed:
+            if when is not None:
+                raise
+            return False
 
     def finish_build(self, did: str, job: d.BuildJob, *, error: str | None = None, log_url: str | None = None) -> None:
         """The build ends, once; a good one publishes the site in the same transaction, a failed one leaves it alone."""
