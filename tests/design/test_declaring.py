@@ -285,6 +285,33 @@ def looks_inside() -> None:
         return get(Thing, thing_id.upper())
 
 
+def compares() -> None:
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]:
+        return get(Thing, "first") if thing_id == "1" else get(Thing, thing_id)
+
+
+def doubles() -> None:
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]:
+        return get(Thing, thing_id * 2)
+
+
+def any_number() -> None:
+    @pattern
+    def thing(*thing_id: str) -> Item[Thing]: ...
+
+
+def returns_a_number() -> None:
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]:
+        return 5  # type: ignore[return-value]
+
+
+def an_empty_page() -> None:
+    query(Thing).page(0)
+
+
 def formats() -> None:
     @pattern
     def thing(thing_id: str) -> Item[Thing]:
@@ -403,6 +430,23 @@ def no_entity() -> None:
                 "hand the argument on whole and compute before the call"
             ),
         ),
+        (
+            compares,
+            (
+                "thing_id: a pattern's body runs once, without values; "
+                "hand the argument on whole and compute before the call"
+            ),
+        ),
+        (
+            doubles,
+            (
+                "thing_id: a pattern's body runs once, without values; "
+                "hand the argument on whole and compute before the call"
+            ),
+        ),
+        (any_number, "thing: 'thing_id' stands for any number of values; name every part of the key"),
+        (returns_a_number, "thing: returned int; return get(...) or a query"),
+        (an_empty_page, "Thing: a page of 0 items holds nothing; write page(20)"),
         (returns_nothing, "thing: returned NoneType; return get(...) or a query"),
         (not_sharded, "of_colour: Thing.colour is not sharded; write {colour:shard(8)} in the key"),
         (no_range_left, "of_colour: no part of Thing.GSI1 is left for a range; give fewer parts"),
@@ -483,6 +527,25 @@ def test_a_signature_without_a_body_reads_what_its_body_would() -> None:
     assert told(of_colour) == told(of_colour_at_length)
     assert told(red_at) == told(red_at_length)
     assert red_at.__doc__ == "Of a colour that is given already."
+
+
+def test_parameters_may_be_given_by_name_alone() -> None:
+    table_ = table()
+
+    class Leaf(Entity, table=table_, key=("TREE#{tree}", "LEAF#{number:4}")):
+        tree: str
+        number: int
+
+    @pattern
+    def leaf(tree: str, *, number: int) -> Item[Leaf]: ...
+    @pattern
+    def leaf_of(*, number: int, tree: str = "oak") -> Item[Leaf]:
+        return get(Leaf, tree, number)
+
+    assert leaf("oak", number=3).arguments == leaf(number=3, tree="oak").arguments == ("oak", 3)
+    assert leaf_of(number=3).arguments == (3, "oak")
+    with pytest.raises(TypeError):
+        leaf("oak", 3)  # type: ignore[call-arg]
 
 
 def test_entities_of_one_partition_are_read_together_by_their_union() -> None:

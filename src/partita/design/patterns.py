@@ -41,10 +41,11 @@ class Pattern(Generic[P, R_co]):
         self.signature = inspect.signature(function)
         hints = get_type_hints(function)
         self.arguments = _arguments(self.name, self.signature, hints)
+        self._by_name = any(each.kind is each.KEYWORD_ONLY for each in self.signature.parameters.values())
         if not _has_body(function):
             found = _completed(self.name, hints.get("return"), self.arguments, read)
         elif read is None:
-            found = _run(self.name, function, self.arguments)
+            found = _run(self.name, function, self.signature, self.arguments)
         else:
             raise DesignError(self.name, "says twice what it reads", "leave out its body, or what @pattern is given")
         self.read: Read = replace(found, label=self.name)
@@ -54,10 +55,10 @@ class Pattern(Generic[P, R_co]):
         table.patterns.append(self)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        if kwargs or len(args) != len(self.arguments):
+        if kwargs or self._by_name or len(args) != len(self.arguments):
             bound = self.signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            args = bound.args  # type: ignore[assignment]
+            args = (*bound.args, *bound.kwargs.values())  # type: ignore[assignment]
         called: R_co = self._kind(self.read, args)
         return called
 
@@ -79,16 +80,23 @@ def _arguments(name: str, signature: inspect.Signature, hints: dict[str, Any]) -
     missing = [each for each in signature.parameters if each not in hints]
     if missing:
         raise DesignError(name, f"{missing[0]!r} has no type", f"write {missing[0]}: str, or whatever its part is")
+    for each in signature.parameters.values():
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            raise DesignError(name, f"{each.name!r} stands for any number of values", "name every part of the key")
     return tuple(Argument(each, at, hints[each]) for at, each in enumerate(signature.parameters))
 
 
 def _has_body(function: Any) -> bool:
-    """Whether there is more than `...` or a docstring; a body that reads something names it."""
-    return bool(function.__code__.co_names or function.__code__.co_freevars)
+    """Whether there is more than `...` or a docstring."""
+    code = function.__code__
+    constants = [each for each in code.co_consts if each not in (None, ..., function.__doc__)]
+    return bool(code.co_names or code.co_freevars or constants)
 
 
-def _run(name: str, function: Any, arguments: tuple[Argument, ...]) -> Read:
-    found = function(*arguments)
+def _run(name: str, function: Any, signature: inspect.Signature, arguments: tuple[Argument, ...]) -> Read:
+    bound = signature.bind_partial()
+    bound.arguments.update({each.name: each for each in arguments})
+    found = function(*bound.args, **bound.kwargs)
     if not isinstance(found, Get | Query):
         raise DesignError(name, f"returned {type(found).__name__}", "return get(...) or a query")
     return found.read

@@ -44,8 +44,11 @@ class Argument:
             "hand the argument on whole and compute before the call",
         )
 
-    __str__ = __format__ = __bool__ = __add__ = __radd__ = __sub__ = __lt__ = __gt__ = __iter__ = _refuse
-    __le__ = __ge__ = __len__ = __int__ = __getitem__ = _refuse
+    __str__ = __format__ = __bool__ = __len__ = __int__ = __float__ = __iter__ = __getitem__ = __contains__ = _refuse
+    __eq__ = __ne__ = __lt__ = __gt__ = __le__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +169,8 @@ class Query(_Call[E_co]):
 
     def page(self, size: int) -> "Query[E_co]":
         """At most `size` items a page."""
+        if size < 1:
+            raise DesignError(self.read.name, f"a page of {size} items holds nothing", "write page(20)")
         return self._with(page_size=size)
 
     def where(self, condition: Condition) -> "Query[E_co]":

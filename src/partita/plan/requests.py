@@ -1,6 +1,6 @@
 """Proven reads as wire requests: what depends on the design is computed once, what depends on the call each time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -12,9 +12,10 @@ from partita.design.reads import SHARDS, Argument, Each, Read
 from partita.design.slots import slots_of
 from partita.plan import ranges
 from partita.plan.expressions import Expression, on_disk
-from partita.plan.items import stored
+from partita.plan.items import check_key, stored
 from partita.plan.key_writers import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof import Proof, prove_read
+from partita.wire import limits
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
 
@@ -67,6 +68,7 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
     try:
         if plan.write_key is not None:
             return plan.write_key(arguments)
+        _check_single(plan)
         return {
             condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
             for condition in _conditions(plan, arguments, None)
@@ -85,8 +87,23 @@ def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False
 
 def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """The key's parts by attribute, as a get was given them."""
+    _check_single(plan)
     slots = slots_of(plan.read.name, plan.read)
     return {slot.field: _bound(value, arguments, None) for slot, value in slots}
+
+
+def _check_single(plan: Plan) -> None:
+    if not plan.read.single:
+        raise ValueRefused(plan.read.name, "reads several items, where one is wanted; declare a pattern -> Item[...]")
+
+
+def check_lengths(plan: Plan, arguments: tuple[Any, ...], repeat: Any = None) -> None:
+    """A ValueRefused that names the key, where it is too long: for DynamoDB's refusal, which does not."""
+    for condition in _conditions(plan, arguments, repeat):
+        ranged = condition.attribute in plan.read.sources[0].keys.range
+        most = limits.SORT_KEY_BYTES if ranged else limits.PARTITION_KEY_BYTES
+        for value in condition.values if condition.attribute.template is not None else ():
+            check_key(plan.model, condition.attribute, value, most)
 
 
 def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
@@ -96,10 +113,23 @@ def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
     over, most = plan.fan_out
     if over is SHARDS:
         return list(range(most))
-    values = list(_bound(over.values, arguments, None))
+    distinct: dict[str, Any] = {}  # two days of a month ask for the same range of months
+    try:
+        values = list(_bound(over.values, arguments, None))
+        for value in values:
+            distinct.setdefault(str(list(_texts(plan, arguments, value))), value)
+    except _REFUSALS as refusal:
+        raise _refused(plan, arguments, refusal) from None
     if len(values) > most:
         raise ValueRefused(plan.read.name, f"{len(values)} values, but the pattern declares at most {most}")
-    return values
+    return list(distinct.values())
+
+
+def _texts(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterator[AttributeValue]:
+    """The values that a range is asked for by."""
+    for condition in _conditions(plan, arguments, repeat):
+        for value in condition.values:
+            yield _attribute_value(plan.model, condition.attribute, value)
 
 
 def query(
