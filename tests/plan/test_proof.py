@@ -534,6 +534,13 @@ def test_guards_need_text_keys_and_their_own_attribute() -> None:
         name: Annotated[str, Unique()]
 
     assert proof_of(numbered) == "Thing: Unique needs a table whose keys are text; use a key template"
+    sorted_by_number = Table("numbered", pk="PK", sk="number")
+
+    class Sorted(Entity, table=sorted_by_number, key=("T#{name}", None)):
+        number: int
+        name: Annotated[str, Unique()]
+
+    assert proof_of(sorted_by_number) == "Sorted: Unique needs a table whose keys are text; use a key template"
     t = table(Index("ByGuard", "guardOf"))
 
     class Other(Entity, table=t, key=("O#{name}", "O")):
@@ -588,6 +595,24 @@ def test_a_form_that_loses_something_does_not_name_an_owner() -> None:
         number: int
 
     assert proof_of(t).startswith("Day: owns Entry, whose key does not say which 'at' it belongs to")
+
+
+def test_a_day_that_the_owner_has_by_chance_does_not_find_its_children() -> None:
+    t = table()
+
+    class Club(Entity, table=t, key=("CLUB#{club}", "CLUB")):
+        club: str
+        at: datetime
+        all_of_it = Owns(lambda: Game)
+
+    class Game(Entity, table=t, key=("CLUB#{club}#{at:day}", "GAME#{at}")):
+        club: str
+        at: datetime
+
+    assert proof_of(t) == (
+        "Club: owns Game, whose partition holds a form of 'at', which is not in the key of Club: children with another "
+        "would be left behind; leave 'at' out of that partition, or delete Game in a service"
+    )
 
 
 @pytest.mark.parametrize(
@@ -674,6 +699,18 @@ def test_guards_must_have_room_beside_the_entities() -> None:
         name: Annotated[str, Unique()]
 
     assert proof_of(t) == "Thing: its key begins with UNIQUE#, as guards do; use another constant"
+
+
+def test_guards_are_told_apart_by_the_names_of_entities() -> None:
+    t = table()
+
+    def declare(prefix: str) -> None:
+        class Thing(Entity, table=t, key=(f"{prefix}#{{name}}", "X")):
+            name: Annotated[str, Unique()]
+
+    declare("A")
+    declare("B")
+    assert proof_of(t) == "Thing: two entities have this name, and would share their guards; rename one of them"
 
 
 def test_an_index_attribute_has_one_type() -> None:

@@ -64,12 +64,24 @@ def _ownership(parent: Model, child: Model, keys: KeySet, owns: Owns) -> Ownersh
                     f"owns {child.name}, whose {_kind(child, keys)} needs {slot.field!r}",
                     f"write Owns(..., via={{{slot.field!r}: <attribute of {parent.name}>}})",
                 )
+            _check_in_full(parent, child, slot, source)
         elif not _leads(slot, source, parent, parts, owns):
             break
         parts[slot.field] = source
     found = Ownership(child, keys, parts)
     _check_apart(parent, found)
     return found
+
+
+def _check_in_full(parent: Model, child: Model, slot: Slot, source: str) -> None:
+    """A child has a day, a shard of its own; only what the parent's key says is known to be the same."""
+    if slot.form is not None and not slot.form.lossless and source not in parent.key.fields:
+        raise DesignError(
+            parent.name,
+            f"owns {child.name}, whose partition holds a form of {slot.field!r}, which is not in the key of "
+            f"{parent.name}: children with another would be left behind",
+            f"leave {slot.field!r} out of that partition, or delete {child.name} in a service",
+        )
 
 
 def _kind(child: Model, keys: KeySet) -> str:

@@ -7,20 +7,19 @@ What cannot be proven is an error that names the pattern, the reason and the way
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import combinations, product
 
 from partita.design.conditions import All, Comparison, Condition, Exists, Holds, OneOf
 from partita.design.errors import DesignError, ProofError
-from partita.design.models import Attribute, KeySet, Model, ViewModel
+from partita.design.models import Attribute, Model, ViewModel
 from partita.design.parts import Form, descends
 from partita.design.reads import Read
 from partita.design.slots import Slot, slots_of
 from partita.design.tables import Index, Table
 from partita.plan.designs import Design, resolved
-from partita.plan.effects import GUARD, OWNER
-from partita.plan.overlap import falls_inside, keys_meet
+from partita.plan.overlap import falls_inside
 from partita.plan.ownership import read_of
 from partita.plan.ranges import KeyRange, fan_out, key_range
+from partita.plan.table_proof import prove_table, written_as
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def prove(name: str, *tables: Table) -> Design:
     """Load a design: its last line, or the first thing that a store does with it."""
     design = resolved(name, tables)
     for table in tables:
-        _prove_table(table)
+        prove_table(table)
     for pattern in design.patterns.values():
         prove_read(pattern.read)
     for parent, ownerships in design.ownerships.items():
@@ -106,7 +105,7 @@ def _all_inside(read: Read, found: KeyRange) -> None:
         if not falls_inside(found, source.model, source.keys):
             raise ProofError(
                 read.name,
-                f"{source.model.name} ({_templates(source.keys)}) never lies in the range of what is read with it",
+                f"{source.model.name} ({written_as(source.keys)}) never lies in the range of what is read with it",
                 "give fewer parts, so that all of the keys go on after them",
             )
 
@@ -130,8 +129,8 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
             else:
                 raise ProofError(
                     read.name,
-                    f"{model.name} ({_templates(keys)}) can lie in the range of "
-                    f"{read.sources[0].keys.where} ({_templates(read.sources[0].keys)})",
+                    f"{model.name} ({written_as(keys)}) can lie in the range of "
+                    f"{read.sources[0].keys.where} ({written_as(read.sources[0].keys)})",
                     f"return {model.name} too with together(...), or give it another constant in its key",
                 )
     where = f"index {index}" if index else f"table {table.name}"
@@ -162,10 +161,6 @@ def _demanded(condition: Condition | None) -> Iterator[str]:
         isinstance(condition, Comparison) and condition.operator != "<>"
     ):
         yield condition.field.path[0]
-
-
-def _templates(keys: KeySet) -> str:
-    return ", ".join(each.template.source if each.template else f"<{each.name}>" for each in keys.attributes)
 
 
 def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
@@ -231,75 +226,3 @@ def _projected(read: Read, index: Index | None) -> Iterator[str]:
                 f"project them, or read a View of {source.model.name} without them",
             )
     yield f"{index.name} projects all that is returned"
-
-
-def _prove_table(table: Table) -> None:
-    for one, other in combinations(table.models, 2):
-        if keys_meet(one, one.key, other, other.key):
-            raise DesignError(
-                f"{one.name} and {other.name}",
-                f"two items of theirs can have the same key ({_templates(one.key)} and {_templates(other.key)})",
-                "give one of them another constant",
-            )
-        for old, owner in ((one, other), (other, one)):
-            _prove_old_keys(old, owner)
-    for model in table.models:
-        _prove_guards(table, model)
-    _key_types(table)
-
-
-def _prove_old_keys(model: Model, other: Model) -> None:
-    """What is read and deleted under an old key is the entity's own."""
-    for keys, others in product(model.was, (other.key, *other.was)):
-        if keys_meet(model, keys, other, others):
-            raise DesignError(
-                f"{model.name} and {other.name}",
-                f"an old key of {model.name} ({_templates(keys)}) can be a key of {other.name} ({_templates(others)})",
-                f"give {other.name} another constant, or adopt what is stored and drop that `was`",
-            )
-
-
-def _prove_guards(table: Table, model: Model) -> None:
-    if not model.uniques:
-        return
-    if OWNER in {name for index in table.indexes for name in index.pk + index.sk}:
-        raise DesignError(table.name, f"an index uses {OWNER!r}, which guards carry", "rename that index attribute")
-    for keys in (keys for each in table.models for keys in (each.key, *each.was)):
-        first = keys.hash[0]
-        if first.type != "S":
-            raise DesignError(model.name, "Unique needs a table whose keys are text", "use a key template")
-        opening = first.template.segments[0] if first.template else None
-        if opening is not None and opening.form is None and opening.constant == GUARD:
-            raise DesignError(keys.owner, f"its key begins with {GUARD}#, as guards do", "use another constant")
-
-
-def key_types(table: Table) -> dict[str, str]:
-    """The type of every key attribute of a table and its indexes."""
-    types: dict[str, str] = {}
-    for model in table.models:
-        for keys in (model.key, *(each for several in model.indexes.values() for each in several)):
-            for attribute in keys.attributes:
-                types.setdefault(attribute.name, attribute.type)
-    return types
-
-
-def _key_types(table: Table) -> None:
-    types = key_types(table)
-    for model in table.models:
-        for attribute in model.attributes.values():
-            wanted = types.get(attribute.name)
-            if wanted is not None and not attribute.in_key and attribute.codec.tag != wanted:
-                raise DesignError(
-                    f"{model.name}.{attribute.field}",
-                    f"{attribute.name!r} is a key of type {wanted} in an "
-                    f"index, and stored as {attribute.codec.tag} here",
-                    "rename one of them",
-                )
-    for index in table.indexes:
-        for name in index.pk + index.sk:
-            if name not in types:
-                raise DesignError(
-                    f"Index {index.name}",
-                    f"no entity of table {table.name!r} fills {name!r}",
-                    "declare Keys for it on an entity, or remove the index",
-                )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.design.tables import Index, Table
-from partita.plan.proof import key_types
+from partita.plan.table_proof import key_types
 from partita.wire import requests as wire
 from partita.wire.shapes import (
     AttributeDefinition,
