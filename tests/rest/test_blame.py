@@ -37,7 +37,7 @@ def a_book(keeper: Client) -> None:
         (
             {"config": nested(32)},
             "config",
-            "config: it is nested deeper than the 32 levels of DynamoDB",
+            "config: it is nested deeper than the 32 levels that DynamoDB stores",
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_range_that_ends_before_it_begins_is_refused(keeper: Client, path: str) 
 def test_key_that_no_table_holds_is_told_without_dynamodbs_words(keeper: Client) -> None:
     long = "%ED%9E%A3" * 800
     read = keeper.get(f"/shelves/{long}/books/2025-01-01T00:00:00Z/b")
-    assert told(read) == (422, "shelf_id", "shelf_id is too long for a key")
+    assert told(read) == (422, "shelf_id", "shelf_id: the key is longer than 2048 bytes")
     made = keeper.post("/shelves/s/books", GOOD | {"bookId": "힣" * 800})
     assert told(made) == (422, "bookId", "bookId: the key is longer than 1024 bytes")
 

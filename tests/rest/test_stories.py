@@ -82,7 +82,7 @@ def test_checks_a_limit_is_kept_and_only_an_admin_raises_it(five: Client) -> Non
     _done(eva.post(made + "/pause"), 204)
     assert eva.get(made).json["status"] == "PAUSED"
     wrong = eva.patch(made, {"attributes": {"maxPrice": "5"}})
-    assert (wrong.status, wrong.json["field"]) == (422, "attributes")
+    assert (wrong.status, wrong.json["field"]) == (422, "attributes.maxPrice")
     uptime = eva.get(made + "/uptime?days=3").json
     assert [uptime[name] for name in ("runs", "share", "meanMs", "whole")] == [0, None, None, True]
     assert len(eva.get(f"{user}/checks?limit=4").json["items"]) == 4

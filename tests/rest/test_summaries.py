@@ -10,6 +10,7 @@ from partita.systems import NAMES, part_of
 from partita.systems.blog import design as blog
 from partita.systems.eecar import design as eecar
 from partita.systems.perfectit import design as perfectit
+from tests.rest import notes
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ from partita.systems.perfectit import design as perfectit
         (of_page(perfectit.metrics_between), "Metrics between `since` and `until`, a page at a time."),
         (of_page(perfectit.root_categories), "Root categories, a page at a time."),
         (of_one(perfectit.card, perfectit.PerfectionCard), "One perfection card."),
-        (of_one(blog.has_liked, blog.LikeGuard), "There is one if the user likes the post."),
+        (of_one(notes.note, notes.Note), "A note."),
         (of_change(["name"], blog.User), "Change name of a user."),
         (of_change(["name", "bio", "avatar_url"], blog.User), "Change name, bio or avatar url of a user."),
         (of_deletion(blog.User), "Delete a user."),
