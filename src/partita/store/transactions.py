@@ -15,7 +15,7 @@ from partita.plan.designs import Design
 from partita.plan.effects import LEAVING, Identity
 from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import on_disk
-from partita.plan.items import item_of, key_of, key_text, validated, values_of
+from partita.plan.items import Values, item_of, key_of, key_text, validated, values_of
 from partita.plan.requests import key_values, plan_of
 from partita.plan.writes import creation, fresh, plain_put, stands_alone
 from partita.store.drafts import Draft, edits_of
@@ -35,12 +35,14 @@ class Transaction:
     context: Context
     design: Design
     _steps: list[Step] = field(default_factory=list)
+    _written: dict[tuple[str, ...], str] = field(default_factory=dict)
     _name: str = "transaction"
 
     def create(self, entity: E) -> E:
         """Must not exist; answers with the entity as it will be stored."""
         model = model_of(type(entity))
         made: E = fresh(model, validated(model, entity), self.context.clock())
+        self._claim("create", model, values_of(model, made))
 
         def step(_: set[Identity]) -> Flow[list[Action]]:
             yield from ()
@@ -55,6 +57,7 @@ class Transaction:
         if not stands_alone(self.design, model):
             raise ValueRefused(model.name, "a put cannot keep its promises; create it, or change it")
         made: E = fresh(model, validated(model, entity), self.context.clock())
+        self._claim("put", model, values_of(model, made))
 
         def step(_: set[Identity]) -> Flow[list[Action]]:
             yield from ()
@@ -78,8 +81,9 @@ class Transaction:
         """
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
+        self._claim("change", plan.model, key)
         draft: Any = Draft(plan.model)
-        known = [] if seen is None else [_as_seen(plan.model, seen)]
+        known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
         def step(orphaned: set[Identity]) -> Flow[list[Action]]:
             if not edits_of(draft):
@@ -97,8 +101,10 @@ class Transaction:
         return drafted
 
     def delete(self, call: Get[Any], *, when: Condition | None = None) -> None:
+        """The item alone: what it owns does not fit a transaction, and is the caller's to delete."""
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
+        self._claim("delete", plan.model, key)
 
         def step(orphaned: set[Identity]) -> Flow[list[Action]]:
             actions, _ = yield from planned_deletion(self.context, self.design, plan.model, key, when, orphaned)
@@ -116,6 +122,18 @@ class Transaction:
             return self._check(plan.model, key, condition)
 
         self._steps.append(step)
+
+    def _claim(self, write: str, model: Model, values: Values) -> None:
+        """A transaction makes one thing of an item: of two writes, each would be planned without the other.
+
+        What was deleted may be created anew.
+        """
+        key = key_of(model, values)
+        place = (model.table.name, *(str(next(iter(value.values()))) for value in key.values()))
+        earlier = self._written.get(place)
+        if earlier is not None and (earlier, write) != ("delete", "create"):
+            raise ValueRefused(model.name, f"two writes to {key_text(key)} in one transaction; make them one")
+        self._written[place] = write
 
     def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[Action]:
         if condition is None:
@@ -137,7 +155,9 @@ class Transaction:
         yield from fenced(self.context, self._name, plan)
 
 
-def _as_seen(model: Model, entity: Any) -> Found:
+def _as_seen(model: Model, key: Values, entity: Any) -> Found:
     """An item as its entity tells it; where it is stored otherwise, what relies on it is refused and it is read."""
     values = values_of(model, entity)
+    if key_of(model, values) != key_of(model, key):
+        raise ValueRefused(model.name, f"seen is another one, {key_text(key_of(model, values))}")
     return Found(item_of(model, values), copy.copy(entity))

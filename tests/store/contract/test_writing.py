@@ -1,5 +1,6 @@
 """Writing, on every backend: index keys stay right, promises hold, nothing is half-written."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
@@ -18,6 +19,7 @@ from partita import (
     ReferenceMissing,
     Store,
     StoreError,
+    Transaction,
     TransitionRefused,
     ValueRefused,
     VersionConflict,
@@ -508,14 +510,31 @@ def test_a_parent_and_its_last_child_are_deleted_together(db: Store, draft_work:
     assert disk(db) == {}
 
 
-def test_a_transaction_that_changes_an_attribute_twice_is_refused(db: Store, draft_work: Work) -> None:
-    def write() -> None:
-        with db.transaction() as together:
-            together.change(work("w1"), quietly=True).title = "a"
-            together.change(work("w1"), quietly=True).title = "b"
+Twice = Callable[[Transaction], object]
 
-    with pytest.raises(StoreError, match=r"^Work: the transaction changes 'title' twice$"):
-        write()
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        lambda t: (t.change(work("w1")), t.change(work("w1"))),
+        lambda t: (t.change(work("w1")), t.delete(work("w1"))),
+        lambda t: (t.delete(work("w1")), t.delete(work("w1"))),
+        lambda t: (t.create(Work(work_id="n", artist_id="ann", title="")), t.change(work("n"))),
+        lambda t: (t.create(Work(work_id="n", artist_id="ann", title="")), t.delete(work("n"))),
+    ],
+)
+def test_two_writes_to_one_item_in_a_transaction_are_refused(db: Store, draft_work: Work, twice: Twice) -> None:
+    before = disk(db)
+    said = r"^Work: two writes to WORK#\w+ WORK in one transaction; make them one$"
+    with pytest.raises(ValueRefused, match=said), db.transaction() as together:
+        twice(together)
+    assert disk(db) == before
+
+
+def test_what_was_seen_has_to_be_what_is_changed(db: Store, draft_work: Work) -> None:
+    other = db.create(Work(work_id="w2", artist_id="ann", title="Two"))
+    with pytest.raises(ValueRefused, match=r"^Work: seen is another one, WORK#w2 WORK$"), db.transaction() as together:
+        together.change(work("w1"), seen=other)
 
 
 def test_an_item_is_deleted_and_created_anew_in_one_transaction(db: Store) -> None:
