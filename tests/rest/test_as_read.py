@@ -149,6 +149,9 @@ def test_documented_build_is_deleted_as_it_was_read(documented: tuple[Store, Sto
     site |= {"status": "published", "subdomain": "alice", "public_url": "https://alice.nbhd.city"}
     site |= {"created_at": AT, "updated_at": AT}
     build = {"PK": "BUILD#s", "SK": f"JOB#{day}", "job_id": "j", "site_id": "s", "status": "completed"}
+    profile = {"PK": f"USER#{did}", "SK": "PROFILE", "did": did, "bluesky_handle": "alice.bsky.social"}
+    profile |= {"bluesky_did": "did:plc:xyz789", "display_name": "Alice", "created_at": AT, "updated_at": AT}
+    _put(nbhd, "nbhd-city", profile)
     _put(nbhd, "nbhd-city", site, config={"M": {}})
     _put(nbhd, "nbhd-city", build | {"started_at": day, "completed_at": day}, error={"NULL": True})
     place = f"/nbhd/users/{did}/sites/s/builds/j"

@@ -157,7 +157,7 @@ class Sites:
     def delete_build(self, job: d.BuildJob, when: Condition | None = None) -> bool:
         """Whether it is gone; one that other code stored under a key of its own stays, and so does its namesake."""
         try:
-            return self.db.delete(job, when=when or F.job_id == job.job_id) is not None
+            return self.db.delete(job, when=F.job_id == job.job_id if when is None else when) is not None
         except ConditionFailed:
             if when is not None:
                 raise
