@@ -57,3 +57,29 @@ def test_an_interrupted_removal_is_found_among_drafts_and_done_again(blog: Blog,
             refused(post.post_id)
     blog.remove(post.post_id)
     assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+
+
+@pytest.mark.parametrize("replies", [0, 1])
+def test_a_comment_that_two_delete_at_once_is_counted_out_once(
+    blog: Blog, db: Store, post: d.Post, replies: int
+) -> None:
+    """The second one comes after each request of the first in turn."""
+    for turn in range(1, 100):
+        comment = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
+        for _ in range(replies):
+            blog.threads.reply(comment, CAIO, "resposta")
+        left = [turn]
+
+        def meddle(_: Call, left: list[int] = left, comment: str = comment) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                with suppress(NotFound):
+                    blog.threads.delete(comment)
+
+        with suppress(NotFound):
+            Blog(Store(db.backend, d.design, clock=db.context.clock, on_call=[meddle])).threads.delete(comment)
+        said = [each for each in db(d.thread(post.post_id)) if each.content is not None]
+        assert db.one(d.post(post.post_id)).comment_count == len(said) == turn * replies
+        if left[0] > 0:
+            return
+    pytest.fail("it does not come to an end")

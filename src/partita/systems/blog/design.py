@@ -78,8 +78,6 @@ Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
 
 
 class Dated(View, naming="camel"):
-    """What every item has."""
-
     created_at: Annotated[datetime, CreatedAt()] = KEPT
     updated_at: Annotated[datetime, UpdatedAt()] = KEPT
 
@@ -285,7 +283,10 @@ def children(parent_id: str) -> Items[CategoryChild]: ...
 @pattern
 def child(parent_id: str, child_id: str, order: int) -> Item[CategoryChild]: ...
 @pattern
-def has_liked(user_id: str, post_id: str) -> Item[LikeGuard]: ...
+def has_liked(user_id: str, post_id: str) -> Item[LikeGuard]:
+    """There is one if the user likes the post."""
+
+
 @pattern
 def like(post_id: str, user_id: str, created_at: datetime) -> Item[Like]: ...
 @pattern

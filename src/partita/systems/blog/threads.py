@@ -79,11 +79,16 @@ class Threads:
             return
         with suppress(ConditionFailed):
             if not self._is_answered(found):
-                self._delete(found, _both(counts(F.reply_count, found.reply_count), when))
+                unanswered = F.author_id.exists() & counts(F.reply_count, found.reply_count)
+                self._delete(found, _both(unanswered, when))
                 return
-        with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as tombstone:
-            tombstone.content = None
-            tombstone.deleted_at = self.db.context.clock()
+        try:
+            with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as tombstone:
+                tombstone.content = None
+                tombstone.deleted_at = self.db.context.clock()
+        except ConditionFailed:
+            self.find(comment_id)  # or somebody else has deleted it
+            raise
 
     def _is_answered(self, found: d.Comment) -> bool:
         """By what is there: the team's own code has counted no replies."""

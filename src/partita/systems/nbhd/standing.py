@@ -59,7 +59,7 @@ neighbors = public | members | admin
 leaver = myself("user_did") & they("has not deleted the account", lambda at: not at.is_deleted)
 
 living = shown("an account that is not deleted", lambda user: user.deleted_at is None)
-mine = myself("did") & they("has not deleted the account", lambda user: user is not None and user.deleted_at is None)
+mine = myself("did") & they("has not deleted the account", lambda user: user is None or user.deleted_at is None)
 
 
 def account(service: Nbhd, caller: Caller, did: str) -> d.User | None:
