@@ -268,6 +268,7 @@ def _check_limits(model: Model, before: Values, after: Values, limited: set[str]
 def _move(design: Design, change: Change, found: Found, before: dict[str, Any], after: dict[str, Any]) -> list[Action]:
     """The key changes: the old item goes and the new one comes in one transaction, with all it held."""
     model = change.model
+    _check_nothing_hangs_on_it(design, model, before, after)
     old_key = key_of(model, before)
     every = [
         Clause(equals(name, value), lambda: Raced("it changed"))
@@ -285,6 +286,21 @@ def _move(design: Design, change: Change, found: Found, before: dict[str, Any], 
     was = effect.effects(design, model, before, stored(model, before))
     will = effect.effects(design, model, after, item)
     return [gone, here, *effect.actions(model, was, will, change.orphaned, change.now)]
+
+
+def _check_nothing_hangs_on_it(design: Design, model: Model, before: Values, after: Values) -> None:
+    """Children are found by their parent's values, and would stay where they are."""
+    moved = {name for name in before if before[name] != after[name]}
+    owned = [each.child for each in design.ownerships.get(model, ()) if moved & set(each.parts.values())]
+    counted = [
+        child
+        for child, counters in design.counters.items()
+        for each in counters
+        if each.parent is model and moved & set(each.parts) and before[each.attribute.field]
+    ]
+    for child in (*owned, *counted):
+        names = ", ".join(sorted(moved & set(model.key.fields)))
+        raise ValueRefused(model.name, f"{names} cannot change: its {child.name} items would be left behind")
 
 
 def carried(model: Model, old: Item, before: Values, after: Values) -> Item:

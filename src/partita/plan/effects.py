@@ -126,14 +126,14 @@ def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identit
     counted = set()
     for where in before.counts | after.counts:  # in the order of the design: the same request every time
         gone = where[0] in orphaned or (*where[0], where[1]) in orphaned
-        change = _count_action(model, before.counts.get(where), after.counts.get(where), gone)
+        change = _count_action(model, before.counts.get(where), after.counts.get(where), gone, now)
         if change is not None:
             counted.add(where[0])
             yield change
     for identity, (reference, key) in after.needs.items():
         if identity not in before.needs and identity not in counted:
-            target, there = reference.target, _must_exist(model, reference.target, key, reference.refers)
-            yield Action("check", target.table.name, key, target.name, clauses=(there,))
+            there = _must_exist(model, reference.target, key, reference.refers, now)
+            yield Action("check", reference.target.table.name, key, reference.target.name, clauses=(there,))
 
 
 def _guard_actions(before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[Action]:
@@ -176,6 +176,7 @@ def _count_action(
     before: tuple[Counter, Item, Decimal] | None,
     after: tuple[Counter, Item, Decimal] | None,
     gone: bool,
+    now: datetime,
 ) -> Action | None:
     change = EXACT.subtract(after[2] if after else Decimal(0), before[2] if before else Decimal(0))
     found = after or before
@@ -185,7 +186,7 @@ def _count_action(
         return None
     parent = counter.parent
     name = counter.attribute.name
-    clauses = [_must_exist(model, parent, key, counter.refers)]
+    clauses = [_must_exist(model, parent, key, counter.refers, now)]
     if after is None:
         identity = _identity(parent.table.name, key)
         clauses = [Clause(present(next(iter(key))), lambda: Orphaned(identity))]
@@ -199,10 +200,14 @@ def _count_action(
     )
 
 
-def _must_exist(model: Model, target: Model, key: Item, refers: str) -> Clause:
+def _must_exist(model: Model, target: Model, key: Item, refers: str, now: datetime) -> Clause:
+    """It is there, is not being deleted, and has not expired."""
     there = present(next(iter(key)))
-    stays = there & absent(LEAVING) if target.owns else there
-    return Clause(stays, lambda: ReferenceMissing(model.name, target.name, key_text(key), refers))
+    if target.owns:
+        there = there & absent(LEAVING)
+    if target.expires is not None and target.table.ttl is not None:
+        there = there & alive(target.table.ttl, expiry_second(now))
+    return Clause(there, lambda: ReferenceMissing(model.name, target.name, key_text(key), refers))
 
 
 def _bounds(limit: Limit, counter: Counter) -> bool:
@@ -221,7 +226,8 @@ def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Dec
             raise ValueRefused(parent.name, f"{change} at once against a limit that is an attribute; do it one by one")
         allowed = Comparison("<", counted, bound) | (~Exists(counted) & Comparison(">", bound, 0))
     else:
-        allowed = Comparison("<=", counted, bound - int(change))
+        exactly = int(change) if change == change.to_integral_value() else change
+        allowed = Comparison("<=", counted, Decimal(str(bound)) - exactly)
         if change <= bound:
             allowed = allowed | ~Exists(counted)  # an older item without the counter has counted nothing
     said = limit_text(condition)

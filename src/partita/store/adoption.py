@@ -6,7 +6,7 @@ over the whole run and then set; let nobody write meanwhile, or run it again.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -26,7 +26,7 @@ from partita.plan.items import Values, key_of, key_text, values_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.executing import execute
 from partita.store.flows import Flow
-from partita.store.reading import fetch_found
+from partita.store.reading import fetch_found, second
 from partita.store.sending import Context, ask
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
@@ -91,6 +91,8 @@ def _adopt_item(
         done.unknown.append(name)
         return
     try:
+        if decoder_of(model)(raw, second(context)) is None:
+            return  # it has expired: nobody sees it, and what it held is free
         values = values_of(model, decoder_of(model).from_item(item))
         _count(effects(design, model, values, carried(model, item, values, values)), counts)
         _expect(design, model, values, counts)
@@ -107,11 +109,12 @@ def adopt_item(context: Context, design: Design, model: Model, item: Item) -> Fl
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = carried(model, item, values, values)
     wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
-    missing = yield from _missing_guards(context, model, effects(design, model, values, wanted))
+    stored_key = {name: item[name] for name in model.table.key_names}
+    held, wanting = yield from _guards(context, model, stored_key, effects(design, model, values, wanted))
     rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
-    guarding = actions(model, Effects(exists=False), missing, set(), context.clock())
+    guarding = actions(model, held, wanting, set(), context.clock())
     yield from execute(context, [*rewriting, *guarding])
-    return bool(rewriting), len(missing.guards)
+    return bool(rewriting), len(wanting.guards) - len(held.guards)
 
 
 def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValue:
@@ -138,15 +141,19 @@ def _rewriting(model: Model, old: Item, new: Item) -> Iterator[Action]:
     yield Action("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 
 
-def _missing_guards(context: Context, model: Model, after: Effects) -> Flow[Effects]:
-    """The guards that nobody holds for this item yet."""
-    missing = Effects()
+def _guards(context: Context, model: Model, stored_key: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
+    """The guards that name the item by its old key, and those that it is to have in place of them or of none."""
+    held, wanting = Effects(), Effects()
     for identity, guard in after.guards.items():
         request = wire.GetItem(table_name=model.table.name, key=guard.key, consistent_read=True)
         reply = yield from ask(context, request)
-        if reply.item is None or msgspec.json.decode(reply.item).get(OWNER) != {"M": guard.owner}:
-            missing.guards[identity] = guard
-    return missing
+        owner = None if reply.item is None else msgspec.json.decode(reply.item).get(OWNER)
+        if owner == {"M": guard.owner}:
+            continue
+        wanting.guards[identity] = guard
+        if owner == {"M": stored_key}:
+            held.guards[identity] = replace(guard, owner=stored_key)
+    return held, wanting
 
 
 def _count(after: Effects, counts: Counts) -> None:
