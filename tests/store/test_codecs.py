@@ -79,12 +79,13 @@ class Thing(Entity, table=table, key=("THING#{thing_id}", "{at}#{number:+6}")):
 
 
 texts = st.text(max_size=5)
+names = st.text(min_size=1, max_size=5)
 moments = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))
 decimals = st.integers(-(10**20), 10**20).map(lambda n: Decimal(n).scaleb(-6))
 inners = st.builds(Inner, deep_name=texts, amount=st.none() | decimals, tags=st.sets(texts, max_size=2))
 open_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | texts | st.binary(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
     max_leaves=5,
 )
 things = st.builds(
@@ -113,11 +114,11 @@ things = st.builds(
     blobs=st.sets(st.binary(max_size=2), max_size=2),
     listed=st.lists(st.none() | st.integers(-9, 9), max_size=3),
     tupled=st.lists(texts, max_size=2).map(tuple),
-    mapped=st.dictionaries(texts, st.lists(decimals, max_size=2), max_size=2),
+    mapped=st.dictionaries(names, st.lists(decimals, max_size=2), max_size=2),
     outer=st.none() | st.builds(Outer, inner_one=inners, many=st.lists(inners, max_size=2)),
-    zipped=st.dictionaries(texts, st.lists(st.integers(0, 9), max_size=2), max_size=2),
+    zipped=st.dictionaries(names, st.lists(st.integers(0, 9), max_size=2), max_size=2),
     anything=open_values,
-    open_map=st.dictionaries(texts, open_values, max_size=2),
+    open_map=st.dictionaries(names, open_values, max_size=2),
 )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from partita.design.generated import Env, KeyValue, compiled, named, nullable, wrapper
-from partita.design.plain_values import any_value, open_number, plain
+from partita.design.plain_values import any_value, map_name, open_number, plain, unicode_text
 from partita.wire.values import AttributeValue
 
 Namer = Callable[[str], str]
@@ -39,6 +39,7 @@ class Codec:
     tag: str
     shape: Any
     settles = False  # whether `settled` may change a value
+    open = False  # whether values inside are of a type that the design leaves open, where True would equal 1
 
     def encode(self, value: Any) -> AttributeValue | None:
         raise NotImplementedError
@@ -46,6 +47,12 @@ class Codec:
     def settled(self, value: Any, given: Any) -> Any:
         """The value as it will be read back; `given` is what it was before it was checked, which knows sets."""
         return value
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two values are stored alike."""
+        if one is None or other is None:
+            return one is other
+        return bool(one == other) and (not self.open or self.encode(one) == self.encode(other))
 
     def source(self, value: str, env: Env) -> str:
         """An expression that unwraps the decoded shape named by `value`."""
@@ -78,14 +85,27 @@ class Scalar(Codec):
         return value if self._settle is None else self._settle(value)
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {self.tag: self._write(value)}
+        return None if value is None else {self.tag: self._write(value)}
 
     def target(self, value: str, env: Env) -> str:
-        return f"{{{self.tag!r}: {named(self._write, env)}({value})}}"
+        return f"{{{self.tag!r}: {self._written(value, env)}}}"
+
+    def _written(self, value: str, env: Env) -> str:
+        return f"{named(self._write, env)}({value})"
 
     def source(self, value: str, env: Env) -> str:
         unwrapped = f"{value}.{self.tag}"
         return f"{named(self._finish, env)}({unwrapped})" if self._finish else unwrapped
+
+
+class Text(Scalar):
+    """Text; most is ASCII, which needs no further look."""
+
+    def __init__(self, reads: Any) -> None:
+        super().__init__("S", reads, unicode_text)
+
+    def _written(self, value: str, env: Env) -> str:
+        return f"{value} if {value}.isascii() else {super()._written(value, env)}"
 
 
 class SetOf(Codec):
@@ -117,6 +137,7 @@ class ListOf(Codec):
         self._element = element
         self._kind = kind
         self.settles = element.settles
+        self.open = element.open
 
     def settled(self, value: Any, given: Any) -> Any:
         return self._kind(map(self._element.settled, value, given))
@@ -136,12 +157,13 @@ class MapOf(Codec):
         self.shape = wrapper("M", dict[str, element.shape])  # type: ignore[name-defined]
         self._element = element
         self.settles = element.settles
+        self.open = element.open
 
     def settled(self, value: Any, given: Any) -> Any:
         return {name: self._element.settled(each, given[name]) for name, each in value.items()}
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"M": {name: self._element.encode(each) or {"NULL": True} for name, each in value.items()}}
+        return {"M": {map_name(name): self._element.encode(each) or {"NULL": True} for name, each in value.items()}}
 
     def source(self, value: str, env: Env) -> str:
         return f"{{name: {self._element.source('each', env)} for name, each in {value}.M.items()}}"
@@ -157,6 +179,7 @@ class StructOf(Codec):
         self._kind = kind
         self.members = members
         self.settles = any(member.codec.settles for member in members)
+        self.open = any(member.codec.open for member in members)
 
     def settled(self, value: Any, given: Any) -> Any:
         given = given if isinstance(given, self._kind) else value
@@ -187,6 +210,7 @@ class Nullable(Codec):
         self.shape = nullable(inner.shape)
         self._inner = inner
         self.settles = inner.settles
+        self.open = inner.open
 
     def settled(self, value: Any, given: Any) -> Any:
         return None if value is None else self._inner.settled(value, given)
@@ -225,22 +249,32 @@ class Compressed(Codec):
             return inflated
         return f"({inflated} if {value}.B else {_of_its_type(self._plainly, value, 'it', env)})"
 
+    def same(self, one: Any, other: Any) -> bool:
+        return bool(_json(one) == _json(other))
+
     def _inflate(self, stored: bytes) -> Any:
-        return self._decoder.decode(zlib.decompress(stored))
+        try:
+            return self._decoder.decode(zlib.decompress(stored))
+        except zlib.error as refusal:
+            raise ValueError(f"what should be compressed JSON cannot be inflated: {refusal}") from None
 
 
 class Anything(Codec):
-    """A value whose type the design leaves open: numbers come back as int or Decimal."""
+    """A value whose type the design leaves open: numbers come back as int or Decimal; `depth` is where it stands."""
 
     tag = ""
     shape = AttributeValue
     settles = True
+    open = True
+
+    def __init__(self, depth: int = 0) -> None:
+        self._depth = depth
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return any_value(value)
+        return any_value(value, self._depth)
 
     def settled(self, value: Any, given: Any) -> Any:
-        return plain(any_value(given))
+        return plain(any_value(given, self._depth))
 
     def source(self, value: str, env: Env) -> str:
         return f"{named(plain, env)}({value})"
@@ -276,6 +310,15 @@ class Member:
     @property
     def may_be_missing(self) -> bool:
         return self.optional or not self.required or isinstance(self.codec, SetOf)
+
+    @property
+    def absent_value(self) -> Any:
+        """With what an item that lacks the attribute is read; NODEFAULT where it cannot be."""
+        if self.default_factory is not msgspec.NODEFAULT:
+            return self.default_factory()
+        if self.default is not msgspec.NODEFAULT or not self.may_be_missing:
+            return self.default
+        return None if self.optional else set()
 
     def settled(self, owner: Any, given: Any) -> Any:
         """This field's value of its owner, as it will be read back."""

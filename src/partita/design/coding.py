@@ -11,10 +11,11 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.codecs import Anything, Codec, ListOf, MapOf, Member, Namer, Nullable, Scalar, SetOf, StructOf
+from partita.design.codecs import Anything, Codec, ListOf, MapOf, Member, Namer, Nullable, Scalar, SetOf, StructOf, Text
 from partita.design.errors import DesignError
 from partita.design.moments import in_utc, settled_time, time_text
-from partita.design.plain_values import number_text, settled_decimal
+from partita.design.open_enum import OpenEnum
+from partita.design.plain_values import number_text, settled_decimal, unicode_text
 
 
 def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[Member, ...]:
@@ -65,7 +66,7 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
         return Anything()
     origin, inner = get_origin(kind), get_args(kind)
     if kind is dict or (origin is dict and inner[1] is Any):
-        return MapOf(Anything())
+        return MapOf(Anything(1))
     if origin in (set, frozenset):
         element = _scalar(stripped(inner[0])[0])
         if element is None or element.tag == "BOOL":
@@ -110,10 +111,14 @@ def _scalar(kind: Any) -> Scalar | None:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         if all(isinstance(member.value, int) for member in kind):
             return Scalar("N", int, lambda member: str(member.value), kind)
-        return Scalar("S", kind, lambda member: member.value)
+        return Scalar("S", kind, _open_text if issubclass(kind, OpenEnum) else lambda member: member.value)
     if kind is str or (get_origin(kind) is Literal and all(isinstance(value, str) for value in get_args(kind))):
-        return Scalar("S", kind, str)
+        return Text(kind)
     return None
+
+
+def _open_text(member: OpenEnum) -> str:
+    return unicode_text(member.value)
 
 
 def _without_sign_of_zero(value: float) -> float:

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any
+from uuid import UUID
 
 from partita.design.moments import WIDTH, day_of, time_of, time_text
+from partita.design.plain_values import unicode_text
 
 SEPARATOR = "#"
 AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
@@ -70,7 +72,7 @@ class Text(Form):
     def write(self, value: Any) -> str:
         if type(value) is str and not self.fold and ((value.isalnum() and value.isascii()) or _is_untouched(value)):
             return value
-        text = unicodedata.normalize("NFC", str(value))
+        text = unicodedata.normalize("NFC", unicode_text(str(value) if isinstance(value, UUID) else value))
         if not text:
             raise ValueError("empty text cannot be part of a key")
         if self.fold:
@@ -116,6 +118,8 @@ class Number(Form):
 
     def write(self, value: Any) -> str:
         size = self.digits + self.places
+        if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
+            raise ValueError(f"{value!r} is no number")
         exact = value * 10**self.places if type(value) is int else Decimal(value).scaleb(self.places, EXACT)
         whole = int(exact)
         if whole != exact or abs(whole) >= 10**size or (whole < 0 and not self.signed):
@@ -190,6 +194,8 @@ class Flag(Form):
     width = 1
 
     def write(self, value: Any) -> str:
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither True nor False")
         return "1" if value else "0"
 
     def read(self, text: str) -> bool:

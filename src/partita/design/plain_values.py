@@ -2,7 +2,7 @@
 
 import base64
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any
@@ -27,6 +27,8 @@ def number_text(value: Any) -> str:
     """
     if type(value) is int and -_EASY < value < _EASY:
         return str(value)
+    if not isinstance(value, int | float | Decimal):
+        raise ValueError(f"{value!r} is no number")
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         raise ValueError(f"{value} is not a number that DynamoDB stores")
@@ -61,18 +63,41 @@ def open_number(value: float | Decimal) -> int | Decimal:
     return int(number) if number == number.to_integral_value() else number
 
 
-def any_value(value: Any) -> AttributeValue:
+def unicode_text(value: Any) -> str:
+    """Text that can be stored.
+
+    >>> unicode_text("é")
+    'é'
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("text with a lone surrogate is not Unicode") from None
+    return str.__str__(value)
+
+
+def map_name(name: Any) -> str:
+    """A name inside a map."""
+    if name == "":
+        raise ValueError("a name in a map cannot be empty")
+    return unicode_text(name)
+
+
+def any_value(value: Any, depth: int = 0) -> AttributeValue:
     """Any plain Python value in DynamoDB JSON."""
     if isinstance(value, enum.Enum):
-        return any_value(value.value)
+        return any_value(value.value, depth)
     if value is None:
         return {"NULL": True}
     if isinstance(value, bool):
         return {"BOOL": value}
     if isinstance(value, str):
-        return {"S": value}
+        return {"S": unicode_text(value)}
     if isinstance(value, int | float | Decimal):
-        return {"N": number_text(value)}
+        text = number_text(value)
+        return {"N": text if isinstance(value, int) else str(open_number(value))}
     if isinstance(value, bytes):
         return {"B": base64.b64encode(value).decode()}
     if isinstance(value, datetime):
@@ -83,14 +108,27 @@ def any_value(value: Any) -> AttributeValue:
         return {"S": str(value)}
     if isinstance(value, msgspec.Struct):
         value = msgspec.to_builtins(value, builtin_types=_AS_THEY_ARE)
-    if isinstance(value, Mapping):
-        return {"M": {str(name): any_value(each) for name, each in value.items()}}
     if isinstance(value, set | frozenset) and value:
-        (tag,) = {next(iter(any_value(each))) for each in value}
-        return {tag + "S": sorted(any_value(each)[tag] for each in value)}
-    if isinstance(value, list | tuple):
-        return {"L": [any_value(each) for each in value]}
+        return _any_set(value)
+    if isinstance(value, Mapping | list | tuple):
+        return _any_members(value, depth)
     raise ValueError(f"{value!r} has no form in DynamoDB")
+
+
+def _any_set(value: Set[Any]) -> AttributeValue:
+    tags = {next(iter(any_value(each))) for each in value}
+    if len(tags) > 1 or not tags <= {"S", "N", "B"}:
+        raise ValueError("a set holds texts, numbers or bytes, all of one kind")
+    (tag,) = tags
+    return {tag + "S": sorted(any_value(each)[tag] for each in value)}
+
+
+def _any_members(value: Mapping[Any, Any] | Sequence[Any], depth: int) -> AttributeValue:
+    if depth >= limits.NESTING_LEVELS - 1:
+        raise ValueError(f"it is nested deeper than the {limits.NESTING_LEVELS} levels that DynamoDB stores")
+    if isinstance(value, Mapping):
+        return {"M": {map_name(name): any_value(each, depth + 1) for name, each in value.items()}}
+    return {"L": [any_value(each, depth + 1) for each in value]}
 
 
 def plain(value: AttributeValue) -> Any:
@@ -111,4 +149,4 @@ def plain(value: AttributeValue) -> Any:
 
 def _plain_number(text: str) -> int | Decimal:
     number = Decimal(text)
-    return int(number) if number == number.to_integral_value() and "." not in text else number
+    return int(number) if number == number.to_integral_value() else number

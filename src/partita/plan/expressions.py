@@ -28,18 +28,35 @@ def on_disk(model: Model, condition: Condition) -> Condition:
     if isinstance(condition, Exists):
         return Exists(_stored_field(model, condition.field)[0])
     if isinstance(condition, Comparison):
-        field, codec = _stored_field(model, condition.field)
-        if isinstance(condition.value, Field):
-            return Comparison(condition.operator, field, _stored_field(model, condition.value)[0])
-        return Comparison(condition.operator, field, _value(model, condition.field, codec, condition.value))
+        return _comparison(model, condition)
     if isinstance(condition, OneOf):
         field, codec = _stored_field(model, condition.field)
-        return OneOf(field, tuple(_value(model, condition.field, codec, each) for each in condition.values))
-    assert isinstance(condition, Holds)
+        listed = OneOf(field, tuple(_value(model, condition.field, codec, each) for each in condition.values))
+        absent_too = any(_is_absent(model, condition.field, each) for each in condition.values)
+        return AnyOf((listed, Not(Exists(field)))) if absent_too else listed
+    if not isinstance(condition, Holds):
+        raise ValueRefused(model.name, f"{condition!r} is no condition; write one with F, such as F.name == value")
     field, codec = _stored_field(model, condition.field)
     whole = codec is not None and codec.tag == "S"
-    value = _value(model, condition.field, codec, condition.value) if whole else any_value(condition.value)
-    return Holds(condition.function, field, value)
+    return Holds(condition.function, field, _value(model, condition.field, codec if whole else None, condition.value))
+
+
+def _comparison(model: Model, condition: Comparison) -> Condition:
+    """Nothing is stored of what is None or an empty set, so both are compared with by absence."""
+    field, codec = _stored_field(model, condition.field)
+    if isinstance(condition.value, Field):
+        return Comparison(condition.operator, field, _stored_field(model, condition.value)[0])
+    found = Comparison(condition.operator, field, _value(model, condition.field, codec, condition.value))
+    if condition.operator not in ("=", "<>") or not _is_absent(model, condition.field, condition.value):
+        return found
+    return AnyOf((found, Not(Exists(field)))) if condition.operator == "=" else All((found, Exists(field)))
+
+
+def _is_absent(model: Model, field: Field, value: Any) -> bool:
+    """Whether nothing is stored of the value, and an item that lacks the attribute is read with it."""
+    if value is not None and not (isinstance(value, set | frozenset) and not value):
+        return False
+    return len(field.path) > 1 or bool(model.attributes[field.path[0]].member.absent_value == value)
 
 
 def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
@@ -64,8 +81,8 @@ def _value(model: Model, field: Field, codec: Codec | None, value: Any) -> Attri
     if isinstance(value, Stored):
         return value.value
     try:
-        encoded = any_value(value) if codec is None else codec.encode(value)
-    except (ValueError, TypeError, AttributeError) as refusal:
+        encoded = None if value is None else any_value(value) if codec is None else codec.encode(value)
+    except (ValueError, TypeError, AttributeError, ArithmeticError) as refusal:
         raise ValueRefused(f"{model.name}.{'.'.join(field.path)}", str(refusal)) from None
     return encoded or {"NULL": True}
 

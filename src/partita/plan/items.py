@@ -51,6 +51,11 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
     return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {"KEPT": KEPT})
 
 
+def differing(model: Model, before: Values, after: Values) -> set[str]:
+    """The attributes that are stored otherwise after than before; in what is of an open type, True is not 1."""
+    return {field for field, each in model.attributes.items() if not each.codec.same(before[field], after[field])}
+
+
 def validated(model: Model, entity: Any) -> Any:
     """The entity as its types say it is and as it will be read back, or an error that names the attribute."""
     made = checked(model.name, entity, model.cls)
@@ -84,9 +89,10 @@ def fitting(model: Model, attribute: Attribute, value: Any) -> Any:
     return _fitting(model, attribute, value, attribute.hint)
 
 
-def fitting_step(model: Model, attribute: Attribute, value: Any) -> Any:
-    """What is added to an attribute or taken from it: of its type, whatever bounds the whole has, and to be stored."""
-    made = _fitting(model, attribute, value, attribute.kind)
+def of_its_kind(model: Model, attribute: Attribute, value: Any) -> Any:
+    """A value of the attribute's type, whatever bounds it has: what is added to it or taken away, or looked for."""
+    exact = Decimal(value) if attribute.kind is Decimal and type(value) is int else value  # price += 1
+    made = _fitting(model, attribute, exact, attribute.kind)
     stored(model, {attribute.field: made})
     return made
 
@@ -104,6 +110,10 @@ def checked(where: str, value: Any, kind: Any) -> Any:
     """A value of the type, made anew; what the design leaves open keeps its own types."""
     try:
         return msgspec.convert(msgspec.to_builtins(value, builtin_types=_NATIVE), kind, builtin_types=_NATIVE)
+    except RecursionError:
+        for name in getattr(value, "__struct_fields__", ()):
+            checked(f"{where}.{name}", getattr(value, name), Any)
+        raise ValueRefused(where, "it is nested too deeply") from None
     except (msgspec.ValidationError, msgspec.EncodeError, TypeError, ValueError) as refusal:
         what, _, path = str(refusal).partition(" - at `$")
         raise ValueRefused(f"{where}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
@@ -130,26 +140,37 @@ def stored(model: Model, values: Values) -> Item:
         if held is None:
             continue
         try:
-            written = member.codec.encode(as_key(held) if member.field in plain_keys(model) else held)
-        except (ValueError, TypeError, AttributeError) as refusal:
+            most = plain_keys(model).get(member.field)
+            written = member.codec.encode(held if most is None else as_key(held, most))
+        except (ValueError, TypeError, AttributeError, ArithmeticError) as refusal:
             raise ValueRefused(f"{model.name}.{member.field}", str(refusal)) from None
         if written is not None:
             item[member.name] = written
     return item
 
 
-def as_key(held: Any) -> Any:
-    """Text that is a key by itself: in its composed form, and not empty, which DynamoDB would refuse."""
+def as_key(held: Any, most: int = limits.PARTITION_KEY_BYTES) -> Any:
+    """Text that is a key by itself: in its composed form, neither empty nor too long for DynamoDB."""
     if held in ("", b""):
         raise ValueError("empty text cannot be part of a key")
-    return normalize("NFC", held) if type(held) is str else held
+    made = normalize("NFC", held) if type(held) is str else held
+    if isinstance(made, str | bytes) and len(made) * 4 > most:
+        _check_length(made, most)
+    return made
+
+
+def _check_length(key: str | bytes, most: int) -> None:
+    if len(key.encode() if isinstance(key, str) else key) > most:
+        raise ValueError(f"the key is longer than {most} bytes")
 
 
 @cache
-def plain_keys(model: Model) -> frozenset[str]:
-    """The attributes that are keys by themselves."""
+def plain_keys(model: Model) -> dict[str, int]:
+    """The attributes that are keys by themselves, and how many bytes they may have."""
     every = (model.key, *(keys for several in model.indexes.values() for keys in several))
-    return frozenset(each.field for keys in every for each in keys.attributes if each.field is not None)
+    found = {each.field: limits.PARTITION_KEY_BYTES for keys in every for each in keys.hash if each.field is not None}
+    shorter = {each.field: limits.SORT_KEY_BYTES for keys in every for each in keys.range if each.field is not None}
+    return found | shorter
 
 
 def key_of(model: Model, values: Values) -> Item:
@@ -159,11 +180,17 @@ def key_of(model: Model, values: Values) -> Item:
         value = key_value(model, attribute, values)
         if value is None:
             raise ValueRefused(f"{model.name}.{attribute.name}", "a part of the key is missing")
-        most = limits.SORT_KEY_BYTES if at else limits.PARTITION_KEY_BYTES
-        if "S" in value and len(value["S"].encode()) > most:
-            raise ValueRefused(f"{model.name}.{attribute.name}", f"the key is longer than {most} bytes")
+        check_key(model, attribute, value.get("S"), limits.SORT_KEY_BYTES if at else limits.PARTITION_KEY_BYTES)
         key[attribute.name] = value
     return key
+
+
+def check_key(model: Model, attribute: KeyAttribute, text: Any, most: int) -> None:
+    """The text of a key is as long as DynamoDB allows."""
+    try:
+        _check_length(text or "", most)
+    except ValueError as refusal:
+        raise ValueRefused(f"{model.name}.{attribute.name}", str(refusal)) from None
 
 
 def old_keys(model: Model, values: Values) -> Iterator[Item]:
@@ -171,16 +198,16 @@ def old_keys(model: Model, values: Values) -> Iterator[Item]:
 
     That is what `was` declares, and any form of the times in a key: other code writes them in other widths.
     """
+    today = key_of(model, values)
     for keys in model.was:
         made = {each.name: key_value(model, each, values) for each in keys.attributes}
         key = {name: value for name, value in made.items() if value is not None}
-        if len(key) == len(made) and key != key_of(model, values):
+        if len(key) == len(made) and key != today:
             yield key
     for each in model.key.attributes:
         for text in each.template.with_other_times(values) if each.template is not None else ():
-            key = key_of(model, values)
-            if key[each.name] != {"S": text}:
-                yield key | {each.name: {"S": text}}
+            if today[each.name] != {"S": text}:
+                yield today | {each.name: {"S": text}}
 
 
 def key_value(model: Model, attribute: KeyAttribute, values: Values) -> AttributeValue | None:
@@ -231,8 +258,15 @@ def derive(model: Model, group: Derived, values: Values, item: Item) -> dict[str
             continue
         made = {each.name: key_value(model, each, values) for each in written_keys(model, keys)}
         if all(value is not None for value in made.values()):
+            _check_index_keys(model, keys, made)
             return absent | made
     return absent
+
+
+def _check_index_keys(model: Model, keys: KeySet, made: Mapping[str, AttributeValue | None]) -> None:
+    for each in keys.attributes:
+        most = limits.PARTITION_KEY_BYTES if each in keys.hash else limits.SORT_KEY_BYTES
+        check_key(model, each, (made.get(each.name) or {}).get("S"), most)
 
 
 @cache
@@ -248,8 +282,10 @@ def expiry_of(model: Model, values: Values, item: Item) -> AttributeValue | None
     at = values[model.expires.at]
     if at is None or (model.expires.when is not None and not holds(on_disk(model, model.expires.when), item)):
         return None
-    assert isinstance(at, datetime)
-    return {"N": str(int((at + model.expires.after).timestamp()))}
+    try:
+        return {"N": str(int((at + model.expires.after).timestamp()))}
+    except OverflowError:
+        raise ValueRefused(f"{model.name}.{model.expires.at}", "it expires after the last year that there is") from None
 
 
 def expiry_second(now: datetime) -> AttributeValue:

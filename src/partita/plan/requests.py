@@ -12,10 +12,9 @@ from partita.design.reads import SHARDS, Argument, Each, Read
 from partita.design.slots import slots_of
 from partita.plan import ranges
 from partita.plan.expressions import Expression, on_disk
-from partita.plan.items import check_key, stored
+from partita.plan.items import key_of, stored
 from partita.plan.key_writers import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof import Proof, prove_read
-from partita.wire import limits
 from partita.wire import requests as wire
 from partita.wire.values import AttributeValue, Item
 
@@ -97,13 +96,9 @@ def _check_single(plan: Plan) -> None:
         raise ValueRefused(plan.read.name, "reads several items, where one is wanted; declare a pattern -> Item[...]")
 
 
-def check_lengths(plan: Plan, arguments: tuple[Any, ...], repeat: Any = None) -> None:
-    """A ValueRefused that names the key, where it is too long: for DynamoDB's refusal, which does not."""
-    for condition in _conditions(plan, arguments, repeat):
-        ranged = condition.attribute in plan.read.sources[0].keys.range
-        most = limits.SORT_KEY_BYTES if ranged else limits.PARTITION_KEY_BYTES
-        for value in condition.values if condition.attribute.template is not None else ():
-            check_key(plan.model, condition.attribute, value, most)
+def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
+    """A ValueRefused that names the key of a get, where it is too long: DynamoDB's refusal does not."""
+    key_of(plan.model, key_values(plan, arguments))
 
 
 def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:

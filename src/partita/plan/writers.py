@@ -53,7 +53,7 @@ def item_writer(model: Model) -> Callable[[Values], Item]:
     for member in model.members:
         value = f"v[{member.field!r}]"
         if member.field in plain_keys(model):
-            value = f"{named(as_key, env)}({value})"
+            value = f"{named(as_key, env)}({value}, {plain_keys(model)[member.field]})"
         lines += member.target(value, env)
     lines += _key(model, env)
     if model.table.type_attribute:
@@ -81,8 +81,10 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
         (keys,) = group.alternatives
         written = written_keys(model, keys)
         fields = tuple(dict.fromkeys(field for each in written for field in each.fields))
-        texts = "; ".join(f"item[{each.name!r}] = {{'S': {_text(each.template, env)}}}" for each in written)
-        lines = [f"if {_missing(fields)}: {step_by_step}", f"else: {texts}"]
+        lines = [f"if {_missing(fields)}: {step_by_step}", "else:"]
+        for each in written:
+            lines.append(f"    key = {_text(each.template, env)}; item[{each.name!r}] = {{'S': key}}")
+            lines.append(f"    if len(key) > {_SHORT}: raise ValueError('perhaps too long')")
         if keys.when is None:
             return lines
         condition = named(partial(holds, on_disk(model, keys.when)), env)

@@ -27,6 +27,8 @@ def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[
     """Put entities that nothing depends on, in batches."""
     models = {kind: model_of(kind) for kind in set(map(type, entities))}
     for model in models.values():
+        if model not in design.models:
+            raise ValueRefused(model.name, f"design {design.name!r} does not hold it; load its table too")
         if not stands_alone(design, model):
             raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
     packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]  # all fit, or none is sent

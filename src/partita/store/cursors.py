@@ -47,8 +47,10 @@ def cursor_text(bound: str, states: list[State], secret: bytes | None) -> str:
     return (body if secret is None else body + b"." + _signature(body, secret)).decode()
 
 
-def states_of(name: str, text: str, bound: str, secret: bytes | None) -> list[State]:
-    """The states that a cursor holds, or a CursorRefused."""
+def states_of(name: str, text: Any, bound: str, count: int, secret: bytes | None) -> list[State]:
+    """The states that a cursor holds, one for each of `count` ranges, or a CursorRefused."""
+    if not isinstance(text, str) or not text.isascii():
+        raise CursorRefused(name, "it cannot be read")
     body, _, signature = text.encode().partition(b".")
     if secret is not None and not hmac.compare_digest(signature, _signature(body, secret)):
         raise CursorRefused(name, "its signature is wrong")
@@ -56,10 +58,12 @@ def states_of(name: str, text: str, bound: str, secret: bytes | None) -> list[St
         made_for, states = msgspec.json.decode(
             base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=tuple[str, list[Item | int]]
         )
-    except (binascii.Error, msgspec.DecodeError):
+    except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError):
         raise CursorRefused(name, "it cannot be read") from None
     if made_for != bound:
         raise CursorRefused(name, "it was made for other arguments")
+    if len(states) != count:
+        raise CursorRefused(name, f"it is of {len(states)} ranges, and not of {count}")
     return states
 
 

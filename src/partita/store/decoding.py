@@ -18,6 +18,8 @@ from partita.plan.effects import OWNER
 from partita.plan.errors import StoredItemInvalid
 from partita.wire.values import Item
 
+_REFUSALS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
+
 
 class Decoder:
     """Decodes the items of one entity or view; `expiry` is the second of an item's TTL, or None."""
@@ -52,7 +54,7 @@ class Decoder:
             if now is not None and self._expired(found, now):
                 return None
             return self._build(found)
-        except (msgspec.DecodeError, ValueError, TypeError, KeyError) as refusal:
+        except _REFUSALS as refusal:
             raise self._invalid(msgspec.json.decode(raw), refusal) from None
 
     def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]:
@@ -60,14 +62,14 @@ class Decoder:
         try:
             found = self._read(raw)
             return self._build(found), self._expiry(found)
-        except (msgspec.DecodeError, ValueError, TypeError, KeyError) as refusal:
+        except _REFUSALS as refusal:
             raise self._invalid(msgspec.json.decode(raw), refusal) from None
 
     def from_item(self, item: Item) -> Any:
         """The entity of an item that is a dict already."""
         try:
             return self._build(msgspec.convert(item, self._shape, strict=False))
-        except (msgspec.ValidationError, ValueError, TypeError, KeyError) as refusal:
+        except _REFUSALS as refusal:
             raise self._invalid(item, refusal) from None
 
     def _expired(self, found: Any, now: int) -> bool:

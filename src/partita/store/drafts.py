@@ -12,7 +12,7 @@ from partita.design.errors import ValueRefused
 from partita.design.models import Model
 from partita.design.parts import EXACT
 from partita.plan.changes import Edit
-from partita.plan.items import fitting, fitting_step
+from partita.plan.items import fitting, of_its_kind
 
 
 class Draft:
@@ -116,7 +116,7 @@ class Unread:
         suits = attribute.kind in (int, float, Decimal) if kind in ("add", "take") else _suits(kind, attribute.codec)
         if not suits:
             raise ValueRefused(where, f"{kind} does not suit its type")
-        value = fitting_step(self._model, attribute, given)
+        value = of_its_kind(self._model, attribute, given)
         if kind == "take":
             kind, value = "add", value.copy_negate() if isinstance(value, Decimal) else -value
         if self._earlier is None:

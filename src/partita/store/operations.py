@@ -13,8 +13,9 @@ from partita.design.reads import Get
 from partita.plan.changes import Change
 from partita.plan.designs import Design
 from partita.plan.effects import OWNER, guard_key
+from partita.plan.errors import StoredItemInvalid
 from partita.plan.explain_write import explain_actions, explain_change
-from partita.plan.items import validated, values_of
+from partita.plan.items import key_text, of_its_kind, validated, values_of
 from partita.plan.requests import get_key, key_values, plan_of
 from partita.plan.writes import creation, fresh
 from partita.store import batches, writing
@@ -101,20 +102,22 @@ class Operations:
         """Who holds a unique value: the guard, then its item."""
         model = model_of(entity)
         declared = _unique(model, unique)
-        key = guard_key(model, declared, dict(zip(declared.fields, values, strict=True)))
+        key = guard_key(model, declared, _unique_values(model, declared, values))
         request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
         reply = yield from ask(self.context, request)
         if reply.item is None:
             return None
-        owner = msgspec.json.decode(reply.item)[OWNER]["M"]
-        held = yield from fetch_found(self.context, model, owner)
+        guard = msgspec.json.decode(reply.item)
+        if OWNER not in guard:
+            raise StoredItemInvalid(model.name, key_text(key), "the guard does not say whose it is")
+        held = yield from fetch_found(self.context, model, guard[OWNER]["M"])
         return None if held is None else held.entity
 
     def release(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
         """Let go of a value that `Unique(held=True)` kept."""
         model = model_of(entity)
         declared = _unique(model, unique)
-        return writing.release(self.context, model, declared, dict(zip(declared.fields, values, strict=True)))
+        return writing.release(self.context, model, declared, _unique_values(model, declared, values))
 
     def recognise(self, table: str, item: Item) -> Any:
         """The entity that an item of a table is, told by its key."""
@@ -139,6 +142,15 @@ class Operations:
         if model not in self.design.models:
             raise ValueRefused(model.name, f"design {self.design.name!r} does not hold it; load its table too")
         return model
+
+
+def _unique_values(model: Model, declared: Unique, values: tuple[Any, ...]) -> dict[str, Any]:
+    """The values that a guard is looked for by, as they are stored."""
+    if len(values) != len(declared.fields):
+        wanted = ", ".join(declared.fields)
+        raise ValueRefused(f"{model.name}.{declared.name}", f"{len(values)} values given, it is of {wanted}")
+    given = zip(declared.fields, values, strict=True)
+    return {name: of_its_kind(model, model.attributes[name], value) for name, value in given}
 
 
 def _unique(model: Model, name: str) -> Unique:

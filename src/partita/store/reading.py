@@ -10,18 +10,30 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from partita.design.errors import ValueRefused
 from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
 from partita.plan.changes import Found
 from partita.plan.expressions import comparable
 from partita.plan.items import Values, old_keys
-from partita.plan.requests import Plan, get_item, get_key, key_values, plan_of, query, repeats, start_key
+from partita.plan.requests import (
+    Plan,
+    check_lengths,
+    get_item,
+    get_key,
+    key_values,
+    plan_of,
+    query,
+    repeats,
+    start_key,
+)
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow
 from partita.store.sending import Context, ask
 from partita.wire import limits
 from partita.wire import requests as wire
+from partita.wire.errors import ValidationException
 from partita.wire.values import Item
 
 E = TypeVar("E")
@@ -50,7 +62,11 @@ def fetch_one(
 ) -> Flow[E | None]:
     """The entity, or whatever else `decode` makes of the item's bytes."""
     plan = plan_of(call.read)
-    reply = yield from ask(context, get_item(plan, call.arguments, consistent=consistent))
+    try:
+        reply = yield from ask(context, get_item(plan, call.arguments, consistent=consistent))
+    except ValidationException:
+        check_lengths(plan, call.arguments)
+        raise
     item = reply.item
     if item is None and plan.model.was:
         item = yield from fetch_old(context, plan.model, key_values(plan, call.arguments))
@@ -111,11 +127,13 @@ def fetch_page(
     decode: Decode | None = None,
 ) -> Flow[Page[E]]:
     """The next page of a query, with expired items only where they are asked for; `decode` as for one item."""
+    if size is not None and size < 1:
+        raise ValueRefused(call.read.name, f"a page holds at least one item, not {size!r}")
     plan = plan_of(call.read)
     over = repeats(plan, call.arguments)
     states: list[State] = [START] * len(over)
     if cursor:
-        states = states_of(plan.read.name, cursor, binding(plan, call.arguments), context.secret)
+        states = states_of(plan.read.name, cursor, binding(plan, call.arguments), len(over), context.secret)
     ranges = [_opened(repeat, state) for repeat, state in zip(over, states, strict=True)]
     wanted = size or call.read.page_size
     decode = decode or decoding(call.read)
@@ -198,6 +216,23 @@ def decoding(read: Read) -> Decode:
 def fetch_batch(context: Context, calls: Sequence[Get[E]]) -> Flow[list[E | None]]:
     """Many gets in as few BatchGetItem as they need; the result is in the order of the calls."""
     wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
+    found = yield from _fetch_keys(context, wanted)
+    results = [found.get(_identity(plan.table, key)) for plan, key in wanted]
+    old = {
+        at: [(plan, key) for key in old_keys(plan.model, key_values(plan, call.arguments))]
+        for at, (call, (plan, _)) in enumerate(zip(calls, wanted, strict=True))
+        if results[at] is None and plan.model.was
+    }
+    if old:
+        found = yield from _fetch_keys(context, [each for several in old.values() for each in several])
+    for at, several in old.items():
+        there = (found.get(_identity(plan.table, key)) for plan, key in several)
+        results[at] = next((each for each in there if each is not None), None)
+    return results
+
+
+def _fetch_keys(context: Context, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[tuple[str, Any], Any]]:
+    """What is stored under the keys."""
     found: dict[tuple[str, Any], Any] = {}
     waiting = list({_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
     decoders = {_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
@@ -214,7 +249,7 @@ def fetch_batch(context: Context, calls: Sequence[Get[E]]) -> Flow[list[E | None
             key = msgspec.json.decode(raw)
             identity = _identity(table, {name: key[name] for name in names[table]})
             found[identity] = decoders[identity](raw, now)
-    return [found.get(_identity(plan.table, key)) for plan, key in wanted]
+    return found
 
 
 def _batch(context: Context, asked: dict[str, wire.KeysAndAttributes]) -> Flow[list[tuple[str, msgspec.Raw]]]:

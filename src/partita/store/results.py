@@ -21,7 +21,7 @@ class Results(Generic[E]):
         return self._next(size, cursor)
 
     def first(self, count: int) -> list[E]:
-        return self._next(count, None).items
+        return self._next(count, None).items if count else []
 
     def one(self) -> E | None:
         """The first item, or None."""
@@ -47,7 +47,7 @@ class AsyncResults(Generic[E]):
         return await self._next(size, cursor)
 
     async def first(self, count: int) -> list[E]:
-        return (await self._next(count, None)).items
+        return (await self._next(count, None)).items if count else []
 
     async def one(self) -> E | None:
         return next(iter(await self.first(1)), None)
