@@ -127,7 +127,11 @@ def old_pass(db: Store, until: str) -> None:
     """As an earlier version of the design has written it, with its guard."""
     key = {"PK": {"S": "PASS#p"}, "SK": {"S": "PASS"}}
     item = {**key, "pass_id": {"S": "p"}, "number": {"N": "0"}, "holder": {"S": "ann"}, "until": {"S": until}}
-    guard = {"PK": {"S": "UNIQUE#Pass#holder#ann"}, "SK": {"S": "UNIQUE"}, "guardOf": {"M": key}}
+    guard: dict[str, dict[str, Any]] = {
+        "PK": {"S": "UNIQUE#Pass#holder#ann"},
+        "SK": {"S": "UNIQUE"},
+        "guardOf": {"M": key},
+    }
     rows: list[dict[str, dict[str, Any]]] = [item, guard]
     for each in rows:
         db.backend.call(PutItem(table_name="harbour", item=each))

@@ -65,7 +65,7 @@ class Categories:
             order = self._last_place(parent_id)
             try:
                 with self.db.transaction() as transaction:
-                    same = _unmoved(found) & counts(F.child_count, found.child_count)
+                    same = _unmoved(found) & counts("child_count", found.child_count)
                     draft = transaction.change(d.category(category_id), when=same)
                     draft.parent_id = parent_id
                     draft.order = order
@@ -181,4 +181,4 @@ def _unmoved(category: d.Category) -> Condition:
 
 def _as_full(category: d.Category) -> Condition:
     """It has as many subcategories and posts as when it was read."""
-    return counts(F.child_count, category.child_count) & counts(F.post_count, category.post_count)
+    return counts("child_count", category.child_count) & counts("post_count", category.post_count)

@@ -1,9 +1,8 @@
 """That a counter is still as it was read, in rows of the team's own code too: they have none."""
 
-from partita import Condition
-from partita.design.conditions import Field
+from partita import Condition, F
 
 
-def counts(counter: Field, seen: int) -> Condition:
-    same: Condition = counter == seen
-    return same if seen else same | counter.is_absent()
+def counts(name: str, seen: int) -> Condition:
+    same: Condition = F[name] == seen
+    return same if seen else same | F[name].is_absent()

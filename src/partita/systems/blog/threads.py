@@ -79,7 +79,7 @@ class Threads:
             return
         with suppress(ConditionFailed):
             if not self._is_answered(found):
-                unanswered = F.author_id.exists() & counts(F.reply_count, found.reply_count)
+                unanswered = F.author_id.exists() & counts("reply_count", found.reply_count)
                 self._delete(found, _both(unanswered, when))
                 return
         try:
