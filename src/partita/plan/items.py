@@ -51,11 +51,6 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
     return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {"KEPT": KEPT})
 
 
-def differing(model: Model, before: Values, after: Values) -> set[str]:
-    """The attributes that are stored otherwise after than before; in what is of an open type, True is not 1."""
-    return {field for field, each in model.attributes.items() if not each.codec.same(before[field], after[field])}
-
-
 def validated(model: Model, entity: Any) -> Any:
     """The entity as its types say it is and as it will be read back, or an error that names the attribute."""
     made = checked(model.name, entity, model.cls)
