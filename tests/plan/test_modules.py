@@ -27,9 +27,14 @@ def test_a_pattern_is_told_by_its_name() -> None:
         pattern_told(gallery.design, "nothing")
 
 
-def test_a_module_with_two_designs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gallery, "again", prove("again", gallery.gallery), raising=False)
-    with pytest.raises(DesignError, match=r"^tests.store.gallery: holds 2 designs; keep one design in a module$"):
+def test_of_two_designs_in_a_module_the_one_that_is_called_so_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = prove("again", gallery.gallery)
+    monkeypatch.setattr(gallery, "again", again, raising=False)
+    assert design_in("tests.store.gallery") is gallery.design
+    monkeypatch.setattr(gallery, "first", gallery.design, raising=False)
+    monkeypatch.delattr(gallery, "design")
+    said = r"^tests.store.gallery: holds 2 designs; call the one that is meant `design`$"
+    with pytest.raises(DesignError, match=said):
         design_in("tests.store.gallery")
 
 

@@ -257,11 +257,8 @@ def _check_limits(model: Model, before: Values, after: Values, limited: set[str]
         condition = limit.condition
         assert isinstance(condition, Comparison)
         name = condition.field.path[0]
-        if (
-            name in limited
-            and after[name] > before[name]
-            and not holds(on_disk(model, condition), stored(model, after))
-        ):
+        grew = after[name] is not None and (before[name] is None or after[name] > before[name])
+        if name in limited and grew and not holds(on_disk(model, condition), stored(model, after)):
             raise LimitReached(model.name, key_text(key_of(model, before)), effect.limit_text(condition))
 
 

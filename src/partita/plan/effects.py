@@ -23,6 +23,7 @@ from partita.plan.designs import Counter, Design, Reference
 from partita.plan.errors import LimitReached, NotUnique, Orphaned, ReferenceMissing
 from partita.plan.expressions import holds, on_disk
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
+from partita.wire import limits
 from partita.wire.values import AttributeValue, Item
 
 GUARD = "UNIQUE"
@@ -96,7 +97,11 @@ def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     except ValueError as refusal:
         raise ValueRefused(f"{model.name}.{unique.name}", str(refusal)) from None
     names = model.table.key_names
-    key: Item = {names[0]: {"S": SEPARATOR.join((GUARD, model.name, unique.name, *texts))}}
+    text = SEPARATOR.join((GUARD, model.name, unique.name, *texts))
+    if len(text.encode()) > limits.PARTITION_KEY_BYTES:
+        most = limits.PARTITION_KEY_BYTES
+        raise ValueRefused(f"{model.name}.{unique.name}", f"it is too long: its guard's key has at most {most} bytes")
+    key: Item = {names[0]: {"S": text}}
     if len(names) > 1:
         key[names[1]] = {"S": GUARD}
     return key

@@ -12,10 +12,14 @@ from partita.plan.proof import prove
 
 def design_in(module: str) -> Design:
     """The design that a module proves, or else its tables, proven here; importing the module is half of the proof."""
-    found = vars(import_module(module)).values()
+    imported = import_module(module)
+    found = vars(imported).values()
     designs = [each for each in found if isinstance(each, Design)]
     if len(designs) > 1:
-        raise DesignError(module, f"holds {len(designs)} designs", "keep one design in a module")
+        meant = getattr(imported, "design", None)
+        if not isinstance(meant, Design):
+            raise DesignError(module, f"holds {len(designs)} designs", "call the one that is meant `design`")
+        return meant
     if designs:
         return designs[0]
     tables = [each for each in found if isinstance(each, Table)]

@@ -40,7 +40,7 @@ class Transaction:
 
     def create(self, entity: E) -> E:
         """Must not exist; answers with the entity as it will be stored."""
-        model = model_of(type(entity))
+        model = self._known(entity)
         made: E = fresh(model, validated(model, entity), self.context.clock())
         self._claim("create", model, values_of(model, made))
 
@@ -53,7 +53,7 @@ class Transaction:
 
     def put(self, entity: E) -> E:
         """Create it or replace what is there; only for entities that nothing depends on."""
-        model = model_of(type(entity))
+        model = self._known(entity)
         if not stands_alone(self.design, model):
             raise ValueRefused(model.name, "a put cannot keep its promises; create it, or change it")
         made: E = fresh(model, validated(model, entity), self.context.clock())
@@ -122,6 +122,12 @@ class Transaction:
             return self._check(plan.model, key, condition)
 
         self._steps.append(step)
+
+    def _known(self, entity: Any) -> Model:
+        model = model_of(type(entity))
+        if model not in self.design.models:
+            raise ValueRefused(model.name, f"design {self.design.name!r} does not hold it; load its table too")
+        return model
 
     def _claim(self, write: str, model: Model, values: Values) -> None:
         """A transaction makes one thing of an item: of two writes, each would be planned without the other.

@@ -146,24 +146,15 @@ def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
     edits: dict[str, Edit] = {}
     for attribute in model.attributes.values():
         held, value = getattr(before, attribute.field), getattr(after, attribute.field)
-        if same_value(held, value):
+        if held is value or (held == value and not attribute.codec.open):
             continue
         if value is None and not attribute.optional:
             raise ValueRefused(f"{model.name}.{attribute.field}", "it may not be None")
         fitted = None if value is None else fitting(model, attribute, value)
         setattr(after, attribute.field, fitted)
-        if not same_value(held, fitted):
+        if not attribute.codec.same(held, fitted):
             edits[attribute.field] = Edit("assign", fitted)
     return edits
-
-
-def same_value(one: Any, other: Any) -> bool:
-    """Whether two values are stored alike: to Python 1 equals True, to DynamoDB it does not."""
-    if isinstance(one, bool) is not isinstance(other, bool) or one != other:
-        return False
-    if isinstance(one, dict):
-        return all(same_value(one[name], other[name]) for name in one)
-    return not isinstance(one, list | tuple) or all(map(same_value, one, other))
 
 
 def _on_what_was_read(model: Model, actions: list[Action] | None, found: Found) -> list[Action]:

@@ -26,6 +26,8 @@ from partita import (
 )
 from partita.wire.requests import PutItem, Scan, UpdateItem
 from tests.store.clocks import Clock
+from tests.store.conftest import fresh
+from tests.store.contract import test_edges as edges
 from tests.store.gallery import (
     Artist,
     Importance,
@@ -623,3 +625,23 @@ def test_a_put_over_another_answers_with_what_is_stored(db: Store, draft_work: W
     clock.passes(hours=1)
     answer = db.put(Work(work_id="w1", artist_id="ann", title="Put"))
     assert answer == db.one(work("w1"))
+
+
+def test_an_update_tells_what_python_takes_for_equal(backend: Any, clock: Clock) -> None:
+    db = fresh(backend, edges.design, clock)
+    db.create(edges.Box(box_id="b", name="x", anything={"open": 1, "in": [1]}))
+    db.update(edges.box("b"), lambda found: setattr(found, "anything", {"open": True, "in": [True]}))
+    assert db.one(edges.box("b")).anything == {"open": True, "in": [True]}
+    assert db.one(edges.box("b")).anything["open"] is True
+
+
+def test_a_value_too_long_for_its_guard_is_refused_by_name(db: Store) -> None:
+    with pytest.raises(
+        ValueRefused, match=r"^Artist.named_once: it is too long: its guard's key has at most 2048 bytes$"
+    ):
+        db.create(Artist(artist_id="long", country="PT", handle="x" * 2048))
+
+
+def test_an_entity_of_another_design_is_not_part_of_a_transaction(db: Store) -> None:
+    with pytest.raises(ValueRefused, match=r"^Box: design 'gallery' does not hold it"), db.transaction() as together:
+        together.create(edges.Box(box_id="b", name="x"))
