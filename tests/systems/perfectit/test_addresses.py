@@ -19,7 +19,7 @@ from tests.systems.perfectit.conftest import disk, published
 WRITTEN = datetime(2095, 1, 1, 12, 30, 0, 123456, tzinfo=UTC)
 SHOWN = "2095-01-01T12:30:00.123456Z"
 FOREIGN = "댓글-1"
-ANOTHER_TIME = new_id("m", datetime(2094, 6, 1, tzinfo=UTC))
+ANOTHER_TIME = new_id("m", datetime(2094, 6, 1, tzinfo=UTC), lambda bits: 1)
 ODD = ["1", "댓글", "👍", "m_한국", "a%23b", "%00", "%20", "..", "m_" + "Z" * 26, "x" * 1001, "한" * 400]
 
 
@@ -165,7 +165,7 @@ def test_a_comment_is_voted_on_edited_and_removed_by_its_id(
     assert me.get(place).status == 404
 
 
-@pytest.mark.parametrize("notification_id", ["알림-1", new_id("n", WRITTEN)])
+@pytest.mark.parametrize("notification_id", ["알림-1", new_id("n", WRITTEN, lambda bits: 2)])
 def test_a_notification_whose_id_does_not_say_its_time_is_read_and_deleted_with_created_at(
     nobody: Client, ann: str, db: Store, notification_id: str
 ) -> None:
