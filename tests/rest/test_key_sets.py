@@ -158,7 +158,7 @@ def test_token_of_a_key_that_was_taken_back_is_refused_once_that_is_known(issuer
 @pytest.mark.parametrize(
     "odd",
     [5, None, {}, {"kty": "RSA"}, {"kty": []}, {"kty": "RSA", "alg": 7}, jwk("RS256", kid=[]), jwk("RS256", n="AQAB")],
-    ids=str,
+    ids=["number", "null", "empty", "bare", "kty", "alg", "kid", "n"],
 )
 def test_odd_key_does_not_hide_the_others(odd: Any) -> None:
     assert list(keys_of({"keys": [odd, jwk("ES256")]})) == ["ES256"]
