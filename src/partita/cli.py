@@ -67,7 +67,7 @@ def engine(
     from partita.server.cors import check_origin
     from partita.server.credentials import load_credentials
     from partita.server.guard import Guard
-    from partita.server.serve import check_address, listening, serve
+    from partita.server.serve import check_address, listen, listening, serve
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data: choose one")
@@ -78,6 +78,7 @@ def engine(
     at = listening(host, port)
     backend = open_engine(str(data) if data is not None else "memory:", durability=durability)
     where = "memory (gone when this ends)" if data is None else f"{data} (survives {durability} loss)"
+    listen(at)  # who reads the address may use it at once
     address = _address(host, at)
     print(f"partita: DynamoDB at {address}, data in {where}", flush=True)
     print(f"try:     aws dynamodb list-tables --endpoint-url {address} --region us-east-1", flush=True)
