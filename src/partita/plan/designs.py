@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.checking import check_field, fields_of
-from partita.design.errors import DesignError
+from partita.design.errors import DesignError, ValueRefused
 from partita.design.markers import CountOf, SumOf
 from partita.design.models import Attribute, Model, model_of
 from partita.design.patterns import Pattern
@@ -58,6 +58,13 @@ class Design:
     @property
     def models(self) -> tuple[Model, ...]:
         return tuple(model for table in self.tables for model in table.models)
+
+    def holding(self, entity: type[Any]) -> Model:
+        """The model of one of its entities."""
+        model = model_of(entity)
+        if model not in self.models:
+            raise ValueRefused(model.name, f"design {self.name!r} does not hold it; load its table too")
+        return model
 
     @property
     def patterns(self) -> dict[str, Pattern[Any, Any]]:

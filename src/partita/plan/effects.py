@@ -62,19 +62,19 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
     for unique in model.uniques:
         guard = guard_of(model, unique, values, item)
         if guard is not None:
-            found.guards[_identity(model.table.name, guard.key)] = guard
+            found.guards[identity_of(model.table.name, guard.key)] = guard
     for counter in design.counters.get(model, ()):
         marker = counter.marker
         if marker.when is None or holds(on_disk(model, marker.when), item):
             parent = _parent_key(counter.parent, counter.parts, values)
             amount = Decimal(values[marker.amount] or 0) if isinstance(marker, SumOf) else Decimal(1)
             if parent is not None:
-                where = (_identity(counter.parent.table.name, parent), counter.attribute.name)
+                where = (identity_of(counter.parent.table.name, parent), counter.attribute.name)
                 found.counts[where] = (counter, parent, amount)
     for reference in design.references.get(model, ()):
         target = _parent_key(reference.target, reference.parts, values)
         if target is not None:
-            found.needs[_identity(reference.target.table.name, target)] = (reference, target)
+            found.needs[identity_of(reference.target.table.name, target)] = (reference, target)
     return found
 
 
@@ -118,7 +118,8 @@ def _parent_key(parent: Model, parts: dict[str, str], values: Values) -> Item | 
     return None if any(value is None for value in found.values()) else key_of(parent, found)
 
 
-def _identity(table: str, key: Item) -> Identity:
+def identity_of(table: str, key: Item) -> Identity:
+    """Which item that is, among all."""
     return (table, *(str(next(iter(value.values()))) for value in key.values()))
 
 
@@ -193,7 +194,7 @@ def _count_action(
     name = counter.attribute.name
     clauses = [_must_exist(model, parent, key, counter.refers, now)]
     if after is None:
-        identity = _identity(parent.table.name, key)
+        identity = identity_of(parent.table.name, key)
         clauses = [Clause(present(next(iter(key))), lambda: Orphaned(identity))]
         if not isinstance(counter.marker, SumOf):  # what older code left may never have been counted
             some = Comparison(">", Field((name,)), {"N": "0"})

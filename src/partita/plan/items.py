@@ -188,6 +188,11 @@ def check_key(model: Model, attribute: KeyAttribute, text: Any, most: int) -> No
         raise ValueRefused(f"{model.name}.{attribute.name}", str(refusal)) from None
 
 
+def stored_key(model: Model, item: Item) -> Item:
+    """The key that an item has."""
+    return {name: item[name] for name in model.table.key_names}
+
+
 def old_keys(model: Model, values: Values) -> Iterator[Item]:
     """The keys that the entity may have in formats that are still read, where they differ from today's.
 

@@ -31,6 +31,7 @@ from partita.plan.items import (
     expiry_second,
     key_of,
     key_text,
+    stored_key,
     values_of,
 )
 from partita.plan.writers import written_item
@@ -77,8 +78,7 @@ def creation(design: Design, model: Model, entity: Any, now: datetime, when: Con
 def plain_put(model: Model, entity: Any) -> Action:
     """Put whatever was there, for entities that nothing else depends on."""
     item = written_item(model, values_of(model, entity))
-    key = {name: item[name] for name in model.table.key_names}
-    return Action("put", model.table.name, key, model.name, item=item)
+    return Action("put", model.table.name, stored_key(model, item), model.name, item=item)
 
 
 def stands_alone(design: Design, model: Model) -> bool:

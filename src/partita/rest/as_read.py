@@ -10,8 +10,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-import msgspec
-
 from partita.design.codecs import Anything, Member
 from partita.design.conditions import All, AnyOf, Condition, F, Stored
 from partita.design.markers import CountOf, SumOf, Version
@@ -57,7 +55,7 @@ def _forms(entity: Any, member: Member) -> Iterator[Condition]:
         yield from (field == Stored({"S": text}) for text in _other_texts(value))
     if not member.may_be_missing:
         return
-    absent = _absent(member)
+    absent = member.absent_value
     null = None if member.optional or isinstance(member.codec, Anything) else absent
     if _reads_so(entity, member, absent):
         yield field.is_absent()
@@ -76,12 +74,3 @@ def _reads_so(entity: Any, member: Member, value: Any) -> bool:
     """Whether an item with this value instead is read as the same entity: an entity derives what it lacks."""
     values = {each: getattr(entity, each) for each in entity.__model__.attributes}
     return edited_values(type(entity)(**values | {member.field: value})) == edited_values(entity)
-
-
-def _absent(member: Member) -> Any:
-    """What an attribute is read as where an item lacks it."""
-    if member.default_factory is not msgspec.NODEFAULT:
-        return member.default_factory()
-    if member.default is not msgspec.NODEFAULT:
-        return member.default
-    return None if member.optional else set()

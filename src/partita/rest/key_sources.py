@@ -1,6 +1,5 @@
 """Where a key set is read from: a file, or a URL where its issuer publishes it, bounded in time, size and redirects."""
 
-import ipaddress
 import json
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 
 from partita.errors import ConfigurationError
 from partita.rest.key_sets import Keys, KeySet, at_once, in_the_background, keys_of
+from partita.server.addresses import is_loopback
 
 SECONDS = 5.0
 LARGEST = 1024 * 1024
@@ -88,7 +88,7 @@ def _left(until: float) -> float:
 
 def _opener(url: str) -> OpenerDirector:
     """By way of the proxy that the environment names; what is on this machine goes direct."""
-    proxies = ProxyHandler({}) if _is_loopback(urlsplit(url).hostname or "") else ProxyHandler()
+    proxies = ProxyHandler({}) if is_loopback(urlsplit(url).hostname or "") else ProxyHandler()
     return build_opener(proxies, _NoRedirects)
 
 
@@ -110,16 +110,9 @@ def _objection(url: str) -> str | None:
         is_whole = False
     if not is_whole or parts.scheme not in ("http", "https") or parts.username is not None:
         return "no address of a key set; write https://HOST/PATH, or the name of a file"
-    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         return "whoever is on the way could put other keys there; write https://"
     return None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _unreadable(where: str, why: object) -> ConfigurationError:

@@ -1,7 +1,6 @@
 """Runs the application on uvicorn: bounded connections, bounded waiting, a graceful stop."""
 
 import errno
-import ipaddress
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,6 +9,7 @@ from contextlib import nullcontext, suppress
 import uvicorn
 
 from partita.errors import ConfigurationError
+from partita.server.addresses import is_loopback
 from partita.server.answers import Answers
 from partita.server.app import Application, AsgiApplication, Meanwhile
 from partita.server.cors import Cors
@@ -24,13 +24,7 @@ STOP_SECONDS = 10  # for requests under way when the server is told to stop
 
 def check_address(host: str, public: bool, *, instead: str = "") -> None:
     """Refuses to listen beyond this machine unless that was asked for by name, or by what the command has `instead`."""
-    if public:
-        return
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = host == "localhost"
-    if not loopback:
+    if not public and not is_loopback(host):
         advice = f"{instead}, or " if instead else ""
         raise ConfigurationError(
             f"--host {host}: anybody who can reach this address could read and write everything, since DynamoDB's "

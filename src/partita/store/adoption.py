@@ -6,6 +6,7 @@ over the whole run and then set; let nobody write meanwhile, or run it again.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -19,11 +20,11 @@ from partita.design.tables import Table
 from partita.plan.actions import Action, Assign, Clause, Step, absent, equals, present
 from partita.plan.changes import carried
 from partita.plan.designs import Counter, Design
-from partita.plan.effects import GUARD, OWNER, Effects, actions, effects
+from partita.plan.effects import GUARD, OWNER, Effects, actions, effects, identity_of
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoreError
 from partita.plan.expressions import same
-from partita.plan.items import Values, key_of, key_text, values_of
-from partita.store.decoding import Recogniser, decoder_of
+from partita.plan.items import Values, key_of, key_text, stored_key, values_of
+from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.executing import execute
 from partita.store.flows import Flow
 from partita.store.reading import fetch_found, second
@@ -46,6 +47,14 @@ class Adoption:
     made: int = 0
     unknown: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def mending(self, name: str) -> Iterator[None]:
+        """What cannot be mended is told under its name, and the others go on."""
+        try:
+            yield
+        except (StoreError, ValueRefused) as refusal:
+            self.refused.append(f"{name}: {refusal}")
 
 
 @dataclass
@@ -86,22 +95,20 @@ def _adopt_item(
     if OWNER in item and name.startswith(GUARD):
         return
     done.seen += 1
-    model = Recogniser(tuple(table.models)).model_of(raw)
+    model = recogniser_of(table).model_of(raw)
     if model is None:
         done.unknown.append(name)
         return
-    try:
-        if decoder_of(model)(raw, second(context)) is None:
+    with done.mending(f"{model.name} {name}"):
+        entity = decoder_of(model)(raw, second(context))
+        if entity is None:
             return  # it has expired: nobody sees it, and what it held is free
-        values = values_of(model, decoder_of(model).from_item(item))
+        values = values_of(model, entity)
         _count(effects(design, model, values, carried(model, item, values, values)), counts)
         _expect(design, model, values, counts)
         rewritten, guarded = yield from adopt_item(context, design, model, item)
-    except (StoreError, ValueRefused) as refusal:
-        done.refused.append(f"{model.name} {name}: {refusal}")
-        return
-    done.rewritten += rewritten
-    done.guarded += guarded
+        done.rewritten += rewritten
+        done.guarded += guarded
 
 
 def adopt_item(context: Context, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
@@ -109,8 +116,8 @@ def adopt_item(context: Context, design: Design, model: Model, item: Item) -> Fl
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = carried(model, item, values, values)
     wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
-    stored_key = {name: item[name] for name in model.table.key_names}
-    held, wanting = yield from _guards(context, model, stored_key, effects(design, model, values, wanted))
+    lies_at = stored_key(model, item)
+    held, wanting = yield from _guards(context, model, lies_at, effects(design, model, values, wanted))
     rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
     guarding = actions(model, held, wanting, set(), context.clock())
     yield from execute(context, [*rewriting, *guarding])
@@ -129,8 +136,7 @@ def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValu
 
 def _rewriting(model: Model, old: Item, new: Item) -> Iterator[Action]:
     """The item as it should be, in place of what it was; fenced by all that was read."""
-    old_key = {name: old[name] for name in model.table.key_names}
-    new_key = {name: new[name] for name in model.table.key_names}
+    old_key, new_key = stored_key(model, old), stored_key(model, new)
     seen = tuple(Clause(equals(name, old[name]), lambda: Raced("it changed")) for name in old if name not in old_key)
     if old_key == new_key:
         here = Clause(present(model.table.pk), lambda: NotFound(model.name, key_text(old_key)))
@@ -141,7 +147,7 @@ def _rewriting(model: Model, old: Item, new: Item) -> Iterator[Action]:
     yield Action("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 
 
-def _guards(context: Context, model: Model, stored_key: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
+def _guards(context: Context, model: Model, lies_at: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
     """The guards that name the item by its old key, and those that it is to have in place of them or of none."""
     held, wanting = Effects(), Effects()
     for identity, guard in after.guards.items():
@@ -151,8 +157,8 @@ def _guards(context: Context, model: Model, stored_key: Item, after: Effects) ->
         if owner == {"M": guard.owner}:
             continue
         wanting.guards[identity] = guard
-        if owner == {"M": stored_key}:
-            held.guards[identity] = replace(guard, owner=stored_key)
+        if owner == {"M": lies_at}:
+            held.guards[identity] = replace(guard, owner=lies_at)
     return held, wanting
 
 
@@ -165,7 +171,7 @@ def _count(after: Effects, counts: Counts) -> None:
 def _expect(design: Design, model: Model, values: Values, counts: Counts) -> None:
     """A counter that says something is looked at, though nothing that it counts may be there."""
     key = key_of(model, values)
-    place = (model.table.name, *(str(next(iter(value.values()))) for value in key.values()))
+    place = identity_of(model.table.name, key)
     for counter in (each for children in design.counters.values() for each in children if each.parent is model):
         if values[counter.attribute.field]:
             counts.setdefault((place, counter.attribute.name), _Count(counter, key))
@@ -179,11 +185,7 @@ def _set_counter(context: Context, count: _Count, done: Adoption) -> Flow[None]:
     text = key_text(key_of(parent, values_of(parent, found.entity)))
     unchanged = Clause(equals(attribute.name, found.item.get(attribute.name)), lambda: Raced(f"{text} changed"))
     steps: dict[str, Step] = {attribute.name: Assign({"N": str(count.total)})}
-    try:
-        yield from execute(
-            context, [Action("update", parent.table.name, count.key, parent.name, steps=steps, clauses=(unchanged,))]
-        )
-    except StoreError as refusal:
-        done.refused.append(f"{parent.name} {text}: {refusal}")
-        return
-    done.counted += 1
+    setting = Action("update", parent.table.name, count.key, parent.name, steps=steps, clauses=(unchanged,))
+    with done.mending(f"{parent.name} {text}"):
+        yield from execute(context, [setting])
+        done.counted += 1

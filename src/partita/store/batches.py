@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from partita.design.errors import ValueRefused
-from partita.design.models import Model, model_of
+from partita.design.models import Model
 from partita.plan.designs import Design
 from partita.plan.items import validated, values_of
 from partita.plan.writers import written_item
@@ -25,10 +25,8 @@ _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
 
 def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[None]:
     """Put entities that nothing depends on, in batches."""
-    models = {kind: model_of(kind) for kind in set(map(type, entities))}
+    models = {kind: design.holding(kind) for kind in set(map(type, entities))}
     for model in models.values():
-        if model not in design.models:
-            raise ValueRefused(model.name, f"design {design.name!r} does not hold it; load its table too")
         if not stands_alone(design, model):
             raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
     packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]  # all fit, or none is sent

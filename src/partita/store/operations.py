@@ -39,16 +39,16 @@ class Operations:
         self.context = context
 
     def create(self, entity: E, when: Condition | None) -> Flow[E]:
-        model = self._model(entity)
+        model = self.design.holding(type(entity))
         if model.was:
             yield from refuse_old(self.context, model, values_of(model, validated(model, entity)))
         return (yield from writing.create(self.context, self.design, model, entity, when))
 
     def put(self, entity: E) -> Flow[E]:
-        return writing.put(self.context, self.design, self._model(entity), entity)
+        return writing.put(self.context, self.design, self.design.holding(type(entity)), entity)
 
     def replace(self, entity: Any) -> Flow[None]:
-        model = self._model(entity)
+        model = self.design.holding(type(entity))
 
         def act() -> Flow[None]:
             return writing.replace(self.context, self.design, model, entity)
@@ -81,7 +81,7 @@ class Operations:
             plan = plan_of(what.read)
             model, key = plan.model, key_values(plan, what.arguments)
         else:
-            model = self._model(what)
+            model = self.design.holding(type(what))
             key = {name: getattr(what, name) for name in model.key.fields}
         if model.was:
             yield from move_old(self.context, self.design, model, key)
@@ -127,7 +127,7 @@ class Operations:
         raise ValueRefused(table, f"design {self.design.name!r} has no such table")
 
     def explain_create(self, entity: Any) -> str:
-        model = self._model(entity)
+        model = self.design.holding(type(entity))
         now = self.context.clock()
         made = fresh(model, validated(model, entity), now)
         return explain_actions(f"create {model.name}", model, creation(self.design, model, made, now))
@@ -136,12 +136,6 @@ class Operations:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
         return explain_change(self.design, Change(plan.model, key, edits_of(draft), self.context.clock()))
-
-    def _model(self, entity: Any) -> Model:
-        model = model_of(type(entity))
-        if model not in self.design.models:
-            raise ValueRefused(model.name, f"design {self.design.name!r} does not hold it; load its table too")
-        return model
 
 
 def _unique_values(model: Model, declared: Unique, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import ValueRefused
-from partita.design.models import Model, model_of
+from partita.design.models import Model
 from partita.design.tables import Table
 from partita.plan.designs import Design
 from partita.plan.effects import OWNER
@@ -26,9 +25,7 @@ def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table,
     """Which tables have to be read, and for what."""
     wanted: dict[Table, set[Model]] = {}
     for entity in entities:
-        model = model_of(entity)
-        if model not in design.models:
-            raise ValueRefused(model.name, f"design {design.name!r} does not hold it; load its table too")
+        model = design.holding(entity)
         wanted.setdefault(model.table, set()).add(model)
     return wanted
 

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from partita.design.conditions import Condition
 from partita.design.errors import ValueRefused
-from partita.design.models import Model, model_of
+from partita.design.models import Model
 from partita.design.reads import Get
 from partita.plan.actions import Action, Clause, absent
 from partita.plan.changes import Change, Found, plan_change
 from partita.plan.designs import Design
-from partita.plan.effects import LEAVING, Identity
+from partita.plan.effects import LEAVING, Identity, identity_of
 from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import on_disk
 from partita.plan.items import Values, item_of, key_of, key_text, validated, values_of
@@ -35,12 +35,12 @@ class Transaction:
     context: Context
     design: Design
     _steps: list[Step] = field(default_factory=list)
-    _written: dict[tuple[str, ...], str] = field(default_factory=dict)
+    _written: dict[Identity, str] = field(default_factory=dict)
     _name: str = "transaction"
 
     def create(self, entity: E) -> E:
         """Must not exist; answers with the entity as it will be stored."""
-        model = self._known(entity)
+        model = self.design.holding(type(entity))
         made: E = fresh(model, validated(model, entity), self.context.clock())
         self._claim("create", model, values_of(model, made))
 
@@ -53,7 +53,7 @@ class Transaction:
 
     def put(self, entity: E) -> E:
         """Create it or replace what is there; only for entities that nothing depends on."""
-        model = self._known(entity)
+        model = self.design.holding(type(entity))
         if not stands_alone(self.design, model):
             raise ValueRefused(model.name, "a put cannot keep its promises; create it, or change it")
         made: E = fresh(model, validated(model, entity), self.context.clock())
@@ -123,19 +123,13 @@ class Transaction:
 
         self._steps.append(step)
 
-    def _known(self, entity: Any) -> Model:
-        model = model_of(type(entity))
-        if model not in self.design.models:
-            raise ValueRefused(model.name, f"design {self.design.name!r} does not hold it; load its table too")
-        return model
-
     def _claim(self, write: str, model: Model, values: Values) -> None:
         """A transaction makes one thing of an item: of two writes, each would be planned without the other.
 
         What was deleted may be created anew.
         """
         key = key_of(model, values)
-        place = (model.table.name, *(str(next(iter(value.values()))) for value in key.values()))
+        place = identity_of(model.table.name, key)
         earlier = self._written.get(place)
         if earlier is not None and (earlier, write) != ("delete", "create"):
             raise ValueRefused(model.name, f"two writes to {key_text(key)} in one transaction; make them one")

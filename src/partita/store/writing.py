@@ -16,7 +16,7 @@ from partita.plan.changes import Change, Edit, Found, changed_values, plan_chang
 from partita.plan.designs import Design
 from partita.plan.effects import LEAVING, Identity, guard_key
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoredItemInvalid
-from partita.plan.items import fitting, key_of, key_text, validated, values_of
+from partita.plan.items import fitting, key_of, key_text, stored_key, validated, values_of
 from partita.plan.ownership import Ownership
 from partita.plan.writes import (
     blind_deletion,
@@ -278,7 +278,7 @@ def _delete_owned(context: Context, design: Design, model: Model, ownership: Own
         if items and not (yield from _is_leaving(context, model, parent)):
             return  # another has deleted it; these may be of a new one
         if at_once:
-            yield from batch_write(context, [deletion_of(child, _stored_key(child, item)) for item in items])
+            yield from batch_write(context, [deletion_of(child, stored_key(child, item)) for item in items])
         else:
             for item in items:
                 yield from _delete_child(context, design, child, item)
@@ -299,16 +299,12 @@ def _delete_child(context: Context, design: Design, child: Model, item: Item) ->
     """
     try:
         entity = decoder_of(child).from_item(item)
-        if key_of(child, values_of(child, entity)) != _stored_key(child, item):
+        if key_of(child, values_of(child, entity)) != stored_key(child, item):
             yield from adopt_item(context, design, child, item)
     except (StoredItemInvalid, AlreadyExists):
-        yield from batch_write(context, [deletion_of(child, _stored_key(child, item))])
+        yield from batch_write(context, [deletion_of(child, stored_key(child, item))])
         return
     yield from delete(context, design, child, {name: getattr(entity, name) for name in child.key.fields})
-
-
-def _stored_key(model: Model, item: Item) -> Item:
-    return {name: item[name] for name in model.table.key_names}
 
 
 def release(context: Context, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from partita import Adoption, F, Get, ReferenceMissing, Store, StoreError, ValueRefused
+from partita import Adoption, F, Get, ReferenceMissing, Store, ValueRefused
 from partita.systems.blog import design as d
 from partita.systems.blog.service import minutes_to_read
 from partita.systems.blog.tree_adoption import follow_link, link_category
@@ -26,12 +26,10 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     exists = lru_cache(REMEMBERED)(lambda post_id: db(d.post(post_id), consistent=True) is not None)
     entities: list[type[Any]] = [d.Category, d.CategoryChild, d.Post, d.Comment, d.Reply]
     for found in db.scan(*entities, d.Like, d.LikeGuard, d.Bookmark, d.BookmarkGuard):
-        try:
+        with done.mending(f"{type(found).__name__} {_name(found)}"):
             if isinstance(found, Left) and not exists(found.post_id):
                 raise ReferenceMissing(type(found).__name__, d.Post.__name__, found.post_id)
             _mend(db, found, done)
-        except (StoreError, ValueRefused) as refusal:
-            done.refused.append(f"{type(found).__name__} {_name(found)}: {refusal}")
     progress(done)
     return done
 

@@ -6,7 +6,7 @@ addresses and counts the checks. Here the addresses that were stored with capita
 
 from collections.abc import Callable
 
-from partita import Adoption, Store, StoreError, ValueRefused
+from partita import Adoption, Store
 from partita.systems.checks import design as d
 from partita.systems.checks.service import folded
 
@@ -17,10 +17,8 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     users = set()
     for user in db.scan(d.User):
         users.add(user.user_id)
-        try:
+        with done.mending(f"User {user.user_id}"):
             done.rewritten += _fold(db, user)
-        except (StoreError, ValueRefused) as refusal:
-            done.refused.append(f"User {user.user_id}: {refusal}")
     progress(done)
     for check in db.scan(d.Check):
         if check.userid not in users:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from partita import Adoption, Condition, Entity, F, Get, Store, StoreError, ValueRefused, get
+from partita import Adoption, Condition, Entity, F, Get, Store, get
 from partita.systems.eecar import design as d
 from partita.systems.eecar.categories import category_of
 from partita.systems.eecar.companions import offered, sent, watching
@@ -29,10 +29,8 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     maps = Store(db.backend, d.stored_maps, clock=db.context.clock, on_call=db.context.on_call)
     work = _Work(db, maps, done)
     for found in db.scan(*ENTITIES):
-        try:
+        with done.mending(_named(found)):
             work.mend(found)
-        except (StoreError, ValueRefused) as refusal:
-            done.refused.append(f"{_named(found)}: {refusal}")
         progress(done)
     return done
 

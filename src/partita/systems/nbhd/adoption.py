@@ -5,7 +5,7 @@ What is right already is left alone, and every step stands for itself, so it may
 
 from collections.abc import Callable
 
-from partita import Adoption, Entity, F, Get, Store, StoreError, ValueRefused
+from partita import Adoption, Entity, F, Get, Store, ValueRefused
 from partita.systems.nbhd import design as d
 from partita.systems.nbhd.names import checked_handle, checked_subdomain, slug_of
 from partita.systems.nbhd.service import Nbhd
@@ -18,10 +18,8 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     done = db.adopt(progress)
     nbhd = Nbhd(db)
     for found in db.scan(*ENTITIES):
-        try:
+        with done.mending(_named(found)):
             _mend(nbhd, found, done)
-        except (StoreError, ValueRefused) as refusal:
-            done.refused.append(f"{_named(found)}: {refusal}")
         progress(done)
     return done
 

@@ -8,11 +8,10 @@ Drafts come first. They expire thirty days after their last edit, which may long
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from partita import Adoption, Get, Store, StoreError, ValueRefused
+from partita import Adoption, Get, Store
 from partita.systems.perfectit import design as d
 from partita.systems.perfectit.service import PerfectIt
 from partita.systems.perfectit.terms import terms_of
@@ -93,7 +92,7 @@ def _walk(db: Store) -> Stored:
 
 
 def _keep(db: Store, card: d.PerfectionCard, done: Adoption) -> None:
-    with _mending(f"PerfectionCard {card.card_id}", done):
+    with done.mending(f"PerfectionCard {card.card_id}"):
         with db.change(d.card(card.card_id), version=0) as draft:
             draft.difficulty = card.difficulty  # an edit that changes nothing but its time
         done.rewritten += 1
@@ -120,7 +119,7 @@ def _name_owner(db: Store, entry: d.CardInCollection, stored: Stored, done: Adop
     if owner is None:
         done.refused.append(f"{name}: there is no collection {entry.collection_id}")
         return
-    with _mending(name, done):
+    with done.mending(name):
         with db.change(d.card_in_collection(entry.collection_id, entry.card_id)) as draft:
             draft.user_id = owner
         done.rewritten += 1
@@ -132,7 +131,7 @@ def _name_target(db: Store, vote: d.Vote, stored: Stored, done: Adoption) -> Non
     if kind is None:
         done.refused.append(f"{name}: there is neither a card nor a comment {vote.target_id}")
         return
-    with _mending(name, done):
+    with done.mending(name):
         with db.change(d.vote(vote.user_id, vote.target_id)) as draft:
             draft.target_type = kind
         done.rewritten += 1
@@ -149,7 +148,7 @@ def _recount(
     undivided = isinstance(target, d.PerfectionCard) and (divided or 0) != controversy(votes.up, votes.down)
     if not wrong and not undivided:
         return
-    with _mending(f"{type(target).__name__} {target_id}", done):
+    with done.mending(f"{type(target).__name__} {target_id}"):
         perfectit.votes.recount(target_id, call)
         done.counted += wrong
         done.made += isinstance(target, d.PerfectionCard) and divided is None
@@ -159,15 +158,6 @@ def _refile(perfectit: PerfectIt, card: d.PerfectionCard, stored: Stored, done: 
     wanted, filed = set(terms_of(card)), stored.terms[card.card_id]
     if wanted == filed:
         return
-    with _mending(f"PerfectionCard {card.card_id}", done):
+    with done.mending(f"PerfectionCard {card.card_id}"):
         perfectit.cards.refile(card.card_id)
         done.made += len(wanted - filed)
-
-
-@contextmanager
-def _mending(name: str, done: Adoption) -> Iterator[None]:
-    """What cannot be mended is told, and the others go on."""
-    try:
-        yield
-    except (StoreError, ValueRefused) as refusal:
-        done.refused.append(f"{name}: {refusal}")
