@@ -64,7 +64,7 @@ clean: ## remove everything that was made
 
 .venv/runtime.stamp: requirements/build.txt requirements/runtime.txt pyproject.toml | .venv/pyvenv.cfg
 	$(INSTALL) --require-hashes -r requirements/build.txt -r requirements/runtime.txt
-	$(INSTALL) --no-deps --no-build-isolation --editable .
+	$(INSTALL) --no-deps --no-build-isolation --editable . --editable systems
 	@touch $@
 
 .venv/dev.stamp: requirements/dev.txt requirements/peers.txt .venv/runtime.stamp

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from bench import workload
+from partita.dynamodb import requests
 from partita.engine.engine import Engine
-from partita.wire import requests
 
 
 def fill(backend: Engine, items: int) -> None:

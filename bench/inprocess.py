@@ -15,8 +15,8 @@ from bench.engines import scratch
 from bench.report import Section, Target, alone, table
 from bench.workload import ITEMS, OPERATIONS
 from partita.connect import open_engine
+from partita.dynamodb.requests import Request
 from partita.engine.engine import Engine
-from partita.wire.requests import Request
 
 WANTED = 0.4  # of raw apsw's rate
 RAW = "raw apsw, one row"

@@ -21,8 +21,8 @@ from bench.embedded import anonymous_megabytes, fill
 from bench.engines import scratch
 from bench.report import Section, Target, alone, table
 from partita.connect import open_engine
+from partita.dynamodb.requests import GetItem, Scan
 from partita.engine.engine import Engine
-from partita.wire.requests import GetItem, Scan
 
 FEW, MANY = 10_000, 1_000_000
 GETS = 20_000

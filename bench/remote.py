@@ -19,11 +19,11 @@ from bench import workload
 from bench.engines import OURS_MEMORY, load, partita
 from bench.report import Section, Target, alone, table
 from partita.connect import open_backend, open_backend_async
+from partita.dynamodb.requests import GetItem
 from partita.remote.credentials import Credentials
 from partita.remote.endpoints import endpoint_at
 from partita.remote.settings import RemoteSettings
 from partita.remote.signing import CONTENT_TYPE, Signer
-from partita.wire.requests import GetItem
 
 WANTED = 2.0  # times boto3's rate
 OURS = "Partita, signed"

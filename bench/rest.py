@@ -16,12 +16,12 @@ import msgspec
 from bench.engines import PARTITA, scratch
 from bench.load import CONNECTIONS, Order, generator
 from bench.report import Section, Target, alone, table
+from partita.cli.serve import opened, seed
 from partita.connect import open_backend
+from partita.dynamodb.requests import Scan
 from partita.plan.schema import create_table as creation
-from partita.serving import opened, seed
-from partita.systems.blog.service import Blog
-from partita.systems.perfectit import design as cards_design
-from partita.wire.requests import Scan
+from partita_systems.blog.service import Blog
+from partita_systems.perfectit import design as cards_design
 from tests.peers import PEERS, create_table, expect, started
 
 OURS, ANEW = "Partita, nothing written meanwhile", "Partita, every reply read anew"

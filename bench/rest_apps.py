@@ -82,8 +82,8 @@ def bare_app(bodies: dict[str, bytes]) -> Any:
 
 def serve_anew(port: int, database: str) -> None:
     """`partita serve` without its memory of whole replies."""
-    from partita.cli import serve
-    from partita.rest.app import RestApplication
+    from partita.cli.main import serve
+    from partita.rest.application import RestApplication
 
     RestApplication._kept = lambda *_: None  # type: ignore[method-assign]
     serve("perfectit", "blog", on=database, port=port, seed=False)

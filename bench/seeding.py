@@ -13,9 +13,9 @@ from bench.engines import scratch
 from bench.report import Section, Target, alone, table
 from partita import Store, connect
 from partita.storage import sqlite
-from partita.systems.checks import design as checks
-from partita.systems.checks.seed import _History
-from partita.systems.perfectit import design as cards
+from partita_systems.checks import design as checks
+from partita_systems.checks.seed import _History
+from partita_systems.perfectit import design as cards
 
 WANTED = 1 / 3
 Commit = list[tuple[str, bytes, int, Any]]

@@ -17,8 +17,8 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from partita import boto
 from partita.connect import open_engine
-from partita.wire.backend import Backend
-from partita.wire.requests import ListTables
+from partita.dynamodb.backend import Backend
+from partita.dynamodb.requests import ListTables
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from socket import socket
 import pytest
 
 from partita import connect
-from partita.cli import _address
-from partita.wire.requests import PutItem
+from partita.cli.main import _address
+from partita.dynamodb.requests import PutItem
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "command-line.md"
@@ -47,14 +47,14 @@ def test_address_of_the_newer_protocol_is_one() -> None:
 
 
 def test_prove_lists_every_pattern_of_a_design() -> None:
-    found = _ran("prove", "partita.systems.checks.design")
+    found = _ran("prove", "partita_systems.checks.design")
     assert found.returncode == 0
     assert "checks: " in found.stdout
     assert "checks_of_user" in found.stdout
 
 
 def test_explain_prints_range_cost_and_proof() -> None:
-    found = _ran("explain", "partita.systems.checks.design", "checks_of_user")
+    found = _ran("explain", "partita_systems.checks.design", "checks_of_user")
     assert found.returncode == 0
     for word in ("where", "range", "cost", "proof"):
         assert f"  {word} " in found.stdout
@@ -64,7 +64,7 @@ def test_explain_prints_range_cost_and_proof() -> None:
     ("arguments", "said"),
     [
         (["prove", "no.such.module"], "partita: no.such.module: Python finds no such module from here\n"),
-        (["explain", "partita.systems.checks.design", "nothing"], "partita: checks: has no pattern 'nothing'"),
+        (["explain", "partita_systems.checks.design", "nothing"], "partita: checks: has no pattern 'nothing'"),
         (["prove", "shop/design.py"], "partita: shop/design.py: write it as Python imports it, shop.design\n"),
         (["verify", "nothing.db"], "partita: nothing.db: there is no such file\n"),
         (["verify", "."], "partita: .: not a file\n"),

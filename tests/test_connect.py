@@ -7,12 +7,12 @@ import pytest
 
 from partita import Entity, Item, Table, connect, connect_async, pattern
 from partita.connect import open_backend, open_backend_async, open_engine
-from partita.engine.asynchronous import AsyncEngine
+from partita.dynamodb.requests import ListTables
+from partita.engine.async_engine import AsyncEngine
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError
-from partita.remote.asynchronous import AsyncRemoteBackend
-from partita.remote.backend import RemoteBackend
-from partita.wire.requests import ListTables
+from partita.remote.async_backend import AsyncRemoteBackend
+from partita.remote.sync_backend import RemoteBackend
 
 
 def test_memory_and_file_are_engines(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_each_test_has_an_empty_engine(pytester: pytest.Pytester) -> None:
         TABLE
         + """
     import pytest
-    from partita.wire.requests import ListTables
+    from partita.dynamodb.requests import ListTables
 
     @pytest.mark.parametrize("number", [1, 2])
     def test_tables(partita_backend, partita_client, number):

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from partita.dynamodb.backend import Backend
+from partita.dynamodb.decode import decode_request, error_body
+from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
+from partita.dynamodb.operations import TARGETS
 from partita.errors import ConfigurationError
-from partita.wire.backend import Backend
-from partita.wire.decode import decode_request, error_body
-from partita.wire.errors import DynamoDBError, UnknownOperationException
-from partita.wire.operations import TARGETS
 
 if TYPE_CHECKING:
     import boto3

@@ -17,12 +17,12 @@ from partita.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from partita.design.tables import Table
-    from partita.engine.asynchronous import AsyncEngine
+    from partita.engine.async_engine import AsyncEngine
     from partita.engine.engine import Engine
-    from partita.plan.designs import Design
-    from partita.remote.asynchronous import AsyncRemoteBackend
-    from partita.remote.backend import RemoteBackend
+    from partita.plan.design import Design
+    from partita.remote.async_backend import AsyncRemoteBackend
     from partita.remote.settings import RemoteSettings
+    from partita.remote.sync_backend import RemoteBackend
     from partita.storage.sqlite import Durability
     from partita.store.async_store import AsyncStore
     from partita.store.store import Store
@@ -39,7 +39,7 @@ def open_engine(
 ) -> "Engine":
     """Opens an engine in this process: `memory:`, or the path of a database file.
 
-    >>> from partita.wire.requests import ListTables
+    >>> from partita.dynamodb.requests import ListTables
     >>> with open_engine("memory:") as engine:
     ...     engine.call(ListTables()).table_names
     []
@@ -87,7 +87,7 @@ def open_backend(
 ) -> "Engine | RemoteBackend":
     """Opens a backend for threads; `remote` is about addresses over HTTP, the others are about the engine."""
     if address.startswith(_REMOTE):
-        from partita.remote.backend import RemoteBackend
+        from partita.remote.sync_backend import RemoteBackend
 
         return RemoteBackend(address, remote)
     return open_engine(address, durability=durability, clock=clock, maintain=maintain)
@@ -103,10 +103,10 @@ async def open_backend_async(
 ) -> "AsyncEngine | AsyncRemoteBackend":
     """Opens a backend for the running event loop."""
     if address.startswith(_REMOTE):
-        from partita.remote.asynchronous import AsyncRemoteBackend
+        from partita.remote.async_backend import AsyncRemoteBackend
 
         return await AsyncRemoteBackend.open(address, remote)
-    from partita.engine.asynchronous import AsyncEngine
+    from partita.engine.async_engine import AsyncEngine
 
     return AsyncEngine(open_engine(address, durability=durability, clock=clock, maintain=maintain))
 
@@ -124,7 +124,7 @@ def connect(
 
     The settings are those of `open_backend`; a store closes the backend that was opened for it.
 
-    >>> from partita.wire.requests import ListTables
+    >>> from partita.dynamodb.requests import ListTables
     >>> with connect("memory:") as backend:
     ...     backend.call(ListTables()).table_names
     []

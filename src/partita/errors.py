@@ -1,7 +1,7 @@
-"""The tree of Partita's errors; what DynamoDB itself would say lives in `wire.errors`.
+"""The tree of Partita's errors; what DynamoDB itself would say lives in `dynamodb.exceptions`.
 
 PartitaError
-├── DynamoDBError          what the DynamoDB contract answers, word for word (wire.errors)
+├── DynamoDBError          what the DynamoDB contract answers, word for word (dynamodb.exceptions)
 ├── StorageError           the database file cannot be read or written
 │   ├── StorageBusy        another process kept the file locked for too long
 │   └── SpaceMissing       a table of the file vanished under a reader

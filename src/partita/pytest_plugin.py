@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import boto3
     from mypy_boto3_dynamodb import DynamoDBClient, DynamoDBServiceResource
 
-    from partita.wire.backend import Backend
+    from partita.dynamodb.backend import Backend
 
 BEGINNING = 1767225600.0  # 2026-01-01T00:00:00Z
 

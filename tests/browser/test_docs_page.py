@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from partita.systems import NAMES
+from partita_systems import NAMES
 from tests.browser.conftest import Served, Visiting
 from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
 

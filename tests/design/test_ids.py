@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from partita import new_id, time_in_id
 
 moments = st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
-MADE = new_id("m", datetime(2025, 1, 1, tzinfo=UTC))
+MADE = new_id("m", datetime(2025, 1, 1, tzinfo=UTC), lambda bits: 7)
 
 
 @given(moments, st.sampled_from(["m", "comment", "a_b", "댓글"]))
@@ -49,7 +49,7 @@ def test_ids_sort_by_time(one: datetime, other: datetime) -> None:
         MADE.replace("_", "-"),
         "m_" + "U" * 26,  # not in Crockford's alphabet
         "m_" + "Z" * 26,  # a time that no calendar has
-        new_id("m", datetime(1969, 12, 31, tzinfo=UTC)),
+        new_id("m", datetime(1969, 12, 31, tzinfo=UTC), lambda bits: 7),
     ],
 )
 def test_an_id_of_another_make_says_no_time(made: str) -> None:

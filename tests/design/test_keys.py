@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.design.errors import DesignError
-from partita.design.parts import Descending, Form, Moment, Number, Ranked, Shard, Text
-from partita.design.templates import Ordered, PartType, Template, template
+from partita.design.key_parts import Descending, Form, Moment, Number, Ranked, Shard, Text
+from partita.design.key_templates import Ordered, PartType, Template, template
 
 
 class Level(str, enum.Enum):

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from partita.design.plain_values import number_text
+from partita.design.untyped_values import number_text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import botocore.loaders
 import msgspec
 
-from partita.wire.operations import OPERATIONS
+from partita.dynamodb.operations import OPERATIONS
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "operations.md"
 SERVICES = {"dynamodb": "DynamoDB", "dynamodbstreams": "DynamoDB Streams"}

@@ -1,7 +1,7 @@
 """The page of operations says what is so."""
 
+from partita.dynamodb.operations import OPERATIONS
 from partita.engine.operations import READS, WRITES
-from partita.wire.operations import OPERATIONS
 from tests.docs.operations import PAGE, page
 
 

@@ -9,17 +9,17 @@ from contextlib import suppress
 from random import Random
 
 from partita.connect import open_engine
-from partita.engine.engine import Engine
-from partita.wire import requests as q
-from partita.wire.errors import ResourceInUseException
-from partita.wire.shapes import (
+from partita.dynamodb import requests as q
+from partita.dynamodb.exceptions import ResourceInUseException
+from partita.dynamodb.shapes import (
     AttributeDefinition,
     KeySchemaElement,
     Projection,
     SecondaryIndex,
     StreamSpecification,
 )
-from partita.wire.values import Item
+from partita.dynamodb.values import Item
+from partita.engine.engine import Engine
 
 KEYS = 40
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from partita.connect import open_engine
-from partita.engine.changes import Change, read_changes
-from tests.engine.talk import Answer, Embedded, Json
+from partita.engine.change_log import Change, read_changes
+from tests.engine.shorthand import Answer, Embedded, Json
 
 
 class Clock:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
-from tests.engine.talk import Json
 
 KB = 1024
 

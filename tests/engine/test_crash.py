@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from partita.connect import open_engine
-from partita.engine.changes import read_changes
+from partita.dynamodb import requests as q
+from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
 from partita.engine.verify import findings
-from partita.wire import requests as q
 from tests.engine import crashing
 from tests.engine.tables import Bench
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.engine.generate import Generator, table
-from tests.engine.talk import Answer, Embedded, Json, Remote
+from tests.engine.shorthand import Answer, Embedded, Json, Remote
 
 SEEDS = int(os.environ.get("PARTITA_DIFFERENTIAL", "12"))
 REQUESTS = 60

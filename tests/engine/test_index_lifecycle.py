@@ -7,15 +7,13 @@ import msgspec
 import pytest
 
 from partita.connect import open_engine
-from partita.engine.backfill import BATCH
-from partita.engine.engine import Engine
-from partita.wire import requests as q
-from partita.wire.errors import (
+from partita.dynamodb import requests as q
+from partita.dynamodb.exceptions import (
     LimitExceededException,
     ResourceNotFoundException,
     ValidationException,
 )
-from partita.wire.shapes import (
+from partita.dynamodb.shapes import (
     AttributeDefinition,
     DeleteIndexAction,
     IndexUpdate,
@@ -26,7 +24,9 @@ from partita.wire.shapes import (
     TableDescription,
     UpdateIndexAction,
 )
-from partita.wire.values import Item
+from partita.dynamodb.values import Item
+from partita.engine.backfill import BATCH
+from partita.engine.engine import Engine
 
 MANY = BATCH * 2 + 7
 

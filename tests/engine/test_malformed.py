@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.operations import OPERATIONS
 from partita.engine.verify import findings
-from partita.wire.errors import DynamoDBError
-from partita.wire.operations import OPERATIONS
 from tests.engine.tables import Bench, index
 
 ODD: list[Any] = [
@@ -114,7 +114,7 @@ def test_expression_values_of_any_kind_are_answered(notes: Bench, value: Any) ->
 @pytest.mark.parametrize("action", ["put", "delete", "update", "condition_check", "get"])
 @pytest.mark.parametrize("value", ODD)
 def test_action_of_any_kind_is_answered(notes: Bench, action: str, value: Any) -> None:
-    from partita.wire import requests as q
+    from partita.dynamodb import requests as q
 
     made: Any = q.TransactGetItem(get=value) if action == "get" else q.TransactWriteItem(**{action: value})
     request: Any = q.TransactGetItems if action == "get" else q.TransactWriteItems

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from partita.engine.verify import findings
+from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index
-from tests.engine.talk import Json
 
 Key = tuple[str, str]
 

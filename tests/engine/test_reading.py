@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
-from tests.engine.talk import Json
 
 MB = 1024 * 1024
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
+from partita.dynamodb.decode import decode_request
+from partita.dynamodb.exceptions import (
+    DynamoDBError,
+    ResourceInUseException,
+    ResourceNotFoundException,
+)
 from partita.engine.verify import findings
 from partita.engine.writer import Ticket
-from partita.wire.decode import decode_request
-from partita.wire.errors import DynamoDBError, ResourceInUseException, ResourceNotFoundException
+from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
-from tests.engine.talk import Json
 
 # Several engines on one file -----------------------------------------------------------------------------------
 

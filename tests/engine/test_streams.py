@@ -6,21 +6,21 @@ import msgspec
 import pytest
 
 from partita.connect import open_engine
-from partita.engine.engine import Engine
-from partita.wire import requests as q
-from partita.wire import streams as s
-from partita.wire.errors import (
+from partita.dynamodb import requests as q
+from partita.dynamodb import stream_shapes as s
+from partita.dynamodb.exceptions import (
     ExpiredIteratorException,
     ResourceNotFoundException,
     TrimmedDataAccessException,
     ValidationException,
 )
-from partita.wire.shapes import (
+from partita.dynamodb.shapes import (
     AttributeDefinition,
     KeySchemaElement,
     StreamSpecification,
     TimeToLiveSpecification,
 )
+from partita.engine.engine import Engine
 
 DAY = 24 * 3600.0
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index
-from tests.engine.talk import Json
 
 INVALID = "One or more parameter values were invalid: "
 KEY = [{"AttributeName": "pk", "KeyType": "HASH"}]

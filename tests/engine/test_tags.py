@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from partita.connect import open_engine
-from partita.engine.engine import Engine
-from partita.wire import requests as q
-from partita.wire import resources as r
-from partita.wire.errors import (
+from partita.dynamodb import requests as q
+from partita.dynamodb import tag_shapes as r
+from partita.dynamodb.exceptions import (
     AccessDeniedException,
     LimitExceededException,
     ResourceNotFoundException,
     ValidationException,
 )
-from partita.wire.shapes import AttributeDefinition, KeySchemaElement, Tag
+from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement, Tag
+from partita.engine.engine import Engine
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/notes"
 

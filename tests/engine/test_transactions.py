@@ -3,8 +3,8 @@
 import pytest
 
 from partita.engine.verify import findings
+from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
-from tests.engine.talk import Json
 
 TOKEN = "a-token"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain
-from tests.engine.talk import Json
 
 ENVELOPE = "ValidationException: 1 validation error detected: "
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partita import Entity, Index, Store, Table, connect, prove
-from partita.wire.requests import DescribeContinuousBackups, DescribeTable, DescribeTimeToLive
+from partita.dynamodb.requests import DescribeContinuousBackups, DescribeTable, DescribeTimeToLive
 
 
 def opened(backend: Any, table: Table) -> Store:

@@ -8,12 +8,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from partita import Entity, Table
+from partita.design.key_slots import key_slots
 from partita.design.models import Model, model_of
 from partita.design.reads import Bounds, Read, Source
-from partita.design.slots import key_slots
 from partita.plan.items import key_of
-from partita.plan.overlap import falls_inside, keys_meet
-from partita.plan.ranges import conditions, key_range
+from partita.plan.key_ranges import conditions, key_range
+from partita.plan.proof.overlap import falls_inside, keys_meet
 
 
 class Size(str, enum.Enum):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.peers import started
-from tests.remote.calling import Opened, in_thread, on_loop
+from tests.remote.callers import Opened, in_thread, on_loop
 
 PARTITA = Path(sys.executable).with_name("partita")
 

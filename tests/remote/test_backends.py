@@ -8,18 +8,18 @@ from collections.abc import Iterator
 import pytest
 
 from partita.connect import open_backend
-from partita.remote.credentials import Credentials
-from partita.remote.settings import RemoteSettings
-from partita.wire import requests as q
-from partita.wire.errors import (
+from partita.dynamodb import requests as q
+from partita.dynamodb.exceptions import (
     ConditionalCheckFailedException,
     ResourceNotFoundException,
     TransactionCanceledException,
     ValidationException,
 )
-from partita.wire.shapes import AttributeDefinition, KeySchemaElement
-from partita.wire.values import Item
-from tests.remote.calling import Call, Opened
+from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
+from partita.dynamodb.values import Item
+from partita.remote.credentials import Credentials
+from partita.remote.settings import RemoteSettings
+from tests.remote.callers import Call, Opened
 
 _numbers = itertools.count()
 

@@ -13,10 +13,10 @@ import pytest
 from botocore.credentials import RefreshableCredentials
 
 from partita.connect import open_backend_async
+from partita.dynamodb.requests import ListTables
 from partita.errors import ConfigurationError
 from partita.remote.credentials import UNSIGNED, CredentialChain, Credentials
 from partita.remote.settings import RemoteSettings
-from partita.wire.requests import ListTables
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from partita.connect import open_backend
+from partita.dynamodb.requests import ListTables
 from partita.errors import NoReply
 from partita.remote.credentials import UNSIGNED
 from partita.remote.settings import RemoteSettings
-from partita.wire.requests import ListTables
 from tests.peers import free_port
-from tests.remote.calling import Opened
+from tests.remote.callers import Opened
 from tests.remote.servers import answering, deaf, http_reply, own_certificate
 
 IMPATIENT = RemoteSettings(connect_timeout=0.2, read_timeout=0.2)

@@ -5,11 +5,9 @@ from binascii import crc32
 import msgspec
 import pytest
 
-from partita.errors import NoReply
-from partita.remote.protocol import body_of, error_of, form_of, reply_of, reply_type
-from partita.wire import responses
-from partita.wire.decode import decode_request, error_body
-from partita.wire.errors import (
+from partita.dynamodb import responses
+from partita.dynamodb.decode import decode_request, error_body
+from partita.dynamodb.exceptions import (
     BY_CODE,
     ConditionalCheckFailedException,
     DynamoDBError,
@@ -19,8 +17,10 @@ from partita.wire.errors import (
     UnlistedError,
     ValidationException,
 )
-from partita.wire.operations import OPERATIONS, TARGETS
-from partita.wire.requests import GetItem, ListTables
+from partita.dynamodb.operations import OPERATIONS, TARGETS
+from partita.dynamodb.requests import GetItem, ListTables
+from partita.errors import NoReply
+from partita.remote.protocol import body_of, error_of, form_of, reply_of, reply_type
 
 GET = GetItem(table_name="notes", key={"pk": {"S": "é"}})
 

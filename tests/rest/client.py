@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from partita.rest.app import RestApplication
-from partita.rest.issuer import LocalIssuer
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
 
 
 class Response(NamedTuple):

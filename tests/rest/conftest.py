@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.rest.app import RestApplication
-from partita.rest.bound import BoundApi
-from partita.rest.issuer import LocalIssuer
-from partita.serving import opened, seed
-from partita.systems import NAMES, part_of
-from tests.rest import notes, shelves
+from partita.cli.serve import opened, seed
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.mounted_api import BoundApi
+from partita_systems import NAMES, part_of
+from tests.rest import library_api, notes_api
 from tests.rest.client import Client
 
 SECRET = b"for cursors"
@@ -22,7 +22,7 @@ SCALE = 0.2
 @pytest.fixture
 def db() -> Iterator[Store]:
     with connect("memory:", maintain=False) as backend:
-        store = Store(backend, notes.design, secret=SECRET)
+        store = Store(backend, notes_api.design, secret=SECRET)
         store.create_tables()
         yield store
 
@@ -37,7 +37,7 @@ def version(request: pytest.FixtureRequest, db: Store) -> Any:
 def nobody(db: Store, version: Any) -> Iterator[Client]:
     """Nobody in particular, who asks the tiny system."""
     issuer = LocalIssuer()
-    app = RestApplication([BoundApi(notes.api, db, version)], issuer.verifier())
+    app = RestApplication([BoundApi(notes_api.api, db, version)], issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", issuer, runner.get_loop())
 
@@ -55,7 +55,7 @@ def bob(nobody: Client) -> Client:
 @pytest.fixture
 def shelf_db() -> Iterator[Store]:
     with connect("memory:", maintain=False) as backend:
-        store = Store(backend, shelves.design, secret=SECRET)
+        store = Store(backend, library_api.design, secret=SECRET)
         store.create_tables()
         yield store
 
@@ -64,7 +64,7 @@ def shelf_db() -> Iterator[Store]:
 def keeper(shelf_db: Store) -> Iterator[Client]:
     """Somebody who keeps shelves."""
     issuer = LocalIssuer()
-    app = RestApplication([BoundApi(shelves.api, shelf_db)], issuer.verifier())
+    app = RestApplication([BoundApi(library_api.api, shelf_db)], issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/shelves", issuer, runner.get_loop())
 

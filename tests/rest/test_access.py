@@ -11,9 +11,9 @@ import pytest
 
 from partita.rest.openapi import openapi
 from partita.rest.routes import Route
-from partita.systems import NAMES, part_of
+from partita_systems import NAMES, part_of
 from tests.rest.client import Client
-from tests.rest.worlds import WORLDS
+from tests.rest.system_fixtures import WORLDS
 
 ACCESS = {
     "checks": """

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from partita import Store
-from tests.rest import notes
+from tests.rest import notes_api
 from tests.rest.client import Asked, Client
 
 PLACE = "/notes/n1"
@@ -69,7 +69,7 @@ def test_what_is_counted_is_no_edit(ana: Client, bob: Client, db: Store) -> None
     """The reply changes with a like and a view, so a reader sees it; an author may still write."""
     tag = ana.get(PLACE).tag
     assert bob.put("/notes/n1/likes/bob").status == 204
-    with db.change(notes.note("n1")) as draft:
+    with db.change(notes_api.note("n1")) as draft:
         draft.views += 7
     assert ana.get(PLACE, if_none_match=tag).status == 200
     assert ana.patch(PLACE, {"text": "written meanwhile"}, if_match=tag).status == 200
@@ -88,8 +88,8 @@ def test_of_many_changes_of_one_reading_one_is_made(ana: Client) -> None:
 
 def test_of_a_change_and_a_deletion_of_one_reading_one_is_done(ana: Client, db: Store) -> None:
     for turn in range(10):
-        db.put(notes.Plain(plain_id="p", words=str(turn)))
-        db.put(notes.Note(note_id="x", owner_id="ana", title=f"x{turn}"))
+        db.put(notes_api.Plain(plain_id="p", words=str(turn)))
+        db.put(notes_api.Note(note_id="x", owner_id="ana", title=f"x{turn}"))
         tag = {"if-match": ana.get("/notes/x").tag}
         changed, deleted = ana.at_once(
             [Asked("PATCH", "/notes/x", {"text": "!"}, tag), Asked("DELETE", "/notes/x", None, tag)]
@@ -101,9 +101,9 @@ def test_of_a_change_and_a_deletion_of_one_reading_one_is_done(ana: Client, db: 
 
 
 def test_blind_deletion_is_fenced_when_a_tag_was_sent(ana: Client, db: Store) -> None:
-    db.put(notes.Plain(plain_id="p", words="1"))
+    db.put(notes_api.Plain(plain_id="p", words="1"))
     tag = ana.get("/plain/p").tag
-    db.put(notes.Plain(plain_id="p", words="2"))
+    db.put(notes_api.Plain(plain_id="p", words="2"))
     assert ana.delete("/plain/p", if_match=tag).status == 412
     assert ana.delete("/plain/p", if_match=ana.get("/plain/p").tag).status == 204
 

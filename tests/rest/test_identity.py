@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from partita.errors import ConfigurationError
 from partita.rest import Problem
-from partita.rest.identity import GROUPS, Verifier
-from partita.rest.issuer import LocalIssuer
-from partita.rest.key_sets import KeySet, keys_of
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.auth.identity import GROUPS, Verifier
+from partita.rest.auth.jwks import KeySet, keys_of
 from tests.rest.client import Client
 from tests.rest.tokens import AUDIENCE, ISSUER, KEY_SET, KEYS, bearer, signed
 
@@ -146,7 +146,7 @@ def test_remembered_token_expires_all_the_same() -> None:
 
 
 def test_only_so_many_tokens_are_remembered(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partita.rest.identity.REMEMBERED", 3)
+    monkeypatch.setattr("partita.rest.auth.identity.REMEMBERED", 3)
     for number in range(6):
         verifier.caller(bearer(signed("EdDSA", sub=f"u{number}")))
     assert len(verifier._known) == 3

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from partita import Store
-from partita.rest.app import LARGEST_BODY
-from partita.rest.misfits import misfit
-from tests.rest import notes
+from partita.rest.application import LARGEST_BODY
+from partita.rest.validation_messages import misfit
+from tests.rest import notes_api
 from tests.rest.client import Client
 
 GOOD = {"noteId": "n1", "title": "t"}
@@ -225,9 +225,9 @@ def test_missing_reference_is_a_422_that_names_the_field(ana: Client) -> None:
 def test_refused_change_leaves_nothing_behind(ana: Client, db: Store) -> None:
     ana.post("/notes", GOOD)
     ana.post("/notes", {"noteId": "n2", "title": "u"})
-    before = db.one(notes.note("n2"))
+    before = db.one(notes_api.note("n2"))
     assert ana.patch("/notes/n2", {"title": "t", "text": "half"}).status == 409
-    assert db.one(notes.note("n2")) == before
+    assert db.one(notes_api.note("n2")) == before
 
 
 def test_problem_with_the_engine_is_told_as_busy(ana: Client, db: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from partita import Store, connect
-from partita.serving import opened, seed, tries
+from partita.cli.serve import opened, seed, tries
+from partita.dynamodb.requests import DeleteItem
 from partita.store.seeding import TABLE, is_planted
-from partita.systems import NAMES, part_of
-from partita.wire.requests import DeleteItem
+from partita_systems import NAMES, part_of
 from tests.peers.process import free_port
 
 PARTITA = Path(sys.executable).with_name("partita")
@@ -171,7 +171,7 @@ def test_interrupted_seeding_goes_on_and_ends_as_one_that_was_not(name: str) -> 
 
 
 def _seed_with_interruptions(db: Store, name: str, total: int) -> None:
-    from partita.serving import System
+    from partita.cli.serve import System
 
     for stop in range(3, total, 3):
 
@@ -185,7 +185,7 @@ def _seed_with_interruptions(db: Store, name: str, total: int) -> None:
 
 
 def _count(db: Store) -> dict[str, int]:
-    from partita.wire.requests import Scan
+    from partita.dynamodb.requests import Scan
 
     found = {}
     for table in db.design.tables:

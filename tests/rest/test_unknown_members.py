@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from partita import Store
-from partita.rest.members import unknown_members
-from partita.wire.requests import PutItem
-from partita.wire.values import Item
+from partita.dynamodb.requests import PutItem
+from partita.dynamodb.values import Item
+from partita.rest.unknown_members import unknown_members
 from tests.rest.client import Client
 
 GOOD = {"bookId": "b", "boughtAt": "2025-01-01T00:00:00Z"}

@@ -8,7 +8,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from partita.rest.identity import GROUPS
+from partita.rest.auth.identity import GROUPS
 
 ISSUER, AUDIENCE = "https://issuer.example", "our-client"
 KEYS: dict[str, Any] = {

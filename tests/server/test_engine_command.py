@@ -297,10 +297,10 @@ def test_module_is_the_command() -> None:
 # Patience ------------------------------------------------------------------------------------------------------
 
 IMPATIENT = (
-    "import sys, partita.server.bodies as bodies, partita.server.lane as lane\n"
+    "import sys, partita.http.request_body as bodies, partita.server.fast_protocol as lane\n"
     "bodies.BODY_SECONDS = 0.3\n"
     "lane.REQUEST_SECONDS, lane.IDLE_SECONDS, lane.LOOK_SECONDS = 0.3, 0.6, 0.1\n"
-    "from partita.cli import main\n"
+    "from partita.cli.main import main\n"
     "sys.argv = ['partita', 'engine', '--memory', '--port', sys.argv[1]]\n"
     "main()\n"
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from partita.wire.operations import OPERATIONS
+from partita.dynamodb.operations import OPERATIONS
 from tests.peers import Running, call
 from tests.server.sockets import RawReply, ask, connected, exchange, read_reply, request
 
@@ -390,12 +390,12 @@ def test_bytes_that_are_no_request_do_no_harm(fuzzed: str, sent: bytes) -> None:
     [
         (b"", "SerializationException"),
         (b"garbage", "SerializationException"),
-        (gzip.compress(b"{}")[:-5], "SerializationException"),
-        (gzip.compress(b"{}")[:12], "SerializationException"),
-        (gzip.compress(b"not JSON"), "SerializationException"),
-        (gzip.compress(b" " * 50_000_000), "RequestEntityTooLargeException"),
-        (gzip.compress(b"{}"), ""),
-        (gzip.compress(b"{}") + b"tail", ""),
+        (gzip.compress(b"{}", mtime=0)[:-5], "SerializationException"),
+        (gzip.compress(b"{}", mtime=0)[:12], "SerializationException"),
+        (gzip.compress(b"not JSON", mtime=0), "SerializationException"),
+        (gzip.compress(b" " * 50_000_000, mtime=0), "RequestEntityTooLargeException"),
+        (gzip.compress(b"{}", mtime=0), ""),
+        (gzip.compress(b"{}", mtime=0) + b"tail", ""),
     ],
 )
 def test_gzip_of_any_kind_is_answered(fuzzed: str, encoded: bytes, code: str) -> None:

@@ -9,11 +9,15 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from partita.dynamodb.exceptions import (
+    AccessDeniedException,
+    DynamoDBError,
+    MissingAuthenticationToken,
+)
 from partita.errors import ConfigurationError
-from partita.server.credentials import Credential, load_credentials
-from partita.server.guard import Guard
+from partita.server.access_keys import Credential, load_credentials
+from partita.server.authorization import Guard
 from partita.server.signatures import UNSIGNED, Signatures, SignedRequest
-from partita.wire.errors import AccessDeniedException, DynamoDBError, MissingAuthenticationToken
 
 SECRET = "a secret of some length"
 TOKEN = "a session/token+with==signs"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from partita import Design, Store, connect
-from partita.wire.errors import ResourceNotFoundException
-from partita.wire.requests import DeleteTable, DescribeTable
+from partita.dynamodb.exceptions import ResourceNotFoundException
+from partita.dynamodb.requests import DeleteTable, DescribeTable
 from tests.peers import started
-from tests.store import gallery
+from tests.store import kitchen_sink_design
 from tests.store.clocks import Clock
 
 EMBEDDED = ("memory", "file")
@@ -47,7 +47,7 @@ def clock() -> Clock:
 @pytest.fixture
 def db(backend: Any, clock: Clock) -> Store:
     """The gallery, empty."""
-    return fresh(backend, gallery.design, clock)
+    return fresh(backend, kitchen_sink_design.design, clock)
 
 
 def fresh(backend: Any, design: Design, clock: Clock) -> Store:

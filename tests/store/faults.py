@@ -5,8 +5,13 @@ from typing import Any
 
 import msgspec
 
-from partita.wire import requests as wire
-from partita.wire.errors import DynamoDBError, InternalServerError, ThrottlingException, TransactionCanceledException
+from partita.dynamodb import requests as wire
+from partita.dynamodb.exceptions import (
+    DynamoDBError,
+    InternalServerError,
+    ThrottlingException,
+    TransactionCanceledException,
+)
 
 Fault = Callable[[Any, Callable[[Any], Any]], Any]
 

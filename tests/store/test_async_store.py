@@ -7,7 +7,7 @@ import pytest
 
 from partita import AsyncStore, NotFound, connect
 from tests.store.clocks import Clock
-from tests.store.gallery import Artist, Note, Work, artist, design, note, notes, work
+from tests.store.kitchen_sink_design import Artist, Note, Work, artist, design, note, notes, work
 
 
 class Awaited:

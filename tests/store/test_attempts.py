@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from partita import AsyncStore, Contended, Store, connect
-from tests.store.gallery import design
+from tests.store.kitchen_sink_design import design
 
 
 @pytest.fixture

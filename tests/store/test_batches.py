@@ -3,7 +3,7 @@
 import pytest
 
 from partita import Entity, Item, Store, Table, ValueRefused, connect, pattern
-from partita.store.sending import Call
+from partita.store.retries import Call
 
 shelf = Table("shelf", pk="PK")
 

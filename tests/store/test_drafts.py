@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from partita import Entity, Item, Store, Table, ValueRefused, connect, pattern, prove
-from partita.design.parts import EXACT
+from partita.design.key_parts import EXACT
 
 
 class Address(msgspec.Struct):

@@ -29,8 +29,8 @@ from partita import (
     pattern,
     prove,
 )
+from partita.dynamodb.requests import GetItem, PutItem, TransactWriteItems, UpdateItem
 from partita.errors import PartitaError
-from partita.wire.requests import GetItem, PutItem, TransactWriteItems, UpdateItem
 from tests.store.faults import Faulty, conflicting
 
 table = Table("wallets", pk="PK", sk="SK")

@@ -10,11 +10,20 @@ from hypothesis import strategies as st
 
 from partita import NotUnique, Store, TransitionRefused, connect
 from partita.design.models import model_of
+from partita.dynamodb.requests import Scan
 from partita.plan.items import item_of, values_of
 from partita.store.decoding import decoder_of
-from partita.wire.requests import Scan
 from tests.store.clocks import Clock
-from tests.store.gallery import Artist, Importance, Kind, State, Work, artist, design, work
+from tests.store.kitchen_sink_design import (
+    Artist,
+    Importance,
+    Kind,
+    State,
+    Work,
+    artist,
+    design,
+    work,
+)
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 

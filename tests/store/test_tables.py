@@ -3,8 +3,8 @@
 from typing import Any
 
 from partita import Entity, Store, Table, connect
-from partita.wire.errors import UnknownOperationException
-from partita.wire.requests import UpdateContinuousBackups
+from partita.dynamodb.exceptions import UnknownOperationException
+from partita.dynamodb.requests import UpdateContinuousBackups
 
 
 def test_a_setting_that_a_backend_does_not_know_is_told_and_the_table_is_there() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 from partita import KEPT, CreatedAt, Get, Query, Store, UpdatedAt
 from partita.design.models import model_of
+from partita.dynamodb.requests import BatchWriteItem, PutRequest, WriteRequest
 from partita.plan.items import item_of, values_of
-from partita.wire.requests import BatchWriteItem, PutRequest, WriteRequest
 
 Cost = tuple[int, float]
 ONE_READ: Cost = (1, 0.5)  # one eventually consistent GetItem or Query of no more than 4 KB

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from partita.serving import document
-from partita.systems import NAMES
+from partita.cli.serve import document
+from partita_systems import NAMES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "systems"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from partita import systems
+import partita_systems
 
 # Lines of the sections of each team's document that say what its design.py says: the table and its keys, indexes,
 # entities, attributes, access patterns. A section is its heading and every line up to the next heading that is not
@@ -26,7 +26,7 @@ LONGER = {"perfectit": 355}
 
 
 def lines(name: str) -> int:
-    return len((Path(systems.__file__).parent / name / "design.py").read_text(encoding="utf-8").splitlines())
+    return len((Path(partita_systems.__file__).parent / name / "design.py").read_text(encoding="utf-8").splitlines())
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTED.keys() - LONGER.keys()))
@@ -40,4 +40,4 @@ def test_design_that_is_longer_does_not_grow(name: str) -> None:
 
 
 def test_every_system_is_measured() -> None:
-    assert set(DOCUMENTED) == set(systems.NAMES)
+    assert set(DOCUMENTED) == set(partita_systems.NAMES)

@@ -4,6 +4,7 @@ from partita.design.conditions import Condition, F
 from partita.design.entities import Entity, View
 from partita.design.errors import DesignError, ProofError, ValueRefused
 from partita.design.ids import new_id, time_in_id
+from partita.design.key_templates import Ordered
 from partita.design.keys import Keys
 from partita.design.markers import (
     KEPT,
@@ -27,7 +28,6 @@ from partita.design.open_enum import OpenEnum
 from partita.design.patterns import Pattern, pattern
 from partita.design.reads import SHARDS, Get, Item, Items, Query, each, get, query, together
 from partita.design.tables import Index, Table
-from partita.design.templates import Ordered
 
 __all__ = [
     "KEPT",

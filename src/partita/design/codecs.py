@@ -20,9 +20,9 @@ from typing import Any
 
 import msgspec
 
-from partita.design.generated import Env, KeyValue, compiled, named, nullable, wrapper
-from partita.design.plain_values import any_value, map_name, open_number, plain, unicode_text
-from partita.wire.values import AttributeValue
+from partita.design.codegen import Env, KeyValue, compiled, named, nullable, wrapper
+from partita.design.untyped_values import any_value, map_name, open_number, plain, unicode_text
+from partita.dynamodb.values import AttributeValue
 
 Namer = Callable[[str], str]
 

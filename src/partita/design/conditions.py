@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from partita.wire.values import AttributeValue
+from partita.dynamodb.values import AttributeValue
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import msgspec
 
-from partita.design import declare
+from partita.design import build_model
 from partita.design.errors import DesignError
 from partita.design.keys import KeyTemplates
 from partita.design.models import Model, ViewModel
-from partita.design.names import naming
+from partita.design.naming import naming
 from partita.design.tables import Table
 
 _ROOTS = ("Declared", "Entity", "View")
@@ -35,15 +35,15 @@ class EntityMeta(msgspec.StructMeta):
         inherited = cls.__mro__[1:]
         if "table" in declared:
             body = {label: value for base in reversed(cls.__mro__) for label, value in vars(base).items()}
-            cls.__model__ = declare.model(cls, body, **declared)
+            cls.__model__ = build_model.model(cls, body, **declared)
             cls.__model__.table.models.append(cls.__model__)
             for view in (base for base in inherited if "__views__" in vars(base)):
-                vars(view)["__views__"].append(declare.view(view, cls.__model__))
+                vars(view)["__views__"].append(build_model.view(view, cls.__model__))
         elif any(base.__name__ == "Entity" for base in inherited):
             raise DesignError(name, "no table is named", f"write class {name}(Entity, table=..., key=...)")
         else:
             cls.__views__ = list[ViewModel]()
-            cls.__stored__ = declare.stored_names(cls)
+            cls.__stored__ = build_model.stored_names(cls)
 
 
 def _rename(name: str, declared: dict[str, Any]) -> Any:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from partita.design.codecs import Codec, Member
 from partita.design.conditions import Condition
 from partita.design.errors import DesignError
+from partita.design.key_templates import Ordered, PartType, Template
 from partita.design.markers import CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
-from partita.design.names import upper_case
-from partita.design.templates import Ordered, PartType, Template
+from partita.design.naming import upper_case
 
 if TYPE_CHECKING:
     from partita.design.tables import Table

@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
-from partita.design.coding import stripped
+from partita.design.codec_factory import stripped
 from partita.design.errors import DesignError
+from partita.design.key_slots import key_slots, slots_of
 from partita.design.reads import Argument, Each, Get, Items, Query, Read, source_of
-from partita.design.slots import key_slots, slots_of
 
 E = TypeVar("E")
 P = ParamSpec("P")

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from partita.design.errors import DesignError
-from partita.design.names import naming
-from partita.wire import limits
+from partita.design.naming import naming
+from partita.dynamodb import limits
 
 if TYPE_CHECKING:
     from partita.design.entities import View

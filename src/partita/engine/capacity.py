@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from partita.dynamodb.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from partita.dynamodb.shapes import Capacity, ConsumedCapacity
 from partita.engine.schema import Table
-from partita.wire.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
-from partita.wire.shapes import Capacity, ConsumedCapacity
 
 
 def read_units(size: int, consistent: bool | None) -> float:

@@ -15,11 +15,11 @@ import uuid
 
 import msgspec
 
-from partita.engine.order import after_prefix
+from partita.dynamodb.exceptions import ResourceNotFoundException, ValidationException
+from partita.engine.key_encoding import after_prefix
 from partita.engine.schema import Table, TableRecord
 from partita.errors import SpaceMissing
 from partita.storage.contract import Reader, Row, Storage, Transaction, Write
-from partita.wire.errors import ResourceNotFoundException, ValidationException
 
 SPACE = "catalogue"
 TOKENS = "tokens"

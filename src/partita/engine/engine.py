@@ -7,6 +7,21 @@ AsyncEngine(engine).call(...) an event loop: the same, many writes to a commit (
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from partita.dynamodb.decode import same_request
+from partita.dynamodb.exceptions import (
+    DynamoDBError,
+    InternalServerError,
+    ThrottlingException,
+    ValidationException,
+)
+from partita.dynamodb.requests import (
+    BatchWriteItem,
+    DeleteItem,
+    PutItem,
+    Request,
+    TransactWriteItems,
+    UpdateItem,
+)
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import Context, Job
 from partita.engine.maintenance import Maintenance
@@ -14,9 +29,6 @@ from partita.engine.operations import READS, SELECTS, WRITES, selecting
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageError
 from partita.storage.contract import Storage
-from partita.wire.decode import same_request
-from partita.wire.errors import DynamoDBError, InternalServerError, ThrottlingException, ValidationException
-from partita.wire.requests import BatchWriteItem, DeleteItem, PutItem, Request, TransactWriteItems, UpdateItem
 
 Reply = TypeVar("Reply")
 

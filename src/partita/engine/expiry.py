@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal
 
-from partita.wire.values import Item
+from partita.dynamodb.values import Item
 
 FIVE_YEARS = 5 * 365 * 24 * 3600
 

@@ -9,6 +9,7 @@ from functools import partial
 
 import msgspec
 
+from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
 from partita.engine.backfill import fill, unfinished
 from partita.engine.catalog import TOKENS
 from partita.engine.context import Context
@@ -18,7 +19,6 @@ from partita.engine.write import image_at, writes_of
 from partita.engine.writer import Writer
 from partita.errors import PartitaError, SpaceMissing
 from partita.storage.contract import Reader, Row, Transaction, Write
-from partita.wire.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
 
 BATCH = 200
 SECONDS_BETWEEN = 1.0

@@ -4,8 +4,8 @@ import re
 from decimal import Decimal
 from functools import lru_cache
 
-from partita.wire.errors import ValidationException
-from partita.wire.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
 
 SHORT = 20
 

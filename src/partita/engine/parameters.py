@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from partita.engine import legacy
+from partita.dynamodb.exceptions import INVALID, RequestValidationException, ValidationException
+from partita.engine import legacy_parameters
+from partita.engine.constraints import Member
 from partita.engine.expressions.condition import Bound, condition_in
 from partita.engine.expressions.parse import parse_projection
 from partita.engine.expressions.projection import resolved_paths
 from partita.engine.expressions.scope import ResolvedPath, Scope, run_expression
-from partita.engine.members import Member
-from partita.wire.errors import INVALID, RequestValidationException, ValidationException
 
 
 def pascal(field: str) -> str:
@@ -63,7 +63,7 @@ def condition_of(request: Any, scope: Scope | None) -> Bound | None:
         return bound_condition("ConditionExpression", request.condition_expression, scope)
     expected = getattr(request, "expected", None)
     if expected is not None:
-        return Bound(legacy.expected_predicate(expected, request.conditional_operator), [])
+        return Bound(legacy_parameters.expected_predicate(expected, request.conditional_operator), [])
     return None
 
 

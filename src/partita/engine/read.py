@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.limits import PAGE_BYTES
+from partita.dynamodb.values import Item
 from partita.engine.capacity import Usage, read_units
 from partita.engine.expressions.condition import Predicate
 from partita.engine.expressions.projection import projected
@@ -13,8 +15,6 @@ from partita.engine.expressions.scope import ResolvedPath
 from partita.engine.schema import Index, Table
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
-from partita.wire.limits import PAGE_BYTES
-from partita.wire.values import Item
 
 _encode = msgspec.json.encode
 

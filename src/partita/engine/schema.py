@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from partita.engine import order
-from partita.engine.values import checked_value
-from partita.wire.errors import INVALID, ValidationException
-from partita.wire.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
-from partita.wire.shapes import (
+from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from partita.dynamodb.shapes import (
     AttributeDefinition,
     KeySchemaElement,
     OnDemandThroughput,
     Projection,
     ProvisionedThroughput,
 )
-from partita.wire.values import AttributeValue, Item, type_of
+from partita.dynamodb.values import AttributeValue, Item, type_of
+from partita.engine import key_encoding
+from partita.engine.values import checked_value
 
 _SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 
@@ -95,9 +95,9 @@ class Keys:
 
     def position(self, item: Item) -> bytes:
         """Where an item with checked, canonical key values lies."""
-        head = order.partition_hash([item[key.name] for key in self.partition])
+        head = key_encoding.partition_hash([item[key.name] for key in self.partition])
         for key in self.sort:
-            head += order.sort_bytes(item[key.name])
+            head += key_encoding.sort_bytes(item[key.name])
         return head
 
     def same(self, one: Item, other: Item) -> bool:
@@ -142,7 +142,7 @@ class Index:
                 return None
         if self.is_wide and not self._fits(item):
             return None
-        return self.keys.position(item) + order.row_hash(primary)
+        return self.keys.position(item) + key_encoding.row_hash(primary)
 
     def _fits(self, item: Item) -> bool:
         try:
@@ -193,11 +193,11 @@ class Table:
             text = partition.get("S")
             if type(text) is str and 0 < len(text) <= _SHORT and len(partition) == 1:
                 if self._sort_name is None:
-                    return order.text_hash(text)
+                    return key_encoding.text_hash(text)
                 sort = key.get(self._sort_name, _NOTHING)
                 ending = sort.get("S")
                 if type(ending) is str and 0 < len(ending) <= _SHORT and len(sort) == 1:
-                    return order.text_hash(text) + order.escaped(ending.encode()) + b"\0\1"
+                    return key_encoding.text_hash(text) + key_encoding.escaped(ending.encode()) + b"\0\1"
         return self.primary_key(key)[1]
 
     @cached_property
@@ -297,7 +297,7 @@ def check_key_size(value: AttributeValue, is_partition: bool) -> None:
     kind = type_of(value)
     if kind == "N" or len(value[kind]) <= _SHORT:
         return
-    size = len(order.scalar_bytes(value))
+    size = len(key_encoding.scalar_bytes(value))
     if is_partition and size > PARTITION_KEY_BYTES:
         raise ValidationException(
             f"{INVALID}Size of hashkey has exceeded the maximum size limit of{PARTITION_KEY_BYTES} bytes"

@@ -17,10 +17,10 @@ from hashlib import blake2b
 
 import msgspec
 
+from partita.dynamodb.exceptions import ExpiredIteratorException, ValidationException
+from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
 from partita.engine.context import Context
 from partita.engine.schema import StreamRecord, Table
-from partita.wire.errors import ExpiredIteratorException, ValidationException
-from partita.wire.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

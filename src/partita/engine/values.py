@@ -10,10 +10,15 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from partita.dynamodb.exceptions import (
+    INVALID,
+    RequestValidationException,
+    SerializationException,
+    ValidationException,
+)
+from partita.dynamodb.limits import NESTING_LEVELS
+from partita.dynamodb.values import AttributeValue, Item
 from partita.engine.numbers import canonical_number, measured_number, number_size
-from partita.wire.errors import INVALID, RequestValidationException, SerializationException, ValidationException
-from partita.wire.limits import NESTING_LEVELS
-from partita.wire.values import AttributeValue, Item
 
 Checked = tuple[AttributeValue, int]
 

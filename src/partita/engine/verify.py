@@ -12,15 +12,15 @@ from collections.abc import Iterator
 
 import msgspec
 
+from partita.dynamodb.values import Item
 from partita.engine.catalog import Catalog
-from partita.engine.changes import Change
+from partita.engine.change_log import Change
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import Index, Table
 from partita.engine.values import checked_item
 from partita.engine.write import decode_item
 from partita.errors import PartitaError
 from partita.storage.contract import Reader, Row, Storage, Totals
-from partita.wire.values import Item
 
 _encode = msgspec.json.encode
 

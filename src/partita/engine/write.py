@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from partita.engine import changes
+from partita.dynamodb.values import Item
+from partita.engine import change_log
 from partita.engine.capacity import Usage, write_units
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import Index, Table
 from partita.engine.values import item_size
 from partita.storage.contract import Reader, Row, Write
-from partita.wire.values import Item
 
 _encode = msgspec.json.encode
 decode_item = msgspec.json.Decoder(dict).decode
@@ -78,7 +78,7 @@ def writes_of(
     writes.extend(_expiry_writes(table, position, before, after))
     if table.is_logged:
         keys = table.keys.of((after or before).item)  # type: ignore[union-attr]
-        record = changes.change_write(
+        record = change_log.change_write(
             reader, table, keys, before.row if before else None, after.row if after else None, at, expired, offset
         )
         if record:

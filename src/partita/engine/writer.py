@@ -18,10 +18,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
+from partita.dynamodb.exceptions import DynamoDBError
 from partita.engine.context import Context, Job
 from partita.errors import StorageBusy, StorageError
 from partita.storage.contract import Transaction
-from partita.wire.errors import DynamoDBError
 
 
 class Ticket:

@@ -11,11 +11,11 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
-from partita.design.parts import EXACT
+from partita.design.key_parts import EXACT
+from partita.dynamodb import requests as wire
+from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.errors import StoreError
 from partita.plan.expressions import Expression, holds
-from partita.wire import requests as wire
-from partita.wire.values import AttributeValue, Item
 
 Kind = Literal["put", "update", "delete", "check"]
 _PRECEDENCE = ("put", "delete", "update", "check")  # which of two actions on one item the other one joins

@@ -5,8 +5,8 @@ from math import ceil
 
 from partita.design.models import Model
 from partita.design.tables import Index
-from partita.wire import limits
-from partita.wire.values import AttributeValue, Item
+from partita.dynamodb import limits
+from partita.dynamodb.values import AttributeValue, Item
 
 
 def item_size(item: Item) -> int:

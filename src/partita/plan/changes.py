@@ -13,10 +13,11 @@ from typing import Any
 
 from partita.design.conditions import AnyOf, Comparison, Condition
 from partita.design.errors import ValueRefused
+from partita.design.key_parts import EXACT
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
-from partita.design.parts import EXACT
-from partita.design.plain_values import number_text
+from partita.design.untyped_values import number_text
+from partita.dynamodb.values import Item
 from partita.plan import effects as effect
 from partita.plan.actions import (
     Action,
@@ -33,7 +34,7 @@ from partita.plan.actions import (
     equals,
     present,
 )
-from partita.plan.designs import Design
+from partita.plan.design import Design
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -57,7 +58,6 @@ from partita.plan.items import (
     stored,
     values_of,
 )
-from partita.wire.values import Item
 
 
 @dataclass(frozen=True)

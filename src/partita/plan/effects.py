@@ -14,17 +14,17 @@ from typing import Any
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
 from partita.design.errors import ValueRefused
+from partita.design.key_parts import EXACT, SEPARATOR, Text
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
-from partita.design.moments import time_text
-from partita.design.parts import EXACT, SEPARATOR, Text
+from partita.design.timestamps import time_text
+from partita.dynamodb import limits
+from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.actions import Action, Assign, Clause, Increment, Remove, Step, absent, alive, equals, present
-from partita.plan.designs import Counter, Design, Reference
+from partita.plan.design import Counter, Design, Reference
 from partita.plan.errors import LimitReached, NotUnique, Orphaned, ReferenceMissing
 from partita.plan.expressions import holds, on_disk
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
-from partita.wire import limits
-from partita.wire.values import AttributeValue, Item
 
 GUARD = "UNIQUE"
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value

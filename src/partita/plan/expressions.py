@@ -13,8 +13,8 @@ from partita.design.codecs import Codec, StructOf
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf, Stored
 from partita.design.errors import DesignError, ValueRefused
 from partita.design.models import Model
-from partita.design.plain_values import any_value
-from partita.wire.values import AttributeValue, Item
+from partita.design.untyped_values import any_value
+from partita.dynamodb.values import AttributeValue, Item
 
 
 def on_disk(model: Model, condition: Condition) -> Condition:

@@ -1,15 +1,15 @@
 """What a write relies on, and the clauses that make it fail when that has changed."""
 
 from partita.design.models import Model
+from partita.dynamodb.values import Item
 from partita.plan.actions import (
     Clause,
     equals,
 )
-from partita.plan.designs import Design
+from partita.plan.design import Design
 from partita.plan.errors import (
     Raced,
 )
-from partita.wire.values import Item
 
 
 def dependencies(design: Design, model: Model) -> set[str]:

@@ -15,13 +15,13 @@ from uuid import UUID
 
 import msgspec
 
+from partita.design.codegen import compiled
 from partita.design.errors import ValueRefused
-from partita.design.generated import compiled
 from partita.design.markers import KEPT, CreatedAt, UpdatedAt
 from partita.design.models import Attribute, KeyAttribute, KeySet, Model
+from partita.dynamodb import limits
+from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.expressions import holds, on_disk
-from partita.wire import limits
-from partita.wire.values import AttributeValue, Item
 
 Values = Mapping[str, Any]
 _NATIVE = (bytes, datetime, date, Decimal, UUID)

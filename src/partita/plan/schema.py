@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.design.tables import Index, Table
-from partita.plan.table_proof import key_types
-from partita.wire import requests as wire
-from partita.wire.shapes import (
+from partita.dynamodb import requests as wire
+from partita.dynamodb.shapes import (
     AttributeDefinition,
     IndexDescription,
     IndexUpdate,
@@ -19,6 +18,7 @@ from partita.wire.shapes import (
     TableDescription,
     TimeToLiveSpecification,
 )
+from partita.plan.proof.tables import key_types
 
 
 def create_table(table: Table) -> wire.CreateTable:

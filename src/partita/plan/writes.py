@@ -7,6 +7,7 @@ from typing import Any
 from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
+from partita.dynamodb.values import Item
 from partita.plan import effects as effect
 from partita.plan.actions import (
     Action,
@@ -18,7 +19,7 @@ from partita.plan.actions import (
     present,
 )
 from partita.plan.changes import Found
-from partita.plan.designs import Design
+from partita.plan.design import Design
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -27,6 +28,7 @@ from partita.plan.errors import (
 )
 from partita.plan.expressions import on_disk
 from partita.plan.fences import dependencies, fence
+from partita.plan.item_compiler import written_item
 from partita.plan.items import (
     expiry_second,
     key_of,
@@ -34,8 +36,6 @@ from partita.plan.items import (
     stored_key,
     values_of,
 )
-from partita.plan.writers import written_item
-from partita.wire.values import Item
 
 _NOW: Any = object()
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 
-from partita.errors import NoReply
-from partita.wire.errors import (
+from partita.dynamodb.exceptions import (
     BY_CODE,
     DynamoDBError,
     InternalServerError,
@@ -18,8 +17,9 @@ from partita.wire.errors import (
     UnlistedError,
     ValidationException,
 )
-from partita.wire.operations import OPERATIONS
-from partita.wire.requests import Request
+from partita.dynamodb.operations import OPERATIONS
+from partita.dynamodb.requests import Request
+from partita.errors import NoReply
 
 Reply = TypeVar("Reply")
 

@@ -2,10 +2,10 @@
 
 from partita.rest.access import Who, anyone, group, myself, owner, shown, signed_in, they
 from partita.rest.api import Api
-from partita.rest.identity import Caller
+from partita.rest.auth.identity import Caller
+from partita.rest.etags import IfMatch
 from partita.rest.problems import Problem
 from partita.rest.routes import PageSize
-from partita.rest.tags import IfMatch
 
 __all__ = [
     "Api",

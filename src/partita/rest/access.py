@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from partita.rest.identity import Caller, composed
+from partita.rest.auth.identity import Caller, composed
 from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from partita.design.patterns import Pattern
-from partita.rest import from_patterns
+from partita.rest import pattern_routes
 from partita.rest.access import Who, anyone
-from partita.rest.from_patterns import Look, cache_of
-from partita.rest.operations import looked_up, operation
+from partita.rest.pattern_routes import Look, cache_of
 from partita.rest.routes import Route
+from partita.rest.service_routes import looked_up, operation
 from partita.store.store import Store
 
 S = TypeVar("S")
@@ -66,7 +66,7 @@ class Api(Generic[S]):
         self, path: str, pattern: Pattern[Any, Any], *, who: Who = anyone, name: str = "", cache: str = ""
     ) -> None:
         """GET of one entity, with its tag."""
-        self._add(from_patterns.reading(path, pattern, who, len(self.routes), name, cache))
+        self._add(pattern_routes.reading(path, pattern, who, len(self.routes), name, cache))
 
     def lists(
         self,
@@ -84,7 +84,7 @@ class Api(Generic[S]):
         `about` says what it gives, where neither the pattern's docstring nor its name does.
         """
         look = self._look(path, who, of)
-        self._add(from_patterns.listing_of(path, pattern, who, look, len(self.routes), name, about, cache))
+        self._add(pattern_routes.listing_of(path, pattern, who, look, len(self.routes), name, about, cache))
 
     def changes(
         self, path: str, pattern: Pattern[Any, Any], *fields: str, who: Who, of: Any = None, name: str = ""
@@ -94,12 +94,12 @@ class Api(Generic[S]):
         `of` as for operations, where the rule looks at something else than the entity.
         """
         look = None if of is None else self._look(path, who, of)
-        self._add(from_patterns.changing(path, pattern, fields, who, look, name))
+        self._add(pattern_routes.changing(path, pattern, fields, who, look, name))
 
     def deletes(self, path: str, pattern: Pattern[Any, Any], *, who: Who, of: Any = None, name: str = "") -> None:
         """DELETE of one entity and what it owns; what was let pass is what is deleted. `of` as for changes."""
         look = None if of is None else self._look(path, who, of)
-        self._add(from_patterns.deleting(path, pattern, who, look, name))
+        self._add(pattern_routes.deleting(path, pattern, who, look, name))
 
     # From the service: the function takes the service, perhaps the caller, a body (a struct), IfMatch, and the rest.
     # `of` says what a rule that looks at a thing looks at: a pattern, or a function that takes the service and, by

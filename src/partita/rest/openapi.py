@@ -11,10 +11,10 @@ from msgspec import inspect
 from partita.design.open_enum import OpenEnum
 from partita.rest.api import Api
 from partita.rest.examples import Schema, example
-from partita.rest.members import structs_in
 from partita.rest.parsing import choices
 from partita.rest.problems import TITLES
 from partita.rest.routes import Parameter, Route
+from partita.rest.unknown_members import structs_in
 
 _REF = "#/components/schemas/{name}"
 _MEANING = {

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import inspect
 
 from partita.design.open_enum import OpenEnum
-from partita.rest.members import unknown_members
-from partita.rest.misfits import FIELD, IN_A_MAP, misfit, not_json
-from partita.rest.plain_json import open_decimal
+from partita.rest.json_codec import open_decimal
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
+from partita.rest.unknown_members import unknown_members
+from partita.rest.validation_messages import FIELD, IN_A_MAP, misfit, not_json
 
 MOST_PARAMETERS = 20
 _as_json = msgspec.json.Decoder(float_hook=str).decode

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from partita.design.errors import ValueRefused
+from partita.dynamodb.exceptions import DynamoDBError
 from partita.errors import NoReply, StorageBusy
 from partita.plan.errors import (
     AlreadyExists,
@@ -20,7 +21,6 @@ from partita.plan.errors import (
     TransitionRefused,
     VersionConflict,
 )
-from partita.wire.errors import DynamoDBError
 
 MEDIA_TYPE = b"application/problem+json"
 

@@ -12,10 +12,10 @@ import msgspec
 
 from partita.design.patterns import Pattern
 from partita.rest.access import Who
-from partita.rest.identity import Caller
-from partita.rest.plain_json import encoded
-from partita.rest.remembered import Listed, Memory, Shown
-from partita.rest.tags import IfMatch
+from partita.rest.auth.identity import Caller
+from partita.rest.etags import IfMatch
+from partita.rest.json_codec import encoded
+from partita.rest.response_cache import Listed, Memory, Shown
 from partita.store.reading import Page
 from partita.store.store import Store
 

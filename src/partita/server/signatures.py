@@ -17,13 +17,13 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from urllib.parse import parse_qsl, quote
 
-from partita.server.credentials import Credential
-from partita.wire.errors import (
+from partita.dynamodb.exceptions import (
     IncompleteSignatureException,
     InvalidSignatureException,
     MissingAuthenticationToken,
     UnrecognizedClientException,
 )
+from partita.server.access_keys import Credential
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 UNSIGNED = "UNSIGNED-PAYLOAD"

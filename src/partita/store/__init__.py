@@ -18,8 +18,8 @@ from partita.plan.errors import (
 from partita.store.adoption import Adoption
 from partita.store.async_store import AsyncStore
 from partita.store.reading import Page
+from partita.store.retries import Call, Capacity
 from partita.store.seeding import Piece
-from partita.store.sending import Call, Capacity
 from partita.store.store import Store
 from partita.store.transactions import Transaction
 

@@ -14,23 +14,23 @@ from typing import Any
 import msgspec
 
 from partita.design.errors import ValueRefused
+from partita.design.key_parts import EXACT
 from partita.design.models import Model
-from partita.design.parts import EXACT
 from partita.design.tables import Table
+from partita.dynamodb import requests as wire
+from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.actions import Action, Assign, Clause, Step, absent, equals, present
 from partita.plan.changes import carried
-from partita.plan.designs import Counter, Design
+from partita.plan.design import Counter, Design
 from partita.plan.effects import GUARD, OWNER, Effects, actions, effects, identity_of
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoreError
 from partita.plan.expressions import same
 from partita.plan.items import Values, key_of, key_text, stored_key, values_of
 from partita.store.decoding import decoder_of, recogniser_of
-from partita.store.executing import execute
+from partita.store.execution import execute
 from partita.store.flows import Flow
 from partita.store.reading import fetch_found, second
-from partita.store.sending import Context, ask
-from partita.wire import requests as wire
-from partita.wire.values import AttributeValue, Item
+from partita.store.retries import Context, ask
 
 
 @dataclass

@@ -6,29 +6,29 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any, TypeVar, overload
 
+from partita.describe.explain import explain
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
-from partita.plan.designs import Design
+from partita.dynamodb.backend import AsyncBackend, Backend
+from partita.dynamodb.values import Item
+from partita.plan.design import Design
 from partita.plan.errors import Contended
-from partita.plan.explain import explain
-from partita.plan.requests import plan_of
+from partita.plan.read_requests import plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
-from partita.store.executing import ATTEMPTS
+from partita.store.entity_flows import Operations
+from partita.store.execution import ATTEMPTS
 from partita.store.flows import Flow, run_async
-from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
+from partita.store.retries import Call, Capacity
 from partita.store.scanning import scan_page, scanned_tables
-from partita.store.sending import Call, Capacity
 from partita.store.store import context_of, loaded, missing
-from partita.store.tables import create_tables, table_differences
+from partita.store.table_setup import create_tables, table_differences
 from partita.store.transactions import Transaction
-from partita.wire.backend import AsyncBackend, Backend
-from partita.wire.values import Item
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)

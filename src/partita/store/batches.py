@@ -9,15 +9,15 @@ import msgspec
 
 from partita.design.errors import ValueRefused
 from partita.design.models import Model
-from partita.plan.designs import Design
+from partita.dynamodb import limits
+from partita.dynamodb import requests as wire
+from partita.dynamodb.values import Item
+from partita.plan.design import Design
+from partita.plan.item_compiler import written_item
 from partita.plan.items import validated, values_of
-from partita.plan.writers import written_item
 from partita.plan.writes import blind_deletion, fresh, stands_alone
 from partita.store.flows import Flow
-from partita.store.sending import Context, ask
-from partita.wire import limits
-from partita.wire import requests as wire
-from partita.wire.values import Item
+from partita.store.retries import Context, ask
 
 _decode_item = msgspec.json.Decoder(dict).decode
 _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from partita.dynamodb.values import Item
 from partita.plan.errors import CursorRefused
-from partita.plan.requests import Plan, query, repeats
-from partita.wire.values import Item
+from partita.plan.read_requests import Plan, query, repeats
 
 START: Any = 0  # this range has not been read yet
 DONE: Any = 1  # this range is at its end

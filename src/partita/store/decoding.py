@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from partita.design.codecs import shape_of
-from partita.design.generated import Env
+from partita.design.codegen import Env
 from partita.design.models import KeySet, Model, ViewModel
 from partita.design.tables import Table
+from partita.dynamodb.values import Item
 from partita.plan.effects import OWNER
 from partita.plan.errors import StoredItemInvalid
-from partita.wire.values import Item
 
 _REFUSALS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
 

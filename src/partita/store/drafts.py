@@ -9,8 +9,8 @@ from typing import Any
 
 from partita.design.codecs import Codec, ListOf, SetOf
 from partita.design.errors import ValueRefused
+from partita.design.key_parts import EXACT
 from partita.design.models import Model
-from partita.design.parts import EXACT
 from partita.plan.changes import Edit
 from partita.plan.items import fitting, of_its_kind
 

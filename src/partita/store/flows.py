@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from partita.dynamodb.backend import AsyncBackend, Backend
+from partita.dynamodb.requests import Request
 from partita.errors import PartitaError
-from partita.wire.backend import AsyncBackend, Backend
-from partita.wire.requests import Request
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -13,10 +13,14 @@ import msgspec
 from partita.design.errors import ValueRefused
 from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
+from partita.dynamodb import limits
+from partita.dynamodb import requests as wire
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.values import Item
 from partita.plan.changes import Found
 from partita.plan.expressions import comparable
 from partita.plan.items import Values, old_keys
-from partita.plan.requests import (
+from partita.plan.read_requests import (
     Plan,
     check_lengths,
     get_item,
@@ -30,11 +34,7 @@ from partita.plan.requests import (
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow
-from partita.store.sending import Context, ask
-from partita.wire import limits
-from partita.wire import requests as wire
-from partita.wire.errors import ValidationException
-from partita.wire.values import Item
+from partita.store.retries import Context, ask
 
 E = TypeVar("E")
 Decode = Callable[[msgspec.Raw, int | None], Any]

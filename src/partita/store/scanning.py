@@ -10,15 +10,15 @@ import msgspec
 
 from partita.design.models import Model
 from partita.design.tables import Table
-from partita.plan.designs import Design
+from partita.dynamodb import requests as wire
+from partita.dynamodb.values import Item
+from partita.plan.design import Design
 from partita.plan.effects import OWNER
 from partita.plan.errors import StoredItemInvalid
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.flows import Flow
 from partita.store.reading import second
-from partita.store.sending import Context, ask
-from partita.wire import requests as wire
-from partita.wire.values import Item
+from partita.store.retries import Context, ask
 
 
 def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table, set[Model]]:

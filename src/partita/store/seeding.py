@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from partita.design.entities import Entity
+from partita.dynamodb.exceptions import ResourceInUseException
+from partita.dynamodb.requests import CreateTable, GetItem, PutItem
+from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
+from partita.dynamodb.values import Item
 from partita.store.store import Store
-from partita.wire.errors import ResourceInUseException
-from partita.wire.requests import CreateTable, GetItem, PutItem
-from partita.wire.shapes import AttributeDefinition, KeySchemaElement
-from partita.wire.values import Item
 
 Piece: TypeAlias = Sequence[Entity] | Callable[[Store], None]
 

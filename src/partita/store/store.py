@@ -14,30 +14,30 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar, overload
 
+from partita.describe.explain import explain
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
-from partita.plan.designs import Design
+from partita.dynamodb.backend import Backend
+from partita.dynamodb.values import Item
+from partita.plan.design import Design
 from partita.plan.errors import Contended, NotFound
-from partita.plan.explain import explain
 from partita.plan.items import key_text
-from partita.plan.proof import prove
-from partita.plan.requests import get_key, plan_of
+from partita.plan.proof.patterns import prove
+from partita.plan.read_requests import get_key, plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
-from partita.store.executing import ATTEMPTS
+from partita.store.entity_flows import Operations
+from partita.store.execution import ATTEMPTS
 from partita.store.flows import Flow, run
-from partita.store.operations import Operations
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import Results
+from partita.store.retries import Call, Capacity, Context
 from partita.store.scanning import scan_page, scanned_tables
-from partita.store.sending import Call, Capacity, Context
-from partita.store.tables import create_tables, table_differences
+from partita.store.table_setup import create_tables, table_differences
 from partita.store.transactions import Transaction
-from partita.wire.backend import Backend
-from partita.wire.values import Item
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)

@@ -11,17 +11,17 @@ from partita.design.models import Model
 from partita.design.reads import Get
 from partita.plan.actions import Action, Clause, absent
 from partita.plan.changes import Change, Found, plan_change
-from partita.plan.designs import Design
+from partita.plan.design import Design
 from partita.plan.effects import LEAVING, Identity, identity_of
 from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import on_disk
 from partita.plan.items import Values, item_of, key_of, key_text, validated, values_of
-from partita.plan.requests import key_values, plan_of
+from partita.plan.read_requests import key_values, plan_of
 from partita.plan.writes import creation, fresh, plain_put, stands_alone
 from partita.store.drafts import Draft, edits_of
-from partita.store.executing import fenced
+from partita.store.execution import fenced
 from partita.store.flows import Flow
-from partita.store.sending import Context
+from partita.store.retries import Context
 from partita.store.writing import planned_change, planned_deletion
 
 E = TypeVar("E")

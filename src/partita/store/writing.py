@@ -11,13 +11,14 @@ from partita.design.errors import ValueRefused
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
 from partita.design.reads import Query, Read, Source
+from partita.dynamodb.values import Item
 from partita.plan.actions import Action, Clause, equals, present
 from partita.plan.changes import Change, Edit, Found, changed_values, plan_change, replacement
-from partita.plan.designs import Design
+from partita.plan.design import Design
 from partita.plan.effects import LEAVING, Identity, guard_key
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoredItemInvalid
 from partita.plan.items import fitting, key_of, key_text, stored_key, validated, values_of
-from partita.plan.ownership import Ownership
+from partita.plan.proof.ownership import Ownership
 from partita.plan.writes import (
     blind_deletion,
     creation,
@@ -30,11 +31,10 @@ from partita.plan.writes import (
 from partita.store.adoption import adopt_item
 from partita.store.batches import batch_write, deletion_of
 from partita.store.decoding import decoder_of
-from partita.store.executing import execute, fenced
+from partita.store.execution import execute, fenced
 from partita.store.flows import Flow
 from partita.store.reading import as_stored, fetch_found, fetch_page
-from partita.store.sending import Context
-from partita.wire.values import Item
+from partita.store.retries import Context
 
 E = TypeVar("E")
 

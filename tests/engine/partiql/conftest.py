@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import pytest
 
 from partita.connect import open_engine
-from tests.engine.talk import Answer, Embedded
+from tests.engine.shorthand import Answer, Embedded
 
 
 class Run(Protocol):

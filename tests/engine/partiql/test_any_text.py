@@ -5,8 +5,8 @@ import contextlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.engine.partiql.parse import parse_statement
-from partita.wire.errors import ValidationException
+from partita.dynamodb.exceptions import ValidationException
+from partita.engine.partiql.statement_parser import parse_statement
 
 PIECES = (
     "SELECT INSERT INTO UPDATE DELETE FROM VALUE WHERE SET REMOVE AND OR NOT IN IS MISSING NULL BETWEEN ORDER BY DESC "

@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.partiql.conftest import INDEX, table
 from tests.engine.partiql.grammar import statement
-from tests.engine.talk import Answer, Embedded, Remote, Talk
+from tests.engine.shorthand import Answer, Embedded, Remote, Talk
 
 STATEMENTS = 400
 CODES = {"DuplicateItem": "DuplicateItemException"}  # DynamoDB Local's own name for it

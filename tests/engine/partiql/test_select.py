@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.engine.partiql.conftest import Run, table
-from tests.engine.talk import Embedded
+from tests.engine.shorthand import Embedded
 
 
 def sort_keys(run: Run, statement: str) -> list[str]:

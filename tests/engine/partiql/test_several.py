@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.engine.partiql.conftest import Run
-from tests.engine.talk import Answer, Embedded
+from tests.engine.shorthand import Answer, Embedded
 
 A = "SELECT * FROM hash WHERE pk = 'a'"
 ITEM = {"pk": {"S": "a"}, "v": {"N": "1"}}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.engine.partiql.conftest import Run
-from tests.engine.talk import Embedded
+from tests.engine.shorthand import Embedded
 
 
 def item(run: Run, key: str = "a") -> dict[str, Any] | None:

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from partita import NotUnique, Store, ValueRefused
-from partita.wire.requests import PutItem, Scan
-from tests.store import gallery
+from partita.dynamodb.requests import PutItem, Scan
+from tests.store import kitchen_sink_design
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.store.contract.test_edges import Box, Ticket, all_of, box, boxes_named, design, thing, things, ticket
-from tests.store.gallery import Artist
+from tests.store.kitchen_sink_design import Artist
 
 
 @pytest.fixture
@@ -110,17 +110,17 @@ def test_a_scan_of_another_design_is_refused(edges: Store) -> None:
 
 
 def test_a_time_that_nobody_wrote_is_not_made_up(backend: Any, clock: Clock) -> None:
-    db = fresh(backend, gallery.design, clock)
+    db = fresh(backend, kitchen_sink_design.design, clock)
     work = {"PK": "WORK#w", "SK": "WORK", "workId": "w", "artistId": "ann", "title": "Old", "state": "draft"}
     db.backend.call(PutItem(table_name="gallery", item={name: {"S": value} for name, value in work.items()}))
     assert db.adopt().refused == []
-    with db.change(gallery.work("w")) as draft:
+    with db.change(kitchen_sink_design.work("w")) as draft:
         draft.views += 1
-    db.update(gallery.work("w"), lambda found: setattr(found, "views", 5))
+    db.update(kitchen_sink_design.work("w"), lambda found: setattr(found, "views", 5))
     (stored,) = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="gallery")).items or ()]
     assert not {"createdAt", "updatedAt", "GSI1PK", "GSI1SK", "expires"} & set(stored), "it is in no order of time"
-    db.update(gallery.work("w"), lambda found: setattr(found, "title", "New"))
-    assert [each.title for each in db(gallery.drafts_of("ann"))] == ["New"], "from its first edit on it is"
+    db.update(kitchen_sink_design.work("w"), lambda found: setattr(found, "title", "New"))
+    assert [each.title for each in db(kitchen_sink_design.drafts_of("ann"))] == ["New"], "from its first edit on it is"
 
 
 def test_a_guard_that_another_item_holds_is_left_to_it(edges: Store) -> None:
@@ -151,7 +151,7 @@ def test_what_was_never_counted_does_not_make_a_counter_negative(edges: Store) -
 
 
 def test_members_of_a_map_that_only_other_code_knows_are_kept(backend: Any, clock: Clock) -> None:
-    db = fresh(backend, gallery.design, clock)
+    db = fresh(backend, kitchen_sink_design.design, clock)
     size = {"M": {"widthMm": {"N": "7"}, "heightMm": {"N": "8"}, "depthMm": {"N": "9"}}}
     work = {"PK": "WORK#w", "SK": "WORK", "workId": "w", "artistId": "ann", "title": "Old"}
     item = {name: {"S": value} for name, value in work.items()} | {"size": size}

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from partita import AlreadyExists, LimitReached, NotFound, Store, TransitionRefused
-from tests.store.gallery import Artist, Importance, State, Work, artist, work
+from tests.store.kitchen_sink_design import Artist, Importance, State, Work, artist, work
 from tests.store.test_properties import check_law
 
 ARTISTS = ("ann", "bob#1")

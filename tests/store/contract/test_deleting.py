@@ -25,8 +25,15 @@ from partita import (
     pattern,
     prove,
 )
+from partita.dynamodb.requests import (
+    BatchWriteItem,
+    DeleteItem,
+    PutItem,
+    Query,
+    Scan,
+    TransactWriteItems,
+)
 from partita.errors import NoReply
-from partita.wire.requests import BatchWriteItem, DeleteItem, PutItem, Query, Scan, TransactWriteItems
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 

@@ -32,7 +32,7 @@ from partita import (
     pattern,
     prove,
 )
-from partita.wire.requests import PutItem, Scan
+from partita.dynamodb.requests import PutItem, Scan
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 

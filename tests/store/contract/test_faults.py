@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partita import AlreadyExists, Call, F, NotUnique, OutcomeUnknown, Store
-from partita.wire import requests as wire
-from partita.wire.errors import InternalServerError, ThrottlingException
+from partita.dynamodb import requests as wire
+from partita.dynamodb.exceptions import InternalServerError, ThrottlingException
 from tests.store.clocks import Clock
 from tests.store.faults import (
     Fault,
@@ -19,7 +19,7 @@ from tests.store.faults import (
     reply_lost,
     throttled,
 )
-from tests.store.gallery import Artist, Note, Work, artist, note, notes, work
+from tests.store.kitchen_sink_design import Artist, Note, Work, artist, note, notes, work
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 
 from partita import AlreadyExists, CursorRefused, NotFound, Store, StoredItemInvalid, ValueRefused
-from partita.wire.requests import PutItem
+from partita.dynamodb.requests import PutItem
 from tests.store.clocks import Clock
-from tests.store.gallery import (
+from tests.store.kitchen_sink_design import (
     Artist,
     Importance,
     Kind,

@@ -3,8 +3,8 @@
 import pytest
 
 from partita import Store, ValueRefused
-from partita.wire import limits
-from tests.store.gallery import Artist, Note, Work, artist, note, work
+from partita.dynamodb import limits
+from tests.store.kitchen_sink_design import Artist, Note, Work, artist, note, work
 
 LONG = "x" * limits.ITEM_BYTES
 

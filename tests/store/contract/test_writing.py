@@ -24,11 +24,11 @@ from partita import (
     ValueRefused,
     VersionConflict,
 )
-from partita.wire.requests import PutItem, Scan, UpdateItem
+from partita.dynamodb.requests import PutItem, Scan, UpdateItem
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.store.contract import test_edges as edges
-from tests.store.gallery import (
+from tests.store.kitchen_sink_design import (
     Artist,
     Importance,
     Mention,

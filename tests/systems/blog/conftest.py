@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from partita import Store, connect
-from partita.rest.app import RestApplication
-from partita.rest.bound import BoundApi
-from partita.rest.issuer import LocalIssuer
-from partita.systems.blog import design as d
-from partita.systems.blog.api import api
-from partita.systems.blog.service import Blog
-from partita.wire.requests import Scan
+from partita.dynamodb.requests import Scan
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.mounted_api import BoundApi
+from partita_systems.blog import design as d
+from partita_systems.blog.api import api
+from partita_systems.blog.service import Blog
 from tests.rest.client import Client
 from tests.store.clocks import Clock
 

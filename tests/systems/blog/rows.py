@@ -3,8 +3,8 @@
 from typing import Any
 
 from partita import Store
-from partita.systems.blog import design as d
-from partita.wire.requests import PutItem
+from partita.dynamodb.requests import PutItem
+from partita_systems.blog import design as d
 
 AT = "2025-01-01T00:00:00Z"
 LATER = "2025-02-01T00:00:00Z"

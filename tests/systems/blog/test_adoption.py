@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from partita import NotFound, Store, ValueRefused
+from partita.dynamodb.requests import DeleteItem, PutItem
 from partita.store.adoption import Adoption
-from partita.systems.blog import design as d
-from partita.systems.blog.adoption import adopt
-from partita.systems.blog.service import Blog
-from partita.wire.requests import DeleteItem, PutItem
+from partita_systems.blog import design as d
+from partita_systems.blog.adoption import adopt
+from partita_systems.blog.service import Blog
 from tests.systems.blog.conftest import disk
 from tests.systems.blog.rows import (
     AT,

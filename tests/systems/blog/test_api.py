@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partita import Store
-from partita.systems.blog import design as d
-from partita.systems.blog.service import Blog
+from partita_systems.blog import design as d
+from partita_systems.blog.service import Blog
 from tests.rest.client import Client
 from tests.systems.blog.conftest import ANA, BIA, CAIO, published
 from tests.systems.blog.rows import put_documented

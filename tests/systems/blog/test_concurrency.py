@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from partita import AlreadyExists, ConditionFailed, NotFound, ReferenceMissing, Store, ValueRefused
-from partita.systems.blog import design as d
-from partita.systems.blog.service import Blog
+from partita_systems.blog import design as d
+from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.systems.blog.conftest import ANA, BIA, CAIO, published

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from partita import Store
-from partita.plan.page import page
-from partita.systems.blog import design as d
-from partita.systems.blog.service import Blog
+from partita.describe.design_page import page
+from partita_systems.blog import design as d
+from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, published
 from tests.systems.cost import put_as_they_are

@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 
 from partita import Call, NotFound, Store
-from partita.systems.blog import design as d
-from partita.systems.blog.service import Blog
+from partita_systems.blog import design as d
+from partita_systems.blog.service import Blog
 from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
 
 

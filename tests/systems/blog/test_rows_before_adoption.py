@@ -3,9 +3,9 @@
 import pytest
 
 from partita import NotFound, Store, ValueRefused
-from partita.systems.blog import design as d
-from partita.systems.blog.adoption import adopt
-from partita.systems.blog.service import Blog
+from partita_systems.blog import design as d
+from partita_systems.blog.adoption import adopt
+from partita_systems.blog.service import Blog
 from tests.rest.client import Client
 from tests.systems.blog.rows import AT, dated, put, put_category, put_comment, put_documented, put_post
 

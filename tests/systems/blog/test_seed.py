@@ -7,8 +7,8 @@ import pytest
 
 from partita import Store, connect
 from partita.store.seeding import is_planted, plant
-from partita.systems.blog import design as d
-from partita.systems.blog.seed import pieces, total
+from partita_systems.blog import design as d
+from partita_systems.blog.seed import pieces, total
 from tests.systems.blog.conftest import disk
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from partita.systems.blog.design import design
-from partita.systems.blog.story import tell
-from tests.systems.narrator import check_story
+from partita_systems.blog.design import design
+from tests.systems.blog.story import tell
+from tests.systems.story_recorder import check_story
 
 
 def test_a_day_of_the_blog() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from partita import NotFound, ReferenceMissing, Store, StoreError, ValueRefused
-from partita.systems.blog import design as d
-from partita.systems.blog.service import Blog
+from partita_systems.blog import design as d
+from partita_systems.blog.service import Blog
 from tests.systems.blog.conftest import ANA, BIA, disk
 
 TEXTS = [

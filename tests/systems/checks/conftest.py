@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from partita import Store, connect
-from partita.systems.checks import design as d
-from partita.systems.checks.service import Checks
-from partita.wire.requests import PutItem, Scan
+from partita.dynamodb.requests import PutItem, Scan
+from partita_systems.checks import design as d
+from partita_systems.checks.service import Checks
 from tests.store import clocks
 
 UP = d.Outcome(status="UP", response_time=250, keyword_found=True)

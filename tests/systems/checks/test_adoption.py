@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from partita import NotUnique, Store
-from partita.systems.checks import design as d
-from partita.systems.checks.adoption import adopt
-from partita.systems.checks.service import Checks
+from partita_systems.checks import design as d
+from partita_systems.checks.adoption import adopt
+from partita_systems.checks.service import Checks
 from tests.store.conftest import fresh
 from tests.systems.checks.conftest import DOWN, UP, Clock, add, disk, put
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from partita import Store
-from partita.rest.app import RestApplication
-from partita.rest.bound import BoundApi
-from partita.rest.issuer import LocalIssuer
-from partita.systems.checks.api import api
-from partita.systems.checks.service import LEASE
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.mounted_api import BoundApi
+from partita_systems.checks.api import api
+from partita_systems.checks.service import LEASE
 from tests.rest.client import Client
 from tests.systems.checks.conftest import Clock, put
 from tests.systems.checks.test_adoption import document_check, document_user

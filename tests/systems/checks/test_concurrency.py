@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from partita import LimitReached, NotFound, NotUnique, ReferenceMissing, Store, ValueRefused
-from partita.systems.checks import design as d
-from partita.systems.checks.service import Checks
+from partita_systems.checks import design as d
+from partita_systems.checks.service import Checks
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.systems.checks.conftest import UP, add, disk

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from partita import AlreadyExists, Get, Store
-from partita.systems.checks import design as d
+from partita_systems.checks import design as d
 from tests.systems.checks.conftest import DOWN, UP, Clock, disk
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)

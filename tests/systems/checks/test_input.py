@@ -3,8 +3,8 @@
 import pytest
 
 from partita import LimitReached, NotUnique, Store, StoreError, ValueRefused
-from partita.systems.checks import design as d
-from partita.systems.checks.service import Checks
+from partita_systems.checks import design as d
+from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import add, disk
 
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from partita import OpenEnum, Store
-from partita.plan.page import page
+from partita.describe.design_page import page
 from partita.store import Call
-from partita.systems.checks import design as d
-from partita.systems.checks.service import Checks
+from partita_systems.checks import design as d
+from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add
 from tests.systems.cost import put_as_they_are
 

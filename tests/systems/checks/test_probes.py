@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from partita.systems.checks.design import Check, CheckType
-from partita.systems.checks.fetching import Address, Fetcher, is_public
-from partita.systems.checks.probes import Prober
+from partita_systems.checks.design import Check, CheckType
+from partita_systems.checks.fetching import Address, Fetcher, is_public
+from partita_systems.checks.probes import Prober
 
 OFFER = """<html><script type="application/ld+json">{"@type": "Product", "offers": {"@type": "Offer",
 "price": "19.90", "availability": "https://schema.org/%s"}}</script></html>"""

@@ -7,10 +7,10 @@ import pytest
 
 from partita import Store, connect
 from partita.store.seeding import is_planted, plant
-from partita.systems.checks import design as d
-from partita.systems.checks.adoption import adopt
-from partita.systems.checks.seed import CHECKS_EACH, RESULTS_EACH, pieces, total
-from partita.systems.checks.service import Checks
+from partita_systems.checks import design as d
+from partita_systems.checks.adoption import adopt
+from partita_systems.checks.seed import CHECKS_EACH, RESULTS_EACH, pieces, total
+from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import Clock, disk
 
 

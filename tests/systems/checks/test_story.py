@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from partita.systems.checks.design import design
-from partita.systems.checks.story import tell
-from tests.systems.narrator import check_story
+from partita_systems.checks.design import design
+from tests.systems.checks.story import tell
+from tests.systems.story_recorder import check_story
 
 
 def test_a_day_of_two_pages_that_somebody_watches() -> None:

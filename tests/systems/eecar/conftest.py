@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from partita import Store, connect
-from partita.systems.eecar import design as d
-from partita.systems.eecar.categories import Category
-from partita.systems.eecar.service import Eecar
-from partita.wire.requests import Scan
+from partita.dynamodb.requests import Scan
+from partita_systems.eecar import design as d
+from partita_systems.eecar.categories import Category
+from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 
 SELLER, MAKER, BUYER = "c_hanbit", "c_saebyeok", "c_dasol"

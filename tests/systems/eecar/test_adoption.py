@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from partita import Store, ValueRefused, connect, get
-from partita.systems.eecar import design as d
-from partita.systems.eecar.adoption import adopt
-from partita.systems.eecar.categories import Category
-from partita.systems.eecar.service import Eecar
-from partita.wire.requests import DeleteItem, PutItem, UpdateItem
+from partita.dynamodb.requests import DeleteItem, PutItem, UpdateItem
+from partita_systems.eecar import design as d
+from partita_systems.eecar.adoption import adopt
+from partita_systems.eecar.categories import Category
+from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import BUYER, MAKER, SELLER, Disk, a_proposal, a_watch, disk
 

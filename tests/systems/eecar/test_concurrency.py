@@ -9,9 +9,9 @@ from typing import Any, get_args
 import pytest
 
 from partita import NotFound, ReferenceMissing, Store, TransitionRefused, VersionConflict, connect, get
-from partita.systems.eecar import design as d
-from partita.systems.eecar.proposals import Answer
-from partita.systems.eecar.service import Eecar
+from partita_systems.eecar import design as d
+from partita_systems.eecar.proposals import Answer
+from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.systems.eecar.conftest import (

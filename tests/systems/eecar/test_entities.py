@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from partita import AlreadyExists, Get, Store, get
-from partita.systems.eecar import design as d
-from partita.systems.eecar.categories import Category
-from partita.systems.eecar.service import Eecar
+from partita_systems.eecar import design as d
+from partita_systems.eecar.categories import Category
+from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import (
     BUYER,

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from partita import Store
-from partita.plan.page import page
-from partita.serving import document
-from partita.systems.eecar import design as d
-from partita.systems.eecar.categories import Category
-from partita.systems.eecar.service import Eecar
+from partita.cli.serve import document
+from partita.describe.design_page import page
+from partita_systems.eecar import design as d
+from partita_systems.eecar.categories import Category
+from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import MAKER, SELLER, a_match, a_need, a_part, a_proposal, a_spec, a_usage, a_watch
 

@@ -7,9 +7,9 @@ import pytest
 
 from partita import Store, connect
 from partita.store.seeding import plant
-from partita.systems.eecar import design as d
-from partita.systems.eecar import seed
-from partita.systems.eecar.service import Eecar
+from partita_systems.eecar import design as d
+from partita_systems.eecar import seed
+from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import Disk, disk
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from partita.systems.eecar.design import design
-from partita.systems.eecar.story import tell
-from tests.systems.narrator import check_story
+from partita_systems.eecar.design import design
+from tests.systems.eecar.story import tell
+from tests.systems.story_recorder import check_story
 
 
 def test_the_story_is_told_as_it_is_written_down() -> None:

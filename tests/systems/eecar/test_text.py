@@ -5,9 +5,9 @@ from unicodedata import normalize
 import pytest
 
 from partita import Store, ValueRefused
-from partita.systems.eecar import design as d
-from partita.systems.eecar.categories import Category
-from partita.systems.eecar.service import Eecar
+from partita_systems.eecar import design as d
+from partita_systems.eecar.categories import Category
+from partita_systems.eecar.service import Eecar
 from tests.systems.eecar.conftest import a_need, a_part, a_spec, a_usage, a_watch, disk
 
 TEXTS = [

@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 from partita import Store, connect
-from partita.rest.app import RestApplication
-from partita.rest.bound import BoundApi
-from partita.rest.issuer import LocalIssuer
+from partita.dynamodb.requests import DeleteItem, PutItem, Scan
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.mounted_api import BoundApi
 from partita.store import Call
-from partita.systems.nbhd import design as d
-from partita.systems.nbhd.api import api
-from partita.systems.nbhd.service import Nbhd
-from partita.wire.requests import DeleteItem, PutItem, Scan
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.api import api
+from partita_systems.nbhd.service import Nbhd
 from tests.rest.client import Client
 from tests.store.clocks import Clock
 

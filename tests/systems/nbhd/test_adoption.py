@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from partita import Adoption, Store, connect
-from partita.systems.nbhd import design as d
-from partita.systems.nbhd.adoption import adopt
-from partita.systems.nbhd.service import Nbhd
-from partita.wire.requests import PutItem
+from partita.dynamodb.requests import PutItem
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.adoption import adopt
+from partita_systems.nbhd.service import Nbhd
 from tests.rest.client import Client
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import Interrupted, Interrupting, dies, disk, restore

@@ -6,8 +6,8 @@ import pytest
 
 from partita import NotFound, ReferenceMissing, Store, ValueRefused
 from partita.rest import Problem
-from partita.systems.nbhd import design as d
-from partita.systems.nbhd.service import Nbhd
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.service import Nbhd
 from tests.rest.client import Client
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import ALICE, BORA, CHLOE, Interrupted, dies, disk, interrupted, restore

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from partita import AlreadyExists, NotFound, NotUnique, ReferenceMissing, Store, ValueRefused
-from partita.systems.nbhd import design as d
-from partita.systems.nbhd.service import Nbhd
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.service import Nbhd
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 

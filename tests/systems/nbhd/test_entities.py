@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partita import Get, Store
-from partita.systems.nbhd import design as d
+from partita_systems.nbhd import design as d
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.systems.nbhd.conftest import ALICE

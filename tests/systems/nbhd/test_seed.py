@@ -6,8 +6,8 @@ import pytest
 
 from partita import Store, connect
 from partita.store.seeding import plant
-from partita.systems.nbhd import design as d
-from partita.systems.nbhd import seed
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd import seed
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import Disk, disk
 

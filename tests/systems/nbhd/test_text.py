@@ -6,9 +6,9 @@ from unicodedata import normalize
 import pytest
 
 from partita import NotUnique, Store, ValueRefused
-from partita.systems.nbhd import design as d
-from partita.systems.nbhd.names import checked_handle, slug_of
-from partita.systems.nbhd.service import Nbhd
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.service import Nbhd
+from partita_systems.nbhd.validation import checked_handle, slug_of
 from tests.systems.nbhd.conftest import ALICE, BORA, disk
 
 CAFE, HAN = "Café Crème", "한강 이웃"

@@ -8,18 +8,18 @@ import msgspec
 import pytest
 
 from partita import Store, connect
-from partita.rest.app import RestApplication
-from partita.rest.bound import BoundApi
-from partita.rest.issuer import LocalIssuer
+from partita.dynamodb.requests import Scan
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.mounted_api import BoundApi
 from partita.store import Call
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.api import api
-from partita.systems.perfectit.cards import Content
-from partita.systems.perfectit.service import PerfectIt
-from partita.wire.requests import Scan
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.api import api
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.service import PerfectIt
 from tests.rest.client import Client
 from tests.store.clocks import Clock
-from tests.systems.perfectit.documented import put_documented
+from tests.systems.perfectit.document_rows import put_documented
 
 OIL = Content(
     title="Perfect Wood Finish",

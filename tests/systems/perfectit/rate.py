@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from partita import Store, connect, new_id
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.service import PerfectIt
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.service import PerfectIt
 from tests.systems.perfectit.conftest import published
 
 VOTES = 400

@@ -8,14 +8,22 @@ import pytest
 
 from partita import Store, connect
 from partita.store import Call
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.adoption import adopt
-from partita.systems.perfectit.cards import Content
-from partita.systems.perfectit.service import PerfectIt
-from partita.systems.perfectit.terms import terms_of
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.adoption import adopt
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.search_terms import terms_of
+from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk, on_disk
-from tests.systems.perfectit.documented import T, counts, put, put_card, put_category, put_documented, put_vote
+from tests.systems.perfectit.document_rows import (
+    T,
+    counts,
+    put,
+    put_card,
+    put_category,
+    put_documented,
+    put_vote,
+)
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)
 TERMS = {"perfect", "wood", "finish", "furniture", "woodworking", "oil", "cloth"}

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import pytest
 
 from partita import NotUnique, Store, ValueRefused, new_id
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.cards import Content
-from partita.systems.perfectit.service import PerfectIt
-from partita.systems.perfectit.terms import terms_of
-from partita.systems.perfectit.votes import controversy
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.search_terms import terms_of
+from partita_systems.perfectit.service import PerfectIt
+from partita_systems.perfectit.votes import controversy
 from tests.systems.perfectit.conftest import published
 
 THREADS = 6

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from partita import Entity, Get, Query, Store
-from partita.systems.perfectit import design as d
+from partita_systems.perfectit import design as d
 from tests.store.clocks import Clock
 from tests.systems.cost import ONE_READ, Cost, costs, put_as_they_are
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from partita import Get, Store, ValueRefused
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.cards import Content
-from partita.systems.perfectit.service import PerfectIt
-from partita.systems.perfectit.terms import terms_of
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.search_terms import terms_of
+from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk, published
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from partita import Store
-from partita.plan.page import page
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.cards import Content
-from partita.systems.perfectit.service import PerfectIt
+from partita.describe.design_page import page
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, people, published
 

@@ -8,13 +8,13 @@ import pytest
 
 from partita import ConditionFailed, NotFound, ReferenceMissing, Store
 from partita.rest import IfMatch, Problem
-from partita.rest.tags import edit_of
+from partita.rest.etags import edit_of
 from partita.store import Call
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.api import remove as remove_card
-from partita.systems.perfectit.cards import Content
-from partita.systems.perfectit.service import PerfectIt
-from partita.systems.perfectit.talk import remove_comment
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.api import remove as remove_card
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.comment_routes import remove_comment
+from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk
 

@@ -9,11 +9,11 @@ import pytest
 
 from partita import Store, connect, time_in_id
 from partita.store.seeding import is_planted, plant
-from partita.systems.perfectit import design as d
-from partita.systems.perfectit.seed import pieces, total
-from partita.systems.perfectit.service import PerfectIt
-from partita.systems.perfectit.terms import terms_of
-from partita.systems.perfectit.votes import controversy
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.search_terms import terms_of
+from partita_systems.perfectit.seed import pieces, total
+from partita_systems.perfectit.service import PerfectIt
+from partita_systems.perfectit.votes import controversy
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import disk
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from partita.systems.perfectit.design import design
-from partita.systems.perfectit.story import tell
-from tests.systems.narrator import check_story
+from partita_systems.perfectit.design import design
+from tests.systems.perfectit.story import tell
+from tests.systems.story_recorder import check_story
 
 
 def test_the_story_of_a_card_takes_the_requests_that_it_took() -> None:

@@ -7,9 +7,11 @@ as DynamoDB does.
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
+from partita.dynamodb.values import SETS, TYPES, AttributeValue, Item, type_of
+from partita.engine.expressions.cache import Kept
 from partita.engine.expressions.documents import compare, ordered, value_at
 from partita.engine.expressions.functions import begins_with, contains, has_type, size
-from partita.engine.expressions.kept import Kept
 from partita.engine.expressions.nodes import (
     Between,
     Both,
@@ -26,8 +28,6 @@ from partita.engine.expressions.nodes import (
 from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import ResolvedPath, Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
-from partita.wire.limits import EXPRESSION_IN_OPERANDS
-from partita.wire.values import SETS, TYPES, AttributeValue, Item, type_of
 
 Predicate: TypeAlias = Callable[[Item], bool]
 Test: TypeAlias = Callable[[Item, Item], bool]

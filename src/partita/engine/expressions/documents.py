@@ -4,8 +4,8 @@ from base64 import b64decode
 from decimal import Decimal
 from typing import Any
 
+from partita.dynamodb.values import AttributeValue, Item, type_of
 from partita.engine.expressions.scope import ResolvedPath
-from partita.wire.values import AttributeValue, Item, type_of
 
 
 def value_at(item: Item, path: ResolvedPath) -> AttributeValue | None:

@@ -2,8 +2,8 @@
 
 from base64 import b64decode
 
+from partita.dynamodb.values import SETS, AttributeValue, type_of
 from partita.engine.values import binary_size, text_size
-from partita.wire.values import SETS, AttributeValue, type_of
 
 
 def size(value: AttributeValue | None) -> AttributeValue | None:

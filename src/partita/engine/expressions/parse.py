@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeVar
 
+from partita.dynamodb.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
+from partita.dynamodb.reserved import RESERVED_WORDS
 from partita.engine.expressions.nodes import (
     Action,
     Arithmetic,
@@ -27,8 +29,6 @@ from partita.engine.expressions.nodes import (
     Value,
 )
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError, Tokens
-from partita.wire.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
-from partita.wire.reserved import RESERVED_WORDS
 
 CONDITION_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size")
 UPDATE_FUNCTIONS = ("if_not_exists", "list_append")

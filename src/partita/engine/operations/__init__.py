@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from partita.dynamodb import requests as q
+from partita.dynamodb import statement_shapes, stream_shapes, tag_shapes
 from partita.engine.context import Context, Job
 from partita.engine.operations.batch_execute_statement import batch_select, batch_write
 from partita.engine.operations.batch_get_item import batch_get_item
@@ -30,8 +32,6 @@ from partita.engine.operations.transact_get_items import transact_get_items
 from partita.engine.operations.transact_write_items import transact_write_items
 from partita.engine.operations.update_item import update_item
 from partita.engine.operations.update_table import update_table
-from partita.wire import requests as q
-from partita.wire import resources, statements, streams
 
 READS: dict[type, Callable[[Context, Any], Any]] = {
     q.BatchGetItem: batch_get_item,
@@ -43,19 +43,19 @@ READS: dict[type, Callable[[Context, Any], Any]] = {
     q.Query: query,
     q.Scan: scan,
     q.TransactGetItems: transact_get_items,
-    resources.DescribeEndpoints: describe_endpoints,
-    resources.DescribeLimits: describe_limits,
-    resources.ListTagsOfResource: list_tags_of_resource,
-    streams.DescribeStream: describe_stream,
-    streams.GetRecords: get_records,
-    streams.GetShardIterator: get_shard_iterator,
-    streams.ListStreams: list_streams,
+    tag_shapes.DescribeEndpoints: describe_endpoints,
+    tag_shapes.DescribeLimits: describe_limits,
+    tag_shapes.ListTagsOfResource: list_tags_of_resource,
+    stream_shapes.DescribeStream: describe_stream,
+    stream_shapes.GetRecords: get_records,
+    stream_shapes.GetShardIterator: get_shard_iterator,
+    stream_shapes.ListStreams: list_streams,
 }
 
 SELECTS: dict[type, Callable[[Context, Any], Any]] = {
-    statements.BatchExecuteStatement: batch_select,
-    statements.ExecuteStatement: execute_select,
-    statements.ExecuteTransaction: transaction_select,
+    statement_shapes.BatchExecuteStatement: batch_select,
+    statement_shapes.ExecuteStatement: execute_select,
+    statement_shapes.ExecuteTransaction: transaction_select,
 }
 """How a request of PartiQL is read when all of its statements are SELECTs."""
 
@@ -63,7 +63,7 @@ SELECTS: dict[type, Callable[[Context, Any], Any]] = {
 def selecting(request: Any) -> Callable[[Context, Any], Any] | None:
     """How a request of PartiQL is answered without writing; None: it writes, or is no such request."""
     found = SELECTS.get(type(request))
-    return found if found is not None and statements.only_selects(request) else None
+    return found if found is not None and statement_shapes.only_selects(request) else None
 
 
 WRITES: dict[type, Callable[[Context, Any], Job]] = {
@@ -77,9 +77,9 @@ WRITES: dict[type, Callable[[Context, Any], Job]] = {
     q.UpdateItem: update_item,
     q.UpdateTable: update_table,
     q.UpdateTimeToLive: update_time_to_live,
-    resources.TagResource: tag_resource,
-    resources.UntagResource: untag_resource,
-    statements.BatchExecuteStatement: batch_write,
-    statements.ExecuteStatement: execute_write,
-    statements.ExecuteTransaction: transaction_write,
+    tag_shapes.TagResource: tag_resource,
+    tag_shapes.UntagResource: untag_resource,
+    statement_shapes.BatchExecuteStatement: batch_write,
+    statement_shapes.ExecuteStatement: execute_write,
+    statement_shapes.ExecuteTransaction: transaction_write,
 }

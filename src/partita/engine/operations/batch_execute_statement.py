@@ -5,36 +5,36 @@ from dataclasses import dataclass
 
 from msgspec import Raw
 
-from partita.engine.capacity import Usage, consumed, read_units
-from partita.engine.context import Context, Job
-from partita.engine.members import Member, report_violations
-from partita.engine.operations.batch_get_item import DUPLICATES
-from partita.engine.operations.execute_statement import CONSUMED, ONLY_IN_TRANSACTIONS, STATEMENT
-from partita.engine.operations.item_writes import decide, returned
-from partita.engine.partiql.parameters import BoundStatement
-from partita.engine.partiql.parse import parse_statement
-from partita.engine.partiql.places import exact_key, fixes_key
-from partita.engine.partiql.selecting import paths_of, shown
-from partita.engine.partiql.statements import Body, Exists, Select
-from partita.engine.partiql.writing import Meant, meant
-from partita.engine.schema import Table
-from partita.engine.write import image_at
-from partita.storage.contract import Reader, Transaction
-from partita.wire.errors import (
+from partita.dynamodb.exceptions import (
     ConditionalCheckFailedException,
     DuplicateItemException,
     DynamoDBError,
     ResourceNotFoundException,
     ValidationException,
 )
-from partita.wire.shapes import ConsumedCapacity
-from partita.wire.statements import (
+from partita.dynamodb.shapes import ConsumedCapacity
+from partita.dynamodb.statement_shapes import (
     BatchExecuteStatement,
     BatchExecuteStatementOutput,
     BatchStatementError,
     BatchStatementResponse,
     StatementRequest,
 )
+from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.constraints import Member, report_violations
+from partita.engine.context import Context, Job
+from partita.engine.operations.batch_get_item import DUPLICATES
+from partita.engine.operations.execute_statement import CONSUMED, ONLY_IN_TRANSACTIONS, STATEMENT
+from partita.engine.operations.item_writes import decide, returned
+from partita.engine.partiql.key_bounds import exact_key, fixes_key
+from partita.engine.partiql.select_statements import paths_of, shown
+from partita.engine.partiql.statement_parameters import BoundStatement
+from partita.engine.partiql.statement_parser import parse_statement
+from partita.engine.partiql.statements import Body, Exists, Select
+from partita.engine.partiql.write_statements import Meant, meant
+from partita.engine.schema import Table
+from partita.engine.write import image_at
+from partita.storage.contract import Reader, Transaction
 
 STATEMENTS = 25
 _MEMBERS = (

@@ -3,19 +3,19 @@
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.limits import BATCH_GET_BYTES, BATCH_GET_KEYS
+from partita.dynamodb.requests import BatchGetItem, KeysAndAttributes
+from partita.dynamodb.responses import BatchGetItemOutput
+from partita.dynamodb.shapes import ConsumedCapacity
 from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.constraints import check_members
 from partita.engine.context import Context
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import ResolvedPath
-from partita.engine.members import check_members
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
-from partita.wire.errors import ValidationException
-from partita.wire.limits import BATCH_GET_BYTES, BATCH_GET_KEYS
-from partita.wire.requests import BatchGetItem, KeysAndAttributes
-from partita.wire.responses import BatchGetItemOutput
-from partita.wire.shapes import ConsumedCapacity
 
 _encode = msgspec.json.encode
 DUPLICATES = "Provided list of item keys contains duplicates"

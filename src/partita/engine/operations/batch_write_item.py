@@ -2,18 +2,18 @@
 
 from msgspec import Raw
 
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.limits import BATCH_WRITE_REQUESTS
+from partita.dynamodb.requests import BatchWriteItem, WriteRequest
+from partita.dynamodb.responses import BatchWriteItemOutput, ItemCollectionMetrics
 from partita.engine.capacity import Usage, consumed
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
-from partita.engine.members import check_members
 from partita.engine.operations.batch_get_item import DUPLICATES
 from partita.engine.operations.item_writes import Deleting, Intent, Outcome, Putting, metrics_of
 from partita.engine.schema import Table
 from partita.engine.write import image_at, writes_of
 from partita.storage.contract import Transaction, Write
-from partita.wire.errors import ValidationException
-from partita.wire.limits import BATCH_WRITE_REQUESTS
-from partita.wire.requests import BatchWriteItem, WriteRequest
-from partita.wire.responses import BatchWriteItemOutput, ItemCollectionMetrics
 
 
 def batch_write_item(context: Context, request: BatchWriteItem) -> Job:

@@ -2,18 +2,18 @@
 
 from msgspec.structs import replace
 
-from partita.engine.context import Context, Job
-from partita.engine.members import check_members
-from partita.engine.schema import TableRecord
-from partita.storage.contract import Transaction
-from partita.wire.limits import HISTORY_DAYS
-from partita.wire.requests import DescribeContinuousBackups, UpdateContinuousBackups
-from partita.wire.responses import DescribeContinuousBackupsOutput, UpdateContinuousBackupsOutput
-from partita.wire.shapes import (
+from partita.dynamodb.limits import HISTORY_DAYS
+from partita.dynamodb.requests import DescribeContinuousBackups, UpdateContinuousBackups
+from partita.dynamodb.responses import DescribeContinuousBackupsOutput, UpdateContinuousBackupsOutput
+from partita.dynamodb.shapes import (
     ContinuousBackupsDescription,
     PointInTimeRecoveryDescription,
     PointInTimeRecoverySpecification,
 )
+from partita.engine.constraints import check_members
+from partita.engine.context import Context, Job
+from partita.engine.schema import TableRecord
+from partita.storage.contract import Transaction
 
 
 def describe_continuous_backups(

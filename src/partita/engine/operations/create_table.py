@@ -1,24 +1,34 @@
 """CreateTable: checks a table's form in DynamoDB's order, makes its spaces and writes its record."""
 
-from partita.engine.catalog import new_table_id
-from partita.engine.context import Context, Job
-from partita.engine.members import check_members
-from partita.engine.operations.describe_table import description
-from partita.engine.operations.tags import check_tags
-from partita.engine.schema import IndexRecord, Table, TableRecord
-from partita.engine.streams import opened_stream
-from partita.storage.contract import Transaction
-from partita.wire.errors import INVALID, LimitExceededException, ResourceInUseException, ValidationException
-from partita.wire.limits import (
+from partita.dynamodb.exceptions import (
+    INVALID,
+    LimitExceededException,
+    ResourceInUseException,
+    ValidationException,
+)
+from partita.dynamodb.limits import (
     GLOBAL_INDEXES,
     INCLUDED_ATTRIBUTES,
     INDEX_KEY_ATTRIBUTES,
     LOCAL_INDEXES,
     TABLES_PER_REGION,
 )
-from partita.wire.requests import CreateTable
-from partita.wire.responses import CreateTableOutput
-from partita.wire.shapes import AttributeDefinition, KeySchemaElement, ProvisionedThroughput, SecondaryIndex
+from partita.dynamodb.requests import CreateTable
+from partita.dynamodb.responses import CreateTableOutput
+from partita.dynamodb.shapes import (
+    AttributeDefinition,
+    KeySchemaElement,
+    ProvisionedThroughput,
+    SecondaryIndex,
+)
+from partita.engine.catalog import new_table_id
+from partita.engine.constraints import check_members
+from partita.engine.context import Context, Job
+from partita.engine.operations.describe_table import description
+from partita.engine.operations.tags import check_tags
+from partita.engine.schema import IndexRecord, Table, TableRecord
+from partita.engine.streams import opened_stream
+from partita.storage.contract import Transaction
 
 _LARGEST_THROUGHPUT = 1_000_000_000_000
 

@@ -1,12 +1,12 @@
 """DeleteItem: takes one item away; an item that is not there is no error."""
 
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.requests import DeleteItem
+from partita.dynamodb.responses import DeleteItemOutput
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
-from partita.engine.members import check_members
 from partita.engine.operations.item_writes import Deleting, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
-from partita.wire.errors import ValidationException
-from partita.wire.requests import DeleteItem
-from partita.wire.responses import DeleteItemOutput
 
 
 def delete_item(context: Context, request: DeleteItem) -> Job:

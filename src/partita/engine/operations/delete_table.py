@@ -2,15 +2,15 @@
 
 from msgspec.structs import replace
 
-from partita.engine.changes import last_number
+from partita.dynamodb.exceptions import ResourceNotFoundException, ValidationException
+from partita.dynamodb.requests import DeleteTable
+from partita.dynamodb.responses import DeleteTableOutput
+from partita.engine.change_log import last_number
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
-from partita.engine.members import check_members
 from partita.engine.operations.describe_table import description
 from partita.engine.schema import Table, TableRecord
 from partita.storage.contract import Transaction
-from partita.wire.errors import ResourceNotFoundException, ValidationException
-from partita.wire.requests import DeleteTable
-from partita.wire.responses import DeleteTableOutput
 
 
 def delete_table(context: Context, request: DeleteTable) -> Job:

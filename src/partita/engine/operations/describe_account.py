@@ -1,14 +1,14 @@
 """DescribeLimits and DescribeEndpoints: what an account may use, and where it is answered."""
 
-from partita.engine.context import Context
-from partita.wire.limits import ACCOUNT_CAPACITY, TABLE_CAPACITY
-from partita.wire.resources import (
+from partita.dynamodb.limits import ACCOUNT_CAPACITY, TABLE_CAPACITY
+from partita.dynamodb.tag_shapes import (
     DescribeEndpoints,
     DescribeEndpointsOutput,
     DescribeLimits,
     DescribeLimitsOutput,
     Endpoint,
 )
+from partita.engine.context import Context
 
 _CACHE_MINUTES = 1440
 

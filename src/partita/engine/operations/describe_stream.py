@@ -1,11 +1,17 @@
 """DescribeStream: a stream's state and its shards."""
 
+from partita.dynamodb.exceptions import INVALID, ResourceNotFoundException, ValidationException
+from partita.dynamodb.limits import STREAM_LIST
+from partita.dynamodb.stream_shapes import (
+    DescribeStream,
+    DescribeStreamOutput,
+    SequenceNumberRange,
+    Shard,
+    StreamDescription,
+)
+from partita.engine.constraints import Member, report_violations
 from partita.engine.context import Context
-from partita.engine.members import Member, report_violations
 from partita.engine.streams import Stream, sequence_number, stream_named
-from partita.wire.errors import INVALID, ResourceNotFoundException, ValidationException
-from partita.wire.limits import STREAM_LIST
-from partita.wire.streams import DescribeStream, DescribeStreamOutput, SequenceNumberRange, Shard, StreamDescription
 
 STREAM_ARN = Member("stream_arn", required=True, shortest=37, longest=1024)
 _MEMBERS = (

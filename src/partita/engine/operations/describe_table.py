@@ -1,14 +1,9 @@
 """DescribeTable: everything there is to say about a table."""
 
-from partita.engine.backfill import START
-from partita.engine.context import Context
-from partita.engine.members import check_members
-from partita.engine.schema import Index, Table, TableRecord
-from partita.storage.contract import Reader
-from partita.wire.errors import ResourceNotFoundException
-from partita.wire.requests import DescribeTable
-from partita.wire.responses import DescribeTableOutput
-from partita.wire.shapes import (
+from partita.dynamodb.exceptions import ResourceNotFoundException
+from partita.dynamodb.requests import DescribeTable
+from partita.dynamodb.responses import DescribeTableOutput
+from partita.dynamodb.shapes import (
     BillingModeSummary,
     IndexDescription,
     ProvisionedThroughput,
@@ -19,6 +14,11 @@ from partita.wire.shapes import (
     ThroughputDescription,
     WarmThroughputDescription,
 )
+from partita.engine.backfill import START
+from partita.engine.constraints import check_members
+from partita.engine.context import Context
+from partita.engine.schema import Index, Table, TableRecord
+from partita.storage.contract import Reader
 
 _ON_DEMAND_READS, _ON_DEMAND_WRITES = 12000, 4000  # what a new on-demand table serves at once
 

@@ -1,18 +1,18 @@
 """ExecuteStatement: one PartiQL statement; a SELECT gives a page, anything else writes one item."""
 
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.requests import UpdateItem
+from partita.dynamodb.responses import UpdateItemOutput
+from partita.dynamodb.statement_shapes import ExecuteStatement, ExecuteStatementOutput
 from partita.engine.capacity import consumed
+from partita.engine.constraints import Member, report_violations
 from partita.engine.context import Context, Job
-from partita.engine.members import Member, report_violations
 from partita.engine.operations.item_writes import write_job
-from partita.engine.partiql.parameters import BoundStatement
-from partita.engine.partiql.selecting import select_page
+from partita.engine.partiql.select_statements import select_page
+from partita.engine.partiql.statement_parameters import BoundStatement
 from partita.engine.partiql.statements import Exists, Select
-from partita.engine.partiql.writing import meant
+from partita.engine.partiql.write_statements import meant
 from partita.storage.contract import Transaction
-from partita.wire.errors import ValidationException
-from partita.wire.requests import UpdateItem
-from partita.wire.responses import UpdateItemOutput
-from partita.wire.statements import ExecuteStatement, ExecuteStatementOutput
 
 STATEMENT = (
     Member("statement", required=True, shortest=1, longest=8192),

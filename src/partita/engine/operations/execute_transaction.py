@@ -4,24 +4,28 @@ from dataclasses import dataclass
 
 from msgspec import Raw
 
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.limits import TRANSACTION_ACTIONS
+from partita.dynamodb.responses import ItemResponse
+from partita.dynamodb.statement_shapes import (
+    ExecuteTransaction,
+    ExecuteTransactionOutput,
+    StatementRequest,
+)
 from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.constraints import Member, report_violations
 from partita.engine.context import Context, Job
-from partita.engine.members import Member, report_violations
 from partita.engine.operations.execute_statement import CONSUMED, STATEMENT
 from partita.engine.operations.transact_get_items import ONCE
 from partita.engine.operations.transact_write_items import Action, run_transaction
-from partita.engine.partiql.parameters import BoundStatement
-from partita.engine.partiql.places import exact_key, fixes_key
-from partita.engine.partiql.selecting import filter_of, paths_of, shown
+from partita.engine.partiql.key_bounds import exact_key, fixes_key
+from partita.engine.partiql.select_statements import filter_of, paths_of, shown
+from partita.engine.partiql.statement_parameters import BoundStatement
 from partita.engine.partiql.statements import Change, Exists, Remove, Select
-from partita.engine.partiql.writing import meant
+from partita.engine.partiql.write_statements import meant
 from partita.engine.schema import Table
 from partita.engine.write import Image, image_at
 from partita.storage.contract import Transaction
-from partita.wire.errors import ValidationException
-from partita.wire.limits import TRANSACTION_ACTIONS
-from partita.wire.responses import ItemResponse
-from partita.wire.statements import ExecuteTransaction, ExecuteTransactionOutput, StatementRequest
 
 _MEMBERS = (
     Member("transact_statements", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=STATEMENT),

@@ -3,14 +3,14 @@
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.requests import GetItem
+from partita.dynamodb.responses import GetItemOutput
 from partita.engine.capacity import consumed_by_get
+from partita.engine.constraints import check_members
 from partita.engine.context import Context
 from partita.engine.expressions.projection import projected
-from partita.engine.members import check_members
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.write import decode_item
-from partita.wire.requests import GetItem
-from partita.wire.responses import GetItemOutput
 
 _encode = msgspec.json.encode
 

@@ -4,9 +4,23 @@ from hashlib import blake2b
 
 from msgspec import Raw
 
-from partita.engine.changes import Change, read_changes
+from partita.dynamodb.exceptions import (
+    INVALID,
+    ResourceNotFoundException,
+    TrimmedDataAccessException,
+    ValidationException,
+)
+from partita.dynamodb.limits import STREAM_BYTES, STREAM_RECORDS
+from partita.dynamodb.stream_shapes import (
+    GetRecords,
+    GetRecordsOutput,
+    Identity,
+    Record,
+    StreamRecord,
+)
+from partita.engine.change_log import Change, read_changes
+from partita.engine.constraints import Member, report_violations
 from partita.engine.context import Context
-from partita.engine.members import Member, report_violations
 from partita.engine.operations.get_shard_iterator import TRIMMED
 from partita.engine.streams import (
     Stream,
@@ -18,9 +32,6 @@ from partita.engine.streams import (
 )
 from partita.engine.values import item_size
 from partita.engine.write import decode_item
-from partita.wire.errors import INVALID, ResourceNotFoundException, TrimmedDataAccessException, ValidationException
-from partita.wire.limits import STREAM_BYTES, STREAM_RECORDS
-from partita.wire.streams import GetRecords, GetRecordsOutput, Identity, Record, StreamRecord
 
 _MEMBERS = (Member("shard_iterator", required=True, shortest=1, longest=2048), Member("limit", least=1))
 _SERVICE = Identity(principal_id="dynamodb.amazonaws.com", type="Service")

@@ -2,18 +2,18 @@
 
 import math
 
-from partita.engine.changes import last_number
-from partita.engine.context import Context
-from partita.engine.members import Member, report_violations
-from partita.engine.operations.describe_stream import STREAM_ARN
-from partita.engine.streams import Stream, number_at, shard_iterator, stream_named, trim_horizon
-from partita.wire.errors import (
+from partita.dynamodb.exceptions import (
     INVALID,
     ResourceNotFoundException,
     TrimmedDataAccessException,
     ValidationException,
 )
-from partita.wire.streams import GetShardIterator, GetShardIteratorOutput
+from partita.dynamodb.stream_shapes import GetShardIterator, GetShardIteratorOutput
+from partita.engine.change_log import last_number
+from partita.engine.constraints import Member, report_violations
+from partita.engine.context import Context
+from partita.engine.operations.describe_stream import STREAM_ARN
+from partita.engine.streams import Stream, number_at, shard_iterator, stream_named, trim_horizon
 
 TRIMMED = "The data you are trying to access has been trimmed"
 _BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")

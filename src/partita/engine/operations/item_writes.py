@@ -7,22 +7,22 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec import Raw
 
-from partita.engine import legacy
+from partita.dynamodb.exceptions import INVALID, ConditionalCheckFailedException, ValidationException
+from partita.dynamodb.limits import ITEM_BYTES
+from partita.dynamodb.responses import ItemCollectionMetrics, WriteOutput
+from partita.dynamodb.values import Item
+from partita.engine import legacy_parameters
 from partita.engine.capacity import Usage, consumed
-from partita.engine.collections import collection_metrics
 from partita.engine.context import Context
 from partita.engine.expressions.condition import Bound
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import Scope, run_expression
 from partita.engine.expressions.update import Changes, changes_of
+from partita.engine.item_collections import collection_metrics
 from partita.engine.schema import Table
 from partita.engine.values import attribute_size, checked_item, item_size
 from partita.engine.write import Image, image_at, writes_of
 from partita.storage.contract import Reader, Transaction, Write
-from partita.wire.errors import INVALID, ConditionalCheckFailedException, ValidationException
-from partita.wire.limits import ITEM_BYTES
-from partita.wire.responses import ItemCollectionMetrics, WriteOutput
-from partita.wire.values import Item
 
 _encode = msgspec.json.encode
 _NO_PLACEHOLDERS = Scope()
@@ -137,7 +137,7 @@ def update_changes(request: Any, scope: Scope | None) -> Changes | None:
         )
         return changes
     updates = getattr(request, "attribute_updates", None)
-    return legacy.attribute_updates(updates) if updates else None
+    return legacy_parameters.attribute_updates(updates) if updates else None
 
 
 class Outcome(NamedTuple):

@@ -1,11 +1,11 @@
 """ListStreams: the streams that can be read, those of deleted tables for a day among them."""
 
+from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.limits import STREAM_LIST
+from partita.dynamodb.stream_shapes import ListStreams, ListStreamsOutput, StreamSummary
+from partita.engine.constraints import Member, report_violations
 from partita.engine.context import Context
-from partita.engine.members import Member, report_violations
 from partita.engine.streams import streams
-from partita.wire.errors import INVALID, ValidationException
-from partita.wire.limits import STREAM_LIST
-from partita.wire.streams import ListStreams, ListStreamsOutput, StreamSummary
 
 _MEMBERS = (
     Member("table_name", pattern="[a-zA-Z0-9_.-]+", shortest=3, longest=255, is_name=True),

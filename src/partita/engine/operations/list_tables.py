@@ -2,10 +2,10 @@
 
 from bisect import bisect_right
 
+from partita.dynamodb.requests import ListTables
+from partita.dynamodb.responses import ListTablesOutput
+from partita.engine.constraints import check_members
 from partita.engine.context import Context
-from partita.engine.members import check_members
-from partita.wire.requests import ListTables
-from partita.wire.responses import ListTablesOutput
 
 
 def list_tables(context: Context, request: ListTables) -> ListTablesOutput:

@@ -1,12 +1,12 @@
 """PutItem: a whole item, new or in place of the one with its key."""
 
+from partita.dynamodb.exceptions import RequestValidationException
+from partita.dynamodb.requests import PutItem
+from partita.dynamodb.responses import PutItemOutput
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
-from partita.engine.members import check_members
 from partita.engine.operations.item_writes import Putting, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
-from partita.wire.errors import RequestValidationException
-from partita.wire.requests import PutItem
-from partita.wire.responses import PutItemOutput
 
 
 def put_item(context: Context, request: PutItem) -> Job:

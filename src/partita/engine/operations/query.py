@@ -1,11 +1,19 @@
 """Query: a page of one partition, in the order of the sort key."""
 
-from partita.engine import legacy
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.requests import Query
+from partita.dynamodb.responses import QueryOutput
+from partita.engine import legacy_parameters
 from partita.engine.capacity import consumed
+from partita.engine.constraints import check_members
 from partita.engine.context import Context
-from partita.engine.expressions.keys import KeyCondition, KeyRange, key_conditions, key_range
+from partita.engine.expressions.key_conditions import (
+    KeyCondition,
+    KeyRange,
+    key_conditions,
+    key_range,
+)
 from partita.engine.expressions.scope import Scope, run_expression
-from partita.engine.members import check_members
 from partita.engine.operations.selection import (
     check_filter,
     filter_of,
@@ -17,9 +25,6 @@ from partita.engine.operations.selection import (
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.read import read_page
 from partita.engine.schema import Table, refuse_empty_key
-from partita.wire.errors import ValidationException
-from partita.wire.requests import Query
-from partita.wire.responses import QueryOutput
 
 _NO_PLACEHOLDERS = Scope()
 
@@ -68,7 +73,7 @@ def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
             "KeyConditionExpression", lambda: key_conditions(source, scope or _NO_PLACEHOLDERS)
         )
     elif request.key_conditions is not None:
-        found = legacy.key_conditions(request.key_conditions)
+        found = legacy_parameters.key_conditions(request.key_conditions)
     else:
         raise ValidationException(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."

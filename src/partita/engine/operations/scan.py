@@ -1,9 +1,12 @@
 """Scan: a page of a whole table or index, or of one of its segments."""
 
-from partita.engine import order
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.requests import Scan
+from partita.dynamodb.responses import ScanOutput
+from partita.engine import key_encoding
 from partita.engine.capacity import consumed
+from partita.engine.constraints import check_members
 from partita.engine.context import Context
-from partita.engine.members import check_members
 from partita.engine.operations.selection import (
     filter_of,
     index_of,
@@ -14,9 +17,6 @@ from partita.engine.operations.selection import (
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.read import read_page
 from partita.engine.schema import Index, Table
-from partita.wire.errors import ValidationException
-from partita.wire.requests import Scan
-from partita.wire.responses import ScanOutput
 
 
 def scan(context: Context, request: Scan) -> ScanOutput:
@@ -67,7 +67,7 @@ def _check_segment(request: Scan) -> None:
 
 
 def _bounds(request: Scan, table: Table, index: Index | None) -> tuple[bytes, bytes | None]:
-    low, high = order.segment_bounds(request.segment or 0, request.total_segments or 1)
+    low, high = key_encoding.segment_bounds(request.segment or 0, request.total_segments or 1)
     if request.exclusive_start_key is None:
         return low, high
     start = start_position(table, index, request.exclusive_start_key)

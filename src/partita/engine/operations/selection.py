@@ -5,17 +5,17 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
-from partita.engine import legacy
+from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.responses import PageOutput
+from partita.dynamodb.shapes import ConsumedCapacity
+from partita.dynamodb.values import Item
+from partita.engine import legacy_parameters
 from partita.engine.expressions.condition import Bound
 from partita.engine.expressions.scope import ResolvedPath, Scope
 from partita.engine.parameters import bound_condition
 from partita.engine.read import Page, Selection
 from partita.engine.schema import Index, Table
 from partita.engine.values import checked_item
-from partita.wire.errors import INVALID, ValidationException
-from partita.wire.responses import PageOutput
-from partita.wire.shapes import ConsumedCapacity
-from partita.wire.values import Item
 
 _encode = msgspec.json.encode
 _BAD_START = "The provided starting key is invalid"
@@ -29,7 +29,7 @@ def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> Bound | N
         return bound_condition("FilterExpression", request.filter_expression, scope)
     conditions = getattr(request, legacy_field)
     if conditions:
-        keep = legacy.filter_predicate(conditions, request.conditional_operator)
+        keep = legacy_parameters.filter_predicate(conditions, request.conditional_operator)
         return Bound(keep, [(name,) for name in conditions])
     return None
 

@@ -4,26 +4,26 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from msgspec.structs import replace
 
-from partita.engine.context import Context, Job
-from partita.engine.members import TAG, Member, report_violations
-from partita.engine.schema import Table
-from partita.storage.contract import Transaction
-from partita.wire.errors import (
+from partita.dynamodb.exceptions import (
     INVALID,
     AccessDeniedException,
     LimitExceededException,
     ResourceNotFoundException,
     ValidationException,
 )
-from partita.wire.limits import TAG_PAGE, TAGS
-from partita.wire.resources import (
+from partita.dynamodb.limits import TAG_PAGE, TAGS
+from partita.dynamodb.shapes import Tag
+from partita.dynamodb.tag_shapes import (
     EmptyOutput,
     ListTagsOfResource,
     ListTagsOfResourceOutput,
     TagResource,
     UntagResource,
 )
-from partita.wire.shapes import Tag
+from partita.engine.constraints import TAG, Member, report_violations
+from partita.engine.context import Context, Job
+from partita.engine.schema import Table
+from partita.storage.contract import Transaction
 
 
 def tag_resource(context: Context, request: TagResource) -> Job:

@@ -2,15 +2,15 @@
 
 from msgspec.structs import replace
 
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.requests import DescribeTimeToLive, UpdateTimeToLive
+from partita.dynamodb.responses import DescribeTimeToLiveOutput, UpdateTimeToLiveOutput
+from partita.dynamodb.shapes import TimeToLiveDescription, TimeToLiveSpecification
 from partita.engine.backfill import START, fill
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
-from partita.engine.members import check_members
 from partita.engine.schema import TableRecord
 from partita.storage.contract import Transaction
-from partita.wire.errors import ValidationException
-from partita.wire.requests import DescribeTimeToLive, UpdateTimeToLive
-from partita.wire.responses import DescribeTimeToLiveOutput, UpdateTimeToLiveOutput
-from partita.wire.shapes import TimeToLiveDescription, TimeToLiveSpecification
 
 
 def describe_time_to_live(context: Context, request: DescribeTimeToLive) -> DescribeTimeToLiveOutput:

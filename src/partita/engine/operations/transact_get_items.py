@@ -5,19 +5,19 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.exceptions import TransactionCanceledException, ValidationException
+from partita.dynamodb.limits import TRANSACTION_BYTES
+from partita.dynamodb.requests import Get, TransactGetItems
+from partita.dynamodb.responses import ItemResponse, TransactGetItemsOutput
 from partita.engine.capacity import Usage, consumed, read_units
+from partita.engine.constraints import check_members
 from partita.engine.context import Context
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import ResolvedPath
-from partita.engine.members import check_members
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.schema import Table
 from partita.engine.write import decode_item
 from partita.storage.contract import Row
-from partita.wire.errors import TransactionCanceledException, ValidationException
-from partita.wire.limits import TRANSACTION_BYTES
-from partita.wire.requests import Get, TransactGetItems
-from partita.wire.responses import ItemResponse, TransactGetItemsOutput
 
 _encode = msgspec.json.encode
 ONCE = "Transaction request cannot include multiple operations on one item"

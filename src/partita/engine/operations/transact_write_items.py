@@ -7,11 +7,21 @@ from typing import Any
 
 import msgspec
 
+from partita.dynamodb.exceptions import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    IdempotentParameterMismatchException,
+    TransactionCanceledException,
+    ValidationException,
+)
+from partita.dynamodb.limits import TOKEN_SECONDS, TRANSACTION_BYTES
+from partita.dynamodb.requests import TransactWriteItem, TransactWriteItems
+from partita.dynamodb.responses import ItemCollectionMetrics, TransactWriteItemsOutput
 from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.catalog import TOKENS
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
 from partita.engine.expressions.condition import Bound
-from partita.engine.members import check_members
 from partita.engine.operations.item_writes import (
     Checking,
     Deleting,
@@ -28,16 +38,6 @@ from partita.engine.parameters import check_combination, condition_of, scope_of
 from partita.engine.schema import Table
 from partita.engine.write import image_at
 from partita.storage.contract import Row, Transaction, Write
-from partita.wire.errors import (
-    ConditionalCheckFailedException,
-    DuplicateItemException,
-    IdempotentParameterMismatchException,
-    TransactionCanceledException,
-    ValidationException,
-)
-from partita.wire.limits import TOKEN_SECONDS, TRANSACTION_BYTES
-from partita.wire.requests import TransactWriteItem, TransactWriteItems
-from partita.wire.responses import ItemCollectionMetrics, TransactWriteItemsOutput
 
 _encode = msgspec.json.encode
 

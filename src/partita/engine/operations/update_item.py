@@ -1,12 +1,12 @@
 """UpdateItem: changes some attributes of an item, and makes the item when it is not there."""
 
+from partita.dynamodb.exceptions import RequestValidationException
+from partita.dynamodb.requests import UpdateItem
+from partita.dynamodb.responses import UpdateItemOutput
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
-from partita.engine.members import check_members
 from partita.engine.operations.item_writes import Updating, update_changes, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
-from partita.wire.errors import RequestValidationException
-from partita.wire.requests import UpdateItem
-from partita.wire.responses import UpdateItemOutput
 
 
 def update_item(context: Context, request: UpdateItem) -> Job:

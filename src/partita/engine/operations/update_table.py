@@ -2,10 +2,26 @@
 
 from msgspec.structs import replace
 
-from partita.engine import changes
+from partita.dynamodb.exceptions import (
+    INVALID,
+    LimitExceededException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+from partita.dynamodb.limits import GLOBAL_INDEXES
+from partita.dynamodb.requests import UpdateTable
+from partita.dynamodb.responses import UpdateTableOutput
+from partita.dynamodb.shapes import (
+    IndexDescription,
+    IndexUpdate,
+    ProvisionedThroughput,
+    SecondaryIndex,
+    UpdateIndexAction,
+)
+from partita.engine import change_log
 from partita.engine.backfill import START, fill
+from partita.engine.constraints import check_members
 from partita.engine.context import Context, Job
-from partita.engine.members import check_members
 from partita.engine.operations.create_table import (
     check_global,
     check_included,
@@ -17,16 +33,6 @@ from partita.engine.operations.describe_table import description
 from partita.engine.schema import IndexRecord, Table, TableRecord
 from partita.engine.streams import opened_stream
 from partita.storage.contract import Transaction
-from partita.wire.errors import (
-    INVALID,
-    LimitExceededException,
-    ResourceNotFoundException,
-    ValidationException,
-)
-from partita.wire.limits import GLOBAL_INDEXES
-from partita.wire.requests import UpdateTable
-from partita.wire.responses import UpdateTableOutput
-from partita.wire.shapes import IndexDescription, IndexUpdate, ProvisionedThroughput, SecondaryIndex, UpdateIndexAction
 
 _ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 
@@ -185,7 +191,7 @@ def _streamed(context: Context, txn: Transaction, request: UpdateTable, record: 
     if wanted is None:
         return record
     table = Table(record)
-    last = changes.last_number(txn, table)
+    last = change_log.last_number(txn, table)
     if wanted.stream_enabled:
         if table.stream is not None:
             raise ValidationException(f"Table already has an enabled stream: TableName: {record.name}")

@@ -1,8 +1,8 @@
 """The values that a statement spells out: text, numbers, lists, structs, and bags, which are DynamoDB's sets."""
 
-from partita.engine.partiql.tokens import Token, Tokens
-from partita.wire.errors import ValidationException
-from partita.wire.values import AttributeValue
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.values import AttributeValue
+from partita.engine.partiql.statement_tokens import Token, Tokens
 
 DEEPEST = 64
 _STARTS = ("[", "{", "<<")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from partita.dynamodb.values import Item
 from partita.engine.expressions.nodes import Action, Condition, Path, Value
-from partita.wire.values import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,162 @@
+"""The systems at work: opened on a backend, seeded, and served on one port with DynamoDB's protocol beside them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from socket import socket
+from typing import Any
+
+from partita.connect import open_backend, open_backend_async
+from partita.describe.design_page import page
+from partita.dynamodb.backend import OwnedAsyncBackend
+from partita.engine.async_engine import AsyncEngine
+from partita.engine.engine import Engine
+from partita.errors import ConfigurationError
+from partita.plan.design import Design
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.auth.identity import Verifier
+from partita.rest.background_jobs import repeating
+from partita.rest.mounted_api import BoundApi
+from partita.server.uvicorn_server import listen, serve
+from partita.store.seeding import is_planted, plant
+from partita.store.store import Store
+from partita_systems import NAMES, part_of
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class System:
+    """One of the systems on a backend."""
+
+    name: str
+    db: Store
+
+
+def named(names: Iterable[str]) -> list[str]:
+    """The systems of these names; all of them when none is named."""
+    wanted = list(dict.fromkeys(names)) or list(NAMES)
+    for name in wanted:
+        if name not in NAMES:
+            raise ConfigurationError(f"{name}: there is no such system; there are {', '.join(NAMES)}")
+    return wanted
+
+
+def opened(backend: Any, names: Iterable[str], secret: bytes | None = None) -> list[System]:
+    """The systems with their tables made; a table that cannot be brought to its design is told, not served."""
+    return [System(name, made_ready(backend, part_of(name, "design").design, secret)) for name in names]
+
+
+def made_ready(backend: Any, design: Design, secret: bytes | None = None) -> Store:
+    """A store whose tables are there, as the design wants them."""
+    db = Store(backend, design, secret=secret)
+    differences = db.create_tables()
+    if differences:
+        listed = "; ".join(map(str, differences))
+        raise ConfigurationError(f"{design.name}: the tables there differ from the design: {listed}")
+    return db
+
+
+def seed(system: System, scale: float, chance: int, progress: Progress) -> int:
+    """Plant demo data; goes on where an interrupted run stopped. Answers with how many pieces were written."""
+    seeds = part_of(system.name, "seed")
+    total = seeds.total(scale)
+    title = f"{system.name}-{scale:g}-{chance}"
+    if is_planted(system.db, title, total):
+        return 0
+    pieces = seeds.pieces(scale, chance)
+    return plant(system.db, title, pieces, lambda done: progress(system.name, done, total))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Shows how far each seeding is; one line each, and none when nobody watches."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Bar(*columns)
+    tasks: dict[str, Any] = {}
+
+    def shown(name: str, done: int, total: int) -> None:
+        if not tasks:
+            bar.start()
+        if name not in tasks:
+            tasks[name] = bar.add_task(f"seeding {name}", total=total)
+        bar.update(tasks[name], completed=done)
+
+    try:
+        yield shown
+    finally:
+        if tasks:
+            bar.stop()
+
+
+def run(
+    names: list[str], address: str, at: socket, verifier: Verifier, secret: bytes, ready: Callable[[list[System]], None]
+) -> None:
+    """Serves until interrupted; `ready` is called when the systems are open, and who asks from then on is answered."""
+    backend: Any = open_backend(address)
+    systems = opened(backend, names, secret)
+    listen(at)
+    ready(systems)
+    version = backend.version if isinstance(backend, Engine) else None
+    apis = [BoundApi(part_of(each.name, "api").api, each.db, version) for each in systems]
+    rest = RestApplication(apis, verifier)
+
+    async def protocol() -> OwnedAsyncBackend:
+        return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
+
+    at_once = rest.answer_at_once if rest.never_waits else None
+    serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: repeating(apis))
+
+
+def seed_file(names: list[str], path: str, scale: float) -> None:
+    """Demo data in a file, written faster than it is safe from a loss of power: it could be planted again."""
+    with open_backend(path, durability="process", maintain=False) as backend, progress_bar() as progress:
+        for system in opened(backend, names):
+            seed(system, scale, 1, progress)
+
+
+def issuer_beside(address: str) -> LocalIssuer:
+    """The local issuer, whose key lives beside the database file so that tokens outlive a restart."""
+    return LocalIssuer(issuer_file(address))
+
+
+def issuer_file(address: str) -> Path | None:
+    """Where the local issuer's key is; None where it ends with the process, since there is no file to be beside."""
+    is_file = address != "memory:" and "://" not in address
+    return Path(f"{address}.issuer.pem") if is_file else None
+
+
+def tries(names: list[str], address: str, token: str | None) -> Iterator[str]:
+    """Commands that work as they are, for somebody who sees this for the first time."""
+    apis = [part_of(name, "api").api for name in names]
+    open_to_all = next((each for each in apis if each.open_try), None)
+    path = f"{open_to_all.name}{open_to_all.open_try}" if open_to_all else f"{names[0]}/openapi.json"
+    yield f"curl '{address}/api/{path}'"
+    if token is not None:
+        first = next((each for each in apis if each.signed_try), None)
+        path = f"{first.name}{first.signed_try}" if first else f"{names[0]}/docs"
+        yield f"TOKEN={token}"
+        yield f"curl -H \"Authorization: Bearer $TOKEN\" '{address}/api/{path}'"
+    table = part_of(names[0], "design").design.tables[0].name
+    where = f"--no-sign-request --endpoint-url {address} --region us-east-1"
+    yield f"aws dynamodb scan --table-name {table} --max-items 1 {where}"
+
+
+def document(name: str) -> str:
+    """The whole page of a system: what people wrote, the design, and the operations over HTTP."""
+    api = part_of(name, "api").api
+    design = part_of(name, "design").design
+    front = files(f"partita_systems.{name}").joinpath("page.md").read_text(encoding="utf-8")
+    rows = [
+        f"| {route.method} | `/api/{name}{route.path}` | {route.about.splitlines()[0]} | {route.who.told} |"
+        for route in api.routes
+    ]
+    told = f"`partita serve {name}` answers these; `/api/{name}/docs` says what each takes and gives."
+    head = ["| | | | For |", "| --- | --- | --- | --- |"]
+    return page(design, front) + "\n".join(["", "## Over HTTP", "", told, "", *head, *rows]) + "\n"

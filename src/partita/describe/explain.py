@@ -1,0 +1,98 @@
+"""What a read sends, where it looks, what it costs for items of a given size, and why it is right."""
+
+from math import ceil
+from typing import Any
+
+import msgspec
+
+from partita.design.reads import SHARDS, Argument, Each, Get, Query, Read
+from partita.dynamodb import limits
+from partita.dynamodb import requests as wire
+from partita.plan import key_ranges
+from partita.plan.read_requests import Plan, get_item, plan_of, query, repeats
+
+
+def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
+    """The explanation of a call, in lines."""
+    plan = plan_of(call.read)
+    if isinstance(call, Get):
+        requests: list[wire.Request[Any]] = [get_item(plan, call.arguments)]
+    else:
+        limit = call.read.page_size
+        requests = [query(plan, call.arguments, repeat=each, limit=limit) for each in repeats(plan, call.arguments)]
+    return "\n".join(
+        [*_head(plan), *(_request(each) for each in requests[:1]), *_tail(plan, len(requests), item_bytes)]
+    )
+
+
+def explain_read(read: Read, item_bytes: int = 1024) -> str:
+    """The explanation of a pattern before it is called."""
+    plan = plan_of(read)
+    return "\n".join([*_head(plan), *_tail(plan, plan.proof.requests, item_bytes)])
+
+
+def _head(plan: Plan) -> list[str]:
+    names = " | ".join(source.model.name for source in plan.read.sources)
+    returned = plan.read.view.name if plan.read.view is not None else names
+    where = f"index {plan.index} of table {plan.table}" if plan.index else f"table {plan.table}"
+    return [f"{plan.read.name} -> {returned}", f"  where    {where}", f"  range    {_range(plan)}"]
+
+
+def _range(plan: Plan) -> str:
+    found = plan.proof.range
+    told = [f"{fixed.attribute.name} = {_fixed(fixed)}" for fixed in found.fixed]
+    start = found.beginning
+    if start is not None:
+        told.append(f"{start.attribute.name} {_beginning(start)}")
+    return " and ".join(told) + ("" if plan.proof.forward else ", backwards")
+
+
+def _fixed(fixed: key_ranges.Fixed) -> str:
+    return _shown(fixed.value) if fixed.pieces is None else "#".join(_piece(piece) for piece in fixed.pieces)
+
+
+def _piece(piece: key_ranges.Piece) -> str:
+    if piece.segment.form is None:
+        return piece.segment.constant
+    known = piece.known
+    return known if known is not None else piece.segment.constant + _shown(piece.value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Argument):
+        return f"<{value.name}>"
+    if isinstance(value, Each):
+        return f"<each of {value.values.name if isinstance(value.values, Argument) else value.values}>"
+    return "<every shard>" if value is SHARDS else str(getattr(value, "value", value))
+
+
+def _beginning(start: key_ranges.Beginning) -> str:
+    prefix = "#".join(_piece(piece) for piece in start.pieces)
+    prefix = prefix + "#" if prefix else ""
+    if start.bounds is None:
+        return f"begins with {prefix + start.tail}" if prefix + start.tail else "is anything"
+    bounds = start.bounds
+    if bounds.prefix is not None:
+        return f"begins with {prefix}{_shown(bounds.prefix)}"
+    low = "the first" if bounds.low is None else _shown(bounds.low)
+    high = "the last" if bounds.high is None else _shown(bounds.high)
+    return f"from {prefix}{low} to {prefix}{high}"
+
+
+def _request(request: wire.Request[Any]) -> str:
+    body = msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
+    return f"  request  {type(request).__name__}\n" + "\n".join(f"           {line}" for line in body.splitlines())
+
+
+def _tail(plan: Plan, count: int, item_bytes: int) -> list[str]:
+    return [f"  cost     {_cost(plan, count, item_bytes)}", *(f"  proof    {each}" for each in plan.proof.sentences)]
+
+
+def _cost(plan: Plan, count: int, item_bytes: int) -> str:
+    if plan.read.single:
+        strong = ceil(item_bytes / limits.READ_UNIT_BYTES)
+        return f"{strong / 2:g} read units ({strong} strongly read) for an item of {item_bytes} bytes"
+    page = plan.read.page_size or limits.PAGE_BYTES // max(item_bytes, 1)
+    units = ceil(page * item_bytes / limits.READ_UNIT_BYTES) / 2
+    times = f" in each of {count} queries" if count > 1 else ""
+    return f"{units:g} read units for a page of {page} items of {item_bytes} bytes{times}"

@@ -1,0 +1,88 @@
+"""What a write does: each item that it touches, under which conditions, in which request, for how many units."""
+
+from typing import Any
+
+import msgspec
+
+from partita.design.models import Model
+from partita.dynamodb.values import AttributeValue
+from partita.plan.actions import Action, Assign, Increment, Remove, merged, single, transaction
+from partita.plan.capacity import index_units, item_size, write_units
+from partita.plan.changes import Change, plan_change
+from partita.plan.design import Design
+from partita.plan.expressions import Expression
+from partita.plan.items import derivations, key_text
+
+
+def explain_actions(title: str, model: Model, actions: list[Action]) -> str:
+    """The explanation of planned actions, in lines."""
+    joined = merged(actions)
+    alone = len(joined) == 1 and joined[0].kind != "check"
+    request = single(joined[0]) if alone else transaction(joined, token=None)
+    lines = [f"{title}: one {type(request).__name__}" + ("" if alone else f" of {len(joined)} actions")]
+    for action in joined:
+        lines += _told(action)
+    body = msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
+    lines += [f"  cost     {_cost(model, joined, alone)}", f"  request  {type(request).__name__}"]
+    return "\n".join([*lines, *(f"           {line}" for line in body.splitlines())])
+
+
+def explain_change(design: Design, change: Change) -> str:
+    """The explanation of a change; one that needs a read says what for."""
+    title = f"change {change.model.name}"
+    actions = plan_change(design, change, None)
+    if actions is not None:
+        return explain_actions(title, change.model, actions)
+    touched = set(change.edits)
+    known = {*change.key, *(name for name, edit in change.edits.items() if edit.kind == "assign")}
+    lines = [f"{title}: one GetItem, then one write under a fence; again when somebody was faster"]
+    for group in derivations(change.model):
+        missing = sorted(group.fields - known)
+        if group.fields & touched and missing:
+            lines.append(f"  reads    {', '.join(missing)}, for {', '.join(group.names)}")
+    kept = [f"{change.model.name}.{each.name}" for each in change.model.uniques if set(each.fields) & touched]
+    counters = design.counters.get(change.model, ())
+    kept += [f"{each.parent.name}.{each.attribute.field}" for each in counters if each.fields & touched]
+    if kept:
+        lines.append(f"  keeps    {', '.join(kept)}")
+    return "\n".join(lines)
+
+
+def _told(action: Action) -> list[str]:
+    lines = [f"  {action.kind:<8} {action.entity} {key_text(action.key)}"]
+    lines += [f"           {_step(name, step)}" for name, step in action.steps.items()]
+    for clause in action.clauses:
+        condition, error = _Told().condition(clause.condition), type(clause.blame()).__name__
+        lines.append(f"           if {condition}, else {error}")
+    return lines
+
+
+class _Told(Expression):
+    """An expression with its names and values in place, for people."""
+
+    def name(self, *path: str) -> str:
+        return ".".join(path)
+
+    def value(self, value: AttributeValue) -> str:
+        return str(next(iter(value.values())))
+
+
+def _step(name: str, step: Any) -> str:
+    if isinstance(step, Assign):
+        return f"{name} = {next(iter(step.value.values()))}"
+    if isinstance(step, Increment):
+        return f"{name} + {step.by}"
+    return f"{name} is removed" if isinstance(step, Remove) else f"{name} is added to"
+
+
+def _cost(model: Model, actions: list[Action], alone: bool) -> str:
+    times = 1 if alone else 2
+    table = sum(times * write_units(item_size(action.item)) for action in actions if action.item is not None)
+    others = sum(1 for action in actions if action.item is None)
+    parts = [f"{table} for what is put"] if table else []
+    if others:
+        parts.append(f"{others} x {times} for each begun KB of what is changed, checked or deleted")
+    for action in actions:
+        if action.item is not None and action.entity == model.name and action is actions[0]:
+            parts += [f"{units} for {name}" for name, units in index_units(model, action.item).items()]
+    return "write units: " + ", ".join(parts)

@@ -1,0 +1,220 @@
+"""From a class body to a `Model`: every fault is found here, and named with the entity and the attribute."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from partita.design.codec_factory import codec_of, stripped
+from partita.design.codecs import Compressed, Member, Namer
+from partita.design.errors import DesignError
+from partita.design.key_templates import template
+from partita.design.keys import Keys, KeyTemplates
+from partita.design.markers import (
+    CountOf,
+    CreatedAt,
+    Expires,
+    InKey,
+    Limit,
+    Name,
+    Owns,
+    Quiet,
+    SumOf,
+    Unique,
+    UpdatedAt,
+    Version,
+    Zipped,
+)
+from partita.design.models import Attribute, KeyAttribute, KeySet, Model, ViewModel, part_types
+from partita.design.naming import naming as naming_of
+from partita.design.tables import Table
+from partita.design.validate_model import check
+
+_KEPT_QUIETLY = (CountOf, SumOf, CreatedAt, UpdatedAt, Version)
+
+
+def model(
+    cls: Any,
+    body: Mapping[str, Any],
+    table: Table,
+    key: KeyTemplates = None,
+    was: Iterable[tuple[str, ...]] = (),
+    naming: str | None = None,
+) -> Model:
+    """The model of an entity class."""
+    name = cls.__name__
+    attributes = _attributes(cls, naming or table.naming)
+    own = _table_keys(name, table, attributes, key)
+    indexes = _index_keys(name, table, attributes, own, [each for each in body.values() if isinstance(each, Keys)])
+    built = Model(
+        cls=cls,
+        table=table,
+        attributes=attributes,
+        key=own,
+        was=tuple(_table_keys(name, table, attributes, each) for each in was),
+        indexes=indexes,
+        uniques=tuple(_uniques(name, body, attributes)),
+        limits=tuple(each for each in body.values() if isinstance(each, Limit)),
+        owns=tuple(each for each in body.values() if isinstance(each, Owns)),
+        expires=_expiry(name, [each for each in body.values() if isinstance(each, Expires)]),
+    )
+    check(built)
+    return built
+
+
+def _expiry(name: str, declared: list[Expires]) -> Expires | None:
+    if len(declared) > 1:
+        raise DesignError(name, f"{len(declared)} Expires, and an item has one TTL", "keep one of them")
+    return declared[0] if declared else None
+
+
+def view(cls: Any, whole: Model) -> ViewModel:
+    """The model of a view that an entity inherits."""
+    return ViewModel(cls, whole, {info.name: whole.attributes[info.name] for info in msgspec.structs.fields(cls)})
+
+
+def stored_names(cls: Any) -> tuple[str, ...]:
+    """The names on disk of what a view holds beside the key."""
+    hints = get_type_hints(cls, include_extras=True)
+    names = []
+    for info in msgspec.structs.fields(cls):
+        markers = get_args(hints[info.name])[1:] if get_origin(hints[info.name]) is Annotated else ()
+        if not _has(markers, InKey):
+            names.append(next((each.name for each in markers if isinstance(each, Name)), info.encode_name))
+    return tuple(names)
+
+
+def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
+    hints = get_type_hints(cls, include_extras=True)
+    name_on_disk = naming_of(cls.__name__, naming)
+    attributes = {}
+    for info in msgspec.structs.fields(cls):
+        where = f"{cls.__name__}.{info.name}"
+        if info.encode_name != name_on_disk(info.name):
+            wrong = f"it is {info.encode_name!r} in JSON, where the names are {naming}"
+            raise DesignError(where, wrong, f'write naming="{naming}" where it is declared')
+        hint = hints[info.name]
+        markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        kind, optional = stripped(hint)
+        zipped = _has(markers, Zipped)
+        codec = _compressed(kind, hint, where, name_on_disk) if zipped else codec_of(hint, where, name_on_disk)[0]
+        given = next((marker.name for marker in markers if isinstance(marker, Name)), None)
+        member = Member(
+            info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory
+        )
+        quiet = _has(markers, Quiet) or _has(markers, *_KEPT_QUIETLY)
+        attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), quiet)
+    return attributes
+
+
+def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> Compressed:
+    """JSON holds some things for which DynamoDB has no form: those have not been stored plainly either."""
+    if kind is Any:
+        return Compressed(kind)
+    try:
+        return Compressed(kind, codec_of(hint, where, name_on_disk)[0])
+    except DesignError:
+        return Compressed(kind)
+
+
+def _has(markers: Iterable[Any], *kinds: type) -> bool:
+    return any(isinstance(marker, kinds) for marker in markers)
+
+
+def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], key: KeyTemplates) -> KeySet:
+    templates = (key,) if isinstance(key, str) else key or (None,) * len(table.key_names)
+    if len(templates) != len(table.key_names):
+        raise DesignError(
+            name,
+            f"table {table.name!r} has the key {', '.join(table.key_names)}, {len(templates)} templates given",
+            "write one template for each",
+        )
+    made = [
+        _key_attribute(f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0)
+        for at, (disk_name, source) in enumerate(zip(table.key_names, templates, strict=True))
+    ]
+    return KeySet(name, None, tuple(made[:1]), tuple(made[1:]))
+
+
+def _index_keys(
+    name: str, table: Table, attributes: Mapping[str, Attribute], own: KeySet, declared: list[Keys]
+) -> dict[str, tuple[KeySet, ...]]:
+    """The keys in every index that the entity enters: declared ones, and those that its attributes fill anyway."""
+    found: dict[str, tuple[KeySet, ...]] = {}
+    for keys in declared:
+        index = table.index(name, keys.index)
+        where = f"{name}.{index.name}"
+        made = KeySet(
+            name,
+            index.name,
+            _filled(where, index.pk, keys.pk, attributes, own, sorts=False),
+            _filled(where, index.sk, keys.sk, attributes, own, sorts=True),
+            keys.when,
+        )
+        keys.key_sets[name] = made
+        found[index.name] = (*found.get(index.name, ()), made)
+    on_disk = {each.name for each in attributes.values() if not each.in_key} | set(table.key_names)
+    for index in table.indexes:
+        if index.name not in found and on_disk.issuperset(index.pk + index.sk):
+            hashed = _filled(name, index.pk, None, attributes, own, sorts=False)
+            found[index.name] = (
+                KeySet(name, index.name, hashed, _filled(name, index.sk, None, attributes, own, sorts=True)),
+            )
+    return found
+
+
+def _filled(
+    where: str,
+    names: tuple[str, ...],
+    given: KeyTemplates,
+    attributes: Mapping[str, Attribute],
+    own: KeySet,
+    *,
+    sorts: bool,
+) -> tuple[KeyAttribute, ...]:
+    templates = (given,) if isinstance(given, str) else given or (None,) * len(names)
+    if len(templates) != len(names):
+        raise DesignError(where, f"{len(templates)} templates for the attributes {', '.join(names)}")
+    return tuple(
+        _key_attribute(f"{where}.{name}", name, source, attributes, own, sorts=sorts)
+        for name, source in zip(names, templates, strict=True)
+    )
+
+
+def _key_attribute(
+    where: str, name: str, source: str | None, attributes: Mapping[str, Attribute], own: KeySet | None, *, sorts: bool
+) -> KeyAttribute:
+    if source is not None:
+        if any(each.name == name and not each.in_key for each in attributes.values()):
+            raise DesignError(
+                where,
+                f"an attribute is stored under the name {name!r} already",
+                "leave the template out to use the attribute itself, or rename it with Name",
+            )
+        return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts))
+    for key in own.attributes if own else ():
+        if key.name == name:
+            return key
+    for attribute in attributes.values():
+        if attribute.name == name and not attribute.in_key:
+            if attribute.codec.tag not in ("S", "N", "B"):
+                raise DesignError(
+                    where,
+                    f"{attribute.field!r} is stored as {attribute.codec.tag}, which is no key type",
+                    "use text, a number or bytes",
+                )
+            return KeyAttribute(name, None, attribute.field, attribute.codec.tag)
+    raise DesignError(where, f"nothing fills {name!r}", "write a template for it, or an attribute of that name")
+
+
+def _uniques(name: str, body: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterable[Unique]:
+    for attribute in attributes.values():
+        for marker in attribute.markers:
+            if isinstance(marker, Unique):
+                yield Unique(attribute.field, fold=marker.fold, held=marker.held, when=marker.when)
+    for label, marker in body.items():
+        if isinstance(marker, Unique):
+            if not marker.fields:
+                raise DesignError(f"{name}.{label}", "Unique names no attributes", 'write Unique("country", "number")')
+            marker.name = label
+            yield marker

@@ -1,0 +1,129 @@
+"""Which codec a type has: from an annotation to how its values are written and read."""
+
+import base64
+import enum
+import types
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
+
+import msgspec
+
+from partita.design.codecs import Anything, Codec, ListOf, MapOf, Member, Namer, Nullable, Scalar, SetOf, StructOf, Text
+from partita.design.errors import DesignError
+from partita.design.open_enum import OpenEnum
+from partita.design.timestamps import in_utc, settled_time, time_text
+from partita.design.untyped_values import number_text, settled_decimal, unicode_text
+
+
+def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[Member, ...]:
+    """The members of a nested struct; a name that its class already renames is kept."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(
+        Member(
+            info.name,
+            info.encode_name if info.encode_name != info.name else naming(info.name),
+            *codec_of(hints[info.name], f"{where}.{info.name}", naming),
+            default=info.default,
+            default_factory=info.default_factory,
+        )
+        for info in msgspec.structs.fields(kind)
+    )
+
+
+def codec_of(annotation: Any, where: str, naming: Namer) -> tuple[Codec, bool]:
+    """The codec of a type, and whether the value may be None."""
+    kind, optional = stripped(annotation)
+    return _codec(kind, where, naming), optional
+
+
+def stripped(annotation: Any) -> tuple[Any, bool]:
+    """The type without Annotated, NewType and None.
+
+    >>> stripped(Annotated[str | None, "note"])
+    (<class 'str'>, True)
+    """
+    optional = False
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        elif hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        elif get_origin(annotation) in (Union, types.UnionType) and type(None) in get_args(annotation):
+            optional = True
+            annotation = Union[tuple(each for each in get_args(annotation) if each is not type(None))]  # noqa: UP007
+        else:
+            return annotation, optional
+
+
+def _codec(kind: Any, where: str, naming: Namer) -> Codec:
+    scalar = _scalar(kind)
+    if scalar is not None:
+        return scalar
+    if kind is Any:
+        return Anything()
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is dict or (origin is dict and inner[1] is Any):
+        return MapOf(Anything(1))
+    if origin in (set, frozenset):
+        element = _scalar(stripped(inner[0])[0])
+        if element is None or element.tag == "BOOL":
+            raise DesignError(where, f"a set of {inner[0]} cannot be stored", "use a set of text, numbers or bytes")
+        return SetOf(element, _reads(stripped(inner[0])[0]), origin)
+    if origin is list or (origin is tuple and inner[-1] is Ellipsis):
+        return ListOf(_inside(inner[0], where, naming), origin)
+    if origin is dict and inner[0] is str:
+        return MapOf(_inside(inner[1], where, naming))
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return StructOf(kind, members_of(kind, where, naming))
+    raise DesignError(
+        where,
+        f"{kind} has no form in DynamoDB",
+        "use text, numbers, bytes, bool, times, enums, sets, lists, dicts by text or structs",
+    )
+
+
+def _inside(annotation: Any, where: str, naming: Namer) -> Codec:
+    codec, optional = codec_of(annotation, where, naming)
+    return Nullable(codec) if optional else codec
+
+
+@cache
+def _scalar(kind: Any) -> Scalar | None:
+    if kind is bool:
+        return Scalar("BOOL", bool, bool)
+    if kind is Decimal:
+        return Scalar("N", Decimal, number_text, settle=settled_decimal)
+    if kind is float:
+        return Scalar("N", float, number_text, settle=_without_sign_of_zero)
+    if kind is int:
+        return Scalar("N", int, number_text)
+    if kind is bytes:
+        return Scalar("B", bytes, lambda value: base64.b64encode(value).decode())
+    if kind is datetime:
+        return Scalar("S", datetime, time_text, in_utc, settle=settled_time)
+    if kind is date:
+        return Scalar("S", date, date.isoformat)
+    if kind is UUID:
+        return Scalar("S", UUID, str)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        if all(isinstance(member.value, int) for member in kind):
+            return Scalar("N", int, lambda member: str(member.value), kind)
+        return Scalar("S", kind, _open_text if issubclass(kind, OpenEnum) else lambda member: member.value)
+    if kind is str or (get_origin(kind) is Literal and all(isinstance(value, str) for value in get_args(kind))):
+        return Text(kind)
+    return None
+
+
+def _open_text(member: OpenEnum) -> str:
+    return unicode_text(member.value)
+
+
+def _without_sign_of_zero(value: float) -> float:
+    return value + 0.0
+
+
+def _reads(kind: Any) -> Any:
+    return int if isinstance(kind, type) and issubclass(kind, enum.IntEnum) else kind

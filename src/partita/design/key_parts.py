@@ -1,0 +1,301 @@
+"""The parts of a key and their text forms: each is injective, and ordered forms sort as their values do.
+
+A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between `#`. A part fills one segment.
+
+    text         NFC; `#` and `$` are escaped as `$S` and `$T`. Where a sort key goes on after the part, every
+                 character up to `$` is (a space is `$P`), so that a shorter value sorts before its continuations.
+    number       `{n:4}` is `0012`; signed `{n:+4}` is `p0012` or `n9987` (-12): negatives count down from nines.
+    time         fixed-width UTC; `{at:day}` and `{at:month}` are its beginning.
+    enum         its value as text, or `{priority:ranked}`: `0-high`, in the order in which the members are written.
+    desc         a fixed-width form with every digit turned to its complement.
+    shard(8)     a stable hash of the value, 0 to 7.
+    fold         text compared without case.
+"""
+
+import enum
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Context, Decimal
+from typing import Any
+from uuid import UUID
+
+from partita.design.timestamps import WIDTH, day_of, time_of, time_text
+from partita.design.untyped_values import unicode_text
+
+SEPARATOR = "#"
+AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
+_ESCAPED = re.compile(r"\$(.)")
+_is_untouched = re.compile("[%-~]+").fullmatch  # ASCII above `$`: what most ids are made of
+_LIGHT = str.maketrans({"#": "$S", "$": "$T"})
+_FULL = str.maketrans({chr(code): f"${chr(code + 0x30)}" for code in range(ord("$") + 1)})
+EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
+_COMPLEMENT = str.maketrans("0123456789np", "9876543210pn")
+
+
+class Form:
+    """How one part is written in a key; `write` refuses with a ValueError that says what does not fit."""
+
+    ordered = False  # the text sorts as the value does
+    lossless = True  # reading gives the value back
+    width: int | None = None
+    asks: Any = None  # what a query gives for this part, where that is not the attribute's own type
+
+    def write(self, value: Any) -> str:
+        raise NotImplementedError
+
+    def read(self, text: str) -> Any:
+        raise NotImplementedError
+
+    def could_be(self, text: str) -> bool:
+        """Whether some value is written as this text."""
+        try:
+            return self.write(self.read(text)) == text
+        except (ValueError, ArithmeticError):
+            return False
+
+
+@dataclass(frozen=True)
+class Text(Form):
+    """`full` where the key goes on after the part and has to sort."""
+
+    full: bool = False
+    fold: bool = False
+    ordered = True
+
+    @property
+    def lossless(self) -> bool:  # type: ignore[override]
+        return not self.fold
+
+    def write(self, value: Any) -> str:
+        if type(value) is str and not self.fold and ((value.isalnum() and value.isascii()) or _is_untouched(value)):
+            return value
+        text = unicodedata.normalize("NFC", unicode_text(str(value) if isinstance(value, UUID) else value))
+        if not text:
+            raise ValueError("empty text cannot be part of a key")
+        if self.fold:
+            text = unicodedata.normalize("NFC", text.casefold())
+        return text.translate(_FULL if self.full else _LIGHT)
+
+    def read(self, text: str) -> str:
+        return _ESCAPED.sub(lambda found: chr(ord(found[1]) - 0x30), text)
+
+    def could_be(self, text: str) -> bool:
+        return bool(text) and SEPARATOR not in text
+
+
+@dataclass(frozen=True)
+class Plain(Form):
+    """Text exactly as other code wrote it: readable in an old key format, never written."""
+
+    kind: Any = str
+
+    def write(self, value: Any) -> str:
+        return time_text(value) if isinstance(value, datetime) else str(value)
+
+    def read(self, text: str) -> Any:
+        return time_of(text) if self.kind is datetime else self.kind(text)
+
+    def could_be(self, text: str) -> bool:
+        return bool(text)
+
+
+@dataclass(frozen=True)
+class Number(Form):
+    """Digits before and after the point; signed numbers carry `p` or `n` in front."""
+
+    digits: int
+    places: int = 0
+    signed: bool = False
+    kind: Any = int
+    ordered = True
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.digits + self.places + self.signed
+
+    def write(self, value: Any) -> str:
+        size = self.digits + self.places
+        if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
+            raise ValueError(f"{value!r} is no number")
+        exact = value * 10**self.places if type(value) is int else Decimal(value).scaleb(self.places, EXACT)
+        whole = int(exact)
+        if whole != exact or abs(whole) >= 10**size or (whole < 0 and not self.signed):
+            raise ValueError(f"{value} does not fit the key's form {self.spec}")
+        if not self.signed:
+            return f"{whole:0{size}d}"
+        return f"p{whole:0{size}d}" if whole >= 0 else f"n{10**size - 1 + whole:0{size}d}"
+
+    def read(self, text: str) -> Any:
+        size = self.digits + self.places
+        sign, digits = (text[:1], text[1:]) if self.signed else ("p", text)
+        if sign not in ("p", "n") or len(digits) != size or not (digits.isascii() and digits.isdigit()):
+            raise ValueError(f"{text!r} is not of the form {self.spec}")
+        whole = int(digits) if sign == "p" else int(digits) - 10**size + 1
+        return whole if self.kind is int else self.kind(Decimal(whole).scaleb(-self.places, EXACT))
+
+    @property
+    def spec(self) -> str:
+        places = f".{self.places}" if self.places else ""
+        return f"{{:{'+' if self.signed else ''}{self.digits}{places}}}"
+
+
+@dataclass(frozen=True)
+class Moment(Form):
+    ordered = True
+    width = WIDTH
+
+    def write(self, value: Any) -> str:
+        return time_text(value)
+
+    def read(self, text: str) -> datetime:
+        return time_of(text)
+
+
+@dataclass(frozen=True)
+class Day(Form):
+    """The day of a time or of a date; exact only for a date."""
+
+    exact: bool = False
+    ordered = True
+    width = 10
+    asks = date
+
+    @property
+    def lossless(self) -> bool:  # type: ignore[override]
+        return self.exact
+
+    def write(self, value: Any) -> str:
+        return day_of(value).isoformat().zfill(10)
+
+    def read(self, text: str) -> date:
+        return date.fromisoformat(text)
+
+
+@dataclass(frozen=True)
+class Month(Form):
+    ordered = True
+    lossless = False
+    width = 7
+    asks = date
+
+    def write(self, value: Any) -> str:
+        return day_of(value).isoformat()[:7]
+
+    def read(self, text: str) -> date:
+        return date.fromisoformat(f"{text}-01")
+
+
+@dataclass(frozen=True)
+class Flag(Form):
+    ordered = True
+    width = 1
+
+    def write(self, value: Any) -> str:
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither True nor False")
+        return "1" if value else "0"
+
+    def read(self, text: str) -> bool:
+        if text not in ("0", "1"):
+            raise ValueError(f"{text!r} is neither 0 nor 1")
+        return text == "1"
+
+
+@dataclass(frozen=True)
+class Choice(Form):
+    """An enum by its value; an open one may hold any text."""
+
+    kind: type[enum.Enum]
+    open: bool = False
+
+    def write(self, value: Any) -> str:
+        return Text(full=True).write(self.kind(value).value)
+
+    def read(self, text: str) -> Any:
+        return self.kind(Text().read(text))
+
+    def could_be(self, text: str) -> bool:
+        return Text().could_be(text) if self.open else text in {self.write(member) for member in self.kind}
+
+
+@dataclass(frozen=True)
+class Ranked(Form):
+    """An enum in the order of its members, or in the reverse of it."""
+
+    kind: type[enum.Enum]
+    reverse: bool = False
+    ordered = True
+
+    def write(self, value: Any) -> str:
+        members = list(self.kind)
+        member = self.kind(value)
+        if member not in members:
+            raise ValueError(f"{member.value!r} has no rank in {self.kind.__name__}")
+        rank = members.index(member)
+        rank = len(members) - 1 - rank if self.reverse else rank
+        return f"{rank:0{len(str(len(members) - 1))}d}-{Text(full=True).write(member.value)}"
+
+    def read(self, text: str) -> Any:
+        return self.kind(Text().read(text.partition("-")[2]))
+
+    def could_be(self, text: str) -> bool:
+        return text in {self.write(member) for member in self.kind}
+
+
+@dataclass(frozen=True)
+class Shard(Form):
+    """A stable hash: the same value always falls into the same of `count` shards."""
+
+    count: int
+    lossless = False
+    asks = int
+
+    def write(self, value: Any) -> str:
+        text = Moment().write(value) if isinstance(value, datetime) else unicodedata.normalize("NFC", str(value))
+        digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+        return str(int.from_bytes(digest) % self.count)
+
+    def could_be(self, text: str) -> bool:
+        return text.isdigit() and int(text) < self.count
+
+
+@dataclass(frozen=True)
+class Descending(Form):
+    """A fixed-width form whose text sorts the other way round."""
+
+    inner: Form
+    ordered = True
+
+    @property
+    def width(self) -> int | None:  # type: ignore[override]
+        return self.inner.width
+
+    @property
+    def lossless(self) -> bool:  # type: ignore[override]
+        return self.inner.lossless
+
+    def write(self, value: Any) -> str:
+        return self.inner.write(value).translate(_COMPLEMENT)
+
+    def read(self, text: str) -> Any:
+        return self.inner.read(text.translate(_COMPLEMENT))
+
+
+def descends(form: Form) -> bool:
+    """Whether a larger value has a smaller text."""
+    return isinstance(form, Descending) or (isinstance(form, Ranked) and form.reverse)
+
+
+def may_be_equal(one: Form, other: Form) -> bool:
+    """Whether two parts could be written alike; false only where that is certain."""
+    for this, that in ((one, other), (other, one)):
+        if isinstance(this, Choice) and not this.open:
+            return any(that.could_be(this.write(member)) for member in this.kind)
+        if isinstance(this, Ranked):
+            return any(that.could_be(this.write(member)) for member in this.kind)
+    if one.width is not None and other.width is not None:
+        return one.width == other.width and type(one) is type(other)
+    return True

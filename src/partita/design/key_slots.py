@@ -1,0 +1,105 @@
+"""Which value of a read fills which part of which key.
+
+Values are given in the order of the key: the parts of the partition key, then of the sort key. A part that occurs
+twice is given once. Where several entities are read together, their keys must agree as far as values are given.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, Holds, Not, OneOf
+from partita.design.errors import DesignError
+from partita.design.key_parts import Form, Shard
+from partita.design.models import KeyAttribute, KeySet, Model
+from partita.design.reads import SHARDS, Read, Source
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for a value: an attribute, the form in which a key holds it, and its type."""
+
+    where: str
+    field: str
+    type: Any
+    form: Form | None
+    role: str  # "hash", "range" or "filter"
+
+    @property
+    def shards(self) -> int | None:
+        return self.form.count if isinstance(self.form, Shard) else None
+
+
+def key_slots(model: Model, keys: KeySet, *, whole: bool) -> tuple[Slot, ...]:
+    """The slots of a key in order; `whole` for a get, where a field is given once whatever its forms are."""
+    slots: dict[Any, Slot] = {}
+    for role, attributes in (("hash", keys.hash), ("range", keys.range)):
+        for attribute in attributes:
+            for field, form in _parts(attribute):
+                kind = model.attributes[field].kind
+                if not whole and form is not None and form.asks is not None:
+                    kind = form.asks
+                identity = field if whole or form is None or form.lossless else (field, form)
+                slots.setdefault(identity, Slot(f"{model.name}.{field}", field, kind, form, role))
+    return tuple(slots.values())
+
+
+def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, Form | None]]:
+    if attribute.template is None:
+        assert attribute.field is not None
+        yield attribute.field, None
+    else:
+        for segment in attribute.template.parts:
+            assert segment.field is not None
+            yield segment.field, segment.form
+
+
+def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
+    """Every value of a read with the slot that it fills: key parts, then the bounds, then the filter."""
+    source = read.sources[0]
+    slots = key_slots(source.model, source.keys, whole=read.single)
+    if len(read.given) > len(slots):
+        raise DesignError(
+            where,
+            f"{len(read.given)} values for the {len(slots)} parts of {source.keys.where}",
+            f"its parts are {', '.join(slot.field for slot in slots)}",
+        )
+    for slot, value in zip(slots, read.given, strict=False):
+        if value is SHARDS and slot.shards is None:
+            raise DesignError(where, f"{slot.where} is not sharded", f"write {{{slot.field}:shard(8)}} in the key")
+        yield slot, value
+    if read.bounds is not None:
+        if len(slots) == len(read.given):
+            raise DesignError(where, f"no part of {source.keys.where} is left for a range", "give fewer parts")
+        for value in (read.bounds.low, read.bounds.high, read.bounds.prefix):
+            if value is not None:
+                yield slots[len(read.given)], value
+    if read.where is not None:
+        for each in read.sources:
+            yield from _filter_slots(where, each, read.where)
+
+
+def _filter_slots(where: str, source: Source, condition: Condition) -> Iterator[tuple[Slot, Any]]:
+    if isinstance(condition, All | AnyOf):
+        for term in condition.terms:
+            yield from _filter_slots(where, source, term)
+    elif isinstance(condition, Not):
+        yield from _filter_slots(where, source, condition.term)
+    elif isinstance(condition, Comparison | OneOf | Holds):
+        slot = _filter_slot(where, source.model, condition.field)
+        if isinstance(condition, Holds) and get_args(slot.type):
+            slot = replace(slot, type=get_args(slot.type)[0])  # contains(tags, tag)
+        for value in condition.values if isinstance(condition, OneOf) else (condition.value,):
+            yield slot, value
+
+
+def _filter_slot(where: str, model: Model, field: Field) -> Slot:
+    attribute = model.attributes.get(field.path[0])
+    if attribute is None:
+        raise DesignError(
+            where,
+            f"{model.name} has no attribute {field.path[0]!r}",
+            f"the attributes are {', '.join(model.attributes)}",
+        )
+    kind = attribute.kind if len(field.path) == 1 else Any
+    return Slot(f"{model.name}.{attribute.field}", attribute.field, kind, None, "filter")

@@ -1,0 +1,259 @@
+"""Key templates: `ORDER#{placed_at}#{order_id}` is text between `#`, each piece a constant or one typed part.
+
+A value never holds a bare `#` (see `parts`), so a key splits into its segments in one way only: that is why two
+templates can be compared without knowing any value, and why a key can be read back.
+"""
+
+import enum
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, get_args, get_origin
+from uuid import UUID
+
+from partita.design.errors import DesignError, ValueRefused
+from partita.design.key_parts import (
+    SEPARATOR,
+    Choice,
+    Day,
+    Descending,
+    Flag,
+    Form,
+    Moment,
+    Month,
+    Number,
+    Plain,
+    Ranked,
+    Shard,
+    Text,
+)
+from partita.design.open_enum import OpenEnum
+from partita.design.timestamps import OTHER_FORMS, time_of
+
+_SEGMENT = re.compile(r"(?P<constant>[^{}]*)(?:\{(?P<field>\w+)(?::(?P<spec>[^{}]+))?\})?")
+_DIGITS = re.compile(r"(?P<sign>\+?)0?(?P<digits>\d+)(?:\.(?P<places>\d+))?d?")
+_SHARD = re.compile(r"shard\((\d+)\)")
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The bounds of a number that is part of a key: `Annotated[int, Ordered(-999, 999)]`."""
+
+    low: int | Decimal
+    high: int | Decimal
+    places: int = 0
+
+
+@dataclass(frozen=True)
+class PartType:
+    """What a template has to know of an attribute: its type and, for numbers, its bounds."""
+
+    type: Any
+    bounds: Ordered | None = None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece between two `#`: constant text, then perhaps one part."""
+
+    constant: str
+    field: str | None = None
+    form: Form | None = None
+
+    def text(self, value: Any) -> str:
+        return self.constant if self.form is None else self.constant + self.form.write(value)
+
+    def read(self, text: str) -> Any:
+        assert self.form is not None
+        return self.form.read(text.removeprefix(self.constant))
+
+    def could_be(self, text: str) -> bool:
+        if self.form is None:
+            return text == self.constant
+        return text.startswith(self.constant) and self.form.could_be(text[len(self.constant) :])
+
+
+@dataclass(frozen=True)
+class Template:
+    source: str
+    segments: tuple[Segment, ...]
+
+    @property
+    def parts(self) -> Iterator[Segment]:
+        return (segment for segment in self.segments if segment.form is not None)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(segment.field for segment in self.segments if segment.field))
+
+    def format(self, where: str, values: Mapping[str, Any]) -> str | None:
+        """The key, or None where a part is absent: the item is then not in the index."""
+        written = []
+        for segment in self.segments:
+            value = values[segment.field] if segment.field else None
+            if segment.field and value is None:
+                return None
+            try:
+                written.append(segment.text(value))
+            except (ValueError, ArithmeticError, TypeError) as refusal:
+                raise ValueRefused(f"{where}.{segment.field}", str(refusal)) from None
+        return SEPARATOR.join(written)
+
+    def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """The key as other code may have written it, whose times have other forms."""
+        times = {each.field for each in self.parts if isinstance(each.form, Moment)}
+        for form in OTHER_FORMS if times else ():
+            texts = {name: form(values[name]) for name in times if name is not None}
+            if all(time_of(text) == values[name] for name, text in texts.items()):
+                pieces = (
+                    each.constant + texts[each.field]
+                    if each.field in texts
+                    else each.text(each.field and values[each.field])
+                    for each in self.segments
+                )
+                yield SEPARATOR.join(pieces)
+
+    def parse(self, text: str) -> dict[str, Any] | None:
+        """The parts that the key holds in full, or None where it is not of this form."""
+        pieces = text.split(SEPARATOR)
+        if len(pieces) != len(self.segments):
+            return None
+        found: dict[str, Any] = {}
+        for segment, piece in zip(self.segments, pieces, strict=True):
+            if segment.form is None:
+                if piece != segment.constant:
+                    return None
+            elif not piece.startswith(segment.constant):
+                return None
+            elif segment.form.lossless:
+                try:
+                    value = segment.read(piece)
+                except (ValueError, ArithmeticError):
+                    return None
+                assert segment.field is not None
+                if found.setdefault(segment.field, value) != value:
+                    return None
+        return found
+
+
+def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: bool) -> Template:
+    """Compile a template; `sorts` for sort keys, where the order of the text counts."""
+    if not source:
+        raise DesignError(where, "the template is empty, and DynamoDB refuses an empty key", "write a constant")
+    pieces = source.split(SEPARATOR)
+    segments = []
+    for at, piece in enumerate(pieces):
+        found = _SEGMENT.fullmatch(piece)
+        if found is None:
+            raise DesignError(
+                where,
+                f"{piece!r} in {source!r} is neither text nor text and one part",
+                f"write parts between {SEPARATOR!r}: {{one}}{SEPARATOR}{{two}}",
+            )
+        if "$" in found["constant"]:
+            raise DesignError(where, f"{piece!r} holds '$', the escape of values in keys", "use another character")
+        field = found["field"]
+        if field is None:
+            segments.append(Segment(found["constant"]))
+            continue
+        if field not in types:
+            raise DesignError(
+                where, f"{source!r} names {field!r}, which is no attribute", f"the attributes are {', '.join(types)}"
+            )
+        goes_on = sorts and at < len(pieces) - 1
+        segments.append(Segment(found["constant"], field, form_of(where, field, found["spec"], types[field], goes_on)))
+    return Template(source, tuple(segments))
+
+
+def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: bool = False) -> Form:
+    """The form that `{field:spec}` asks for, given the attribute's type."""
+    words = [word.strip() for word in spec.split(",")] if spec else []
+    descending = "desc" in words
+    words = [word for word in words if word != "desc"]
+    if len(words) > 1:
+        raise DesignError(where, f"{{{field}:{spec}}} asks for several forms", "keep one of them, and ',desc' at most")
+    form = _named_form(words[0], of) if words else _own_form(where, field, of, goes_on)
+    if form is None:
+        raise DesignError(where, f"{{{field}:{spec}}} is no form of {_name(of.type)}", _ways_out(field, of.type))
+    if not descending:
+        return form
+    if isinstance(form, Ranked):
+        return Ranked(form.kind, reverse=True)
+    if form.width is None:
+        raise DesignError(
+            where,
+            f"{field!r} has no fixed width and cannot descend",
+            "query newest first, or rank an enum with :ranked",
+        )
+    return Descending(form)
+
+
+def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> Form:
+    """The form of a part without a spec."""
+    kind = of.type
+    if kind is bool:
+        return Flag()
+    if kind is datetime:
+        return Moment()
+    if kind is date:
+        return Day(exact=True)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum) and issubclass(kind, str):
+        return Choice(kind, open=issubclass(kind, OpenEnum))
+    if kind in (int, Decimal):
+        if of.bounds is None:
+            raise DesignError(where, f"{field!r} is a number in a text key", _ways_out(field, kind))
+        return _bounded(of.bounds, kind)
+    if kind in (str, UUID) or (isinstance(kind, type) and issubclass(kind, str)) or _is_text_literal(kind):
+        return Text(full=goes_on)
+    raise DesignError(
+        where,
+        f"{field!r} is {_name(kind)}, which has no text form in a key",
+        "use text, a number, a time, a date, an enum of text or a bool",
+    )
+
+
+def _named_form(word: str, of: PartType) -> Form | None:
+    kind = of.type
+    if kind in (int, Decimal) and (number := _DIGITS.fullmatch(word)):
+        places = int(number["places"] or 0)
+        if (kind is int and places) or int(number["digits"]) + places == 0:
+            return None
+        return Number(int(number["digits"]), places, bool(number["sign"]), kind)
+    if word == "ranked" and isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return Ranked(kind)
+    if word in ("day", "month") and kind in (datetime, date):
+        return Day(exact=kind is date) if word == "day" else Month()
+    if word == "fold" and kind is str:
+        return Text(fold=True)
+    if word == "plain":
+        return Plain(kind)
+    if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
+        return Shard(int(shards[1]))
+    return None
+
+
+def _bounded(bounds: Ordered, kind: Any) -> Number:
+    largest = max(abs(Decimal(bounds.low)), abs(Decimal(bounds.high)))
+    return Number(len(str(int(largest))), bounds.places, bounds.low < 0, kind)
+
+
+def _ways_out(field: str, kind: Any) -> str:
+    if kind is int:
+        return f"write {{{field}:+10}} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
+    if kind is Decimal:
+        return f"write {{{field}:+8.2}} for eight digits with a sign and two places"
+    return f"write {{{field}}}, or one of :desc :ranked :day :month :fold :shard(8) where the type allows it"
+
+
+def _is_text_literal(kind: Any) -> bool:
+    return (
+        bool(get_args(kind))
+        and all(isinstance(value, str) for value in get_args(kind))
+        and get_origin(kind) is not list
+    )
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind))

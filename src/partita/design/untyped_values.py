@@ -1,0 +1,152 @@
+"""Values whose type the design leaves open, and numbers, in DynamoDB JSON and back."""
+
+import base64
+import enum
+from collections.abc import Mapping, Sequence, Set
+from datetime import date, datetime
+from decimal import Context, Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from partita.design.timestamps import time_text
+from partita.dynamodb import limits
+from partita.dynamodb.values import AttributeValue
+
+_EASY = 10**limits.NUMBER_DIGITS  # integers up to here need no look at their digits
+_EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
+_AS_THEY_ARE = (bytes, datetime, date, Decimal, UUID)
+
+
+def number_text(value: Any) -> str:
+    """A number as DynamoDB takes it.
+
+    >>> number_text(Decimal("1.50"))
+    '1.50'
+    """
+    if type(value) is int and -_EASY < value < _EASY:
+        return str(value)
+    if not isinstance(value, int | float | Decimal):
+        raise ValueError(f"{value!r} is no number")
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not number.is_finite():
+        raise ValueError(f"{value} is not a number that DynamoDB stores")
+    digits = number.as_tuple().digits
+    if len(digits) > limits.NUMBER_DIGITS and len("".join(map(str, digits)).strip("0")) > limits.NUMBER_DIGITS:
+        raise ValueError(f"{value} has more than the {limits.NUMBER_DIGITS} digits that DynamoDB stores")
+    if number and not limits.NUMBER_MIN_EXPONENT <= number.adjusted() <= limits.NUMBER_MAX_EXPONENT:
+        raise ValueError(f"{value} is larger or smaller than the numbers that DynamoDB stores")
+    return str(number)
+
+
+def settled_decimal(value: Decimal) -> Decimal:
+    """A number as it will be read back: DynamoDB keeps no zeros at its end.
+
+    >>> settled_decimal(Decimal("1.50")), settled_decimal(Decimal("1E+3"))
+    (Decimal('1.5'), Decimal('1000'))
+    """
+    number_text(value)  # refuses what cannot be stored, before anything is made of its exponent
+    number = value.normalize(_EXACT)
+    return Decimal(int(number)) if number == number.to_integral_value() else number
+
+
+def open_number(value: float | Decimal) -> int | Decimal:
+    """A number whose type the design leaves open, as it will be read back.
+
+    >>> open_number(1.5), open_number(Decimal("1E+3"))
+    (Decimal('1.5'), 1000)
+    """
+    if isinstance(value, int):
+        return value
+    number = settled_decimal(Decimal(repr(value)) if isinstance(value, float) else value)
+    return int(number) if number == number.to_integral_value() else number
+
+
+def unicode_text(value: Any) -> str:
+    """Text that can be stored.
+
+    >>> unicode_text("é")
+    'é'
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("text with a lone surrogate is not Unicode") from None
+    return str.__str__(value)
+
+
+def map_name(name: Any) -> str:
+    """A name inside a map."""
+    if name == "":
+        raise ValueError("a name in a map cannot be empty")
+    return unicode_text(name)
+
+
+def any_value(value: Any, depth: int = 0) -> AttributeValue:
+    """Any plain Python value in DynamoDB JSON."""
+    if isinstance(value, enum.Enum):
+        return any_value(value.value, depth)
+    if value is None:
+        return {"NULL": True}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, str):
+        return {"S": unicode_text(value)}
+    if isinstance(value, int | float | Decimal):
+        text = number_text(value)
+        return {"N": text if isinstance(value, int) else str(open_number(value))}
+    if isinstance(value, bytes):
+        return {"B": base64.b64encode(value).decode()}
+    if isinstance(value, datetime):
+        return {"S": time_text(value)}
+    if isinstance(value, date):
+        return {"S": value.isoformat()}
+    if isinstance(value, UUID):
+        return {"S": str(value)}
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.to_builtins(value, builtin_types=_AS_THEY_ARE)
+    if isinstance(value, set | frozenset) and value:
+        return _any_set(value)
+    if isinstance(value, Mapping | list | tuple):
+        return _any_members(value, depth)
+    raise ValueError(f"{value!r} has no form in DynamoDB")
+
+
+def _any_set(value: Set[Any]) -> AttributeValue:
+    tags = {next(iter(any_value(each))) for each in value}
+    if len(tags) > 1 or not tags <= {"S", "N", "B"}:
+        raise ValueError("a set holds texts, numbers or bytes, all of one kind")
+    (tag,) = tags
+    return {tag + "S": sorted(any_value(each)[tag] for each in value)}
+
+
+def _any_members(value: Mapping[Any, Any] | Sequence[Any], depth: int) -> AttributeValue:
+    if depth >= limits.NESTING_LEVELS - 1:
+        raise ValueError(f"it is nested deeper than the {limits.NESTING_LEVELS} levels that DynamoDB stores")
+    if isinstance(value, Mapping):
+        return {"M": {map_name(name): any_value(each, depth + 1) for name, each in value.items()}}
+    return {"L": [any_value(each, depth + 1) for each in value]}
+
+
+def plain(value: AttributeValue) -> Any:
+    """The Python value of an attribute value whose type the design leaves open."""
+    ((tag, held),) = value.items()
+    if tag == "N":
+        return _plain_number(held)
+    if tag == "L":
+        return [plain(each) for each in held]
+    if tag == "M":
+        return {name: plain(each) for name, each in held.items()}
+    if tag == "B":
+        return base64.b64decode(held)
+    if tag in ("SS", "NS", "BS"):
+        return {plain({tag[0]: each}) for each in held}
+    return None if tag == "NULL" else held
+
+
+def _plain_number(text: str) -> int | Decimal:
+    number = Decimal(text)
+    return int(number) if number == number.to_integral_value() else number

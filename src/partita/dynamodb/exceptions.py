@@ -1,0 +1,255 @@
+"""DynamoDB's errors word for word: the code, the HTTP status and the members of each."""
+
+from typing import Any, ClassVar, Self
+
+from partita.dynamodb.values import Item
+from partita.errors import PartitaError
+
+_DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
+_CORAL_SERVICE = "com.amazon.coral.service#"
+_CORAL_VALIDATE = "com.amazon.coral.validate#"
+
+
+class DynamoDBError(PartitaError):
+    """An answer of the DynamoDB contract; `code` is the name that every SDK shows."""
+
+    code: str = "InternalServerError"
+    namespace: ClassVar[str] = _DYNAMODB
+    status: int = 400
+    message_member: ClassVar[str] = "message"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def body(self) -> dict[str, Any]:
+        """The JSON members of the error reply."""
+        return {"__type": self.namespace + self.code, self.message_member: self.message}
+
+    @classmethod
+    def from_body(cls, members: dict[str, Any], message: str) -> Self:
+        """The error that an error reply stands for: `body` the other way round."""
+        error = cls._of(members, message)
+        error.message, error.args = message, (message,)
+        return error
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls(message)
+
+
+class UnlistedError(DynamoDBError):
+    """An answer whose code has no class of its own here; `code` and `status` are what came."""
+
+    def __init__(self, code: str, status: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
+class ValidationException(DynamoDBError):
+    code = "ValidationException"
+    namespace = _CORAL_VALIDATE
+
+
+class RequestValidationException(ValidationException):
+    """A fault that PutItem and UpdateItem, since 2026, report behind `1 validation error detected: `."""
+
+    def enveloped(self) -> ValidationException:
+        return ValidationException(f"1 validation error detected: {self.message}")
+
+
+class SerializationException(DynamoDBError):
+    code = "SerializationException"
+    namespace = _CORAL_SERVICE
+    message_member = "Message"
+
+
+class UnknownOperationException(DynamoDBError):
+    code = "UnknownOperationException"
+    namespace = _CORAL_SERVICE
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def body(self) -> dict[str, Any]:
+        return {"__type": self.namespace + self.code}
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
+
+class MissingAuthenticationToken(DynamoDBError):
+    code = "MissingAuthenticationTokenException"
+    namespace = _CORAL_SERVICE
+
+    def __init__(self) -> None:
+        super().__init__("Request is missing Authentication Token")
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
+
+class IncompleteSignatureException(DynamoDBError):
+    code = "IncompleteSignatureException"
+    namespace = _CORAL_SERVICE
+
+
+class InvalidSignatureException(DynamoDBError):
+    code = "InvalidSignatureException"
+    namespace = _CORAL_SERVICE
+
+
+class UnrecognizedClientException(DynamoDBError):
+    code = "UnrecognizedClientException"
+    namespace = _CORAL_SERVICE
+
+    def __init__(self) -> None:
+        super().__init__("The security token included in the request is invalid.")
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
+
+class AccessDeniedException(DynamoDBError):
+    code = "AccessDeniedException"
+    namespace = _CORAL_SERVICE
+    message_member = "Message"
+
+
+class ResourceNotFoundException(DynamoDBError):
+    code = "ResourceNotFoundException"
+
+
+class ResourceInUseException(DynamoDBError):
+    code = "ResourceInUseException"
+
+
+class LimitExceededException(DynamoDBError):
+    code = "LimitExceededException"
+
+
+class IdempotentParameterMismatchException(DynamoDBError):
+    code = "IdempotentParameterMismatchException"
+    message_member = "Message"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Requested parameters don't match the parameters of the earlier request with the same idempotent token"
+        )
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
+
+class ItemCollectionSizeLimitExceededException(DynamoDBError):
+    code = "ItemCollectionSizeLimitExceededException"
+
+
+class ThrottlingException(DynamoDBError):
+    code = "ThrottlingException"
+
+
+class ProvisionedThroughputExceededException(DynamoDBError):
+    code = "ProvisionedThroughputExceededException"
+
+
+class RequestLimitExceeded(DynamoDBError):
+    code = "RequestLimitExceeded"
+
+
+class TransactionConflictException(DynamoDBError):
+    code = "TransactionConflictException"
+
+
+class TransactionInProgressException(DynamoDBError):
+    code = "TransactionInProgressException"
+    message_member = "Message"
+
+
+class ServiceUnavailable(DynamoDBError):
+    code = "ServiceUnavailable"
+    status = 503
+
+
+class InternalServerError(DynamoDBError):
+    code = "InternalServerError"
+    status = 500
+
+
+class TrimmedDataAccessException(DynamoDBError):
+    code = "TrimmedDataAccessException"
+
+
+class ExpiredIteratorException(DynamoDBError):
+    code = "ExpiredIteratorException"
+
+
+class ConditionalCheckFailedException(DynamoDBError):
+    """`item` is the item as it was, when the request asked for it."""
+
+    code = "ConditionalCheckFailedException"
+
+    def __init__(self, item: Item | None = None) -> None:
+        super().__init__("The conditional request failed")
+        self.item = item
+
+    def body(self) -> dict[str, Any]:
+        members = super().body()
+        if self.item is not None:
+            members["Item"] = self.item
+        return members
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls(members.get("Item"))
+
+
+class DuplicateItemException(DynamoDBError):
+    code = "DuplicateItemException"
+
+    def __init__(self) -> None:
+        super().__init__("Duplicate primary key exists in table")
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls()
+
+
+class TransactionCanceledException(DynamoDBError):
+    """`reasons` has one entry for each action, `{"Code": "None"}` where it was not the cause."""
+
+    code = "TransactionCanceledException"
+    message_member = "Message"
+
+    def __init__(self, reasons: list[dict[str, Any]]) -> None:
+        codes = ", ".join(reason.get("Code", "None") for reason in reasons)
+        super().__init__(f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]")
+        self.reasons = reasons
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "CancellationReasons": self.reasons}
+
+    @classmethod
+    def _of(cls, members: dict[str, Any], message: str) -> Self:
+        return cls(members.get("CancellationReasons") or [])
+
+
+TABLE_NOT_FOUND = "Requested resource not found"
+INVALID = "One or more parameter values were invalid: "
+
+
+def _listed(base: type[DynamoDBError]) -> dict[str, type[DynamoDBError]]:
+    found: dict[str, type[DynamoDBError]] = {}
+    for each in base.__subclasses__():
+        if each is not UnlistedError:
+            found = _listed(each) | {each.code: each} | found
+    return found
+
+
+BY_CODE = _listed(DynamoDBError)
+"""The one table from code to class."""

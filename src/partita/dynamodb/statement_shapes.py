@@ -1,0 +1,88 @@
+"""PartiQL on the wire: statements with their parameters, alone, in batches and in transactions."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Raw
+
+from partita.dynamodb.requests import Request
+from partita.dynamodb.responses import ItemResponse
+from partita.dynamodb.shapes import ConsumedCapacity, Shape
+from partita.dynamodb.values import AttributeValue, Item, OptionalRaw
+
+_SELECT = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*SELECT\b", re.IGNORECASE | re.DOTALL).match
+
+
+class ExecuteStatementOutput(Shape):
+    items: list[Raw] | None = None
+    next_token: str | None = None
+    consumed_capacity: ConsumedCapacity | None = None
+
+
+class BatchStatementError(Shape):
+    code: str | None = None
+    message: str | None = None
+    item: Item | None = None
+
+
+class BatchStatementResponse(Shape):
+    error: BatchStatementError | None = None
+    table_name: str | None = None
+    item: OptionalRaw = None
+
+
+class BatchExecuteStatementOutput(Shape):
+    responses: list[BatchStatementResponse] | None = None
+    consumed_capacity: list[ConsumedCapacity] | None = None
+
+
+class ExecuteTransactionOutput(Shape):
+    responses: list[ItemResponse] | None = None
+    consumed_capacity: list[ConsumedCapacity] | None = None
+
+
+class ExecuteStatement(Request[ExecuteStatementOutput]):
+    statement: str | None = None
+    parameters: list[AttributeValue] | None = None
+    consistent_read: bool | None = None
+    next_token: str | None = None
+    return_consumed_capacity: str | None = None
+    limit: int | None = None
+    return_values_on_condition_check_failure: str | None = None
+
+
+class StatementRequest(Shape):
+    """One statement of a batch or a transaction; only a batch's may ask for a consistent read."""
+
+    statement: str | None = None
+    parameters: list[AttributeValue] | None = None
+    consistent_read: bool | None = None
+    return_values_on_condition_check_failure: str | None = None
+
+
+class BatchExecuteStatement(Request[BatchExecuteStatementOutput]):
+    statements: list[StatementRequest] | None = None
+    return_consumed_capacity: str | None = None
+
+
+class ExecuteTransaction(Request[ExecuteTransactionOutput]):
+    transact_statements: list[StatementRequest] | None = None
+    client_request_token: str | None = None
+    return_consumed_capacity: str | None = None
+
+
+def texts(request: Request[Any]) -> Iterable[str]:
+    """The statements of a request; nothing for requests of other kinds."""
+    if isinstance(request, ExecuteStatement):
+        return [request.statement or ""]
+    if isinstance(request, BatchExecuteStatement):
+        return [each.statement or "" for each in request.statements or []]
+    if isinstance(request, ExecuteTransaction):
+        return [each.statement or "" for each in request.transact_statements or []]
+    return []
+
+
+def only_selects(request: Request[Any]) -> bool:
+    """Whether every statement begins with SELECT, and so none can write."""
+    return all(_SELECT(text) for text in texts(request))

@@ -1,0 +1,350 @@
+"""The constraints on a request's members (lengths, enums, patterns, ranges) as data, and the one check that reads them.
+
+DynamoDB collects every violation and reports them together ("2 validation errors detected: ..."), before it looks at
+anything else. The order of the entries is the order of its reports.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from operator import attrgetter, is_, is_not
+from typing import Any
+
+from partita.dynamodb import requests as q
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.limits import SCAN_SEGMENTS, TRANSACTION_ACTIONS
+
+MOST_REPORTED = 10
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member; `children` are the members of a structure, or of each structure in a list or map."""
+
+    field: str
+    required: bool = False
+    enum: tuple[str, ...] = ()
+    pattern: str = ""
+    shortest: int | None = None
+    longest: int | None = None
+    least: int | None = None
+    most: int | None = None
+    children: tuple["Member", ...] = ()
+    is_name: bool = False  # of a table: an ARN is as good, and longer
+
+    @cached_property
+    def wire_name(self) -> str:
+        first, *rest = self.field.split("_")
+        return first + "".join(part.capitalize() for part in rest)
+
+    @cached_property
+    def match(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+
+def check_members(request: Any) -> None:
+    """Raises one error that lists what is wrong with the members of a request."""
+    if not _QUICK[type(request)].passes(request):
+        report_violations(request, MEMBERS[type(request)])
+
+
+def report_violations(request: Any, members: Iterable[Member]) -> None:
+    """The same for an operation that keeps its own constraints beside it."""
+    found = list(_violations(request, members, ""))
+    if found:
+        plural = "" if len(found) == 1 else "s"
+        listed = "; ".join(found[:MOST_REPORTED])
+        raise ValidationException(f"{min(len(found), MOST_REPORTED)} validation error{plural} detected: {listed}")
+
+
+class _Quick:
+    """The same constraints as one cheap test a member; what fails it is looked at closely by `_violations`.
+
+    Programs set optional members in few ways, mostly not at all: what has passed is remembered, and seen at once.
+    """
+
+    MOST_REMEMBERED = 256
+
+    __slots__ = ("_all", "_fine", "_optional", "_required")
+
+    def __init__(self, members: tuple[Member, ...]) -> None:
+        optional = [member.field for member in members if not member.required]
+        self._optional: Callable[[Any], Any] = attrgetter(*optional) if optional else lambda request: None
+        self._fine: set[Any] = set()
+        self._required = [(attrgetter(member.field), _test(member)) for member in members if member.required]
+        self._all = [(attrgetter(member.field), _test(member)) for member in members]
+
+    def passes(self, request: Any) -> bool:
+        given = self._optional(request)
+        try:
+            is_fine = given in self._fine
+        except TypeError:  # a list or a map among them
+            return not [value for value, test in self._all if not test(value(request))]
+        tests = self._required if is_fine else self._all
+        if [value for value, test in tests if not test(value(request))]:
+            return False
+        if not is_fine and len(self._fine) < self.MOST_REMEMBERED:
+            self._fine.add(given)
+        return True
+
+
+def _test(member: Member) -> Callable[[Any], object]:
+    if member.is_name or member == _INDEX_NAME:
+        return lru_cache(maxsize=1024)(lambda name: not list(_violations(_Holder(name), [member], "")))
+    if member.enum and not member.required:
+        return frozenset([None, *member.enum]).__contains__
+    if member == Member(member.field, required=True):
+        return partial(is_not, None)
+    return partial(is_, None) if not member.required else lambda value: False
+
+
+class _Holder:
+    """A lone name of a table or an index in the place of a request."""
+
+    def __init__(self, name: str | None) -> None:
+        self.table_name = self.index_name = name
+
+
+def _violations(holder: Any, members: Iterable[Member], prefix: str) -> Iterator[str]:
+    for member in members:
+        value = getattr(holder, member.field)
+        if value is None:
+            if member.required:
+                yield _sentence(None, prefix + member.wire_name, "Member must not be null")
+            continue
+        if member.enum and value not in member.enum:
+            choices = ", ".join(member.enum)
+            yield _sentence(value, prefix + member.wire_name, f"Member must satisfy enum value set: [{choices}]")
+        yield from _range_violations(value, member, prefix)
+        if member.children:
+            yield from _child_violations(value, member, prefix + member.wire_name)
+
+
+def _range_violations(value: Any, member: Member, prefix: str) -> Iterator[str]:
+    where = prefix + member.wire_name
+    if member.is_name and value.startswith("arn:"):
+        return
+    if member.pattern and value and not member.match.fullmatch(value):
+        yield _sentence(value, where, f"Member must satisfy regular expression pattern: {member.pattern}")
+    if member.shortest is not None and len(value) < member.shortest:
+        yield _sentence(value, where, f"Member must have length greater than or equal to {member.shortest}")
+    if member.longest is not None and len(value) > member.longest:
+        yield _sentence(value, where, f"Member must have length less than or equal to {member.longest}")
+    if member.least is not None and value < member.least:
+        yield _sentence(value, where, f"Member must have value greater than or equal to {member.least}")
+    if member.most is not None and value > member.most:
+        yield _sentence(value, where, f"Member must have value less than or equal to {member.most}")
+
+
+def _child_violations(value: Any, member: Member, where: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for number, each in enumerate(value, 1):
+            yield from _violations(each, member.children, f"{where}.{number}.member.")
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _violations(each, member.children, f"{where}.{key}.member.")
+    else:
+        yield from _violations(value, member.children, where + ".")
+
+
+def _sentence(value: Any, where: str, constraint: str) -> str:
+    shown = "null" if value is None else f"'{_shown(value)}'"
+    return f"Value {shown} at '{where}' failed to satisfy constraint: {constraint}"
+
+
+def _shown(value: Any) -> str:
+    """A value as the service prints it; structures in the manner of `KeySchemaElement(attributeName=pk, ...)`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}={_shown(each)}" for key, each in value.items()) + "}"
+    if hasattr(value, "__struct_fields__"):
+        fields = ((Member(name).wire_name, getattr(value, name)) for name in value.__struct_fields__)
+        shown = ", ".join(f"{name}={_shown(each)}" for name, each in fields if each is not None)
+        return f"{type(value).__name__}({shown})"
+    return str(value)
+
+
+_NAME_PATTERN = "[a-zA-Z0-9_.-]+"
+_TABLE = Member("table_name", required=True, pattern=_NAME_PATTERN, shortest=1, longest=255, is_name=True)
+_INDEX_NAME = Member("index_name", pattern=_NAME_PATTERN, shortest=3, longest=255)
+_NEW_INDEX_NAME = Member("index_name", required=True, pattern=_NAME_PATTERN, shortest=3, longest=255)
+_CONSUMED = Member("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
+_METRICS = Member("return_item_collection_metrics", enum=("SIZE", "NONE"))
+_VALUES = Member("return_values", enum=("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"))
+_ON_FAILURE = Member("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE"))
+_OPERATOR = Member("conditional_operator", enum=("OR", "AND"))
+_SELECT = Member("select", enum=("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"))
+_TO_GET = Member("attributes_to_get", shortest=1, longest=255)
+_COMPARISONS = tuple("IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE CONTAINS".split())
+_COMPARISON = Member("comparison_operator", required=True, enum=_COMPARISONS)
+_EXPECTED = Member("expected", children=(Member("comparison_operator", enum=_COMPARISONS),))
+_KEY = Member("key", required=True)
+_LIMIT = Member("limit", least=1)
+
+_UNITS = (
+    Member("read_capacity_units", required=True, least=1),
+    Member("write_capacity_units", required=True, least=1),
+)
+_THROUGHPUT = Member("provisioned_throughput", children=_UNITS)
+_KEY_ELEMENT = (
+    Member("attribute_name", required=True, shortest=1, longest=255),
+    Member("key_type", required=True, enum=("HASH", "RANGE")),
+)
+_DEFINITION = (
+    Member("attribute_name", required=True, shortest=1, longest=255),
+    Member("attribute_type", required=True, enum=("B", "N", "S")),
+)
+_PROJECTION = Member(
+    "projection",
+    required=True,
+    children=(
+        Member("projection_type", enum=("ALL", "INCLUDE", "KEYS_ONLY")),
+        Member("non_key_attributes", shortest=1, longest=100),
+    ),
+)
+_LOCAL_INDEX = (
+    _NEW_INDEX_NAME,
+    Member("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
+    _PROJECTION,
+)
+_GLOBAL_INDEX = (
+    _NEW_INDEX_NAME,
+    Member("key_schema", required=True, shortest=1, longest=8, children=_KEY_ELEMENT),
+    _PROJECTION,
+    _THROUGHPUT,
+)
+_STREAM = Member(
+    "stream_specification",
+    children=(
+        Member("stream_enabled", required=True),
+        Member("stream_view_type", enum=("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")),
+    ),
+)
+_BILLING = Member("billing_mode", enum=("PROVISIONED", "PAY_PER_REQUEST"))
+_CLASS = Member("table_class", enum=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
+_SSE = Member("sse_specification", children=(Member("sse_type", enum=("AES256", "KMS")),))
+TAG = (
+    Member("key", required=True, shortest=1, longest=128),
+    Member("value", required=True, shortest=0, longest=256),
+)
+
+_CHECKED = (_TABLE, Member("condition_expression", required=True), _KEY, _ON_FAILURE)
+_TRANSACT_WRITE = (
+    Member("condition_check", children=_CHECKED),
+    Member("put", children=(_TABLE, Member("item", required=True), _ON_FAILURE)),
+    Member("delete", children=(_TABLE, _KEY, _ON_FAILURE)),
+    Member("update", children=(_TABLE, _KEY, Member("update_expression", required=True), _ON_FAILURE)),
+)
+
+MEMBERS: dict[type, tuple[Member, ...]] = {
+    q.GetItem: (_CONSUMED, _TABLE, _KEY, _TO_GET),
+    q.PutItem: (_CONSUMED, _TABLE, Member("item", required=True), _OPERATOR, _EXPECTED, _VALUES, _METRICS, _ON_FAILURE),
+    q.DeleteItem: (_CONSUMED, _TABLE, _METRICS, _VALUES, _KEY, _OPERATOR, _EXPECTED, _ON_FAILURE),
+    q.UpdateItem: (_CONSUMED, _TABLE, _METRICS, _VALUES, _KEY, _OPERATOR, _EXPECTED, _ON_FAILURE),
+    q.Query: (
+        _SELECT,
+        _INDEX_NAME,
+        _CONSUMED,
+        Member("query_filter", children=(_COMPARISON,)),
+        _TABLE,
+        _OPERATOR,
+        _TO_GET,
+        Member("key_conditions", children=(_COMPARISON,)),
+    ),
+    q.Scan: (
+        _SELECT,
+        _INDEX_NAME,
+        Member("total_segments", least=1, most=SCAN_SEGMENTS),
+        _CONSUMED,
+        _TABLE,
+        _OPERATOR,
+        Member("scan_filter", children=(_COMPARISON,)),
+        Member("segment", least=0, most=SCAN_SEGMENTS - 1),
+        _LIMIT,
+        _TO_GET,
+    ),
+    q.BatchGetItem: (_CONSUMED, Member("request_items", required=True)),
+    q.BatchWriteItem: (_CONSUMED, _METRICS, Member("request_items", required=True)),
+    q.TransactGetItems: (
+        _CONSUMED,
+        Member(
+            "transact_items",
+            required=True,
+            shortest=1,
+            longest=TRANSACTION_ACTIONS,
+            children=(Member("get", required=True, children=(_TABLE, _KEY)),),
+        ),
+    ),
+    q.TransactWriteItems: (
+        _CONSUMED,
+        _METRICS,
+        Member("client_request_token", shortest=1, longest=36),
+        Member("transact_items", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE),
+    ),
+    q.CreateTable: (
+        Member("attribute_definitions", required=True, children=_DEFINITION),
+        Member("table_name", pattern=_NAME_PATTERN, shortest=3, longest=255, is_name=True),
+        _BILLING,
+        _THROUGHPUT,
+        Member("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
+        Member("local_secondary_indexes", children=_LOCAL_INDEX),
+        Member("global_secondary_indexes", children=_GLOBAL_INDEX),
+        _STREAM,
+        _CLASS,
+        _SSE,
+        Member("tags", children=TAG),
+    ),
+    q.UpdateTable: (
+        Member("attribute_definitions", children=_DEFINITION),
+        _TABLE,
+        _BILLING,
+        _THROUGHPUT,
+        Member(
+            "global_secondary_index_updates",
+            children=(
+                Member("update", children=(_NEW_INDEX_NAME, _THROUGHPUT)),
+                Member("create", children=_GLOBAL_INDEX),
+                Member("delete", children=(_NEW_INDEX_NAME,)),
+            ),
+        ),
+        _STREAM,
+        _CLASS,
+        _SSE,
+    ),
+    q.DescribeTable: (_TABLE,),
+    q.DeleteTable: (_TABLE,),
+    q.ListTables: (
+        Member("exclusive_start_table_name", pattern=_NAME_PATTERN, shortest=3, longest=255),
+        Member("limit", least=1, most=100),
+    ),
+    q.DescribeTimeToLive: (_TABLE,),
+    q.UpdateTimeToLive: (
+        _TABLE,
+        Member(
+            "time_to_live_specification",
+            required=True,
+            children=(
+                Member("enabled", required=True),
+                Member("attribute_name", required=True, shortest=1, longest=255),
+            ),
+        ),
+    ),
+    q.DescribeContinuousBackups: (_TABLE,),
+    q.UpdateContinuousBackups: (
+        _TABLE,
+        Member(
+            "point_in_time_recovery_specification",
+            required=True,
+            children=(
+                Member("point_in_time_recovery_enabled", required=True),
+                Member("recovery_period_in_days", least=1, most=35),
+            ),
+        ),
+    ),
+}
+
+_QUICK = {request: _Quick(members) for request, members in MEMBERS.items()}

@@ -1,0 +1,246 @@
+"""Key conditions: a tree to one condition for each key attribute, and those to a contiguous range of keys."""
+
+from typing import NamedTuple
+
+from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.values import AttributeValue
+from partita.engine import key_encoding
+from partita.engine.expressions.cache import Kept
+from partita.engine.expressions.condition import check_between
+from partita.engine.expressions.nodes import (
+    Between,
+    Both,
+    Call,
+    Compare,
+    Condition,
+    Either,
+    In,
+    Not,
+    Operand,
+    Path,
+    Value,
+)
+from partita.engine.expressions.parse import parse_condition
+from partita.engine.expressions.scope import Scope
+from partita.engine.expressions.tokens import ExpressionError
+from partita.engine.schema import Keys
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class KeyCondition(NamedTuple):
+    """`operator` is a comparison, BETWEEN or begins_with; there are two values for BETWEEN, else one."""
+
+    operator: str
+    values: list[AttributeValue]
+
+
+class KeyRange(NamedTuple):
+    """Positions low <= key < high, all of which begin with the partition's hash."""
+
+    low: bytes
+    high: bytes | None
+    partition: bytes
+
+
+class _Wanted(NamedTuple):
+    """A condition on one attribute, whose values are still placeholders."""
+
+    attribute: str
+    operator: str
+    values: list[str]
+
+
+def key_conditions(text: str, scope: Scope) -> dict[str, KeyCondition]:
+    """The conditions by attribute; raises DynamoDB's error for whatever is not a condition on one key."""
+    given = scope.values
+    return {
+        name: KeyCondition(operator, [given[placeholder] for placeholder in values])
+        for name, operator, values in _wanted(text, scope)
+    }
+
+
+def _all_wanted(tree: Condition, scope: Scope) -> list[_Wanted]:
+    found: dict[str, _Wanted] = {}
+    for condition in _flat(tree):
+        wanted = _single(condition, scope)
+        if wanted.attribute in found:
+            raise ValidationException("KeyConditionExpressions must only contain one condition per key")
+        found[wanted.attribute] = wanted
+    return list(found.values())
+
+
+def _flat(tree: Condition) -> list[Condition]:
+    if isinstance(tree, Both):
+        return [each for condition in tree.conditions for each in _flat(condition)]
+    return [tree]
+
+
+def _single(condition: Condition, scope: Scope) -> _Wanted:
+    match condition:
+        case Either():
+            raise _operator_error("OR")
+        case Not():
+            raise _operator_error("NOT")
+        case In():
+            raise _operator_error("IN")
+        case Compare("<>", _, _):
+            raise _operator_error("<>")
+        case Compare(operator, left, right):
+            if isinstance(left, Value) and isinstance(right, Path):
+                left, right, operator = right, left, _MIRRORED[operator]
+            name = _attribute(left, right, scope)
+            return _Wanted(name, operator, [_value(right, scope)])
+        case Between(operand, low, high):
+            name = _first(operand, "BETWEEN", scope)
+            first, last = _value(low, scope), _value(high, scope)
+            scope.check(lambda values: check_between(values[first], values[last]))
+            return _Wanted(name, "BETWEEN", [first, last])
+        case Call("begins_with", arguments):
+            return _begins_with(arguments, scope)
+        case Call("size", _):
+            raise ValidationException("KeyConditionExpressions cannot contain nested operations")
+        case Call(function, _):
+            raise _operator_error(function)
+    raise _operator_error("AND")
+
+
+def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> _Wanted:
+    if len(arguments) != 2:
+        raise ExpressionError(
+            "Incorrect number of operands for operator or function; "
+            f"operator or function: begins_with, number of operands: {len(arguments)}"
+        )
+    name = _first(arguments[0], "begins_with", scope)
+    prefix = _value(arguments[1], scope)
+    if (kind := scope.kind(prefix)) not in ("S", "B"):
+        raise ExpressionError(
+            f"Incorrect operand type for operator or function; operator or function: begins_with, operand type: {kind}"
+        )
+    return _Wanted(name, "begins_with", [prefix])
+
+
+def _operator_error(operator: str) -> ValidationException:
+    return ValidationException(f"Invalid operator used in KeyConditionExpression: {operator}")
+
+
+def _attribute(left: Operand, right: Operand, scope: Scope) -> str:
+    if isinstance(left, Path) and isinstance(right, Path):
+        raise ValidationException(
+            "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
+        )
+    if isinstance(left, Call) or isinstance(right, Call):
+        raise ValidationException("KeyConditionExpressions cannot contain nested operations")
+    if not isinstance(left, Path):
+        raise ValidationException("Invalid condition in KeyConditionExpression: No key attribute specified")
+    return _top_level(left, scope)
+
+
+def _first(operand: Operand, operator: str, scope: Scope) -> str:
+    if not isinstance(operand, Path):
+        raise ValidationException(
+            f"Invalid condition in KeyConditionExpression: {operator} operator must have the key attribute "
+            "as its first operand"
+        )
+    return _top_level(operand, scope)
+
+
+def _top_level(path: Path, scope: Scope) -> str:
+    resolved = scope.path(path)
+    if len(resolved) > 1:
+        raise ValidationException("KeyConditionExpressions cannot have conditions on nested attributes")
+    return str(resolved[0])
+
+
+def _value(operand: Operand, scope: Scope) -> str:
+    """The placeholder of a value that is given."""
+    if isinstance(operand, Value):
+        scope.value(operand.name)
+        return operand.name
+    if isinstance(operand, Path):
+        raise ValidationException(
+            "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
+        )
+    raise ValidationException("KeyConditionExpressions cannot contain nested operations")
+
+
+def key_range(keys: Keys, conditions: dict[str, KeyCondition]) -> KeyRange:
+    """The one range that the conditions describe: `=` on the partition, at most one range, on the last sort key."""
+    _check_conditions(keys, conditions)
+    partition = key_encoding.partition_hash([conditions[key.name].values[0] for key in keys.partition])
+    prefix = partition
+    for key in keys.sort:
+        condition = conditions.get(key.name)
+        if condition is None:
+            break
+        if condition.operator != "=":
+            low, high = _bounds(prefix, condition)
+            return KeyRange(low, high, partition)
+        prefix += key_encoding.sort_bytes(condition.values[0])
+    return KeyRange(prefix, key_encoding.after_prefix(prefix), partition)
+
+
+def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
+    if len(keys.partition) > 1 or len(keys.sort) > 1:
+        _check_wide(keys, conditions)
+    for key in keys.partition:
+        if key.name not in conditions:
+            raise _missed(key.name)
+    given = [key.name in conditions for key in keys.sort]
+    if len(conditions) > len(keys.partition) + sum(given):
+        if not keys.sort or all(given):
+            raise ValidationException("Query key condition not supported")
+        raise _missed(keys.sort[given.index(False)].name)
+    for key in keys.all:
+        condition = conditions.get(key.name)
+        if condition and any(key.type not in value for value in condition.values):
+            raise ValidationException(f"{INVALID}Condition parameter type does not match schema type")
+    for key in keys.partition:
+        if conditions[key.name].operator != "=":
+            raise ValidationException("Query key condition not supported")
+
+
+def _check_wide(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
+    """A key of several attributes: every HASH is fixed, and every RANGE to the left of the last one asked for."""
+
+    def unfixed(names: list[str]) -> list[str]:
+        return [name for name in names if name not in conditions or conditions[name].operator != "="]
+
+    partition, sort = [key.name for key in keys.partition], [key.name for key in keys.sort]
+    if missing := unfixed(partition):
+        raise ValidationException(
+            f"HASH key attributes {', '.join(missing)} must have equality conditions specified in the query"
+        )
+    for at in range(1, len(sort)):
+        if sort[at] in conditions and (missing := unfixed(sort[:at])):
+            raise ValidationException(
+                f"RANGE key attributes {', '.join(missing)} must have equality conditions specified in the query "
+                f"because a condition is present on key attribute {sort[at]}"
+            )
+
+
+def _missed(name: str) -> ValidationException:
+    return ValidationException(f"Query condition missed key schema element: {name}")
+
+
+def _bounds(prefix: bytes, condition: KeyCondition) -> tuple[bytes, bytes | None]:
+    first = condition.values[0]
+    end = key_encoding.after_prefix(prefix)
+    if condition.operator == "begins_with":
+        start = prefix + key_encoding.escaped(key_encoding.scalar_bytes(first))
+        return start, key_encoding.after_prefix(start)
+    at = prefix + key_encoding.sort_bytes(first)
+    match condition.operator:
+        case "<":
+            return prefix, at
+        case "<=":
+            return prefix, key_encoding.after_prefix(at)
+        case ">":
+            return key_encoding.after_prefix(at) or end or at, end
+        case ">=":
+            return at, end
+        case _:
+            return at, key_encoding.after_prefix(prefix + key_encoding.sort_bytes(condition.values[1]))
+
+
+_wanted = Kept(lambda text, scope: _all_wanted(parse_condition(text), scope))

@@ -1,0 +1,169 @@
+"""The parameters from before expressions: Expected, AttributeUpdates, KeyConditions, QueryFilter, ScanFilter."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.requests import AttributeValueUpdate, Condition, ExpectedAttributeValue
+from partita.dynamodb.values import SETS, AttributeValue, Item, type_of
+from partita.engine.expressions.condition import Predicate
+from partita.engine.expressions.documents import compare, ordered
+from partita.engine.expressions.functions import begins_with, contains
+from partita.engine.expressions.key_conditions import KeyCondition
+from partita.engine.expressions.nodes import Action, Path, Update, Value
+from partita.engine.expressions.scope import Scope
+from partita.engine.expressions.update import Changes, Recipe
+from partita.engine.values import checked_value
+
+_COMPARE = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+_COUNTS = {"NULL": 0, "NOT_NULL": 0, "BETWEEN": 2}
+_SCALARS = ("S", "N", "B")
+_TYPES = {
+    **dict.fromkeys(("LE", "LT", "GE", "GT", "BETWEEN", "CONTAINS", "NOT_CONTAINS", "IN"), _SCALARS),
+    "BEGINS_WITH": ("S", "B"),
+}
+_KEY_OPERATORS = {**_COMPARE, "BETWEEN": "BETWEEN", "BEGINS_WITH": "begins_with"}
+
+Test = Callable[[AttributeValue | None], bool]
+
+
+def filter_predicate(conditions: Mapping[str, Condition], operator: str | None) -> Predicate:
+    """QueryFilter or ScanFilter as a predicate."""
+    tests = {
+        name: _test(condition.comparison_operator or "", _values(condition)) for name, condition in conditions.items()
+    }
+    return _combined(tests, operator)
+
+
+def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyCondition]:
+    """KeyConditions in the form that a KeyConditionExpression has after parsing."""
+    found: dict[str, KeyCondition] = {}
+    for name, condition in conditions.items():
+        operator, values = condition.comparison_operator or "", _values(condition)
+        if operator not in _KEY_OPERATORS:
+            raise ValidationException("Attempted conditional constraint is not an indexable operation")
+        found[name] = KeyCondition(_KEY_OPERATORS[operator], values)
+    return found
+
+
+def expected_predicate(expected: Mapping[str, ExpectedAttributeValue], operator: str | None) -> Predicate:
+    """Expected as a predicate."""
+    return _combined({name: _expectation(name, each) for name, each in expected.items()}, operator)
+
+
+def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> Changes:
+    """AttributeUpdates as the changes of an update expression."""
+    values: Item = {}
+    names: dict[str, str] = {}
+    actions: list[Action] = []
+    for number, (name, update) in enumerate(updates.items()):
+        names[f"#n{number}"] = name
+        path, value = Path((f"#n{number}",)), _update_value(update)
+        if value is None:
+            actions.append(Action("REMOVE", path, None))
+            continue
+        values[f":v{number}"] = value
+        section = {"ADD": "ADD", "DELETE": "DELETE"}.get(update.action or "PUT", "SET")
+        actions.append(Action(section, path, Value(f":v{number}")))
+    scope = Scope(names or None, values or None)
+    return Changes(Recipe(Update(tuple(actions)), scope, lists_add=True), scope.values)
+
+
+def _update_value(update: AttributeValueUpdate) -> AttributeValue | None:
+    if update.value is None:
+        if update.action != "DELETE":
+            raise ValidationException(f"{INVALID}Only DELETE action is allowed when no attribute value is specified")
+        return None
+    value, _ = checked_value(update.value)
+    kind = type_of(value)
+    if update.action == "DELETE" and kind not in SETS:
+        raise ValidationException(f"{INVALID}DELETE action with value is not supported for the type {kind}")
+    if update.action == "ADD" and kind not in ("N", "L", *SETS):
+        raise ValidationException(f"{INVALID}ADD action is not supported for the type {kind}")
+    return value
+
+
+def _values(condition: Any) -> list[AttributeValue]:
+    """The arguments of a comparison, checked for number and type."""
+    operator = condition.comparison_operator
+    values = [checked_value(value)[0] for value in condition.attribute_value_list or []]
+    right_number = bool(values) if operator == "IN" else len(values) == _COUNTS.get(operator, 1)
+    if not right_number:
+        raise ValidationException(f"{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator")
+    kinds = {type_of(value) for value in values}
+    if len(kinds) > 1:
+        raise ValidationException(f"{INVALID}AttributeValues inside AttributeValueList must be of same type")
+    for kind in kinds:
+        if operator in _TYPES and kind not in _TYPES[operator]:
+            raise ValidationException(
+                f"{INVALID}ComparisonOperator {operator} is not valid for {kind} AttributeValue type"
+            )
+    if operator == "BETWEEN" and ordered(values[0]) > ordered(values[1]):
+        raise ValidationException(
+            "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
+        )
+    return values
+
+
+def _expectation(name: str, each: ExpectedAttributeValue) -> Test:
+    if each.attribute_value_list is not None and each.value is not None:
+        raise ValidationException(
+            f"{INVALID}Value and AttributeValueList cannot be used together for Attribute: {name}"
+        )
+    if each.comparison_operator is not None:
+        return _compared_expectation(name, each)
+    if each.attribute_value_list is not None:
+        raise ValidationException(
+            f"{INVALID}AttributeValueList can only be used with a ComparisonOperator for Attribute: {name}"
+        )
+    if each.exists is False:
+        if each.value is not None:
+            raise ValidationException(f"{INVALID}Value cannot be used when Exists is false for Attribute: {name}")
+        return lambda value: value is None
+    if each.value is None:
+        shown = "null" if each.exists is None else "true"
+        raise ValidationException(f"{INVALID}Value must be provided when Exists is {shown} for Attribute: {name}")
+    wanted, _ = checked_value(each.value)
+    return lambda value: value == wanted
+
+
+def _compared_expectation(name: str, each: ExpectedAttributeValue) -> Test:
+    operator = each.comparison_operator or ""
+    if each.exists is not None:
+        raise ValidationException(
+            f"{INVALID}Exists and ComparisonOperator cannot be used together for Attribute: {name}"
+        )
+    if operator not in ("NULL", "NOT_NULL") and each.attribute_value_list is None and each.value is None:
+        raise ValidationException(
+            f"{INVALID}Value or AttributeValueList must be used with ComparisonOperator: {operator} "
+            f"for Attribute: {name}"
+        )
+    values = each.attribute_value_list if each.value is None else [each.value]
+    return _test(operator, _values(Condition(comparison_operator=operator, attribute_value_list=values)))
+
+
+def _test(operator: str, values: list[AttributeValue]) -> Test:
+    if operator in _COMPARE:
+        symbol, wanted = _COMPARE[operator], values[0]
+        return lambda value: compare(symbol, value, wanted)
+    if operator == "NULL":
+        return lambda value: value is None
+    if operator == "NOT_NULL":
+        return lambda value: value is not None
+    if operator == "IN":
+        return lambda value: value in values
+    if operator == "BETWEEN":
+        low, high = values
+        return lambda value: compare(">=", value, low) and compare("<=", value, high)
+    wanted = values[0]
+    if operator == "BEGINS_WITH":
+        return lambda value: begins_with(value, wanted)
+    if operator == "CONTAINS":
+        return lambda value: contains(value, wanted)
+    return lambda value: value is not None and not contains(value, wanted)
+
+
+def _combined(tests: Mapping[str, Test], operator: str | None) -> Predicate:
+    if operator == "OR":
+        return lambda item: any(test(item.get(name)) for name, test in tests.items())
+    return lambda item: all(test(item.get(name)) for name, test in tests.items())

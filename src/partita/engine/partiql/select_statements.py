@@ -1,0 +1,187 @@
+"""SELECT: a page of the ranges that WHERE leaves, or of the whole table, filtered and projected."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Raw
+
+from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.values import Item
+from partita.engine.capacity import Usage
+from partita.engine.context import Context
+from partita.engine.expressions.condition import Bound, bound
+from partita.engine.expressions.documents import value_at
+from partita.engine.expressions.key_conditions import KeyRange
+from partita.engine.expressions.nodes import Path
+from partita.engine.expressions.projection import check_apart
+from partita.engine.expressions.scope import ResolvedPath
+from partita.engine.operations.selection import index_of, start_position
+from partita.engine.partiql.key_bounds import key_ranges
+from partita.engine.partiql.statement_parameters import BoundStatement, worded
+from partita.engine.partiql.statements import Select
+from partita.engine.read import Selection, read_page
+from partita.engine.schema import Index, Keys, Table
+from partita.engine.write import decode_item
+from partita.storage.contract import Reader
+
+_encode = msgspec.json.encode
+_WHOLE = KeyRange(b"", None, b"")
+
+
+@dataclass(frozen=True, slots=True)
+class SelectPage:
+    items: list[Raw]
+    next_token: str | None
+    usage: Usage
+
+
+def select_page(
+    context: Context,
+    statement: BoundStatement,
+    select: Select,
+    *,
+    limit: int | None,
+    consistent: bool | None,
+    token: str | None,
+) -> SelectPage:
+    """A page from where `token` says."""
+    table = context.table(select.table)
+    index = index_of(table, select.index, consistent)
+    keys = index.keys if index else table.keys
+    keep = filter_of(table, select, statement)
+    paths = paths_of(table, select)
+    ranges = key_ranges(keys, select.where, statement.scope)
+    reverse = _check_order(select, keys, ranges)
+    selection = Selection(
+        table=table,
+        index=index,
+        keep=keep.keep if keep else None,
+        paths=None,
+        counts_only=False,
+        fetches=_fetches(index, keep, paths),
+        whole=paths is not None,
+        limit=limit,
+    )
+    left = _ordered(select, keys, [_WHOLE] if ranges is None else ranges)
+    digest = _digest(statement, select)
+    if token is not None:
+        left = _behind(start_position(table, index, _opened(token, digest)), left, reverse)
+    rows = _rows(context.storage, index.space if index else table.space, left, reverse)
+    page = read_page(context.storage, rows, selection)
+    following = None if page.last is None else _token(digest, page.last)
+    items = page.items if paths is None else [shown(decode_item(item), paths) for item in page.items]
+    return SelectPage(items, following, page.usage(selection, consistent))
+
+
+def filter_of(table: Table, select: Select, statement: BoundStatement) -> Bound | None:
+    """WHERE, to be held against each item."""
+    if select.where is None:
+        return None
+    where = select.where
+    keep: Bound = worded(lambda: bound(where, statement.scope))
+    table.scalar_paths(iter(keep.paths))
+    return keep
+
+
+def paths_of(table: Table, select: Select) -> tuple[Path, ...] | None:
+    """What is selected, checked; None: whole items."""
+    if select.paths is None:
+        return None
+    resolved: list[ResolvedPath] = [path.parts for path in select.paths]
+    worded(lambda: check_apart(resolved))
+    table.scalar_paths(iter(resolved))
+    return select.paths
+
+
+def shown(item: Item, paths: tuple[Path, ...]) -> Raw:
+    """The selected parts, each under the last name of its path: `m.a[2]` is `a[2]`."""
+    found = {_shown_name(path): value for path in paths if (value := value_at(item, path.parts)) is not None}
+    return Raw(_encode(found))
+
+
+def _shown_name(path: Path) -> str:
+    last = max(at for at, part in enumerate(path.parts) if isinstance(part, str))
+    return str(path.parts[last]) + "".join(f"[{index}]" for index in path.parts[last + 1 :])
+
+
+def _fetches(index: Index | None, keep: Bound | None, paths: tuple[Path, ...] | None) -> bool:
+    """Whether rows of a local index have to be looked up in the table; a global index cannot do that."""
+    if index is None or index.holds_all:
+        return False
+    selected = sorted({str(path.parts[0]) for path in paths or ()} - _held(index, paths))
+    if selected and index.is_global:
+        raise ValidationException(
+            f"{INVALID}Global secondary index {index.name} does not project [{', '.join(selected)}]"
+        )
+    filtered = sorted({str(path[0]) for path in keep.paths if not index.holds(str(path[0]))}) if keep else []
+    if filtered and index.is_global:
+        raise ValidationException(
+            f"{INVALID}Secondary index {index.name} does not project one or more filter attributes: "
+            f"[{', '.join(filtered)}]"
+        )
+    return bool(selected or filtered)
+
+
+def _held(index: Index, paths: tuple[Path, ...] | None) -> set[str]:
+    return {str(path.parts[0]) for path in paths or () if index.holds(str(path.parts[0]))}
+
+
+def _check_order(select: Select, keys: Keys, ranges: list[KeyRange] | None) -> bool:
+    """Whether the sort key runs backwards; only keys can be ordered by, and only within known partitions."""
+    if not select.order:
+        return False
+    for order in select.order:
+        if order.name not in keys.names:
+            raise ValidationException(
+                f"Variable reference {order.name} in ORDER BY clause must be part of the primary key"
+            )
+    if ranges is None:
+        raise ValidationException(
+            "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
+        )
+    sort = [key.name for key in keys.sort]
+    return any(order.descending for order in select.order if order.name in sort)
+
+
+def _ordered(select: Select, keys: Keys, ranges: list[KeyRange]) -> list[KeyRange]:
+    """Ranges come in the order of their partition and then their sort values."""
+    partition, sort = [key.name for key in keys.partition], [key.name for key in keys.sort]
+    if any(order.descending for order in select.order if order.name in partition + sort):
+        return ranges[::-1]
+    return ranges
+
+
+def _rows(reader: Reader, space: str, ranges: list[KeyRange], reverse: bool) -> Iterator[tuple[bytes, int, bytes]]:
+    for each in ranges:
+        yield from reader.range(space, each.low, each.high, reverse=reverse)
+
+
+def _behind(position: bytes, ranges: list[KeyRange], reverse: bool) -> list[KeyRange]:
+    """What is left of the ranges behind a position."""
+    for at, (low, high, partition) in enumerate(ranges):
+        if low <= position and (high is None or position < high):
+            rest = KeyRange(low, position, partition) if reverse else KeyRange(position + b"\0", high, partition)
+            return [rest, *ranges[at + 1 :]]
+    raise ValidationException("NextToken does not match request")
+
+
+def _digest(statement: BoundStatement, select: Select) -> str:
+    values = sorted(statement.scope.values.items())
+    return blake2b(repr((select, values)).encode(), digest_size=12).hexdigest()
+
+
+def _token(digest: str, last: Item) -> str:
+    return urlsafe_b64encode(_encode((digest, last))).decode()
+
+
+def _opened(token: str, digest: str) -> Item:
+    try:
+        made_for, last = msgspec.json.decode(urlsafe_b64decode(token), type=tuple[str, dict[str, dict[str, str]]])
+    except (ValueError, msgspec.MsgspecError):
+        raise ValidationException("Invalid NextToken") from None
+    if made_for != digest:
+        raise ValidationException("NextToken does not match request")
+    return dict(last)

@@ -1,0 +1,49 @@
+"""A statement and the parameters of its request: a scope that gives its trees their values."""
+
+from collections.abc import Callable
+from typing import Any
+
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.values import AttributeValue, Item
+from partita.engine.expressions.nodes import Path
+from partita.engine.expressions.scope import ResolvedPath, Scope
+from partita.engine.expressions.tokens import ExpressionError
+from partita.engine.partiql.statement_parser import parse_statement
+from partita.engine.partiql.statements import Body
+from partita.engine.values import checked_value
+
+
+class StatementScope(Scope):
+    """Literals and parameters; names in a statement are names, never placeholders."""
+
+    __slots__ = ()
+
+    def __init__(self, values: Item) -> None:
+        super().__init__()
+        self.values = {name: checked_value(value)[0] for name, value in values.items()}
+
+    def path(self, path: Path) -> ResolvedPath:
+        return path.parts
+
+
+class BoundStatement:
+    """A statement that is ready to run."""
+
+    __slots__ = ("body", "scope", "table")
+
+    def __init__(self, text: str, parameters: list[AttributeValue] | None) -> None:
+        statement = parse_statement(text)
+        given = parameters or []
+        if len(given) != statement.parameters:
+            raise ValidationException("Number of parameters in request and statement don't match.")
+        self.table = statement.table
+        self.body: Body = statement.body
+        self.scope = StatementScope(statement.literals | {f":?{number}": value for number, value in enumerate(given)})
+
+
+def worded(work: Callable[[], Any]) -> Any:
+    """Does `work` with expressions; what is wrong with one is said without the name of a parameter."""
+    try:
+        return work()
+    except ExpressionError as error:
+        raise ValidationException(str(error)) from None

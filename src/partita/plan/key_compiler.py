@@ -1,0 +1,85 @@
+"""The keys of reads by functions that are compiled once for each read: arguments in, attribute values out.
+
+    a get      lambda a: {'PK': {'S': 'ORDER#' + k0(a[0])}}
+    a query    lambda a: {':v0': {'S': 'CUSTOMER#' + k0(a[0])}, ':v1': {'S': 'ORDER#'}}
+
+They exist for keys made of templates and arguments. Other reads (plain attributes, bounds, shards, a fan-out) go by
+`ranges.conditions`, which says what a key is.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from partita.design.codegen import Env, named
+from partita.design.key_parts import SEPARATOR, Shard
+from partita.design.reads import SHARDS, Argument, Each
+from partita.dynamodb.values import Item
+from partita.plan import key_ranges
+from partita.plan.expressions import Expression
+
+KeyWriter = Callable[[tuple[Any, ...]], Item]
+
+
+class QueryWriter(NamedTuple):
+    """A KeyConditionExpression with its names, and what makes its values."""
+
+    text: str
+    names: dict[str, str]
+    values: KeyWriter
+
+
+def key_writer(found: key_ranges.KeyRange) -> KeyWriter | None:
+    """The writer of a get's key."""
+    env: Env = {}
+    made = [(fixed.attribute.name, _text(fixed.pieces, env, whole=True)) for fixed in found.fixed]
+    return _writer(made, env)
+
+
+def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
+    """The writer of a query's conditions: whole attributes and, at most, a beginning without bounds."""
+    env: Env = {}
+    expression = Expression()
+    made: list[tuple[str, str | None]] = []
+    texts = []
+    for fixed in found.fixed:
+        name, placeholder = expression.name(fixed.attribute.name), expression.value({})
+        made.append((placeholder, _text(fixed.pieces, env, whole=found.whole)))
+        texts.append(f"{name} = {placeholder}")
+    start = found.beginning
+    if start is not None:
+        if start.attribute.template is None or start.bounds is not None:
+            return None
+        prefix = _text(start.pieces, env, whole=False)
+        ending = SEPARATOR * bool(start.pieces) + start.tail
+        if start.pieces or start.tail:
+            name, placeholder = expression.name(start.attribute.name), expression.value({})
+            made.append((placeholder, None if prefix is None else f"{prefix} + {ending!r}"))
+            texts.append(f"begins_with({name}, {placeholder})")
+    values = _writer(made, env)
+    return None if values is None else QueryWriter(" AND ".join(texts), expression.names, values)
+
+
+def _text(pieces: tuple[key_ranges.Piece, ...] | None, env: Env, *, whole: bool) -> str | None:
+    """The expression of a key's text; what does not depend on arguments is written already."""
+    if pieces is None:
+        return None
+    texts = ["''"]
+    for at, piece in enumerate(pieces):
+        between, segment = SEPARATOR * bool(at), piece.segment
+        if isinstance(piece.value, Each) or piece.value is SHARDS:
+            return None
+        if isinstance(piece.value, Argument) and segment.form is not None:
+            if isinstance(segment.form, Shard) and not whole:
+                return None
+            texts.append(f"{between + segment.constant!r} + {named(segment.form.write, env)}(a[{piece.value.at}])")
+        else:
+            texts.append(repr(between + key_ranges.written(segment, piece.value, whole=whole)))
+    return " + ".join(texts)
+
+
+def _writer(made: list[tuple[str, str | None]], env: Env) -> KeyWriter | None:
+    if any(text is None for _, text in made):
+        return None
+    members = ", ".join(f"{name!r}: {{'S': {text}}}" for name, text in made)
+    writer: KeyWriter = eval(f"lambda a: {{{members}}}", env)  # noqa: S307 - made from the design alone
+    return writer

@@ -1,0 +1,234 @@
+"""From a read to its key range: which attributes are fixed, where the sort key begins, what may follow.
+
+The range is made of segments, as templates are. Values that are not known yet stand as parts, so the same range that
+makes requests is what the proof compares with every other entity's keys.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from partita.design.errors import ProofError
+from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, Form, Shard, descends
+from partita.design.key_slots import Slot, key_slots
+from partita.design.key_templates import Segment
+from partita.design.models import KeyAttribute
+from partita.design.reads import SHARDS, Argument, Bounds, Each, Read
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A segment of a key together with the value that fills it (None for a constant)."""
+
+    segment: Segment
+    value: Any = None
+
+    @property
+    def known(self) -> str | None:
+        """The text, where it does not depend on an argument."""
+        if self.segment.form is None:
+            return self.segment.constant
+        if isinstance(self.value, Argument | Each) or self.value is SHARDS:
+            return None
+        return written(self.segment, self.value)
+
+
+def written(segment: Segment, value: Any, *, whole: bool = False) -> str:
+    """The segment's text; a query asks for a shard by its number, a get gives the whole value."""
+    if isinstance(segment.form, Shard) and isinstance(value, int) and not whole:
+        return segment.constant + str(value)
+    return segment.text(value)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """An attribute with one value: pieces of a template, or one plain value."""
+
+    attribute: KeyAttribute
+    pieces: tuple[Piece, ...] | None
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The sort attribute from which the range is cut: it begins with `pieces`, then `following` is free.
+
+    `tail` is the constant text in front of the first free part (`v` in `v{number}`).
+    """
+
+    attribute: KeyAttribute
+    pieces: tuple[Piece, ...]
+    tail: str
+    following: Segment | None
+    last: bool  # nothing comes after the free part
+    bounds: Bounds | None
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    fixed: tuple[Fixed, ...]
+    beginning: Beginning | None
+    free: tuple[Slot, ...]  # the sort parts that order the result
+    whole: bool = False  # one item by its whole key
+
+
+def key_range(read: Read) -> KeyRange:
+    """The range of a read; a ProofError where its values do not make one."""
+    source = read.sources[0]
+    slots = key_slots(source.model, source.keys, whole=read.single)
+    given = dict(zip([_name(slot, read.single) for slot in slots], read.given, strict=False))
+    missing = [slot for slot in slots[len(read.given) :] if slot.role == "hash"]
+    if missing:
+        raise ProofError(
+            read.name,
+            f"the partition of {source.keys.where} needs {missing[0].field!r}",
+            "give every part of the partition key; without it the read would be a Scan",
+        )
+    fixed = [_fixed(attribute, given, read.single) for attribute in source.keys.hash]
+    beginning = None
+    for at, attribute in enumerate(source.keys.range):
+        whole = _fixed_if_given(attribute, given, read.single)
+        if whole is not None and len(read.sources) == 1:
+            fixed.append(whole)
+            continue
+        beginning = _beginning(read, attribute, at, given)
+        break
+    free = slots[len(read.given) :]
+    return KeyRange(tuple(fixed), beginning, free, read.single)
+
+
+def _name(slot: Slot, whole: bool) -> Any:
+    return _part_name(slot.field, slot.form, whole)
+
+
+def _part_name(field: str, form: Form | None, whole: bool) -> Any:
+    return field if whole or form is None or form.lossless else (field, form)
+
+
+def _value(segment: Segment, given: dict[Any, Any], whole: bool) -> Any:
+    assert segment.field is not None
+    name = _part_name(segment.field, segment.form, whole)
+    return given[name] if name in given else given[segment.field]
+
+
+def _is_given(segment: Segment, given: dict[Any, Any], whole: bool) -> bool:
+    assert segment.field is not None
+    return _part_name(segment.field, segment.form, whole) in given or segment.field in given
+
+
+def _fixed(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> Fixed:
+    if attribute.template is None:
+        return Fixed(attribute, None, given[attribute.field])
+    pieces = [
+        Piece(segment, _value(segment, given, whole) if segment.field else None)
+        for segment in attribute.template.segments
+    ]
+    return Fixed(attribute, tuple(pieces))
+
+
+def _fixed_if_given(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> Fixed | None:
+    if attribute.template is None:
+        return _fixed(attribute, given, whole) if attribute.field in given else None
+    complete = all(_is_given(segment, given, whole) for segment in attribute.template.parts)
+    return _fixed(attribute, given, whole) if complete else None
+
+
+def _beginning(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, Any]) -> Beginning | None:
+    if attribute.template is None:
+        return Beginning(attribute, (), "", None, True, read.bounds) if read.bounds else None
+    pieces: list[Piece] = []
+    segments = attribute.template.segments
+    others = [source.keys.range[at].template for source in read.sources[1:]]
+    for position, segment in enumerate(segments):
+        shared = all(
+            other is not None and position < len(other.segments) and _alike(segment, other.segments[position])
+            for other in others
+        )
+        if not shared:
+            break
+        if segment.field and not _is_given(segment, given, read.single):
+            last = position == len(segments) - 1
+            return Beginning(attribute, tuple(pieces), segment.constant, segment, last, read.bounds)
+        pieces.append(Piece(segment, _value(segment, given, read.single) if segment.field else None))
+    if read.bounds is not None:
+        raise ProofError(
+            read.name,
+            "a range needs a sort part that all of its entities share",
+            "read one entity, or leave the range out",
+        )
+    return Beginning(attribute, tuple(pieces), "", None, False, None)
+
+
+def _alike(one: Segment, other: Segment) -> bool:
+    return one.constant == other.constant and (one.form == other.form)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A key condition on one attribute: an operator and one or two texts (or plain values)."""
+
+    attribute: KeyAttribute
+    operator: str  # "=", "begins_with", "between", ">=", "<="
+    values: tuple[Any, ...]
+
+
+def conditions(found: KeyRange, bind: Any) -> Iterator[Condition]:
+    """The key conditions once `bind` gives every argument its value."""
+    for fixed in found.fixed:
+        if fixed.pieces is None:
+            yield Condition(fixed.attribute, "=", (bind(fixed.value),))
+        else:
+            yield Condition(fixed.attribute, "=", (_joined(fixed.pieces, bind, found.whole),))
+    if found.beginning is not None:
+        condition = _cut(found.beginning, bind)
+        if condition is not None:
+            yield condition
+
+
+def _joined(pieces: tuple[Piece, ...], bind: Any, whole: bool = False) -> str:
+    return SEPARATOR.join(written(piece.segment, bind(piece.value), whole=whole) for piece in pieces)
+
+
+def _cut(start: Beginning, bind: Any) -> Condition | None:
+    bounds = start.bounds
+    if start.attribute.template is None:
+        assert bounds is not None
+        return _plain_cut(start.attribute, bounds, bind)
+    prefix = _joined(start.pieces, bind) + SEPARATOR if start.pieces else ""
+    if bounds is None or start.following is None:
+        prefix += start.tail
+        return Condition(start.attribute, "begins_with", (prefix,)) if prefix else None
+    segment = start.following
+    assert segment.form is not None
+    if bounds.prefix is not None:
+        return Condition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
+    low, high = bounds.low, bounds.high
+    if descends(segment.form):
+        low, high = high, low
+    bottom = prefix + (segment.constant if low is None else segment.text(bind(low)))
+    if high is None:
+        top = prefix[:-1] + AFTER_SEPARATOR if prefix and not start.tail else prefix + start.tail + "\U0010ffff"
+    else:
+        top = prefix + segment.text(bind(high)) + ("" if start.last else AFTER_SEPARATOR)
+    return Condition(start.attribute, "between", (bottom, top)) if bottom else Condition(start.attribute, "<=", (top,))
+
+
+def _plain_cut(attribute: KeyAttribute, bounds: Bounds, bind: Any) -> Condition:
+    if bounds.prefix is not None:
+        return Condition(attribute, "begins_with", (bind(bounds.prefix),))
+    if bounds.low is None:
+        return Condition(attribute, "<=", (bind(bounds.high),))
+    if bounds.high is None:
+        return Condition(attribute, ">=", (bind(bounds.low),))
+    return Condition(attribute, "between", (bind(bounds.low), bind(bounds.high)))
+
+
+def fan_out(found: KeyRange) -> tuple[Any, int] | None:
+    """What the read is repeated over, and how often at most."""
+    for fixed in found.fixed:
+        for piece in fixed.pieces or (Piece(Segment("", "", None), fixed.value),):
+            if isinstance(piece.value, Each):
+                return piece.value, piece.value.at_most
+            if piece.value is SHARDS and isinstance(piece.segment.form, Shard):
+                return SHARDS, piece.segment.form.count
+    return None

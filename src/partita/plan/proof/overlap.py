@@ -1,0 +1,136 @@
+"""Whether two keys can meet: templates are unified segment by segment, without knowing any value."""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from partita.design.key_parts import Plain as PlainForm
+from partita.design.key_parts import may_be_equal
+from partita.design.key_templates import Segment
+from partita.design.models import KeyAttribute, KeySet, Model
+from partita.design.open_enum import OpenEnum
+from partita.design.reads import SHARDS, Argument, Each
+from partita.plan.key_ranges import Beginning, Fixed, KeyRange, Piece
+
+
+@dataclass(frozen=True)
+class Plain:
+    """An attribute that is its own key: any value of its type, or one of `values`."""
+
+    type: str
+    values: frozenset[Any] | None
+
+
+def plain_of(model: Model, attribute: KeyAttribute) -> Plain:
+    assert attribute.field is not None
+    kind = model.attributes[attribute.field].kind
+    if get_origin(kind) is Literal:
+        return Plain(attribute.type, frozenset(get_args(kind)))
+    if isinstance(kind, type) and issubclass(kind, enum.Enum) and not issubclass(kind, OpenEnum):
+        return Plain(attribute.type, frozenset(member.value for member in kind))
+    return Plain(attribute.type, None)
+
+
+def keys_meet(one: Model, one_keys: KeySet, other: Model, other_keys: KeySet) -> bool:
+    """Whether an item of each entity could have the same key."""
+    pairs = zip(one_keys.attributes, other_keys.attributes, strict=True)
+    return all(_attributes_meet(one, a, other, b) for a, b in pairs)
+
+
+def _attributes_meet(one: Model, a: KeyAttribute, other: Model, b: KeyAttribute) -> bool:
+    if a.template is not None and b.template is not None:
+        return _segments_meet([Piece(each) for each in a.template.segments], b.template.segments)
+    if a.template is None and b.template is None:
+        return _plains_meet(plain_of(one, a), plain_of(other, b))
+    model, plain, keyed = (one, a, b) if a.template is None else (other, b, a)
+    assert keyed.template is not None
+    return _plain_meets_template(plain_of(model, plain), keyed)
+
+
+def _plains_meet(one: Plain, other: Plain) -> bool:
+    if one.type != other.type:
+        return False
+    return one.values is None or other.values is None or bool(one.values & other.values)
+
+
+def _plain_meets_template(plain: Plain, keyed: KeyAttribute) -> bool:
+    assert keyed.template is not None
+    if plain.type != "S":
+        return False
+    return plain.values is None or any(_could_be(keyed, str(value)) for value in plain.values)
+
+
+def _could_be(keyed: KeyAttribute, text: str) -> bool:
+    assert keyed.template is not None
+    pieces = text.split("#")
+    segments = keyed.template.segments
+    return len(pieces) == len(segments) and all(s.could_be(p) for s, p in zip(segments, pieces, strict=True))
+
+
+def falls_inside(found: KeyRange, model: Model, keys: KeySet) -> bool:
+    """Whether an item of the entity, under these keys, could lie in the range."""
+    by_name = {attribute.name: attribute for attribute in keys.attributes}
+    if not all(_fixed_meets(fixed, model, by_name[fixed.attribute.name]) for fixed in found.fixed):
+        return False
+    if found.beginning is None:
+        return True
+    return _beginning_meets(found.beginning, model, by_name[found.beginning.attribute.name])
+
+
+def _fixed_meets(fixed: Fixed, model: Model, attribute: KeyAttribute) -> bool:
+    if fixed.pieces is not None and attribute.template is not None:
+        return _segments_meet(list(fixed.pieces), attribute.template.segments)
+    if fixed.pieces is not None:
+        return attribute.type == "S"
+    value = None if isinstance(fixed.value, Argument | Each) or fixed.value is SHARDS else fixed.value
+    if attribute.template is not None:
+        return value is None or _could_be(attribute, str(getattr(value, "value", value)))
+    plain = plain_of(model, attribute)
+    return value is None or plain.values is None or getattr(value, "value", value) in plain.values
+
+
+def _beginning_meets(start: Beginning, model: Model, attribute: KeyAttribute) -> bool:
+    if start.attribute.template is None or attribute.template is None:
+        return True
+    if not start.pieces and not start.tail:
+        return True
+    segments = attribute.template.segments
+    if not _segments_meet(list(start.pieces), segments[: len(start.pieces)]):
+        return False
+    if _open_part(segments) < len(start.pieces):
+        return True
+    if len(segments) <= len(start.pieces):
+        return False
+    following = segments[len(start.pieces)]  # the range is of text: what follows may be of any form
+    return following.constant.startswith(start.tail) or (
+        following.form is not None and start.tail.startswith(following.constant)
+    )
+
+
+def _segments_meet(pieces: list[Piece], segments: tuple[Segment, ...]) -> bool:
+    end = min(_open_part([piece.segment for piece in pieces]), _open_part(segments))
+    shorter = min(len(pieces), len(segments))
+    if shorter <= end and len(pieces) != len(segments):
+        return False
+    pairs = zip(pieces[: end + 1], segments[: end + 1], strict=False)
+    return all(_pair_meets(piece, segment) for piece, segment in pairs)
+
+
+def _open_part(segments: Sequence[Segment]) -> int:
+    """Where a key stops being known piece by piece: text as other code wrote it may hold any number of them."""
+    found = (at for at, each in enumerate(segments) if isinstance(each.form, PlainForm) and each.form.kind is str)
+    return next(found, len(segments))
+
+
+def _pair_meets(piece: Piece, segment: Segment) -> bool:
+    known = piece.known if piece.segment.form is None or piece.value is not None else None
+    if known is not None:
+        return segment.could_be(known)
+    mine = piece.segment
+    if segment.form is None:
+        return mine.could_be(segment.constant)
+    assert mine.form is not None
+    if mine.constant == segment.constant:
+        return may_be_equal(mine.form, segment.form)
+    return mine.constant.startswith(segment.constant) or segment.constant.startswith(mine.constant)

@@ -1,0 +1,90 @@
+"""The proof of a table: no two items of different entities, nor an item and a guard, can have the same key."""
+
+from itertools import combinations, product
+
+from partita.design.errors import DesignError
+from partita.design.models import KeySet, Model
+from partita.design.tables import Table
+from partita.plan.effects import GUARD, OWNER
+from partita.plan.proof.overlap import keys_meet
+
+
+def prove_table(table: Table) -> None:
+    """Every item is of one entity, whatever its key; an error where two could share one."""
+    for one, other in combinations(table.models, 2):
+        if keys_meet(one, one.key, other, other.key):
+            raise DesignError(
+                f"{one.name} and {other.name}",
+                f"two items of theirs can have the same key ({written_as(one.key)} and {written_as(other.key)})",
+                "give one of them another constant",
+            )
+        for old, owner in ((one, other), (other, one)):
+            _prove_old_keys(old, owner)
+    for model in table.models:
+        _prove_guards(table, model)
+    _key_types(table)
+
+
+def _prove_old_keys(model: Model, other: Model) -> None:
+    """What is read and deleted under an old key is the entity's own."""
+    for keys, others in product(model.was, (other.key, *other.was)):
+        if keys_meet(model, keys, other, others):
+            raise DesignError(
+                f"{model.name} and {other.name}",
+                f"an old key of {model.name} ({written_as(keys)}) can be a key of {other.name} ({written_as(others)})",
+                f"give {other.name} another constant, or adopt what is stored and drop that `was`",
+            )
+
+
+def _prove_guards(table: Table, model: Model) -> None:
+    if not model.uniques:
+        return
+    if OWNER in {name for index in table.indexes for name in index.pk + index.sk}:
+        raise DesignError(table.name, f"an index uses {OWNER!r}, which guards carry", "rename that index attribute")
+    twin = next((each for each in table.models if each is not model and each.name == model.name and each.uniques), None)
+    if twin is not None:
+        raise DesignError(model.name, "two entities have this name, and would share their guards", "rename one of them")
+    for keys in (keys for each in table.models for keys in (each.key, *each.was)):
+        if any(each.type != "S" for each in keys.attributes):
+            raise DesignError(model.name, "Unique needs a table whose keys are text", "use a key template")
+        first = keys.hash[0]
+        opening = first.template.segments[0] if first.template else None
+        if opening is not None and opening.form is None and opening.constant == GUARD:
+            raise DesignError(keys.owner, f"its key begins with {GUARD}#, as guards do", "use another constant")
+
+
+def key_types(table: Table) -> dict[str, str]:
+    """The type of every key attribute of a table and its indexes."""
+    types: dict[str, str] = {}
+    for model in table.models:
+        for keys in (model.key, *(each for several in model.indexes.values() for each in several)):
+            for attribute in keys.attributes:
+                types.setdefault(attribute.name, attribute.type)
+    return types
+
+
+def _key_types(table: Table) -> None:
+    types = key_types(table)
+    for model in table.models:
+        for attribute in model.attributes.values():
+            wanted = types.get(attribute.name)
+            if wanted is not None and not attribute.in_key and attribute.codec.tag != wanted:
+                raise DesignError(
+                    f"{model.name}.{attribute.field}",
+                    f"{attribute.name!r} is a key of type {wanted} in an "
+                    f"index, and stored as {attribute.codec.tag} here",
+                    "rename one of them",
+                )
+    for index in table.indexes:
+        for name in index.pk + index.sk:
+            if name not in types:
+                raise DesignError(
+                    f"Index {index.name}",
+                    f"no entity of table {table.name!r} fills {name!r}",
+                    "declare Keys for it on an entity, or remove the index",
+                )
+
+
+def written_as(keys: KeySet) -> str:
+    """The templates of a key, as they were declared."""
+    return ", ".join(each.template.source if each.template else f"<{each.name}>" for each in keys.attributes)

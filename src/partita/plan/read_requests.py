@@ -1,0 +1,249 @@
+"""Proven reads as wire requests: what depends on the design is computed once, what depends on the call each time."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
+from partita.design.errors import ValueRefused
+from partita.design.key_slots import slots_of
+from partita.design.models import KeyAttribute, Model
+from partita.design.reads import SHARDS, Argument, Each, Read
+from partita.dynamodb import requests as wire
+from partita.dynamodb.values import AttributeValue, Item
+from partita.plan import key_ranges
+from partita.plan.expressions import Expression, on_disk
+from partita.plan.items import key_of, stored
+from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
+from partita.plan.proof.patterns import Proof, prove_read
+
+_REFUSALS = (ValueRefused, ValueError, TypeError, ArithmeticError, AttributeError)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A proven read, ready to be called."""
+
+    read: Read
+    proof: Proof
+    model: Model
+    table: str
+    index: str | None
+    sort_names: tuple[str, ...]  # in which attributes the result is ordered
+    write_key: KeyWriter | None = None  # for a get
+    write_query: QueryWriter | None = None  # for a query without a filter
+    fan_out: tuple[Any, int] | None = None  # what the read is repeated over, and how often at most
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The attributes of a start key: the table's key and the index's."""
+        index = self.read.sources[0].keys.attributes
+        return tuple(dict.fromkeys((*self.model.table.key_names, *(each.name for each in index))))
+
+
+@lru_cache(maxsize=4096)
+def plan_of(read: Read) -> Plan:
+    """The plan of a read; it is proven when it is first seen, so nothing unproven is ever sent."""
+    source = read.sources[0]
+    sort_names = tuple(attribute.name for attribute in source.keys.range)
+    proof = prove_read(read)
+    table = source.model.table.name
+    return Plan(
+        read,
+        proof,
+        source.model,
+        table,
+        source.keys.index,
+        sort_names,
+        key_writer(proof.range) if read.single else None,
+        query_writer(proof.range) if read.where is None else None,
+        key_ranges.fan_out(proof.range),
+    )
+
+
+def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
+    """The key of a get."""
+    try:
+        if plan.write_key is not None:
+            return plan.write_key(arguments)
+        _check_single(plan)
+        return {
+            condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
+            for condition in _conditions(plan, arguments, None)
+        }
+    except _REFUSALS as refusal:
+        raise _refused(plan, arguments, refusal) from None
+
+
+def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
+    return wire.GetItem(
+        table_name=plan.table,
+        key=get_key(plan, arguments),
+        consistent_read=True if consistent else None,
+    )
+
+
+def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """The key's parts by attribute, as a get was given them."""
+    _check_single(plan)
+    slots = slots_of(plan.read.name, plan.read)
+    return {slot.field: _bound(value, arguments, None) for slot, value in slots}
+
+
+def _check_single(plan: Plan) -> None:
+    if not plan.read.single:
+        raise ValueRefused(plan.read.name, "reads several items, where one is wanted; declare a pattern -> Item[...]")
+
+
+def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
+    """A ValueRefused that names the key of a get, where it is too long: DynamoDB's refusal does not."""
+    key_of(plan.model, key_values(plan, arguments))
+
+
+def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
+    """What each of the read's requests stands for: one of the values of a fan-out, or nothing."""
+    if plan.fan_out is None:
+        return [None]
+    over, most = plan.fan_out
+    if over is SHARDS:
+        return list(range(most))
+    distinct: dict[str, Any] = {}  # two days of a month ask for the same range of months
+    try:
+        values = list(_bound(over.values, arguments, None))
+        for value in values:
+            distinct.setdefault(str(list(_texts(plan, arguments, value))), value)
+    except _REFUSALS as refusal:
+        raise _refused(plan, arguments, refusal) from None
+    if len(values) > most:
+        raise ValueRefused(plan.read.name, f"{len(values)} values, but the pattern declares at most {most}")
+    return list(distinct.values())
+
+
+def _texts(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterator[AttributeValue]:
+    """The values that a range is asked for by."""
+    for condition in _conditions(plan, arguments, repeat):
+        for value in condition.values:
+            yield _attribute_value(plan.model, condition.attribute, value)
+
+
+def query(
+    plan: Plan,
+    arguments: tuple[Any, ...],
+    *,
+    repeat: Any = None,
+    limit: int | None = None,
+    start: Item | None = None,
+    consistent: bool = False,
+) -> wire.Query:
+    """One page of one range."""
+    condition, filtered, names, values = _query_text(plan, arguments, repeat)
+    return wire.Query(
+        table_name=plan.table,
+        index_name=plan.index,
+        key_condition_expression=condition,
+        filter_expression=filtered,
+        expression_attribute_names=names,
+        expression_attribute_values=values,
+        scan_index_forward=None if plan.proof.forward else False,
+        limit=limit,
+        exclusive_start_key=start,
+        consistent_read=True if consistent and plan.index is None else None,
+    )
+
+
+def _query_text(
+    plan: Plan, arguments: tuple[Any, ...], repeat: Any
+) -> tuple[str, str | None, dict[str, str], dict[str, AttributeValue]]:
+    """The key condition and the filter, with the names and values that they use."""
+    writer = plan.write_query
+    expression = Expression()
+    try:
+        if writer is not None:
+            return writer.text, None, dict(writer.names), writer.values(arguments)
+        found = list(_conditions(plan, arguments, repeat))
+        _check_order(plan, found)
+        conditions = [_text(plan, expression, each) for each in found]
+    except _REFUSALS as refusal:
+        raise _refused(plan, arguments, refusal) from None
+    where = plan.read.where
+    filtered = None if where is None else expression.condition(on_disk(plan.model, _filled(where, arguments)))
+    return " AND ".join(conditions), filtered, expression.names, expression.values
+
+
+def start_key(plan: Plan, item: Item) -> Item:
+    """The start key that continues after this item."""
+    return {name: item[name] for name in plan.key_names}
+
+
+def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[key_ranges.Condition]:
+    return key_ranges.conditions(plan.proof.range, lambda value: _bound(value, arguments, repeat))
+
+
+def _check_order(plan: Plan, conditions: Iterable[key_ranges.Condition]) -> None:
+    """DynamoDB refuses a range that ends before it begins, and tells keys of which the caller knows nothing."""
+    bounds = plan.read.bounds
+    if bounds is None or not any(each.operator == "between" and each.values[0] > each.values[1] for each in conditions):
+        return
+    low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
+    raise ValueRefused(f"{plan.read.name}.{low}", f"it must not be after {high}", low)
+
+
+def _refused(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> ValueRefused:
+    """The refusal with the argument that is to blame, which is whichever cannot be written by itself."""
+    where, wrong = plan.read.name, str(refusal)
+    if isinstance(refusal, ValueRefused):
+        if refusal.argument:
+            return refusal
+        where, wrong = refusal.where, refusal.wrong
+    for slot, value in slots_of(plan.read.name, plan.read):
+        if isinstance(value, Argument):
+            given = arguments[value.at]
+            try:
+                _ = slot.form.write(given) if slot.form is not None else stored(plan.model, {slot.field: given})
+            except _REFUSALS:
+                return ValueRefused(where, wrong, value.name, given)
+    return ValueRefused(where, wrong)
+
+
+def _bound(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:
+    if isinstance(value, Argument):
+        return arguments[value.at]
+    return repeat if isinstance(value, Each) or value is SHARDS else value
+
+
+def _text(plan: Plan, expression: Expression, condition: key_ranges.Condition) -> str:
+    name = expression.name(condition.attribute.name)
+    values = [expression.value(_attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
+    if condition.operator == "between":
+        return f"{name} BETWEEN {values[0]} AND {values[1]}"
+    if condition.operator == "begins_with":
+        return f"begins_with({name}, {values[0]})"
+    return f"{name} {condition.operator} {values[0]}"
+
+
+def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> AttributeValue:
+    if attribute.template is not None:
+        return {"S": value}
+    assert attribute.field is not None
+    found = stored(model, {attribute.field: value}).get(attribute.name)
+    if found is None:
+        raise ValueRefused(f"{model.name}.{attribute.field}", "a part of the key is missing")
+    return found
+
+
+def _filled(condition: Condition, arguments: tuple[Any, ...]) -> Condition:
+    """The filter with the call's arguments in place."""
+    if isinstance(condition, All):
+        return All(tuple(_filled(term, arguments) for term in condition.terms))
+    if isinstance(condition, AnyOf):
+        return AnyOf(tuple(_filled(term, arguments) for term in condition.terms))
+    if isinstance(condition, Not):
+        return Not(_filled(condition.term, arguments))
+    if isinstance(condition, Comparison):
+        return Comparison(condition.operator, condition.field, _bound(condition.value, arguments, None))
+    if isinstance(condition, OneOf):
+        return OneOf(condition.field, tuple(_bound(value, arguments, None) for value in condition.values))
+    if isinstance(condition, Holds):
+        return Holds(condition.function, condition.field, _bound(condition.value, arguments, None))
+    return condition

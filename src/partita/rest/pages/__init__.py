@@ -1,0 +1,1 @@
+"""HTML pages: the home page and the documentation page of each API."""

@@ -1,0 +1,174 @@
+"""A page for people: every operation of an API, to be read and tried, without fetching anything from elsewhere.
+
+Without scripts the page can still be read.
+"""
+
+from html import escape
+from typing import Any
+
+import msgspec
+
+from partita.describe.schema_in_words import Schema, members, told
+from partita.rest.json_codec import encoded
+from partita.rest.pages.html import framed, part
+
+_STYLE, _SCRIPT = part("docs_page.css"), part("docs_page.js")
+
+
+def docs_page(title: str, described: dict[str, Any]) -> str:
+    """The page in HTML, of an OpenAPI description."""
+    components = described["components"]["schemas"]
+    ways: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
+    for path, methods in described["paths"].items():
+        name = path.split("/")[3]
+        for method, operation in methods.items():
+            ways.setdefault(name, []).append(_way(path, method, operation))
+            sections.setdefault(name, []).append(_operation(path, method, operation, components))
+    navigation = "".join(
+        f"<a href='#in-{escape(name)}'>{escape(name)}</a><ul>{''.join(each)}</ul>\n" for name, each in ways.items()
+    )
+    body = "".join(
+        f"<section aria-labelledby='in-{escape(name)}'><h2 id='in-{escape(name)}'>{escape(name)}</h2>\n"
+        f"{''.join(each)}</section>\n"
+        for name, each in sections.items()
+    )
+    shown = (
+        "<a class=skip href='#the-operations'>Skip to the operations</a>\n"
+        "<nav aria-label=Operations><input id=the-filter type=search placeholder='Filter: part of a path or a text'"
+        f" aria-label='Filter the operations'>\n{navigation}</nav>\n"
+        f"<main><h1>{escape(title)}</h1><p>{_prose(described['info']['description'])}</p>{_INTRODUCTION}"
+        f"{_refusals(described)}<div id=the-operations tabindex=-1>{body}</div>"
+        "<p id=the-nothing hidden>No operation has that in its path or text.</p></main>\n"
+    )
+    return framed(f"{title}: REST API", _STYLE, shown, _SCRIPT)
+
+
+_INTRODUCTION = """
+<p class=faint>Who you are is said by a bearer token, <code>Authorization: Bearer …</code>. Lists come in pages: give
+<code>cursor</code> back for the next one. What one reads has an <code>ETag</code>: send it as <code>If-Match</code>
+and a change is refused if somebody else was faster. For machines: <a href=openapi.json>openapi.json</a>.</p>
+<form class=token><label>Try it as somebody: a bearer token, kept in this tab alone
+<input id=the-token type=password autocomplete=off spellcheck=false></label>
+<p class=faint><span id=the-whose role=status></span> Where the server has an issuer of its own, it prints one when it
+starts, and <code>partita token NAME</code> prints others.</p></form>
+"""
+
+
+def _way(path: str, method: str, operation: dict[str, Any]) -> str:
+    short = "/" + path.split("/", 3)[3]
+    return (
+        f"<li><a href='#{escape(operation['operationId'])}'><b class={method}>{method.upper()}</b>"
+        f"<span>{_breakable(short)}</span></a></li>\n"
+    )
+
+
+def _operation(path: str, method: str, operation: dict[str, Any], components: Schema) -> str:
+    name = escape(operation["operationId"])
+    about, _, who = operation["description"].rpartition("\n\n")
+    further = "".join(f"<p>{_prose(each)}</p>" for each in about.split("\n\n") if each != operation["summary"])
+    return (
+        f"<details class=operation id='{name}'><summary><h3><b class={method}>{method.upper()}</b> "
+        f"<code>{_breakable(path)}</code></h3> <span class=about>{_prose(operation['summary'])}</span></summary>\n"
+        f"{further}<p>{_prose(who)} <a class=faint href='#{name}'>#{name}</a></p>\n"
+        f"<form data-method={method.upper()} data-path='{escape(path)}'>"
+        f"{_parameters(operation, components)}{_body(operation, components)}"
+        "<p class=try><button>Send</button><button type=button>As curl</button></p>"
+        "<div class=reply hidden><p role=status></p><pre tabindex=0></pre></div></form>\n"
+        f"{_reply(operation, components)}</details>\n"
+    )
+
+
+def _prose(text: str) -> str:
+    """Text with its `code` set as such."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))
+
+
+def _breakable(path: str) -> str:
+    """A path that may go on in a new line after each of its slashes."""
+    return escape(path).replace("/", "/<wbr>")
+
+
+def _parameters(operation: dict[str, Any], components: Schema) -> str:
+    rows = [
+        f"<dt><code>{escape(each['name'])}</code> <span class=faint>{each['in']}"
+        f"{'' if each.get('required') else ', optional'}</span></dt>"
+        f"<dd>{_meaning(each, components)}{_field(each)}</dd>\n"
+        for each in operation.get("parameters", [])
+    ]
+    return f"<dl>{''.join(rows)}</dl>" if rows else ""
+
+
+def _meaning(parameter: dict[str, Any], components: Schema) -> str:
+    if "description" in parameter:
+        return _prose(parameter["description"])
+    return escape(told(parameter["schema"], components).removesuffix("; or null"))  # null cannot be written there
+
+
+def _field(parameter: dict[str, Any]) -> str:
+    """Where a value for it is written."""
+    name = escape(parameter["name"])
+    common = f"name='{name}' data-in={parameter['in']} aria-label='{name}' class=value"
+    if parameter.get("required"):
+        common += " required"
+    if "enum" in parameter["schema"]:
+        choices = "".join(f"<option>{escape(str(each))}</option>" for each in parameter["schema"]["enum"])
+        return f"<select {common}><option></option>{choices}</select>"
+    example = escape(str(parameter.get("example", parameter["schema"].get("default", ""))))
+    return f"<input {common} placeholder='{example}' autocomplete=off spellcheck=false>"
+
+
+def _body(operation: dict[str, Any], components: Schema) -> str:
+    if "requestBody" not in operation:
+        return ""
+    content = operation["requestBody"]["content"]["application/json"]
+    text = _example(content)
+    rows = min(text.count("\n") + 1, 20)
+    return (
+        f"<h4>What is sent</h4><textarea rows={rows} spellcheck=false autocomplete=off aria-label='JSON to send'>"
+        f"\n{text}</textarea>{_members(content['schema'], components, sent=True)}"
+    )
+
+
+def _reply(operation: dict[str, Any], components: Schema) -> str:
+    status, reply = next(iter(operation["responses"].items()))
+    headers = "".join(f", <code>{escape(name)}</code>" for name in reply.get("headers", {}))
+    if "content" in reply:
+        content = reply["content"]["application/json"]
+        more = _members(content["schema"], components, sent=False)
+        answered = f"{headers}</h4><pre tabindex=0>{_example(content)}</pre>{more}"
+    else:
+        answered = f", without a body{headers}</h4>"
+    refusals = ", ".join(each for each in operation["responses"] if each >= "400")
+    return f"<h4>Answer: {status}{answered}<p class=faint>Or a <a href='#the-refusals'>refusal</a>: {refusals}.</p>"
+
+
+def _example(content: dict[str, Any]) -> str:
+    return escape(msgspec.json.format(encoded(content["example"]), indent=2).decode())
+
+
+def _members(schema: Schema, components: Schema, *, sent: bool) -> str:
+    rows = [
+        f"<dt><code>{_breakable(each.name)}</code>{'' if each.required else ' <span class=faint>optional</span>'}"
+        f"</dt><dd>{escape(each.told)}</dd>\n"
+        for each in members(schema, components, sent=sent)
+    ]
+    return f"<details class=members><summary>Its members</summary><dl>{''.join(rows)}</dl></details>" if rows else ""
+
+
+def _refusals(described: dict[str, Any]) -> str:
+    """What each refusal means, once for all operations."""
+    found = {
+        status: response["description"]
+        for methods in described["paths"].values()
+        for operation in methods.values()
+        for status, response in operation["responses"].items()
+        if status >= "400"
+    }
+    rows = "".join(f"<dt>{status}</dt><dd>{escape(found[status])}</dd>\n" for status in sorted(found))
+    return (
+        "<details class=members id=the-refusals><summary>Refusals: problem details (RFC 9457) with <code>title</code>, "
+        "<code>detail</code> and, where one is at fault, the <code>field</code></summary>"
+        f"<dl>{rows}</dl></details>"
+    )

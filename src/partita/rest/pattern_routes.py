@@ -1,0 +1,212 @@
+"""Routes that come from the design alone: a pattern read, listed, changed or deleted."""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from partita.design.patterns import Pattern
+from partita.plan.read_requests import key_values, plan_of
+from partita.rest import operation_summaries, routes
+from partita.rest.access import Who
+from partita.rest.etags import digest, entity_tag
+from partita.rest.json_codec import encoded
+from partita.rest.response_cache import Shown, listing, page_body, showing
+from partita.rest.routes import Call, Reply, Route
+from partita.store import writing
+from partita.store.flows import Flow, run
+from partita.store.reading import Page, as_stored, decoding, fetch_one, fetch_page
+from partita.store.store import missing
+
+R = TypeVar("R")
+OPEN = "no-cache"  # may be kept by anybody, and is asked for again with its tag
+CLOSED = "private, no-cache"
+
+
+class Look(NamedTuple):
+    """How the thing is found that a rule looks at; `by_data` says that the address and the data alone decide."""
+
+    find: Callable[[Call], Any]
+    by_data: bool
+
+
+def cache_of(who: Who) -> str:
+    return OPEN if who.is_open else CLOSED
+
+
+def run_at_once(call: Call, flow: Flow[R]) -> R:
+    return run(flow, call.db.backend, time.sleep)
+
+
+def reading(path: str, pattern: Pattern[Any, Any], who: Who, number: int, name: str, cache: str) -> Route:
+    """GET of one entity, with its tag; `number` tells its way of showing an item from others."""
+    entity = routes.read_type(pattern)
+    find = finder(pattern, number, _whole)
+
+    def read(call: Call) -> Reply:
+        found = find(call)
+        who.check(call.caller, call.arguments, found.entity)
+        return Reply(found.body, found.tag, found.entity, found.expires, fresh=True)
+
+    return Route(
+        "GET",
+        path,
+        name or pattern.name,
+        operation_summaries.of_one(pattern, entity),
+        read,
+        who,
+        *routes.split(path, routes.parameters_of(pattern)),
+        result=entity,
+        tagged=True,
+        cache=cache or cache_of(who),
+    )
+
+
+def finder(
+    pattern: Pattern[Any, Any], number: int, show: Callable[[Any, float | None], Shown]
+) -> Callable[[Call], Shown]:
+    """How the one item of a pattern is read and shown; what is not there is raised."""
+    names = [each.name for each in pattern.arguments]
+    decoder: Any = decoding(pattern.read)
+
+    def find(call: Call) -> Shown:
+        wanted = pattern(*[call.arguments[name] for name in names])
+        decode = showing(call.memory, number, decoder, show)
+        found: Shown | None = run_at_once(call, fetch_one(call.db.context, wanted, decode=decode))
+        if found is None:
+            raise missing(wanted)
+        return found
+
+    return find
+
+
+def _whole(found: Any, expires: float | None) -> Shown:
+    body = encoded(found)
+    return Shown(body, expires, found, entity_tag(found, body))
+
+
+def listing_of(
+    path: str, pattern: Pattern[Any, Any], who: Who, look: Look | None, number: int, name: str, about: str, cache: str
+) -> Route:
+    """GET of a page of a query, with a cursor to the next."""
+    return Route(
+        "GET",
+        path,
+        name or pattern.name,
+        about or operation_summaries.of_page(pattern),
+        _lister(pattern, who, look, number),
+        who,
+        *routes.split(path, [*routes.parameters_of(pattern), *routes.PAGING]),
+        result=routes.page_of(routes.read_type(pattern)),
+        cache=cache or cache_of(who),
+    )
+
+
+def _lister(pattern: Pattern[Any, Any], who: Who, look: Look | None, number: int) -> Callable[[Call], Reply]:
+    decoder: Any = decoding(pattern.read)
+    several = len(pattern.read.sources) > 1
+    lasting = all(source.model.expires is None for source in pattern.read.sources)
+    names = [each.name for each in pattern.arguments]
+    fresh = look is None or look.by_data
+
+    def show(found: Any, expires: float | None) -> Shown:
+        body = routes.told_apart(found) if several else encoded(found)
+        return Shown(body, expires, None, digest(body))
+
+    def read(call: Call) -> Reply:
+        arguments, thing = call.arguments, None
+        if look is not None:
+            thing = look.find(call)
+            who.check(call.caller, arguments, thing)
+        wanted = pattern(*[arguments[name] for name in names])
+        decode = showing(call.memory, number, decoder, show)
+        size, cursor = arguments["limit"], arguments["cursor"]
+        if not lasting:
+            flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=decode)
+            shown: Page[Shown] = run_at_once(call, flow)
+            body, tag = page_body(shown.items, shown.cursor)
+            expires = min((each.expires for each in shown.items if each.expires is not None), default=None)
+            return Reply(body, tag, thing, expires, fresh=fresh)
+        flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=as_stored)
+        page: Page[msgspec.Raw] = run_at_once(call, flow)
+        made = listing(call.pages, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
+        return Reply(made.body, made.tag, thing, fresh=fresh)
+
+    return read
+
+
+def changing(
+    path: str, pattern: Pattern[Any, Any], fields: tuple[str, ...], who: Who, look: Look | None, name: str
+) -> Route:
+    """PATCH of some attributes; `If-Match` refuses when the entity was edited since it was read."""
+    entity = routes.read_type(pattern)
+    name = name or f"change_{pattern.name}"
+
+    def change(call: Call) -> Any:
+        check = _checking(call, who, look)
+
+        def edit(found: Any) -> None:
+            check(found)
+            for field in fields:
+                value = getattr(call.body, field)
+                if value is not msgspec.UNSET:
+                    setattr(found, field, value)
+
+        call.db.update(pattern(**call.arguments), edit)
+        return call.db.one(pattern(**call.arguments), consistent=True)
+
+    return Route(
+        "PATCH",
+        path,
+        name,
+        operation_summaries.of_change(fields, entity),
+        change,
+        who,
+        *routes.split(path, routes.parameters_of(pattern)),
+        body=routes.change_of(entity, fields, _camel(name)),
+        result=entity,
+        takes_if_match=True,
+        tagged=True,
+    )
+
+
+def deleting(path: str, pattern: Pattern[Any, Any], who: Who, look: Look | None, name: str) -> Route:
+    """DELETE of one entity and what it owns; what was let pass is what is deleted."""
+
+    def delete(call: Call) -> None:
+        check = _checking(call, who, look)
+        wanted = pattern(**call.arguments)
+        plan = plan_of(wanted.read)
+        key = key_values(plan, wanted.arguments)
+        if run_at_once(call, writing.delete(call.db.context, call.db.design, plan.model, key, check=check)) is None:
+            raise missing(wanted)
+
+    return Route(
+        "DELETE",
+        path,
+        name or f"delete_{pattern.name}",
+        operation_summaries.of_deletion(routes.read_type(pattern)),
+        delete,
+        who,
+        *routes.split(path, routes.parameters_of(pattern)),
+        status=204,
+        takes_if_match=True,
+    )
+
+
+def _checking(call: Call, who: Who, look: Look | None) -> Callable[[Any], None]:
+    """What lets an entity pass that is to be written: the rule, of it or of what is looked at instead, and the tag."""
+    if look is not None:
+        who.check(call.caller, call.arguments, look.find(call))
+
+    def check(found: Any) -> None:
+        if look is None:
+            who.check(call.caller, call.arguments, found)
+        call.if_match.check(found)
+
+    return check
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))

@@ -1,0 +1,60 @@
+"""Routes that are operations of a service: a function that is given what its parameters ask for."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from partita.design.patterns import Pattern
+from partita.rest import operation_summaries, routes
+from partita.rest.access import Who
+from partita.rest.pattern_routes import Look, finder
+from partita.rest.response_cache import Shown
+from partita.rest.routes import Call, Route
+
+
+def operation(method: str, path: str, function: Callable[..., Any], who: Who, look: Look | None, **more: Any) -> Route:
+    """The function's route; `more` is what a route has beside what the function says itself."""
+    signature = routes.signature_of(function)
+
+    def operate(call: Call) -> Any:
+        if look is not None:
+            who.check(call.caller, call.arguments, look.find(call))
+        given = dict(call.arguments)
+        if signature.caller:
+            given[signature.caller] = call.caller
+        if signature.if_match:
+            given[signature.if_match] = call.if_match
+        if signature.body is not None:
+            given[signature.body.name] = call.body
+        return function(call.service, **given)
+
+    result = signature.result
+    return Route(
+        method,
+        path,
+        function.__name__,
+        inspect.getdoc(function) or operation_summaries.spoken(function.__name__).capitalize() + ".",
+        operate,
+        who,
+        *routes.split(path, signature.parameters),
+        body=signature.body.type if signature.body else None,
+        result=result,
+        takes_if_match=signature.if_match is not None,
+        tagged=hasattr(result, "__model__"),
+        several=signature.several,
+        **{"status": 200, **more} if result is not None else {**more, "status": 204},
+    )
+
+
+def looked_up(of: Any) -> Look:
+    """By a pattern, or a function of the service."""
+    if isinstance(of, Pattern):
+        find = finder(of, id(of), lambda found, expires: Shown(b"", expires, found))
+        return Look(lambda call: find(call).entity, by_data=True)
+    names = list(inspect.signature(of).parameters)[1:]
+
+    def ask(call: Call) -> Any:
+        given = {**call.arguments, "caller": call.caller}
+        return of(call.service, **{name: given[name] for name in names})
+
+    return Look(ask, by_data=False)

@@ -1,0 +1,150 @@
+"""Executing planned actions: one request where one is enough, a transaction where promises touch other items.
+
+What DynamoDB refuses comes back as the error of the promise that stood in the way. A write that relied on something it
+read is fenced; when the fence fails it is planned again.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from partita.design.errors import ValueRefused
+from partita.dynamodb import exceptions as wire_errors
+from partita.dynamodb import limits
+from partita.dynamodb.values import Item
+from partita.plan import actions as act
+from partita.plan.actions import Action, Append, Assign, Include, Remove
+from partita.plan.effects import Identity
+from partita.plan.errors import Contended, Orphaned, OutcomeUnknown, Raced, StoreError
+from partita.plan.expressions import comparable, same
+from partita.store.flows import Flow
+from partita.store.retries import Context, send
+
+ATTEMPTS = 30  # how often a fenced write reads again before it gives up
+_TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
+_TOO_DEEP = re.compile("nesting levels have exceeded", re.IGNORECASE)
+Planner = Callable[[set[Identity]], Flow[list[Action]]]
+
+
+def execute(context: Context, actions: list[Action]) -> Flow[Any]:
+    """Do all of it or raise the error of what stood in the way; a single write answers with its reply."""
+    actions = act.merged(actions)
+    if not actions:
+        return None
+    if len(actions) > limits.TRANSACTION_ACTIONS:
+        raise StoreError(f"{len(actions)} items in one transaction; DynamoDB takes {limits.TRANSACTION_ACTIONS}")
+    try:
+        if len(actions) == 1 and actions[0].kind != "check":
+            return (yield from _execute_one(context, actions[0]))
+        return (yield from _execute_all(context, actions))
+    except (wire_errors.ValidationException, wire_errors.TransactionCanceledException) as refusal:
+        told = str(refusal.body())
+        if _TOO_LARGE.search(told) is not None:
+            raise _largest(actions) from None
+        if _TOO_DEEP.search(told) is not None:
+            raise _deepest(actions) from None
+        raise
+
+
+def _execute_one(context: Context, action: Action) -> Flow[Any]:
+    doubtful = False
+
+    def was_done(refusal: wire_errors.DynamoDBError) -> bool:
+        nonlocal doubtful
+        doubtful = True
+        return isinstance(refusal, wire_errors.ConditionalCheckFailedException) and _is_done(action, refusal.item)
+
+    request = act.single(action)
+    try:
+        return (
+            yield from send(context, request, repeatable=action.repeatable, entity=action.entity, was_done=was_done)
+        )
+    except wire_errors.ConditionalCheckFailedException as refusal:
+        cause = act.culprit(action, refusal.item) or Raced(action.entity)
+        if doubtful and isinstance(cause, Raced):  # by this very write, whose reply was lost, or by another's
+            raise OutcomeUnknown(action.entity) from None
+        raise cause from None
+
+
+def _largest(actions: list[Action]) -> ValueRefused:
+    """What is to blame when an item is too large: the largest attribute that was written."""
+    where = max(_written(actions), key=lambda each: len(msgspec.json.encode(each[1])))[0]
+    return ValueRefused(where, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB")
+
+
+def _deepest(actions: list[Action]) -> ValueRefused:
+    where = max(_written(actions), key=lambda each: _levels(each[1]))[0]
+    return ValueRefused(where, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB")
+
+
+def _written(actions: list[Action]) -> Iterator[tuple[str, Any]]:
+    """Every attribute that is written, with its value."""
+    for action in actions:
+        values: dict[str, Any] = dict(action.item or {})
+        values |= {name: step.value for name, step in action.steps.items() if isinstance(step, Assign)}
+        values |= {name: step.values for name, step in action.steps.items() if isinstance(step, Append | Include)}
+        yield from ((f"{action.entity}.{name}", value) for name, value in values.items())
+
+
+def _levels(value: Any) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_levels, inside), default=0)
+
+
+def _is_done(action: Action, item: Item | None) -> bool:
+    """Whether an item is already what the action makes of it: the reply of its first sending was lost."""
+    if action.kind == "delete" or item is None:
+        return action.kind == "delete" and item is None
+    if action.kind == "put":
+        assert action.item is not None
+        return same(action.item, item)
+    return all(_stepped(item.get(name), step) for name, step in action.steps.items())
+
+
+def _stepped(held: Any, step: Any) -> bool:
+    if isinstance(step, Remove):
+        return held is None
+    return isinstance(step, Assign) and held is not None and comparable(held) == comparable(step.value)
+
+
+def _execute_all(context: Context, actions: list[Action]) -> Flow[None]:
+    token = context.token()
+    for attempt in range(context.retries + 1):
+        try:
+            yield from send(context, act.transaction(actions, token))
+        except wire_errors.TransactionCanceledException as cancelled:
+            error = _cause(actions, cancelled)
+            if error is not None:
+                raise error from None
+            token = context.token()
+            yield context.pause(attempt)
+        else:
+            return
+    raise Contended(actions[0].entity, context.retries + 1)
+
+
+def _cause(actions: list[Action], cancelled: wire_errors.TransactionCanceledException) -> Exception | None:
+    """Why it was cancelled; None where only another transaction was in the way."""
+    causes: list[Exception] = []
+    for action, reason in zip(actions, cancelled.reasons, strict=True):
+        if reason["Code"] == "ConditionalCheckFailed":
+            causes.append(act.culprit(action, reason.get("Item")) or Raced(action.entity))
+        elif reason["Code"] not in ("None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"):
+            return cancelled
+    return next((cause for cause in causes if isinstance(cause, Raced)), causes[0] if causes else None)
+
+
+def fenced(context: Context, entity: str, plan: Planner) -> Flow[Any]:
+    """Plan and execute; plan again when what was read has changed, or a parent turned out to be gone."""
+    orphaned: set[Identity] = set()
+    for attempt in range(ATTEMPTS):
+        actions = yield from plan(orphaned)
+        try:
+            return (yield from execute(context, actions))
+        except Orphaned as gone:
+            orphaned.add(gone.identity)
+        except Raced:
+            yield context.pause(min(attempt, context.retries))
+    raise Contended(entity, ATTEMPTS)

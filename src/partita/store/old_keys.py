@@ -1,0 +1,56 @@
+"""Changing items that still lie under an old key: they are moved to their new one first.
+
+Only entities that declare `was` or have a time in their key pay for the second look, and only when the first one finds
+nothing.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from partita.design.models import Model
+from partita.plan.design import Design
+from partita.plan.errors import AlreadyExists, Contended, NotFound, Raced
+from partita.plan.items import Values, key_of, key_text, old_keys
+from partita.store.adoption import adopt_item
+from partita.store.execution import ATTEMPTS
+from partita.store.flows import Flow
+from partita.store.reading import fetch_old
+from partita.store.retries import Context
+
+R = TypeVar("R")
+
+
+def with_old(context: Context, design: Design, model: Model, values: Values, act: Callable[[], Flow[R]]) -> Flow[R]:
+    """Act; where there is nothing to act on, move the item from its old key and act again."""
+    try:
+        return (yield from act())
+    except NotFound:
+        if next(iter(old_keys(model, values)), None) is None:
+            raise
+    yield from move_old(context, design, model, values)
+    return (yield from act())  # somebody else may have moved it, too
+
+
+def move_old(context: Context, design: Design, model: Model, values: Values) -> Flow[bool]:
+    """Bring the item under an old key to its new one; false where there is none. Who was overtaken looks again."""
+    for attempt in range(ATTEMPTS):
+        raw = yield from fetch_old(context, model, values)
+        if raw is None:
+            return False
+        try:
+            yield from adopt_item(context, design, model, msgspec.json.decode(raw))
+        except AlreadyExists:
+            return True
+        except Raced:
+            yield context.pause(min(attempt, context.retries))
+        else:
+            return True
+    raise Contended(model.name, ATTEMPTS)
+
+
+def refuse_old(context: Context, model: Model, values: Values) -> Flow[None]:
+    """What lies under an old key exists already."""
+    if (yield from fetch_old(context, model, values)) is not None:
+        raise AlreadyExists(model.name, key_text(key_of(model, values)))

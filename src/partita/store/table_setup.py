@@ -1,0 +1,72 @@
+"""Flows that make a design's tables, and bring existing ones to what the design says where DynamoDB allows it."""
+
+from partita.dynamodb import requests as wire
+from partita.dynamodb.exceptions import (
+    ResourceInUseException,
+    ResourceNotFoundException,
+    UnknownOperationException,
+    ValidationException,
+)
+from partita.dynamodb.shapes import TableDescription
+from partita.plan.design import Design
+from partita.plan.schema import Difference, create_table, differences, settings
+from partita.store.flows import Flow, Wait
+from partita.store.retries import Context, ask
+
+_POLL = Wait(0.5)
+
+
+def create_tables(context: Context, design: Design) -> Flow[list[Difference]]:
+    """Make what is missing; answers with what differs and DynamoDB does not allow to change."""
+    left: list[Difference] = []
+    for table in design.tables:
+        try:
+            yield from ask(context, create_table(table))
+        except ResourceInUseException:
+            left += yield from _adapt(context, design, table.name)
+        yield from _active(context, table.name)
+        for request in settings(table):
+            try:
+                yield from ask(context, request)
+            except ValidationException as refusal:
+                if "already" not in str(refusal):
+                    raise
+            except UnknownOperationException:  # DynamoDB Local keeps no history
+                left.append(Difference(f"table {table.name}: {type(request).__name__} is not to be had here"))
+    return left
+
+
+def table_differences(context: Context, design: Design) -> Flow[list[Difference]]:
+    """What differs between the design and the tables that exist."""
+    found: list[Difference] = []
+    for table in design.tables:
+        try:
+            description = yield from _active(context, table.name)
+        except ResourceNotFoundException:
+            found.append(Difference(f"table {table.name} is missing", create_table(table)))
+        else:
+            found += differences(table, description)
+    return found
+
+
+def _adapt(context: Context, design: Design, name: str) -> Flow[list[Difference]]:
+    (table,) = (each for each in design.tables if each.name == name)
+    left = []
+    for difference in differences(table, (yield from _active(context, name))):
+        if difference.request is None:
+            left.append(difference)
+            continue
+        yield from ask(context, difference.request)
+        yield from _active(context, name)
+    return left
+
+
+def _active(context: Context, name: str) -> Flow[TableDescription]:
+    """The table once it and all of its indexes can be used."""
+    while True:
+        reply = yield from ask(context, wire.DescribeTable(table_name=name))
+        table = reply.table or TableDescription()
+        states = {table.table_status, *(each.index_status for each in table.global_secondary_indexes or ())}
+        if states <= {"ACTIVE", None}:
+            return table
+        yield _POLL

@@ -1,0 +1,303 @@
+"""The blog over HTTP: the token's groups decide who may write, publish and moderate."""
+
+from typing import TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from partita import NotFound, Page
+from partita.rest import Api, Caller, IfMatch, PageSize, anyone, myself, signed_in
+from partita_systems.blog import bodies as b
+from partita_systems.blog import design as d
+from partita_systems.blog.access import (
+    admin,
+    author,
+    machines,
+    moderators,
+    post_author,
+    readers,
+    said,
+    sees_all,
+    writers,
+)
+from partita_systems.blog.service import Blog
+from partita_systems.blog.visibility import on_shown_posts
+
+T = TypeVar("T")
+
+api = Api("blog", "Blog", Blog, "Posts in a tree of categories, threads under them, likes, bookmarks.")
+
+
+# Users
+
+
+@api.post("/users", who=signed_in, location="/users/{cognito_sub}")
+def register(service: Blog, caller: Caller, profile: b.Profile) -> d.User:
+    """Make your profile; the token says who you are, and its groups give the role."""
+    return service.register(caller.name, profile.name, groups=caller.groups, bio=profile.bio)
+
+
+api.reads("/users/{cognito_sub}", d.profile)
+api.changes("/users/{cognito_sub}", d.profile, "name", "bio", who=myself("cognito_sub"))
+api.deletes("/users/{cognito_sub}", d.profile, who=myself("cognito_sub") | admin)
+api.lists("/roles/{role}/users", d.users_by_role, who=moderators)
+
+
+@api.put("/users/{cognito_sub}/role", who=admin)
+def assign_role(service: Blog, cognito_sub: str, new: b.NewRole) -> None:
+    """What the profile shows; what somebody may do, their token says."""
+    service.assign_role(cognito_sub, new.role)
+
+
+api.lists("/users/{author_id}/posts", d.posts_of_author)
+api.lists("/users/{author_id}/drafts", d.drafts_of_author, who=myself("author_id") | moderators)
+
+
+@api.get("/users/{author_id}/comments", cache="private, no-cache")
+def comments_of_user(
+    service: Blog, caller: Caller, author_id: str, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Comment | d.Reply]:
+    """What somebody has said, newest first.
+
+    What lies on unpublished posts is left out, unless they or a moderator ask: a page may be shorter than its limit.
+    """
+    page = service.db(d.comments_of_user(author_id)).page(limit, cursor)
+    return page if sees_all(caller, author_id) else on_shown_posts(service.db, page)
+
+
+@api.get("/users/{user_id}/likes", cache="private, no-cache")
+def likes_of_user(
+    service: Blog, caller: Caller, user_id: str, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Like]:
+    """What somebody likes, newest first; unpublished posts are left out as with comments."""
+    page = service.db(d.likes_of_user(user_id)).page(limit, cursor)
+    return page if sees_all(caller, user_id) else on_shown_posts(service.db, page)
+
+
+# Posts
+
+
+@api.post("/posts", who=writers, location="/posts/{post_id}")
+def write(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
+    """A new draft, which its author alone finds."""
+    return service.write(
+        caller.name,
+        new.title,
+        new.content,
+        subcategory_id=new.subcategory_id,
+        summary=new.summary,
+        tags=new.tags,
+    )
+
+
+api.reads("/posts/{post_id}", d.post, who=readers | author | moderators)
+
+
+@api.get("/posts/{post_id}/text", who=readers | author | moderators, of=d.post)
+def text(service: Blog, post_id: str) -> d.PostText:
+    """What the post says."""
+    return service.read(post_id)[1]
+
+
+@api.patch("/posts/{post_id}", who=(author & writers) | moderators, of=d.post)
+def edit(service: Blog, post_id: str, change: b.ChangedPost, match: IfMatch) -> d.Post:
+    """Change what is given; a published post moves with its category."""
+    service.edit(
+        post_id,
+        title=_given(change.title),
+        content=_given(change.content),
+        subcategory_id=_given(change.subcategory_id),
+        summary=_given(change.summary),
+        tags=_given(change.tags),
+        when=match.when(service.db.one(d.post(post_id), consistent=True)),
+    )
+    return service.db.one(d.post(post_id), consistent=True)
+
+
+def _given(value: T | UnsetType) -> T | None:
+    return None if value is UNSET else value
+
+
+@api.delete("/posts/{post_id}", who=author | moderators, of=d.post)
+def remove(service: Blog, post_id: str, match: IfMatch) -> None:
+    """The post goes with all that readers left on it."""
+    service.remove(post_id, match.when(service.db.one(d.post(post_id), consistent=True)))
+
+
+@api.put("/posts/{post_id}/publication", who=(author & writers) | moderators, of=d.post)
+def publish(service: Blog, post_id: str) -> None:
+    """From now on readers find it; it must be in a category."""
+    service.publish(post_id)
+
+
+@api.delete("/posts/{post_id}/publication", who=(author & writers) | moderators, of=d.post)
+def unpublish(service: Blog, post_id: str) -> None:
+    """It is a draft again; what readers left on it stays."""
+    service.unpublish(post_id)
+
+
+# Threads
+
+api.lists("/posts/{post_id}/comments", d.thread, who=readers | author | moderators, of=d.post)
+api.lists(
+    "/posts/{post_id}/comments/{comment_id}",
+    d.comment_with_replies,
+    who=readers | author | moderators,
+    of=d.post,
+)
+
+
+@api.post("/posts/{post_id}/comments", who=signed_in, location="/comments/{comment_id}")
+def comment(service: Blog, caller: Caller, post_id: str, message: b.Message) -> d.Comment:
+    """Say something under a published post."""
+    return service.threads.comment(post_id, caller.name, message.content)
+
+
+@api.post("/comments/{comment_id}/replies", who=signed_in, location="/comments/{reply_id}")
+def reply(service: Blog, caller: Caller, comment_id: str, message: b.Message) -> d.Reply:
+    """Answer a comment, or an answer to one."""
+    return service.threads.reply(comment_id, caller.name, message.content)
+
+
+@api.get("/comments/{comment_id}", who=readers | author | post_author | moderators, of=said)
+def one_comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
+    """A comment or a reply."""
+    return service.threads.find(comment_id)
+
+
+@api.patch("/comments/{comment_id}", who=author, of=said)
+def edit_comment(service: Blog, comment_id: str, message: b.Message, match: IfMatch) -> d.Comment | d.Reply:
+    """Say it better."""
+    return service.threads.edit(comment_id, message.content, match.when(service.threads.stored(comment_id)))
+
+
+@api.delete("/comments/{comment_id}", who=author | moderators, of=said)
+def delete_comment(service: Blog, comment_id: str, match: IfMatch) -> None:
+    """It goes; while it has replies its place is kept, without its text."""
+    service.threads.delete(comment_id, match.when(service.threads.stored(comment_id)))
+
+
+# Likes and bookmarks
+
+api.lists("/posts/{post_id}/likes", d.likes_of_post, who=readers | author | moderators, of=d.post)
+
+
+@api.get("/posts/{post_id}/likes/{user_id}", who=readers | myself("user_id") | author | moderators, of=d.post)
+def has_liked(service: Blog, user_id: str, post_id: str) -> d.LikeGuard:
+    """There is one if the user likes the post."""
+    return service.db.one(d.has_liked(user_id, post_id))
+
+
+@api.put("/posts/{post_id}/likes/{user_id}", who=myself("user_id"))
+def like(service: Blog, user_id: str, post_id: str) -> None:
+    """Like a published post; twice is once."""
+    service.like(user_id, post_id)
+
+
+@api.delete("/posts/{post_id}/likes/{user_id}", who=myself("user_id"))
+def unlike(service: Blog, user_id: str, post_id: str) -> None:
+    """Take the like back."""
+    service.unlike(user_id, post_id)
+
+
+api.lists("/posts/{post_id}/bookmarks", d.bookmarks_of_post, who=author | moderators, of=d.post)
+api.lists("/users/{user_id}/bookmarks", d.bookmarks_of_user, who=myself("user_id"))
+api.reads("/users/{user_id}/bookmarks/{post_id}", d.has_bookmarked, who=myself("user_id"))
+
+
+@api.put("/users/{user_id}/bookmarks/{post_id}", who=myself("user_id"))
+def keep(service: Blog, user_id: str, post_id: str) -> None:
+    """Keep a published post; twice is once."""
+    service.bookmark(user_id, post_id)
+
+
+@api.delete("/users/{user_id}/bookmarks/{post_id}", who=myself("user_id"))
+def let_go(service: Blog, user_id: str, post_id: str) -> None:
+    """Take the bookmark out."""
+    service.unbookmark(user_id, post_id)
+
+
+# Categories
+
+api.lists("/categories", d.root_categories)
+api.reads("/categories/{category_id}", d.category)
+api.lists("/categories/{parent_id}/subcategories", d.subcategories)
+api.lists("/categories/{subcategory_id}/posts", d.posts_by_category)
+api.changes("/categories/{category_id}", d.category, "name", who=moderators)
+
+
+@api.get("/categories/{category_id}/all-posts", who=anyone)
+def posts_below(service: Blog, category_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.Post]:
+    """The newest posts of a category and of its subcategories."""
+    return service.categories.posts(category_id, limit, cursor)
+
+
+@api.post("/categories", who=moderators, location="/categories/{category_id}")
+def add_category(service: Blog, new: b.NewCategory) -> d.Category:
+    """A new category, last among its siblings."""
+    return service.categories.add(new.name, new.parent_id)
+
+
+@api.put("/categories/{category_id}/place", who=moderators)
+def move_category(service: Blog, category_id: str, place: b.CategoryPlace) -> None:
+    """Under another root, or out to the roots."""
+    service.categories.move(category_id, place.parent_id)
+
+
+@api.put("/category-order", who=moderators)
+def reorder(service: Blog, order: b.CategoryOrder) -> None:
+    """Put all roots, or all subcategories of one, into this order."""
+    service.categories.reorder(order.parent_id, order.category_ids)
+
+
+@api.delete("/categories/{category_id}", who=moderators)
+def remove_category(service: Blog, category_id: str, match: IfMatch) -> None:
+    """An empty category goes."""
+    service.categories.remove(category_id, match.check)
+
+
+# Notifications
+
+api.lists("/users/{user_id}/notifications", d.notifications, who=myself("user_id"))
+
+
+@api.get("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+def notification(service: Blog, user_id: str, notification_id: str) -> d.Notification:
+    """Who did what."""
+    return service.told(user_id, notification_id)
+
+
+@api.post(
+    "/users/{user_id}/notifications",
+    who=machines,
+    location="/users/{user_id}/notifications/{notification_id}",
+)
+def notify(service: Blog, user_id: str, new: b.NewNotification) -> d.Notification:
+    """Tell somebody; whoever reads the stream does it for likes, comments and replies."""
+    return service.notify(user_id, new.type, new.actor_id, new.post_id, new.comment_id)
+
+
+@api.patch("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+def change_notification(
+    service: Blog, user_id: str, notification_id: str, change: b.ChangedNotification, match: IfMatch
+) -> d.Notification:
+    """It has been seen, or is to be seen again."""
+    match.check(service.told(user_id, notification_id))
+    service.mark_read(user_id, notification_id, read=change.read)
+    return service.told(user_id, notification_id)
+
+
+@api.put("/users/{user_id}/notifications/{notification_id}/read", who=myself("user_id"))
+def mark_read(service: Blog, user_id: str, notification_id: str) -> None:
+    """It has been seen."""
+    service.mark_read(user_id, notification_id)
+
+
+@api.delete("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+def forget(service: Blog, user_id: str, notification_id: str, match: IfMatch) -> None:
+    """It is gone."""
+    found = service.told(user_id, notification_id)
+    if service.db.delete(found, when=match.when(found)) is None:
+        raise NotFound(d.Notification.__name__, notification_id)
+
+
+api.tries(open="/categories", signed="/roles/AUTHOR/users")

@@ -1,0 +1,269 @@
+"""What the design of the blog cannot say: what publishing means, that a like counts once, what goes with a post."""
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from partita import AlreadyExists, Condition, ConditionFailed, F, NotFound, Store, ValueRefused
+from partita_systems.blog import design as d
+from partita_systems.blog.categories import Categories
+from partita_systems.blog.comments import Threads
+from partita_systems.blog.ids import Ids
+from partita_systems.blog.visibility import on_published
+
+WORDS_A_MINUTE = 200
+_UNKEPT = F.bookmark_count.is_absent() | (F.bookmark_count <= 0)
+
+
+class Blog:
+    """The service on a store, whose clock is the service's; `chance` may be given to get the same ids again."""
+
+    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
+        self.db = db
+        self.now = db.context.clock
+        self.ids = Ids(self.now, chance)
+        self.categories = Categories(db, self.ids)
+        self.threads = Threads(db, self.ids)
+
+    # Users
+
+    def register(self, cognito_sub: str, name: str, *, groups: Iterable[str] = (), bio: str = "") -> d.User:
+        """The profile of somebody whom Cognito knows; the token's groups decide the role."""
+        return self.db.create(d.User(cognito_sub=cognito_sub, name=name, role=role_of(groups), bio=bio))
+
+    def change_profile(self, cognito_sub: str, *, name: str | None = None, bio: str | None = None) -> None:
+        with self.db.change(d.profile(cognito_sub)) as draft:
+            if name is not None:
+                draft.name = name
+            if bio is not None:
+                draft.bio = bio
+
+    def assign_role(self, cognito_sub: str, role: d.Role) -> None:
+        with self.db.change(d.profile(cognito_sub)) as draft:
+            draft.role = role
+
+    # Posts
+
+    def write(
+        self,
+        author_id: str,
+        title: str,
+        content: str,
+        *,
+        subcategory_id: str | None = None,
+        summary: str = "",
+        tags: Iterable[str] = (),
+    ) -> d.Post:
+        """A new draft, which its author alone finds."""
+        post = d.Post(
+            post_id=self.ids("p"),
+            author_id=author_id,
+            subcategory_id=subcategory_id,
+            title=title,
+            summary=summary,
+            tags=list(tags),
+            minutes_to_read=minutes_to_read(content),
+        )
+        with self.db.transaction() as transaction:
+            transaction.create(d.PostText(post_id=post.post_id, content=content))
+            return transaction.create(post)
+
+    def edit(
+        self,
+        post_id: str,
+        *,
+        title: str | None = None,
+        content: str | None = None,
+        subcategory_id: str | None = None,
+        summary: str | None = None,
+        tags: Iterable[str] | None = None,
+        when: Condition | None = None,
+    ) -> None:
+        """Change what is given; a published post moves with its category."""
+        given = {
+            "title": title,
+            "summary": summary,
+            "tags": None if tags is None else list(tags),
+            "subcategory_id": subcategory_id,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        try:
+            self._edit(post_id, changes, content, when)
+        except NotFound as missing:
+            if missing.entity != d.PostText.__name__:
+                raise
+            self._edit(post_id, changes, content, when, text_is_new=True)
+
+    def _edit(
+        self,
+        post_id: str,
+        changes: Mapping[str, Any],
+        content: str | None,
+        when: Condition | None,
+        *,
+        text_is_new: bool = False,
+    ) -> None:
+        with self.db.transaction() as transaction:
+            draft = transaction.change(d.post(post_id), when=when)
+            for name, value in changes.items():
+                setattr(draft, name, value)
+            if content is None:
+                return
+            draft.minutes_to_read = minutes_to_read(content)
+            draft.text_version += 1
+            draft.content = None
+            if text_is_new:
+                transaction.create(d.PostText(post_id=post_id, content=content))
+            else:
+                transaction.change(d.post_text(post_id)).content = content
+
+    def read(self, post_id: str) -> tuple[d.Post, d.PostText]:
+        """A post with its text, in one Query; a text that other code left inside the post is what it says."""
+        match list(self.db(d.whole_post(post_id))):
+            case [d.Post(content=str() as content) as post, *_]:
+                times = {"created_at": post.created_at, "updated_at": post.updated_at}
+                return post, d.PostText(post_id=post_id, content=content, **times)
+            case [d.Post() as post, d.PostText() as text]:
+                return post, text
+            case [d.Post()]:
+                raise NotFound(d.PostText.__name__, post_id)
+        raise NotFound(d.Post.__name__, post_id)
+
+    def publish(self, post_id: str) -> None:
+        """From now on readers find it; the day of its first publication stays."""
+
+        def edit(post: d.Post) -> None:
+            _stays(post)
+            if post.subcategory_id is None:
+                raise ValueRefused("Post.subcategory_id", "a post is published in a category")
+            post.status = d.PostStatus.PUBLISHED
+            post.published_at = post.published_at or self.now()
+
+        self.db.update(d.post(post_id), edit)
+
+    def unpublish(self, post_id: str) -> None:
+        """It is a draft again; what readers left on it stays."""
+
+        def edit(post: d.Post) -> None:
+            _stays(post)
+            post.status = d.PostStatus.DRAFT
+
+        self.db.update(d.post(post_id), edit)
+
+    def remove(self, post_id: str, when: Condition | None = None) -> None:
+        """The post goes with all that readers left on it; nobody adds to it meanwhile, and it may be done again."""
+        with self.db.change(d.post(post_id), when=when) as draft:
+            draft.status = d.PostStatus.REMOVING
+        for _ in self.db.attempts(d.Post.__name__):
+            self._clear(post_id)
+            try:
+                with self.db.transaction() as transaction:
+                    transaction.delete(d.post(post_id), when=_UNKEPT)
+                    transaction.delete(d.post_text(post_id))
+            except ConditionFailed:
+                continue  # the index of bookmarks does not show the last one yet
+            return
+
+    def _clear(self, post_id: str) -> None:
+        """Take away what readers left on a post to which nobody adds."""
+        for kept in self.db(d.bookmarks_of_post(post_id)):
+            self.db.delete(d.has_bookmarked(kept.user_id, post_id))  # first: what is still listed is found again
+            self.db.delete(kept)
+        for like in self.db(d.likes_of_post(post_id), consistent=True):
+            self.db.delete(d.has_liked(like.user_id, post_id))
+            self.db.delete(like)
+        for comment in self.db(d.thread(post_id), consistent=True):
+            self.db.delete(comment)
+        for left in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
+            if left.one() is not None:
+                raise ValueRefused("Post.post_id", "other code left likes or comments on it; adopt the table first")
+
+    # Likes and bookmarks
+
+    def like(self, user_id: str, post_id: str) -> bool:
+        """Whether it is a new like: a user likes a post once."""
+        try:
+            with on_published(self.db, post_id) as transaction:
+                made = transaction.create(d.Like(post_id=post_id, user_id=user_id))
+                transaction.create(d.LikeGuard(user_id=user_id, post_id=post_id, created_at=made.created_at))
+        except AlreadyExists:
+            return False
+        return True
+
+    def unlike(self, user_id: str, post_id: str) -> bool:
+        """Whether there was a like to take back."""
+        guard = self.db(d.has_liked(user_id, post_id), consistent=True)
+        if guard is None:
+            return False
+        try:
+            with self.db.transaction() as transaction:
+                transaction.delete(d.has_liked(user_id, post_id), when=F.created_at == guard.created_at)
+                transaction.delete(d.like(post_id, user_id, guard.created_at))
+        except ConditionFailed:
+            return False
+        return True
+
+    def bookmark(self, user_id: str, post_id: str) -> bool:
+        """Whether it is a new bookmark: a user keeps a post once."""
+        try:
+            with on_published(self.db, post_id) as transaction:
+                made = transaction.create(d.Bookmark(user_id=user_id, post_id=post_id))
+                transaction.create(d.BookmarkGuard(user_id=user_id, post_id=post_id, created_at=made.created_at))
+        except AlreadyExists:
+            return False
+        return True
+
+    def unbookmark(self, user_id: str, post_id: str) -> bool:
+        """Whether there was a bookmark to take back."""
+        guard = self.db(d.has_bookmarked(user_id, post_id), consistent=True)
+        if guard is None:
+            return False
+        try:
+            with self.db.transaction() as transaction:
+                transaction.delete(d.has_bookmarked(user_id, post_id), when=F.created_at == guard.created_at)
+                transaction.delete(d.bookmark(user_id, post_id, guard.created_at))
+        except ConditionFailed:
+            return False
+        return True
+
+    # Notifications
+
+    def notify(
+        self, user_id: str, kind: d.NotificationType, actor_id: str, post_id: str, comment_id: str | None = None
+    ) -> d.Notification:
+        notification = d.Notification(
+            user_id=user_id,
+            notification_id=self.ids("n"),
+            type=kind,
+            actor_id=actor_id,
+            post_id=post_id,
+            comment_id=comment_id,
+        )
+        return self.db.create(notification)
+
+    def told(self, user_id: str, notification_id: str) -> d.Notification:
+        found = self.db(d.notification_by_id(user_id, notification_id), consistent=True).one()
+        if found is None:
+            raise NotFound(d.Notification.__name__, notification_id)
+        return found
+
+    def mark_read(self, user_id: str, notification_id: str, *, read: bool = True) -> None:
+        found = self.told(user_id, notification_id)
+        with self.db.change(d.notification(user_id, notification_id, found.created_at)) as draft:
+            draft.read = read
+
+
+def _stays(post: d.Post) -> None:
+    if post.status == d.PostStatus.REMOVING:
+        raise NotFound(d.Post.__name__, post.post_id)
+
+
+def role_of(groups: Iterable[str]) -> d.Role:
+    """The strongest role among a token's groups; who is in none of them reads."""
+    ranks = [each for each in d.Role if each.value in set(groups)]
+    return ranks[-1] if ranks else d.Role.READER
+
+
+def minutes_to_read(content: str) -> int:
+    """How long a text takes, at least a minute."""
+    return max(1, round(len(content.split()) / WORDS_A_MINUTE))

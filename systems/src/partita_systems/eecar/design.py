@@ -1,0 +1,443 @@
+"""EECAR: parts of electric cars, who needs them, who watches for them, and what is proposed. One table, one index.
+
+Companies, buyers, sellers and recipients are one kind of party with one id. Money is whole won. Ids are given by the
+service: an entity that is handed to it leaves them `NEW`. Cached matches lie in one partition, or in CACHE_SHARDS.
+"""
+
+import os
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from partita import (
+    KEPT,
+    SHARDS,
+    CreatedAt,
+    Entity,
+    Expires,
+    F,
+    Index,
+    InKey,
+    Item,
+    Items,
+    Keys,
+    Owns,
+    Quiet,
+    References,
+    Table,
+    Transitions,
+    UpdatedAt,
+    Version,
+    View,
+    each,
+    pattern,
+    prove,
+    query,
+)
+from partita_systems.eecar.categories import Category
+
+KEEP_MATCHES = timedelta(days=7)
+KEEP_NOTIFICATIONS = timedelta(days=30)
+CACHE_SHARDS = int(os.environ.get("EECAR_CACHE_SHARDS", "1"))
+CACHE, EVERY_CACHE = ("CACHE", ()) if CACHE_SHARDS == 1 else (f"CACHE#{{query_hash:shard({CACHE_SHARDS})}}", (SHARDS,))
+NEW = ""
+
+Party = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+Line = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Address = Annotated[str, msgspec.Meta(max_length=200)]
+Text = Annotated[str, msgspec.Meta(max_length=20_000)]
+Images = Annotated[list[Annotated[str, msgspec.Meta(max_length=2_000)]], msgspec.Meta(max_length=40)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Won = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Quantity = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+Measure = Annotated[float, msgspec.Meta(ge=0)]
+Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+# Everything but what is long and read with one item alone: descriptions, images, embeddings, matched parts.
+LISTED = (
+    "name category manufacturer model year condition price quantity sellerId createdAt updatedAt "
+    "companyName industry requiredSpecs productionProcess targetApplication priority status expiresAt "
+    "query modelUsed hitCount buyerId email phone criteria once triggeredAt "
+    "fromCompanyId toCompanyId partIds proposalType message terms priceOffer version respondedAt "
+    "recipientId type title data read sentAt TTL"
+)
+GSI1 = Index("GSI1", "GSI1PK", "GSI1SK", project=tuple(LISTED.split()))
+table = Table(
+    "eecar-parts-table", pk="PK", sk="SK", indexes=(GSI1,), naming="camel", ttl="TTL", stream="NEW_AND_OLD_IMAGES"
+)
+
+
+# 1. Parts -------------------------------------------------------------------------------------------------------
+PartCondition = Literal["신품", "중고", "재생"]
+
+
+class PartSummary(View, naming="camel"):
+    part_id: Annotated[str, InKey()] = NEW
+    name: Line
+    category: Category
+    manufacturer: Line
+    model: Line
+    year: Annotated[int, msgspec.Meta(ge=1900, le=2100)]
+    condition: PartCondition
+    price: Won
+    quantity: Count
+    seller_id: Party
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+
+    in_category = Keys("GSI1", "CATEGORY#{category}", "CREATED_AT#{created_at}")
+
+
+class Part(PartSummary, Entity, table=table, key=("PART#{part_id}", "METADATA")):
+    description: Text = ""
+    images: Images = msgspec.field(default_factory=list)
+
+    parts = Owns(lambda: (Offered, Spec, VectorReference, Usage))
+
+
+class Offered(Entity, table=table, key=("PART#{part_id}", "SELLER")):
+    """The way from a seller to the parts. It is there as long as its part, and small: references are checked on it."""
+
+    part_id: Annotated[str, InKey(), References(lambda: Part)]
+    seller_id: Party
+    created_at: datetime
+
+    by_seller = Keys("GSI1", "SELLER#{seller_id}", "CREATED_AT#{created_at}")
+
+
+class Materials(msgspec.Struct, kw_only=True, rename="camel"):
+    primary: Line
+    secondary: list[Line] = []
+
+
+class Dimensions(msgspec.Struct, kw_only=True, rename="camel"):
+    length: Measure
+    width: Measure
+    height: Measure
+    unit: str = "mm"
+
+
+class ElectricalProps(msgspec.Struct, kw_only=True, rename="camel"):
+    voltage: Measure | None = None
+    capacity: Measure | None = None
+    power: Measure | None = None
+
+
+class Spec(Entity, table=table, key=("PART#{part_id}", "SPEC")):
+    part_id: Annotated[str, InKey(), References(lambda: Offered)] = NEW
+    material_composition: Materials | None = None
+    dimensions: Dimensions | None = None
+    weight: Measure | None = None
+    electrical_props: ElectricalProps | None = None
+    chemical_props: dict[str, Any] = msgspec.field(default_factory=dict)
+    thermal_props: dict[str, Any] = msgspec.field(default_factory=dict)
+    recycling_info: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class VectorReference(Entity, table=table, key=("PART#{part_id}", "VECTOR")):
+    """Where the part's vector lies; written after the object that it names."""
+
+    part_id: Annotated[str, InKey(), References(lambda: Offered)]
+    s3_key: Line
+    embedding_model: Line
+    dimension: Annotated[int, msgspec.Meta(ge=1)]
+    created_at: datetime
+
+
+class Usage(Entity, table=table, key=("PART#{part_id}", "USAGE#{usage_id}")):
+    part_id: Annotated[str, InKey(), References(lambda: Offered)] = NEW
+    usage_id: Annotated[str, InKey()] = NEW
+    industry: Line
+    application: Line
+    requirements: dict[str, Any] = msgspec.field(default_factory=dict)
+    success_case: bool = False
+    description: Text = ""
+
+
+# 2. Company needs -----------------------------------------------------------------------------------------------
+class Priority(StrEnum):  # in the order in which needs are served
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+NeedStatus = Literal["active", "fulfilled", "cancelled"]
+
+
+class RequiredSpecs(msgspec.Struct, kw_only=True, rename="camel"):
+    category: Category | None = None
+    min_quantity: Count | None = None
+    max_price: Won | None = None
+    material_preferences: list[Line] = []
+
+
+class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
+    company_id: Annotated[Party, InKey()]
+    need_id: Annotated[str, InKey()] = NEW
+    company_name: Line
+    industry: Line
+    required_specs: RequiredSpecs
+    production_process: Text = ""
+    target_application: Line
+    priority: Priority = Priority.MEDIUM
+    status: Annotated[NeedStatus, Transitions({"active": ("fulfilled", "cancelled")}, start=("active",))] = "active"
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    expires_at: datetime | None = None
+
+    in_order = Keys("GSI1", "NEED#{status}", "PRIORITY#{priority:ranked}#CREATED#{created_at}")
+    kept = Expires("expires_at", when=F.status == "active")
+
+
+# 3. Match results, a cache --------------------------------------------------------------------------------------
+class MatchedPart(msgspec.Struct, kw_only=True, rename="camel"):
+    part_id: str
+    score: Score
+    reason: str
+
+
+class MatchSummary(View, naming="camel"):
+    query_hash: Annotated[str, InKey()]
+    query: Text
+    model_used: Line
+    created_at: datetime
+    hit_count: Annotated[Count, Quiet()] = 0
+
+    by_hits = Keys("GSI1", CACHE, "HIT_COUNT#{hit_count:12}")
+
+
+class Match(MatchSummary, Entity, table=table, key=("MATCH#{query_hash}", "RESULT")):
+    """`catalogue` is what its categories had come to when it was made: a newer one makes it stale, none never does."""
+
+    query_embedding: Line
+    matched_parts: list[MatchedPart]
+    catalogue: dict[str, Count] = msgspec.field(default_factory=dict)
+
+    kept = Expires("created_at", after=KEEP_MATCHES)
+
+
+class Catalogue(Entity, table=table, key=("CATALOGUE#{category}", "VERSION")):
+    """How often the parts of a category, or of `ANY`, have changed; moved in batches."""
+
+    category: Annotated[Category, InKey()]
+    version: Count = 0
+
+
+# 4. Watch list --------------------------------------------------------------------------------------------------
+WatchStatus = Literal["active", "triggered", "cancelled"]
+
+
+class Criteria(msgspec.Struct, kw_only=True, rename="camel"):
+    category: Category | None = None
+    min_specs: dict[str, Any] = {}
+    max_price: Won | None = None
+
+
+class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
+    """Stays active at every part it finds, `triggered_at` being the last time; one marked `once` ends as triggered."""
+
+    watch_id: Annotated[str, InKey()] = NEW
+    buyer_id: Party
+    email: Address | None = None
+    phone: Address | None = None
+    criteria: Criteria
+    once: bool = False
+    status: Annotated[WatchStatus, Transitions({"active": ("triggered", "cancelled")}, start=("active",))] = "active"
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    triggered_at: datetime | None = None
+
+    of_buyer = Keys("GSI1", "BUYER#{buyer_id}", "STATUS#{status}#CREATED#{created_at}")
+    parts = Owns(lambda: (Watching, Trigger))
+
+
+class Watching(Entity, table=table, key=("WATCH#{watch_id}", "INDEX")):
+    """The way from a category to who watches it; there while the watch is active."""
+
+    watch_id: Annotated[str, InKey(), References(lambda: Watch)]
+    buyer_id: Party
+    category: Category
+    criteria: Criteria
+    created_at: datetime
+
+    in_category = Keys("GSI1", "WATCH_CATEGORY#{category}", "CREATED#{created_at}")
+
+
+class Trigger(Entity, table=table, key=("WATCH#{watch_id}", "TRIGGER#{part_id}")):
+    watch_id: Annotated[str, InKey(), References(lambda: Watch)]
+    part_id: str
+    match_score: Score
+    notified_at: datetime
+
+
+# 5. Proposals ---------------------------------------------------------------------------------------------------
+ProposalType = Literal["buy", "sell"]
+ProposalStatus = Literal["pending", "accepted", "rejected", "negotiating"]
+OPEN: tuple[ProposalStatus, ...] = ("pending", "negotiating")
+ANSWERS = Transitions(dict.fromkeys(OPEN, get_args(ProposalStatus)), start=("pending",))
+
+
+class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
+    """`version` says which offer an answer is to."""
+
+    proposal_id: Annotated[str, InKey()] = NEW
+    from_company_id: Party
+    to_company_id: Party
+    part_ids: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100)]
+    proposal_type: ProposalType
+    message: Text = ""
+    quantity: Quantity
+    price_offer: Won
+    terms: dict[str, Any] = msgspec.field(default_factory=dict)
+    status: Annotated[ProposalStatus, ANSWERS] = "pending"
+    version: Annotated[int, Version()] = 1
+    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    responded_at: datetime | None = None
+
+    received = Keys("GSI1", "COMPANY#{to_company_id}", "STATUS#{status}#CREATED#{created_at}")
+    sent = Owns(lambda: Sent)
+
+
+class Sent(Entity, table=table, key=("PROPOSAL#{proposal_id}", "SENT")):
+    """The way from a company to what it has proposed; its status is the proposal's."""
+
+    proposal_id: Annotated[str, InKey(), References(lambda: Proposal)]
+    from_company_id: Party
+    status: ProposalStatus
+    created_at: datetime
+
+    by_company = Keys("GSI1", "SENT_BY#{from_company_id}", "STATUS#{status}#CREATED#{created_at}")
+
+
+# 6. Notifications -----------------------------------------------------------------------------------------------
+NotificationType = Literal["part_available", "proposal_received", "compliance_violation"]
+
+
+class Notification(Entity, table=table, key=("NOTIFICATION#{notification_id}", "METADATA")):
+    notification_id: Annotated[str, InKey()] = NEW
+    recipient_id: Party
+    type: NotificationType
+    title: Line
+    message: Text
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    read: bool = False
+    sent_at: datetime
+
+    of_recipient = Keys("GSI1", "RECIPIENT#{recipient_id}", "SENT#{sent_at}")
+    kept = Expires("sent_at", after=KEEP_NOTIFICATIONS)
+
+
+# Access patterns ------------------------------------------------------------------------------------------------
+@pattern(PartSummary.in_category.newest_first())
+def parts_in_category(category: Category) -> Items[PartSummary]:
+    """1. All parts in a category."""
+
+
+@pattern(query(Need).where(F.status == "active"))
+def active_needs_of_company(company_id: str) -> Items[Need]:
+    """2. A company's active needs; every need that it ever had is read for them."""
+
+
+@pattern(Proposal.received.newest_first())
+def received_proposals(to_company_id: str, status: ProposalStatus) -> Items[Proposal]:
+    """3. What was proposed to a company and waits, or was answered so."""
+
+
+@pattern(MatchSummary.by_hits.query(*EVERY_CACHE).largest_first("hit_count"))
+def most_hit_matches() -> Items[MatchSummary]:
+    """4. Cached queries, the most frequently hit first."""
+
+
+@pattern(Watch.of_buyer.newest_first())
+def watches_of_buyer(buyer_id: str, status: WatchStatus) -> Items[Watch]:
+    """5. A buyer's watches of one status."""
+
+
+@pattern
+def part(part_id: str) -> Item[Part]: ...
+
+
+@pattern
+def whole_part(part_id: str) -> Items[Part | Offered | Spec | Usage | VectorReference]:
+    """A part with everything that is known of it."""
+
+
+@pattern
+def spec(part_id: str) -> Item[Spec]: ...
+@pattern
+def vector(part_id: str) -> Item[VectorReference]: ...
+@pattern
+def usage(part_id: str, usage_id: str) -> Item[Usage]: ...
+@pattern
+def usages(part_id: str) -> Items[Usage]: ...
+@pattern(Offered.by_seller.newest_first())
+def parts_of_seller(seller_id: str) -> Items[Offered]: ...
+@pattern
+def need(company_id: str, need_id: str) -> Item[Need]: ...
+
+
+@pattern(Need.in_order.smallest_first("priority"))
+def needs_by_status(status: NeedStatus) -> Items[Need]:
+    """High priority first, then the older."""
+
+
+@pattern
+def match(query_hash: str) -> Item[Match]: ...
+@pattern
+def catalogue(category: Category) -> Item[Catalogue]: ...
+@pattern
+def watch(watch_id: str) -> Item[Watch]: ...
+@pattern
+def watch_with_triggers(watch_id: str) -> Items[Watch | Watching | Trigger]:
+    """A watch, what it is found by while it is active, and the parts that it has told of."""
+
+
+@pattern
+def trigger(watch_id: str, part_id: str) -> Item[Trigger]: ...
+
+
+@pattern
+def watching_categories(categories: Sequence[Category]) -> Items[Watching]:
+    """Who watches one of these, in the order in which they began: a part's category and `ANY`."""
+    return Watching.in_category.query(each(categories, at_most=2)).oldest_first()
+
+
+@pattern
+def proposal(proposal_id: str) -> Item[Proposal]: ...
+@pattern(Sent.by_company.newest_first())
+def sent_proposals(from_company_id: str, status: ProposalStatus) -> Items[Sent]: ...
+@pattern
+def notification(notification_id: str) -> Item[Notification]: ...
+@pattern(Notification.of_recipient.newest_first())
+def notifications(recipient_id: str) -> Items[Notification]: ...
+
+
+design = prove("eecar", table)
+
+
+# Maps as they lie there -----------------------------------------------------------------------------------------
+as_stored = Table(table.name, pk=table.pk, sk=table.sk, naming="camel")
+
+
+class StoredWatch(Entity, table=as_stored, key=("WATCH#{watch_id}", "METADATA")):
+    """With every member of its criteria: adoption changes one of them, and loses none that other code has added."""
+
+    watch_id: Annotated[str, InKey()]
+    criteria: dict[str, Any]
+    status: str
+
+
+class StoredNeed(Entity, table=as_stored, key=("COMPANY#{company_id}", "NEED#{need_id}")):
+    company_id: Annotated[str, InKey()]
+    need_id: Annotated[str, InKey()]
+    required_specs: dict[str, Any]
+
+
+@pattern
+def stored_watch(watch_id: str) -> Item[StoredWatch]: ...
+@pattern
+def stored_need(company_id: str, need_id: str) -> Item[StoredNeed]: ...
+
+
+stored_maps = prove("eecar-maps", as_stored)

@@ -1,0 +1,118 @@
+"""Cached matches: what tells one query from another, when an answer is stale, and how hits are counted.
+
+A hit moves its match in the index. So hits are counted in memory and written in batches: a hot query costs one write
+a batch, no read waits for one, and what a process had not yet written is lost with it.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+from unicodedata import normalize
+
+import msgspec
+from msgspec.structs import replace
+
+from partita import AlreadyExists, NotFound, Store
+from partita_systems.eecar import design as d
+from partita_systems.eecar.categories import ANY, Category, catalogue_of
+from partita_systems.eecar.service_base import MakeId, Subject
+
+
+def query_hash(text: str, conditions: Mapping[str, Any], embedding_model: str, reason_model: str) -> str:
+    """The same for queries that get the same answer: by their words, hard conditions and both models.
+
+    >>> query_hash("ESS용  배터리", {}, "e1", "r1") == query_hash("ess용 배터리", {}, "e1", "r1")
+    True
+    >>> query_hash("배터리", {}, "e1", "r1") == query_hash("배터리", {"maxPrice": 1}, "e1", "r1")
+    False
+    """
+    words = " ".join(normalize("NFC", text).casefold().split())
+    whole = msgspec.json.encode([words, dict(conditions), embedding_model, reason_model], order="deterministic")
+    return hashlib.blake2b(whole, digest_size=16).hexdigest()
+
+
+class Matches(Subject):
+    def __init__(self, db: Store, make_id: MakeId) -> None:
+        super().__init__(db, make_id)
+        self._hits: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def catalogue(self, categories: Iterable[Category] = ()) -> dict[str, int]:
+        """How far the parts of these categories (or all) have come: read before matching, remembered with the match."""
+        wanted = list(categories) or [ANY]
+        found = self.db.many([d.catalogue(category) for category in wanted])
+        return {
+            category.value: 0 if reached is None else reached.version
+            for category, reached in zip(wanted, found, strict=True)
+        }
+
+    def reached(self, category: str) -> d.Catalogue:
+        """How far the parts of one category, or of `ANY`, have come."""
+        word = catalogue_of(category)
+        return self.db(d.catalogue(word), consistent=True) or d.Catalogue(category=word)
+
+    def move(self, category: str) -> None:
+        """Parts of the category have changed: what was matched in it, or in all of them, is stale."""
+        for moved in {catalogue_of(category), ANY}:
+            self._move(moved)
+
+    def _move(self, category: Category) -> None:
+        for _ in self.db.attempts("Catalogue"):
+            with suppress(NotFound):
+                with self.db.change(d.catalogue(category)) as draft:
+                    draft.version += 1
+                return
+            with suppress(AlreadyExists):
+                self.db.create(d.Catalogue(category=category, version=1))
+                return
+
+    def remember(self, match: d.Match) -> None:
+        """Cache a match; one that is there already is renewed and keeps its hits.
+
+        One that does not say what its categories had come to is stale once anything changes from now on.
+        """
+        seen = {catalogue_of(word, "Match.catalogue").value: version for word, version in match.catalogue.items()}
+        match = replace(match, catalogue=seen or self.catalogue())
+        for _ in self.db.attempts("Match"):
+            with suppress(AlreadyExists):
+                self.db.create(match)
+                return
+            with suppress(NotFound):
+                with self.db.change(d.match(match.query_hash)) as draft:
+                    draft.query_embedding = match.query_embedding
+                    draft.matched_parts = match.matched_parts
+                    draft.model_used = match.model_used
+                    draft.created_at = match.created_at
+                    draft.catalogue = match.catalogue
+                return
+
+    def recall(self, query_hash: str) -> d.Match | None:
+        """A cached match, unless parts of its categories have changed since; one GetItem and one BatchGetItem."""
+        found = self.db(d.match(query_hash))
+        if found is None or self._is_stale(found):
+            return None
+        with self._lock:
+            self._hits[query_hash] += 1
+        return found
+
+    def _is_stale(self, match: d.Match) -> bool:
+        seen = match.catalogue
+        return bool(seen) and seen != self.catalogue(map(Category, seen))
+
+    def write_hits(self) -> int:
+        """Write the hits that were counted; how many matches had some. What could not be written waits."""
+        with self._lock:
+            batch, self._hits = self._hits, Counter()
+        matches = len(batch)
+        try:
+            while batch:
+                query_hash, hits = batch.popitem()
+                with suppress(NotFound), self.db.change(d.match(query_hash), quietly=True) as draft:
+                    draft.hit_count += hits
+        finally:
+            with self._lock:
+                self._hits.update(batch)
+        return matches

@@ -1,0 +1,307 @@
+"""nbhd.city over HTTP: people, the neighborhoods they live in, and the sites that are theirs."""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, structs
+
+from partita import NotFound, NotUnique, Page
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, group, myself, signed_in
+from partita_systems.nbhd import bodies as b
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.membership_roles import (
+    Displayed,
+    account,
+    admin,
+    displayed,
+    hosts,
+    is_open,
+    leaver,
+    living,
+    mine,
+    neighborhood_of_slug,
+    neighbors,
+    public,
+    published,
+    standing,
+    standing_by_slug,
+    standing_then,
+)
+from partita_systems.nbhd.service import Nbhd
+from partita_systems.nbhd.validation import checked_config, checked_subdomain, public_url, slug_of
+
+api = Api("nbhd", "nbhd.city", Nbhd, "Neighborhoods and their members' sites.")
+
+
+# Users
+
+
+@api.post("/users", who=signed_in, location="/users/{did}")
+def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
+    """Move in; the token's `sub` is your DID."""
+    return service.register(
+        caller.name,
+        new.bluesky_handle,
+        new.display_name,
+        bluesky_did=new.bluesky_did,
+        avatar_url=new.avatar_url,
+        bio=new.bio,
+    )
+
+
+api.lists("/users", d.users)
+api.lists("/users/joined", d.users_between)
+api.reads("/users/{did}", d.user, who=living | myself("did") | admin)
+api.changes("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=mine)
+
+
+@api.get("/handles/{handle}")
+def user_by_handle(service: Nbhd, handle: str) -> d.User:
+    """Whose handle it is."""
+    found = service.find_by_handle(handle)
+    if found is None:
+        raise NotFound(d.User.__name__, handle)
+    return found
+
+
+@api.put("/users/{did}/handle", who=mine, of=d.user)
+def change_handle(service: Nbhd, did: str, new: b.NewHandle) -> None:
+    """Another handle; it must not be somebody else's."""
+    service.change_handle(did, new.bluesky_handle)
+
+
+@api.delete("/users/{did}", who=myself("did") | admin)
+def delete_account(service: Nbhd, did: str, match: IfMatch) -> None:
+    """Out of every list at once, and gone in 30 days."""
+    service.delete_account(did, match.check)
+
+
+@api.post("/users/{did}/restoration", who=myself("did") | admin)
+def restore_account(service: Nbhd, did: str) -> None:
+    """As it was, while the 30 days last."""
+    service.restore_account(did)
+
+
+api.lists("/users/{user_did}/memberships", d.memberships_of_user, who=myself("user_did") | admin)
+
+
+@api.get("/users/{did}/neighborhoods", who=myself("did") | admin)
+def neighborhoods_of(service: Nbhd, did: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.Neighborhood]:
+    """Those that a user is in, the last joined first."""
+    return service.neighborhoods_of(did, limit, cursor)
+
+
+# Neighborhoods
+
+
+@api.post("/neighborhoods", who=signed_in, location="/neighborhoods/{id}")
+def found(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborhood:
+    """A new neighborhood, with you as its first member and admin."""
+    return service.found(
+        caller.name,
+        new.name,
+        new.slug,
+        description=new.description,
+        privacy=new.privacy,
+        settings=new.settings,
+    )
+
+
+api.lists("/neighborhoods", d.neighborhoods)
+
+
+@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, of=standing)
+def neighborhood(service: Nbhd, neighborhood_id: str) -> d.Neighborhood:
+    """One neighborhood."""
+    return service.db.one(d.neighborhood(neighborhood_id))
+
+
+@api.get("/slugs/{slug}", who=neighbors, of=standing_by_slug)
+def neighborhood_by_slug(service: Nbhd, slug: str) -> d.Neighborhood:
+    """The neighborhood of this slug."""
+    return neighborhood_of_slug(service, slug)
+
+
+@api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=standing)
+def change_neighborhood(
+    service: Nbhd, neighborhood_id: str, change: b.ChangedNeighborhood, match: IfMatch
+) -> d.Neighborhood:
+    """A renamed slug is free for others once the new one is taken; a private neighborhood is in no list."""
+
+    def edit(found: d.Neighborhood) -> None:
+        match.check(found)
+        if change.name is not UNSET:
+            found.name = change.name
+        if change.slug is not UNSET:
+            found.slug = slug_of(change.slug)
+        if change.description is not UNSET:
+            found.description = change.description
+        if change.privacy is not UNSET:
+            found.privacy = change.privacy
+        if change.settings is not UNSET:
+            found.settings = structs.replace(found.settings, **_given(change.settings))
+
+    return service.db.update(d.neighborhood(neighborhood_id), edit)
+
+
+def _given(change: Struct) -> dict[str, Any]:
+    return {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+
+
+@api.delete("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=standing)
+def close(service: Nbhd, caller: Caller, neighborhood_id: str, match: IfMatch) -> None:
+    """It goes, and its memberships become history; asked again, it goes on where it was interrupted."""
+    service.close(neighborhood_id, caller.name, match.check)
+
+
+# Members
+
+api.lists("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, of=standing)
+api.lists("/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=hosts | admin, of=standing_then)
+
+
+@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, of=standing)
+def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
+    """One membership."""
+    return service.db.one(d.member(neighborhood_id, user_did))
+
+
+@api.put(
+    "/neighborhoods/{neighborhood_id}/members/{user_did}",
+    who=(public & myself("user_did")) | hosts | admin,
+    of=standing,
+)
+def join(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
+    """Become a member; into a private neighborhood its admins let people in."""
+    return service.join(neighborhood_id, user_did)
+
+
+@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=leaver | hosts | admin, of=standing)
+def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
+    """The membership becomes history."""
+    service.leave(neighborhood_id, user_did)
+
+
+@api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, of=standing)
+def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole) -> None:
+    """Make a member an admin, or an admin a member."""
+    service.set_role(neighborhood_id, user_did, new.role)
+
+
+# Sites
+
+
+@api.post("/users/{did}/sites", who=mine, of=d.user, location="/users/{did}/sites/{site_id}")
+def create_site(service: Nbhd, caller: Caller, did: str, new: b.NewSite) -> d.Site:
+    """A new site; one of a neighborhood needs what that asks for, such as the token's `email_verified`."""
+    return service.create_site(
+        did,
+        new.title,
+        new.template,
+        new.subdomain,
+        new.config,
+        neighborhood_id=new.neighborhood_id,
+        email_verified=caller.claims.get("email_verified") in (True, "true"),
+    )
+
+
+api.lists("/users/{did}/sites", d.sites_of_user, who=myself("did") | admin)
+api.lists("/users/{did}/deleted-sites", d.deleted_sites_of_user, who=myself("did") | admin)
+
+
+@api.get("/users/{did}/sites/{site_id}", who=published | myself("did") | admin, of=displayed)
+def site(service: Nbhd, did: str, site_id: str) -> d.Site:
+    """One site."""
+    return service.db.one(d.site(did, site_id))
+
+
+@api.get("/subdomains/{subdomain}")
+def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
+    """The published site of a subdomain."""
+    site = service.find_by_subdomain(subdomain)
+    if site is None or not is_open(Displayed(site, service.db(d.user(site.did)))):
+        raise NotFound(d.Site.__name__, subdomain)
+    return site
+
+
+@api.patch("/users/{did}/sites/{site_id}", who=mine, of=d.user)
+def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, match: IfMatch) -> d.Site:
+    """An old subdomain is free for others once the new one is taken."""
+
+    def edit(found: d.Site) -> None:
+        match.check(found)
+        if change.title is not UNSET:
+            found.title = change.title
+        if change.template is not UNSET:
+            found.template = change.template
+        if change.config is not UNSET:
+            found.config = checked_config(change.config)
+        if change.subdomain is not UNSET:
+            found.subdomain = checked_subdomain(change.subdomain)
+            found.public_url = public_url(found.subdomain)
+
+    service.db.update(d.site(did, site_id), edit)
+    return service.db.one(d.site(did, site_id), consistent=True)
+
+
+@api.delete("/users/{did}/sites/{site_id}", who=mine | admin, of=account)
+def delete_site(service: Nbhd, did: str, site_id: str, match: IfMatch) -> None:
+    """Out of the list, to be put back within 7 days."""
+    service.delete_site(did, site_id, match.check)
+
+
+@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=mine | admin, of=account)
+def restore_site(service: Nbhd, did: str, site_id: str) -> None:
+    """Back in the list."""
+    service.restore_site(did, site_id)
+
+
+# Builds
+
+
+@api.get("/users/{did}/sites/{site_id}/builds", who=myself("did") | admin)
+def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.BuildJob]:
+    """How the site was built, the last first."""
+    service.db.one(d.site(did, site_id))
+    return service.db(d.builds_of_site(site_id)).page(limit, cursor)
+
+
+@api.post("/users/{did}/sites/{site_id}/builds", who=mine, of=d.user, status=201)
+def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
+    """Build the site, unless that is being done."""
+    try:
+        return service.start_build(did, site_id)
+    except NotUnique:
+        raise Problem(409, "conflict", f"a build of {site_id} is running") from None
+
+
+@api.get("/users/{did}/sites/{site_id}/builds/{job_id}", who=myself("did") | admin)
+def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
+    """How one build went."""
+    service.db.one(d.site(did, site_id))
+    found = service.find_build(site_id, job_id)
+    if found is None:
+        raise NotFound(d.BuildJob.__name__, job_id)
+    return found
+
+
+@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=mine | admin, of=account)
+def delete_build(service: Nbhd, did: str, site_id: str, job_id: str, match: IfMatch) -> None:
+    """It is forgotten; if it still runs, its end is nobody's any more, and another may begin."""
+    job = build(service, did, site_id, job_id)
+    if not service.delete_build(job, match.when(job)):
+        build(service, did, site_id, job_id)
+        raise Problem(
+            409, "conflict", f"other code stored {job_id} under a key without a time, and alone can delete it"
+        )
+
+
+@api.put("/users/{did}/sites/{site_id}/builds/{job_id}/end", who=group("builder") | admin)
+def finish_build(service: Nbhd, did: str, site_id: str, job_id: str, end: b.BuildEnd) -> None:
+    """The builder says how it went; a good build publishes the site."""
+    job = service.find_build(site_id, job_id)
+    if job is None or job.status != d.BuildStatus.RUNNING:
+        raise Problem(409, "conflict", f"{job_id} is not the build of {site_id} that runs")
+    service.finish_build(did, job, error=end.error, log_url=end.log_url)
+
+
+api.tries(open="/neighborhoods", signed="/neighborhoods?limit=3")

@@ -1,0 +1,160 @@
+"""Demo data: people, the neighborhoods they live in, what they write there, and how their sites were built.
+
+Everything follows from the seed, dates included. Only what expires, builds and deleted sites, happens at the moment
+of planting: of a fixed date it would be gone when somebody looks.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+from partita import AlreadyExists, NotFound, NotUnique, Piece, Store
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.service import Nbhd
+
+FIRST = "Alice Bruno Chloé Dmitri Eun-ji Farah Gabriel Hana Ines João Kofi Léa Minjun Nora Óscar Priya".split()
+LAST = "Abara Bright Costa Dubois Eriksen Ferreira Green Haddad Ito Jones Kim Lopes Moreau Novak Park Quinn".split()
+TRADES = ["baker", "carpenter", "community organizer", "gardener", "nurse", "teacher", "translator", "violinist"]
+PLACES = ["Maple Street", "Harbour", "Old Mill", "Rua das Flores", "Café", "한강", "North Park", "Station Road"]
+KINDS = ["Collective", "Neighbors", "Garden Club", "Tool Library", "Parents", "Repair Café", "Choir", "Watch"]
+TEMPLATES = ["blog", "portfolio", "events", "shop"]
+SUBJECTS = [
+    "Bread without hurry",
+    "Tomatoes on a balcony",
+    "What we found in the attic",
+    "Lost: a grey cat 🐈",
+    "봄 시장",
+]
+COLORS = ["#007bff", "#2a9d8f", "#e76f51", "#6d597a"]
+OPENED = datetime(2025, 6, 1, 8, tzinfo=UTC)
+
+
+def total(scale: float) -> int:
+    """How many pieces `pieces` gives."""
+    return sum(_sizes(scale))
+
+
+def pieces(scale: float, seed: int) -> Iterator[Piece]:
+    """At scale 1 sixty people, eight neighborhoods and thirty sites."""
+    people, neighborhoods, sites = _sizes(scale)
+    yield from (_Person(seed, number) for number in range(people))
+    yield from (_Neighborhood(seed, number, people) for number in range(neighborhoods))
+    yield from (_Site(seed, number, people) for number in range(sites))
+
+
+def _sizes(scale: float) -> tuple[int, int, int]:
+    return max(2, round(60 * scale)), max(1, round(8 * scale)), max(1, round(30 * scale))
+
+
+class _Planted:
+    """The `number`th of its kind: its own chance, so that it is the same whenever and after whatever it is planted."""
+
+    def __init__(self, seed: int, number: int, people: int = 0) -> None:
+        self.seed = seed
+        self.number = number
+        self.people = people
+
+    def __call__(self, db: Store) -> None:
+        self.chance = Random(f"{self.seed} {type(self).__name__} {self.number}")  # noqa: S311
+        self.plant(db)
+
+    def plant(self, db: Store) -> None:
+        raise NotImplementedError
+
+    def service(self, db: Store, at: datetime) -> Nbhd:
+        """The service at that time, with ids of this piece's own."""
+        return Nbhd(Store(db.backend, db.design, clock=lambda: at), self.chance.getrandbits)
+
+    def unique(self, text: str) -> str:
+        """The text, told apart by number and seed."""
+        return f"{text}-{self.number}-{self.seed}" if self.seed else f"{text}-{self.number}"
+
+    def did(self, number: int) -> str:
+        return f"did:plc:{self.seed}x{number}"
+
+
+class _Person(_Planted):
+    def plant(self, db: Store) -> None:
+        first, last = self.chance.choice(FIRST), self.chance.choice(LAST)
+        handle = self.unique(f"{first}-{last}".lower())
+        nbhd = self.service(db, OPENED + timedelta(minutes=self.chance.randrange(200 * 24 * 60)))
+        with suppress(AlreadyExists, NotUnique):
+            nbhd.register(
+                self.did(self.number),
+                f"{handle}.bsky.social",
+                f"{first} {last}",
+                avatar_url=f"https://cdn.nbhd.city/avatars/{self.number}.jpg",
+                bio=f"{self.chance.choice(TRADES)} by day, neighbor always".capitalize(),
+            )
+
+
+class _Neighborhood(_Planted):
+    def plant(self, db: Store) -> None:
+        place, kind = PLACES[self.number % len(PLACES)], self.chance.choice(KINDS)
+        name = f"{place} {kind}"
+        founder, *others = self.chance.sample(range(self.people), min(self.people, self.chance.randint(8, 30)))
+        at = OPENED + timedelta(days=210 + self.number % 60)
+        nbhd = self.service(db, at)
+        with suppress(AlreadyExists, NotUnique):
+            nbhd.found(
+                self.did(founder),
+                name,
+                self.unique(name),
+                description=f"Everything that happens around {place}, and who can help with it.",
+                privacy=d.Privacy.PRIVATE if self.number % 7 == 5 else d.Privacy.PUBLIC,
+                settings=d.Settings(require_email_verification=self.number % 3 == 2),
+            )
+        home = nbhd.find_by_slug(self.unique(name))
+        assert home is not None
+        for days, other in enumerate(others, 1):
+            self._member(db, home.id, self.did(other), at + timedelta(days=days), stays=days % 6 != 0)
+
+    def _member(self, db: Store, home: str, did: str, at: datetime, *, stays: bool) -> None:
+        until = at + timedelta(days=20)
+        if db(d.past_member(home, until, did)) is None:
+            with suppress(AlreadyExists):
+                self.service(db, at).join(home, did)
+            if not stays:
+                self.service(db, until).leave(home, did)
+
+
+class _Site(_Planted):
+    def plant(self, db: Store) -> None:
+        owner = self.did(self.chance.randrange(self.people))
+        topic = self.chance.choice(SUBJECTS)
+        subdomain = self.unique(self.chance.choice(TRADES).replace(" ", "-"))
+        at = OPENED + timedelta(days=220, hours=self.number % 900)
+        nbhd = self.service(db, at)
+        with suppress(AlreadyExists, NotUnique):
+            nbhd.create_site(owner, topic, self.chance.choice(TEMPLATES), subdomain, self._config(at))
+        site = nbhd.find_by_subdomain(subdomain)
+        if site is None:  # deleted by an earlier run
+            return
+        self._build(db, owner, site)
+        if self.number % 10 == 9:
+            with suppress(NotFound):
+                Nbhd(db).delete_site(owner, site.site_id)
+
+    def _config(self, at: datetime) -> dict[str, Any]:
+        chosen = self.chance.sample(SUBJECTS, self.chance.randint(1, 3))
+        posts = [
+            {"title": title, "date": (at + timedelta(days=day)).date().isoformat(), "text": f"{title}. " * 12}
+            for day, title in enumerate(chosen)
+        ]
+        accent = self.chance.choice(COLORS)
+        return {"author": self.chance.choice(FIRST), "accent_color": accent, "posts": posts, "custom_fields": {}}
+
+    def _build(self, db: Store, owner: str, site: d.Site) -> None:
+        """Up to three builds of the last days, of which the first failed; those of an interrupted run count."""
+        wanted = self.number % 4
+        there = list(db(d.builds_of_site(site.site_id)))
+        for running in (each for each in there if each.status == d.BuildStatus.RUNNING):
+            Nbhd(db).finish_build(owner, running)
+        for ago in range(wanted - len(there), 0, -1):
+            begun = db.context.clock() - timedelta(days=ago)
+            job = self.service(db, begun).start_build(owner, site.site_id)
+            error = "template 'posts.html': undefined variable" if ago == 3 else None
+            logs = f"https://logs.nbhd.city/{job.job_id}"
+            self.service(db, begun + timedelta(seconds=41)).finish_build(owner, job, error=error, log_url=logs)

@@ -1,0 +1,95 @@
+"""What clients send to PerfectIt: what is new, and what is changed."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from partita_systems.perfectit import design as d
+
+# What is composed before it is compared may be longer when it is sent: up to four characters become one.
+Username = Annotated[
+    str,
+    Meta(
+        min_length=3,
+        max_length=120,
+        description="3 to 30 letters, digits, `.`, `_` and `-`, composed or not.",
+        examples=["ana.costa"],
+    ),
+]
+Line = Annotated[str, Meta(min_length=1, max_length=120, examples=["Weekend repairs"])]
+CategoryId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=240,
+        description="1 to 60 letters, digits, `_` and `-`, composed or not.",
+        examples=["kitchen"],
+    ),
+]
+Remark = Annotated[str, Meta(min_length=1, max_length=2_000, examples=["Worked at once 👍"])]
+Sorted = Annotated[int, Meta(ge=-99_999, le=99_999)]
+Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Count = Annotated[int, Meta(ge=0, le=10**12)]
+
+
+class NewUser(Struct, forbid_unknown_fields=True, rename="camel"):
+    username: Username
+    display_name: Annotated[Line, Meta(examples=["Ana Costa"])]
+
+
+class NewUsername(Struct, forbid_unknown_fields=True):
+    username: Username
+
+
+class NewComment(Struct, forbid_unknown_fields=True):
+    text: Remark
+
+
+class ChangedComment(Struct, forbid_unknown_fields=True):
+    text: Remark | UnsetType = UNSET
+
+
+class NewVote(Struct, forbid_unknown_fields=True, rename="camel"):
+    vote_type: d.VoteType
+
+
+class NewCollection(Struct, forbid_unknown_fields=True):
+    name: Line
+
+
+class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
+    id: CategoryId
+    name: Line
+    parent_id: CategoryId = d.ROOT
+    sort_order: Sorted = 0
+
+
+class ChangedCategory(Struct, forbid_unknown_fields=True, rename="camel"):
+    """What is left out stays as it is; the parent `ROOT` stands for none."""
+
+    name: Line | UnsetType = UNSET
+    parent_id: CategoryId | UnsetType = UNSET
+    sort_order: Sorted | UnsetType = UNSET
+
+
+class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
+    notification_type: d.NotificationType
+    actor_id: Annotated[Id, Meta(examples=["u_01JGGHFQM00000000000000001"])]
+    card_id: Annotated[Id, Meta(examples=["c_01JGGHFQM00000000000000004"])]
+
+
+class NewTrend(Struct, forbid_unknown_fields=True):
+    score: Annotated[int, Meta(ge=-9_999_999_999, le=9_999_999_999, examples=[42])]
+
+
+class NewViews(Struct, forbid_unknown_fields=True):
+    views: Annotated[int, Meta(ge=1, le=1_000_000, examples=[250])]
+
+
+class NewMetrics(Struct, forbid_unknown_fields=True):
+    """What is left out is none."""
+
+    cards: Count = 0
+    comments: Count = 0
+    votes: Count = 0
+    views: Count = 0

@@ -1,0 +1,102 @@
+"""Comments and votes over HTTP."""
+
+from msgspec import UNSET
+
+from partita.rest import Api, Caller, IfMatch, myself, signed_in
+from partita_systems.perfectit import bodies as b
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.access import admin, author
+from partita_systems.perfectit.comment_keys import GivenTime, made_at
+from partita_systems.perfectit.service import PerfectIt
+
+COMMENTS = "/cards/{card_id}/comments"
+COMMENT = COMMENTS + "/{comment_id}"
+VOTE = "/cards/{card_id}/votes/{user_id}"
+VOTE_ON_COMMENT = COMMENT + "/votes/{user_id}"
+
+
+def declare(api: Api[PerfectIt]) -> None:
+    """Add the routes of this module."""
+    api.lists(COMMENTS, d.comments_of_card)
+    api.get(COMMENT)(comment)
+    api.patch(COMMENT, who=author, of=comment)(change_comment)
+    api.post(COMMENTS, who=signed_in, location=COMMENT)(add_comment)
+    api.delete(COMMENT, who=author | admin, of=comment)(remove_comment)
+    api.lists("/cards/{target_id}/votes", d.votes_of_target, who=admin)
+    api.reads("/users/{user_id}/votes/{target_id}", d.vote, who=myself("user_id") | admin)
+    api.put(VOTE, who=myself("user_id"))(cast_vote)
+    api.delete(VOTE, who=myself("user_id"))(withdraw)
+    api.put(VOTE_ON_COMMENT, who=myself("user_id"))(vote_on_comment)
+    api.delete(VOTE_ON_COMMENT, who=myself("user_id"))(withdraw_from_comment)
+
+
+# Comments
+
+
+def comment(service: PerfectIt, card_id: str, comment_id: str, created_at: GivenTime = None) -> d.Comment:
+    """One comment."""
+    with made_at(comment_id, created_at) as at:
+        return service.find_comment(card_id, at, comment_id)
+
+
+def change_comment(
+    service: PerfectIt,
+    card_id: str,
+    comment_id: str,
+    change: b.ChangedComment,
+    match: IfMatch,
+    created_at: GivenTime = None,
+) -> d.Comment:
+    """Change text of a comment."""
+
+    def edit(found: d.Comment) -> None:
+        match.check(found)
+        if change.text is not UNSET:
+            found.text = change.text
+
+    with made_at(comment_id, created_at) as at:
+        service.db.update(d.comment(card_id, at, comment_id), edit)
+        return service.db.one(d.comment(card_id, at, comment_id), consistent=True)
+
+
+def add_comment(service: PerfectIt, caller: Caller, card_id: str, new: b.NewComment) -> d.Comment:
+    """Say something about a published card."""
+    return service.comment(caller.name, card_id, new.text)
+
+
+def remove_comment(
+    service: PerfectIt, card_id: str, comment_id: str, match: IfMatch, created_at: GivenTime = None
+) -> None:
+    """The comment goes with its votes."""
+    with made_at(comment_id, created_at) as at:
+        found = service.db.update(d.comment(card_id, at, comment_id), lambda comment: None)
+        service.remove_comment(card_id, at, comment_id, when=match.when(found))
+
+
+# Votes
+
+
+def cast_vote(service: PerfectIt, card_id: str, user_id: str, new: b.NewVote) -> None:
+    """Vote, or change your vote."""
+    service.votes.on_card(user_id, card_id, new.vote_type)
+
+
+def withdraw(service: PerfectIt, card_id: str, user_id: str) -> None:
+    """Take your vote back."""
+    service.votes.on_card(user_id, card_id, None)
+
+
+def vote_on_comment(
+    service: PerfectIt, card_id: str, comment_id: str, user_id: str, new: b.NewVote, created_at: GivenTime = None
+) -> None:
+    """Vote on a comment, or change your vote."""
+    with made_at(comment_id, created_at) as at:
+        service.votes.on_comment(user_id, card_id, at, comment_id, new.vote_type)
+
+
+def withdraw_from_comment(
+    service: PerfectIt, card_id: str, comment_id: str, user_id: str, created_at: GivenTime = None
+) -> None:
+    """Take your vote back."""
+    with made_at(comment_id, created_at) as at:
+        service.votes.on_comment(user_id, card_id, at, comment_id, None)

@@ -1,0 +1,289 @@
+"""Demo data: people, the cards they write, and what others make of them.
+
+Who does what follows from the seed; when it happened counts back from the midnight before planting, so that recent
+cards are recent and drafts are still there whenever the demo is started.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import NamedTuple
+
+from partita import AlreadyExists, NotUnique, Piece, Store, new_id
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.service import PerfectIt
+
+OPENED = datetime(
+    2025, 1, 1, tzinfo=UTC
+)  # the time in ids that other pieces name: they do not depend on the day of planting
+SPREAD = 60  # the days over which cards are published
+FIRST = "Ada Ben Chiara Dev Elif Femi Grace Hugo Ines Jun Karin Liam Maya Noor Otto Priya Quinn Rosa Sam Tove".split()
+LAST = "Abara Becker Costa Dubois Eriksen Fischer Garcia Hansen Ito Jensen Kim Lopez Moreau Novak Okafor Park".split()
+CATEGORIES = {
+    "home": ("Home", ["woodworking", "textiles", "plants"]),
+    "kitchen": ("Kitchen", ["baking", "coffee", "knives"]),
+    "outdoors": ("Outdoors", ["bicycles", "camping"]),
+}
+TWISTS = [
+    "the slow way",
+    "in one evening",
+    "without power tools",
+    "on a small budget",
+    "for the first time",
+    "with children",
+    "in a tiny flat",
+    "like my grandmother did",
+    "again after a failure",
+]
+REMARKS = [
+    "Tried it on Sunday, and it worked at once. Thank you!",
+    "Step two deserves more patience than the card says.",
+    "I used half of the material, and it was still enough.",
+    "Mine cracked. What did I do wrong?",
+    "Best explanation of this that I have read 👏",
+    "Would not do it this way: the old method is safer.",
+    "A photo of the last step would help.",
+    "Did it with my daughter. Now she explains it to me 😄",
+]
+NAMES = ["To try", "Weekend", "For the workshop", "With friends", "Someday"]
+
+
+class Craft(NamedTuple):
+    """Something to do perfectly, and what it takes."""
+
+    title: str
+    category: str
+    tags: list[str]
+    materials: dict[str, str]
+    tools: list[str]
+    steps: list[str]
+
+
+CRAFTS = [
+    Craft(
+        "Perfect wood finish",
+        "woodworking",
+        ["furniture", "finishing"],
+        {"linseed oil": "250 ml", "sandpaper 240": "3 sheets"},
+        ["cotton cloth", "tack rag"],
+        ["Sand along the grain.", "Wipe on a thin coat.", "Wait a day, sand lightly, and repeat twice."],
+    ),
+    Craft(
+        "A drawer that never sticks",
+        "woodworking",
+        ["furniture", "repair"],
+        {"paraffin wax": "1 candle"},
+        ["block plane", "square"],
+        ["Find where it rubs.", "Take off a shaving at a time.", "Wax both runners."],
+    ),
+    Craft(
+        "Invisible darning",
+        "textiles",
+        ["mending", "wool"],
+        {"matching wool": "2 m"},
+        ["darning egg", "blunt needle"],
+        ["Stretch the hole over the egg.", "Lay the warp.", "Weave, and leave slack at the edges."],
+    ),
+    Craft(
+        "Monstera from a cutting",
+        "plants",
+        ["propagation", "houseplants"],
+        {"sphagnum moss": "1 handful"},
+        ["clean knife", "glass jar"],
+        ["Cut below a node.", "Let the cut dry for an hour.", "Keep it in moss until roots are as long as a finger."],
+    ),
+    Craft(
+        "Sourdough with an open crumb",
+        "baking",
+        ["bread", "fermentation"],
+        {"strong flour": "500 g", "water": "375 g", "salt": "10 g"},
+        ["dutch oven", "scale"],
+        ["Mix and rest.", "Fold four times in two hours.", "Shape, chill overnight, and bake at 250 °C."],
+    ),
+    Craft(
+        "Crème brûlée that cracks",
+        "baking",
+        ["dessert", "custard"],
+        {"cream": "400 ml", "egg yolks": "5", "vanilla": "1 pod"},
+        ["water bath", "torch"],
+        ["Heat the cream with the vanilla.", "Pour over the yolks, and bake at 95 °C.", "Chill, sugar, and burn."],
+    ),
+    Craft(
+        "Espresso in balance",
+        "coffee",
+        ["espresso", "dialling in"],
+        {"coffee beans": "18 g"},
+        ["grinder", "scale", "tamper"],
+        ["Weigh the dose.", "Tamp level.", "Stop at 36 g, and change the grind until that takes 28 seconds."],
+    ),
+    Craft(
+        "A knife as sharp as new",
+        "knives",
+        ["sharpening", "whetstone"],
+        {"water": "a bowl"},
+        ["whetstone 1000", "whetstone 6000"],
+        ["Soak the stone.", "Hold 15 degrees.", "Raise a burr on one side, then on the other, and strop."],
+    ),
+    Craft(
+        "Gears that shift in silence",
+        "bicycles",
+        ["maintenance", "derailleur"],
+        {"chain oil": "10 drops"},
+        ["hex key 5 mm", "repair stand"],
+        ["Clean the chain.", "Set the end stops.", "Turn the barrel by quarters until the chain runs straight."],
+    ),
+    Craft(
+        "One match, one fire",
+        "camping",
+        ["fire", "survival"],
+        {"birch bark": "a strip", "dry twigs": "3 handfuls"},
+        ["knife", "match"],
+        ["Feather a stick.", "Build a small log cabin around the bark.", "Light it from the side of the wind."],
+    ),
+]
+
+
+def total(scale: float) -> int:
+    """How many pieces `pieces` gives."""
+    return 2 + sum(_sizes(scale))
+
+
+def pieces(scale: float, seed: int) -> Iterator[Piece]:
+    """At scale 1 sixteen people, twenty-four cards and eight collections."""
+    people, cards, collections = _sizes(scale)
+    yield _categories
+    yield from (_Person(seed, number, people, cards) for number in range(people))
+    yield from (_Card(seed, number, people, cards) for number in range(cards))
+    yield from (_Collection(seed, number, people, cards) for number in range(collections))
+    yield _Metrics(seed, 0, people, cards)
+
+
+def _sizes(scale: float) -> tuple[int, int, int]:
+    return max(3, round(16 * scale)), max(2, round(24 * scale)), max(1, round(8 * scale))
+
+
+def _categories(db: Store) -> None:
+    perfectit = PerfectIt(db)
+    for order, (root, (name, children)) in enumerate(CATEGORIES.items()):
+        with suppress(AlreadyExists):
+            perfectit.add_category(root, name, sort_order=order)
+        for place, child in enumerate(children):
+            with suppress(AlreadyExists):
+                perfectit.add_category(child, child.capitalize(), root, place)
+
+
+class _Planted:
+    """The `number`th of its kind: its chance is its own, so it is the same whenever it is planted."""
+
+    def __init__(self, seed: int, number: int, people: int, cards: int) -> None:
+        self.seed, self.number, self.people, self.cards = seed, number, people, cards
+
+    def __call__(self, db: Store) -> None:
+        self.chance = Random(f"{self.seed} {type(self).__name__} {self.number}")  # noqa: S311
+        self.midnight = db.context.clock().replace(hour=0, minute=0, second=0, microsecond=0)
+        self.plant(db)
+
+    def plant(self, db: Store) -> None:
+        raise NotImplementedError
+
+    def service(self, db: Store, at: datetime, number: int = 0) -> PerfectIt:
+        """PerfectIt at another time, where a new thing is the `number`th of its kind."""
+
+        def ids(prefix: str, now: datetime) -> str:
+            return self.id_of(prefix, number, now if prefix == "m" else OPENED)  # a comment is made at its id's time
+
+        return PerfectIt(Store(db.backend, db.design, clock=lambda: at), ids)
+
+    def id_of(self, prefix: str, number: int, at: datetime = OPENED) -> str:
+        """The id of the `number`th of a kind, whichever piece plants it."""
+        return new_id(prefix, at, Random(f"{self.seed} {prefix} {number}").getrandbits)  # noqa: S311
+
+
+class _Person(_Planted):
+    def plant(self, db: Store) -> None:
+        first, last = self.chance.choice(FIRST), self.chance.choice(LAST)
+        joined = self.midnight - timedelta(days=SPREAD + 30 + self.chance.random() * 300)
+        with suppress(AlreadyExists, NotUnique):
+            self.service(db, joined, self.number).register(f"{first}.{last}.{self.number}", f"{first} {last}")
+
+
+class _Card(_Planted):
+    """A card; every sixth is still a draft, the others have voters and comments."""
+
+    def plant(self, db: Store) -> None:
+        days = 9 if is_draft(self.number) else SPREAD
+        at = self.midnight - timedelta(days=days * self.chance.random() ** 2)
+        author = self.id_of("u", self.chance.randrange(self.people))
+        card_id = self.id_of("c", self.number)
+        perfectit = self.service(db, at, self.number)
+        with suppress(AlreadyExists):
+            perfectit.cards.draft(author, self._content(card_id))
+        if not is_draft(self.number):
+            perfectit.cards.publish(card_id)
+            self._react(db, card_id, author, at)
+
+    def _content(self, card_id: str) -> Content:
+        craft = CRAFTS[self.number % len(CRAFTS)]
+        return Content(
+            title=f"{craft.title}, {self.chance.choice(TWISTS)}",
+            description=f"{craft.title} is mostly patience. Here is what finally worked.",
+            image_urls=[f"https://images.perfectit.example/{card_id}/{shot}.jpg" for shot in (1, 2)],
+            instructions=craft.steps,
+            materials=craft.materials,
+            tools=craft.tools,
+            category=craft.category,
+            tags=craft.tags,
+            difficulty=self.chance.choice(list(d.Difficulty)),
+            estimated_time=self.chance.choice([20, 45, 60, 120, 240]),
+            estimated_cost=self.chance.choice([0, 5, 10, 25, 50]),
+        )
+
+    def _react(self, db: Store, card_id: str, author: str, at: datetime) -> None:
+        voters = self.chance.sample(range(self.people), min(self.people, self.chance.randrange(3, 9)))
+        commented = {each.author_id for each in db(d.comments_of_card(card_id))}
+        for hour, voter in enumerate(voters):
+            user_id, number = self.id_of("u", voter), self.number * self.people + voter
+            then = at.replace(microsecond=0) + timedelta(hours=hour, minutes=self.chance.randrange(60))
+            perfectit = self.service(db, then, number)
+            vote = d.VoteType.UP if self.chance.random() < 0.75 else d.VoteType.DOWN
+            perfectit.votes.on_card(user_id, card_id, vote)
+            remark, talks = self.chance.choice(REMARKS), self.chance.random() < 0.4
+            if talks and user_id not in commented:
+                perfectit.comment(user_id, card_id, remark)
+            perfectit.tell(
+                d.Notification(
+                    notification_id=self.id_of("n", number, then),
+                    user_id=author,
+                    notification_type=d.NotificationType.COMMENTED if talks else d.NotificationType.VOTED,
+                    actor_id=user_id,
+                    card_id=card_id,
+                    created_at=then,
+                )
+            )
+        db.put(d.Trend(card_id=card_id, score=len(voters), seen_at=self.midnight))
+
+
+class _Collection(_Planted):
+    def plant(self, db: Store) -> None:
+        owner, collection_id = self.id_of("u", self.number % self.people), self.id_of("l", self.number)
+        perfectit = self.service(db, self.midnight - timedelta(days=1), self.number)
+        with suppress(AlreadyExists):
+            perfectit.new_collection(owner, self.chance.choice(NAMES))
+        published = [number for number in range(self.cards) if not is_draft(number)]
+        for number in self.chance.sample(published, min(len(published), 4)):
+            perfectit.collect(owner, collection_id, self.id_of("c", number))
+
+
+class _Metrics(_Planted):
+    def plant(self, db: Store) -> None:
+        for ago in range(SPREAD):
+            cards, comments, votes = (self.chance.randrange(most) for most in (5, 12, 40))
+            day = self.midnight.date() - timedelta(days=ago + 1)
+            views = votes * self.chance.randrange(10, 30)
+            db.put(d.DailyMetrics(day=day, cards=cards, comments=comments, votes=votes, views=views))
+
+
+def is_draft(number: int) -> bool:
+    return number % 6 == 5

@@ -1,0 +1,52 @@
+"""The way in, in a browser: every system is a link away, on a phone too, without a script and from nowhere else."""
+
+import subprocess
+
+import pytest
+from playwright.sync_api import expect
+
+from partita_systems import NAMES, part_of
+from tests.browser.conftest import Served, Visiting
+from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
+from tests.rest.test_serve import ENVIRONMENT
+
+
+def test_every_system_is_a_link_away_and_nothing_is_from_elsewhere(served: Served, visit: Visiting) -> None:
+    for name in NAMES:
+        api = part_of(name, "api").api
+        seen = visit(f"{served.endpoint}/", scripts=False)
+        expect(seen.page.get_by_text(api.about)).to_be_visible()
+        assert seen.fetched == [f"{served.endpoint}/"]
+        seen.page.get_by_role("link", name=api.title, exact=True).click()
+        expect(seen.page.get_by_role("heading", level=1)).to_have_text(api.title)
+        assert seen.page.url == served.docs(name)
+        assert seen.complaints == []
+
+
+def test_line_for_the_aws_cli_works_as_it_is_shown(served: Served, visit: Visiting) -> None:
+    line = visit(f"{served.endpoint}/").page.locator("pre").inner_text()
+    done = subprocess.run(["sh", "-ec", line], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=True)
+    assert part_of(NAMES[0], "design").design.tables[0].name in done.stdout
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_page_is_read_on_any_screen(served: Served, visit: Visiting, *, dark: bool) -> None:
+    page = visit(f"{served.endpoint}/", dark=dark).page
+    assert page.evaluate(LEAST_CONTRAST) >= 4.5
+    for width in (320, 390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(TOO_WIDE) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_post_of_a_page_stays_with_dynamodb(served: Served, visit: Visiting) -> None:
+    page = visit(f"{served.endpoint}/").page
+    reply = page.request.post(f"{served.endpoint}/", headers={"accept": "text/html"}, data="{}")
+    assert reply.headers["content-type"] == "application/x-amz-json-1.0"
+
+
+def test_keyboard_leads_to_the_first_system(served: Served, visit: Visiting) -> None:
+    page = visit(f"{served.endpoint}/").page
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name=part_of(NAMES[0], "api").api.title, exact=True)).to_be_focused()

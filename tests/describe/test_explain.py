@@ -1,0 +1,114 @@
+"""What explain prints, word for word."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partita import Store, connect
+from partita.describe.explain import explain_read
+from partita.engine.values import checked_value
+from partita.plan.capacity import item_size, value_size
+from tests.design import shop
+from tests.store import kitchen_sink_design
+from tests.store.clocks import Clock
+
+NOON = datetime(2025, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def db() -> Store:
+    return Store(connect("memory:", maintain=False), shop.shop, clock=Clock())
+
+
+def head(text: str) -> str:
+    """Without the request."""
+    return text.partition("  request")[0].rstrip()
+
+
+def test_creating_tells_every_item_it_touches_and_what_it_costs(db: Store) -> None:
+    told = db.explain_create(shop.Order(customer_id="c1", order_id="o1", placed_at=NOON))
+    assert head(told) == (
+        "create Order: one TransactWriteItems of 2 actions\n"
+        "  put      Order CUSTOMER#c1 ORDER#2025-01-01T12:00:00.000000Z#o1\n"
+        "           if attribute_not_exists(PK), else AlreadyExists\n"
+        "  update   Customer CUSTOMER#c1 PROFILE\n"
+        "           open_orders + 1\n"
+        "           if attribute_exists(PK), else ReferenceMissing\n"
+        "  cost     write units: 2 for what is put, 1 x 2 for each begun KB of what is changed, checked or deleted, "
+        "1 for GSI1"
+    )
+    assert '"TransactItems": [' in told
+
+
+def test_a_blind_change_is_one_update(db: Store) -> None:
+    told = db.explain_change(shop.order("c1", NOON, "o1"), lambda draft: setattr(draft, "note", "hi"))
+    assert head(told) == (
+        "change Order: one UpdateItem\n"
+        "  update   Order CUSTOMER#c1 ORDER#2025-01-01T12:00:00.000000Z#o1\n"
+        "           note = hi\n"
+        "           if attribute_exists(PK), else NotFound\n"
+        "  cost     write units: 1 x 1 for each begun KB of what is changed, checked or deleted"
+    )
+
+
+def test_a_change_that_has_to_read_says_what_for(db: Store) -> None:
+    def ship(draft: shop.Order) -> None:
+        draft.status = shop.Status.SHIPPED
+
+    assert db.explain_change(shop.order("c1", NOON, "o1"), ship) == (
+        "change Order: one GetItem, then one write under a fence; again when somebody was faster\n"
+        "  reads    priority, for GSI1PK, GSI1SK\n"
+        "  keeps    Customer.open_orders"
+    )
+
+
+def test_a_pattern_is_explained_before_it_is_called() -> None:
+    assert explain_read(kitchen_sink_design.works_of_days.read, 500) == (
+        "works_of_days -> Work\n"
+        "  where    index GSI2 of table gallery\n"
+        "  range    GSI2PK = DAY#<each of days> and GSI2SK is anything, backwards\n"
+        "  cost     128 read units for a page of 2097 items of 500 bytes in each of 7 queries\n"
+        "  proof    7 Queries, merged by sort key, a page\n"
+        "  proof    one contiguous range\n"
+        "  proof    nothing else is in index GSI2\n"
+        "  proof    newest first by published_at: the order of the key"
+    )
+
+
+def test_ranges_are_told_with_their_arguments() -> None:
+    assert "SK from NOTE#<low> to NOTE#<high>" in explain_read(kitchen_sink_design.notes_between.read)
+    assert "SK begins with MENTION#<beginning>" in explain_read(kitchen_sink_design.mentions_like.read)
+    assert "score from <at_least> to the last" in explain_read(kitchen_sink_design.works_of_kind.read)
+    assert "0.5 read units (1 strongly read) for an item of 1024 bytes" in explain_read(kitchen_sink_design.work.read)
+
+
+numbers = st.decimals(-(10**20), 10**20, allow_nan=False, allow_infinity=False, places=6).map(lambda n: {"N": str(n)})
+scalars: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.text().map(lambda text: {"S": text}),
+    numbers,
+    st.integers(-(10**30), 10**30).map(lambda n: {"N": str(n)}),
+    st.booleans().map(lambda flag: {"BOOL": flag}),
+    st.just({"NULL": True}),
+    st.sets(st.text(min_size=1), min_size=1).map(lambda texts: {"SS": sorted(texts)}),
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda each: {"L": each}),
+        st.dictionaries(st.text(min_size=1), inner, max_size=3).map(lambda each: {"M": each}),
+    ),
+    max_leaves=5,
+)
+
+
+@given(values)
+def test_sizes_are_what_the_engine_bills(value: dict[str, Any]) -> None:
+    assert value_size(value) == checked_value(value)[1]
+
+
+def test_an_item_s_size_counts_names_and_values() -> None:
+    assert item_size({"PK": {"S": "é"}, "b": {"B": "AP8="}, "n": {"N": str(Decimal("1.50"))}}) == 2 + 2 + 1 + 2 + 1 + 3

@@ -1,0 +1,106 @@
+"""Bytes to a request: what DynamoDB's reader lets pass, and its words for what it does not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from partita.dynamodb.decode import decode_request, same_request
+from partita.dynamodb.exceptions import SerializationException
+from partita.dynamodb.requests import GetItem, PutItem, Scan
+
+
+def decoded(operation: str, body: Any) -> Any:
+    return decode_request(operation, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+
+def test_members_get_their_names_in_python() -> None:
+    request = decoded("GetItem", {"TableName": "notes", "Key": {"pk": {"S": "a"}}, "ConsistentRead": True})
+    assert request == GetItem(table_name="notes", key={"pk": {"S": "a"}}, consistent_read=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"TableName": "notes", "Unknown": [1, {"x": None}]},
+        {"TableName": "notes", "Limit": None},
+        {"TableName": "notes", "ScanFilter": None, "IndexName": None},
+    ],
+)
+def test_unknown_members_are_skipped_and_nulls_are_absent(body: Any) -> None:
+    assert decoded("Scan", body) == Scan(table_name="notes")
+
+
+@pytest.mark.parametrize(
+    ("given", "read"), [("true", True), ("TRUE", True), ("1", True), ("false", False), ("0", False)]
+)
+def test_boolean_may_be_a_word(given: str, read: bool) -> None:
+    assert decoded("Scan", {"ConsistentRead": given}) == Scan(consistent_read=read)
+
+
+def test_fraction_is_cut_to_an_integer() -> None:
+    assert decoded("Scan", {"Limit": 5.9}) == Scan(limit=5)
+
+
+JAVA_MAP = "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>"
+
+
+@pytest.mark.parametrize(
+    ("operation", "body", "message"),
+    [
+        ("Scan", b"", "The request body is not JSON in UTF-8"),
+        ("Scan", b"{", "The request body is not JSON in UTF-8"),
+        ("Scan", b'{"TableName": "\xff"}', "The request body is not JSON in UTF-8"),
+        ("Scan", b"[" * 100_000, "The request is nested too deeply"),
+        ("Scan", b"[]", "Start of structure or map expected"),
+        ("Scan", b'"text"', "Start of structure or map expected"),
+        ("Scan", {"TableName": 1}, "NUMBER_VALUE cannot be converted to String"),
+        ("Scan", {"TableName": 1.5}, "DECIMAL_VALUE cannot be converted to String"),
+        ("Scan", {"TableName": True}, "TRUE_VALUE cannot be converted to String"),
+        ("Scan", {"TableName": []}, "Unrecognized collection type class java.lang.String"),
+        ("Scan", {"TableName": {}}, "Start of structure or map found where not expected"),
+        ("Scan", {"Limit": "5"}, "STRING_VALUE cannot be converted to Integer"),
+        ("Scan", {"Limit": True}, "TRUE_VALUE cannot be converted to Integer"),
+        ("Scan", {"ConsistentRead": 1}, "NUMBER_VALUE cannot be converted to Boolean"),
+        ("Scan", {"ConsistentRead": "maybe"}, "Unexpected token received from parser"),
+        ("Scan", {"AttributesToGet": "a"}, "Unexpected field type"),
+        ("Scan", {"AttributesToGet": {}}, "Start of structure or map found where not expected"),
+        ("GetItem", {"Key": "a"}, "Unexpected field type"),
+        ("GetItem", {"Key": []}, f"Unrecognized collection type {JAVA_MAP}"),
+        ("GetItem", {"Key": {"pk": "a"}}, "Unexpected value type in payload"),
+        (
+            "GetItem",
+            {"Key": {"pk": []}},
+            "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.AttributeValue",
+        ),
+        ("PutItem", {"Item": {"pk": {"S": 1}}}, "NUMBER_VALUE cannot be converted to String"),
+        ("PutItem", {"Item": {"pk": {"N": 1}}}, "NUMBER_VALUE cannot be converted to String"),
+        ("PutItem", {"Item": {"pk": {"SS": "a"}}}, "Unexpected field type"),
+        ("PutItem", {"Item": {"pk": {"L": [1]}}}, "Unexpected value type in payload"),
+    ],
+)
+def test_reader_complains_in_the_services_words(operation: str, body: Any, message: str) -> None:
+    with pytest.raises(SerializationException) as caught:
+        decoded(operation, body)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\udfff", "\\ud800\\ud800", "a\\udc00b"])
+def test_lone_surrogate_is_not_text(text: str) -> None:
+    with pytest.raises(SerializationException):
+        decoded("Scan", b'{"TableName": "%s"}' % text.encode())
+
+
+def test_surrogate_pair_is_one_character() -> None:
+    assert decoded("Scan", b'{"TableName": "\\ud83d\\ude00"}') == Scan(table_name="\N{GRINNING FACE}")
+
+
+def test_typed_request_that_keeps_its_types_is_itself() -> None:
+    request = PutItem(table_name="notes", item={"pk": {"S": "a"}})
+    assert same_request(request) == request
+
+
+@pytest.mark.parametrize("item", [[1], {"pk": {"S": 1}}, {"pk": {"S": object()}}, {"pk": {"S": "\ud800"}}])
+def test_typed_request_that_breaks_its_types_is_told_so(item: Any) -> None:
+    with pytest.raises(SerializationException):
+        same_request(PutItem(table_name="notes", item=item))

@@ -1,0 +1,75 @@
+"""Requests as JSON to an engine in the process, or to any server: the same question in, the same form of answer out."""
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+from urllib.parse import urlsplit
+
+import msgspec
+
+from partita.connect import open_engine
+from partita.dynamodb.decode import decode_request
+from partita.dynamodb.exceptions import DynamoDBError
+from partita.engine.engine import Engine
+from tests.peers.http import HEADERS, target
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The reply's members, or the error's code, message and further members."""
+
+    body: Json
+    code: str = ""
+    message: str = ""
+
+    @classmethod
+    def of_error(cls, body: Json) -> Self:
+        rest = dict(body)
+        code = rest.pop("__type", "").partition("#")[2]
+        message = rest.pop("message", None) or rest.pop("Message", None) or ""
+        return cls(rest, code, message)
+
+    @property
+    def error(self) -> str:
+        """`Code: message`, or nothing."""
+        return f"{self.code}: {self.message}" if self.code else ""
+
+
+class Talk(Protocol):
+    """Somebody who answers DynamoDB's operations."""
+
+    def ask(self, operation: str, body: Json) -> Answer: ...
+
+
+class Embedded:
+    """An engine in this process, asked in JSON; what would be a traceback stays one."""
+
+    def __init__(self, engine: Engine | None = None) -> None:
+        self.engine = engine or open_engine("memory:", maintain=False)
+
+    def ask(self, operation: str, body: Json) -> Answer:
+        try:
+            reply = self.engine.call(decode_request(operation, json.dumps(body).encode()))
+        except DynamoDBError as error:
+            return Answer.of_error(json.loads(msgspec.json.encode(error.body())))
+        return Answer(json.loads(msgspec.json.encode(reply)))
+
+
+class Remote:
+    """A server, asked over one connection."""
+
+    def __init__(self, endpoint: str) -> None:
+        url = urlsplit(endpoint)
+        self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=60)
+
+    def ask(self, operation: str, body: Json) -> Answer:
+        self._connection.request("POST", "/", json.dumps(body).encode(), HEADERS | {"X-Amz-Target": target(operation)})
+        response = self._connection.getresponse()
+        payload = json.loads(response.read() or b"{}")
+        return Answer(payload) if response.status == 200 else Answer.of_error(payload)
+
+    def close(self) -> None:
+        self._connection.close()

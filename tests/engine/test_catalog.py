@@ -1,0 +1,57 @@
+"""Readers and the writer look at catalogues of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from partita.connect import open_engine
+from partita.dynamodb import requests as q
+from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
+from partita.engine.engine import Engine
+from partita.engine.writer import Ticket
+from partita.storage.contract import Transaction
+
+
+def _table(name: str) -> q.CreateTable:
+    return q.CreateTable(
+        table_name=name,
+        attribute_definitions=[AttributeDefinition(attribute_name="id", attribute_type="S")],
+        key_schema=[KeySchemaElement(attribute_name="id", key_type="HASH")],
+        billing_mode="PAY_PER_REQUEST",
+    )
+
+
+@pytest.fixture(params=["memory", "file"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    address = "memory:" if request.param == "memory" else str(tmp_path / "data.db")
+    with open_engine(address, durability="process", maintain=False) as opened:
+        yield opened
+
+
+def test_a_reader_who_looks_again_takes_nothing_from_a_transaction_under_way(engine: Engine) -> None:
+    """A table that is made in a commit is there for the next write of the same commit, whatever readers do between."""
+
+    def reader_looks(txn: Transaction) -> None:
+        engine._context.catalog.forget()
+        engine._context.catalog.tables = {}
+
+    jobs = [
+        engine.prepared(_table("notes")),
+        reader_looks,
+        engine.prepared(q.PutItem(table_name="notes", item={"id": {"S": "1"}})),
+    ]
+    for job in jobs:
+        engine.writer.enqueue(Ticket(job))
+    tickets = engine.writer.commit_waiting()
+    assert [ticket.error for ticket in tickets] == [None, None, None]
+    assert engine.call(q.GetItem(table_name="notes", key={"id": {"S": "1"}})).item is not None
+
+
+def test_readers_see_no_table_before_it_is_committed(engine: Engine) -> None:
+    engine.writer.enqueue(Ticket(engine.prepared(_table("notes"))))
+    group = engine.writer.open_group()
+    assert group is not None
+    assert "notes" not in engine._context.catalog.tables
+    group.commit()
+    assert "notes" in engine._context.catalog.tables

@@ -1,0 +1,97 @@
+"""Expressions that were met before: they take new values, and are checked as if they were new."""
+
+from typing import Any
+
+import pytest
+
+from partita.engine.expressions.cache import LONGEST_NAMES, MOST, Kept
+from partita.engine.expressions.scope import Scope
+from tests.engine.shorthand import Json
+from tests.engine.tables import Bench, plain
+
+
+@pytest.fixture
+def table(bench: Bench) -> str:
+    name = bench.table("ttt", "pk:S sk:N")
+    for number in range(5):
+        bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", "sk": number, "kind": "thing", "more": number}))
+    return name
+
+
+def asked(expression: str, **values: Any) -> Json:
+    return {
+        "TableName": "ttt",
+        "KeyConditionExpression": expression,
+        "ExpressionAttributeValues": plain({f":{name}": value for name, value in values.items()}),
+    }
+
+
+def found(bench: Bench, body: Json) -> list[int]:
+    return [int(item["sk"]["N"]) for item in bench.ok("Query", **body)["Items"]]
+
+
+def test_key_condition_takes_new_values(bench: Bench, table: str) -> None:
+    expression = "pk = :pk AND sk BETWEEN :low AND :high"
+    assert found(bench, asked(expression, pk="a", low=1, high=3)) == [1, 2, 3]
+    assert found(bench, asked(expression, pk="a", low=4, high=9)) == [4]
+    assert found(bench, asked(expression, pk="b", low=1, high=3)) == []
+
+
+def test_bounds_the_wrong_way_round_are_refused_after_right_ones(bench: Bench, table: str) -> None:
+    expression = "pk = :pk AND sk BETWEEN :low AND :high"
+    found(bench, asked(expression, pk="a", low=1, high=3))
+    told = bench.error("Query", **asked(expression, pk="a", low=3, high=1))
+    assert "The BETWEEN operator requires upper bound to be greater than or equal to lower bound" in told
+
+
+def test_filter_takes_new_values_and_its_bounds_are_checked_each_time(bench: Bench, table: str) -> None:
+    body = asked("pk = :pk", pk="a", low=1, high=2) | {
+        "FilterExpression": "more BETWEEN :low AND :high OR more <> :low"
+    }
+    assert found(bench, body) == [0, 1, 2, 3, 4]
+    body["ExpressionAttributeValues"] = plain({":pk": "a", ":low": 2, ":high": 1})
+    assert "requires upper bound to be greater" in bench.error("Query", **body)
+
+
+def test_name_of_a_type_is_checked_each_time(bench: Bench, table: str) -> None:
+    body = asked("pk = :pk", pk="a", type="S") | {"FilterExpression": "attribute_type(kind, :type)"}
+    assert found(bench, body) == [0, 1, 2, 3, 4]
+    body["ExpressionAttributeValues"] = plain({":pk": "a", ":type": "N"})
+    assert found(bench, body) == []
+    body["ExpressionAttributeValues"] = plain({":pk": "a", ":type": "X"})
+    assert "Invalid attribute type name found; type: X" in bench.error("Query", **body)
+
+
+def test_other_types_of_values_are_another_shape(bench: Bench, table: str) -> None:
+    body = asked("pk = :pk", pk="a", v="x") | {"FilterExpression": "begins_with(kind, :v)"}
+    assert found(bench, body) == []
+    body["ExpressionAttributeValues"] = plain({":pk": "a", ":v": 1})
+    assert "operator or function: begins_with, operand type: N" in bench.error("Query", **body)
+
+
+def test_unused_placeholder_is_refused_in_an_expression_that_was_met_without_it(bench: Bench, table: str) -> None:
+    found(bench, asked("pk = :pk", pk="a"))
+    for _ in range(2):
+        told = bench.error("Query", **asked("pk = :pk", pk="a", more=1))
+        assert told.endswith("unused in expressions: keys: {:more}")
+
+
+def made(text: str, scope: Scope) -> list[str]:
+    return [text]
+
+
+def test_what_is_kept_is_made_once_and_bounded() -> None:
+    kept = Kept(made)
+    scope = Scope(None, {":v": {"N": "1"}})
+    assert kept("a", scope) is kept("a", Scope(None, {":v": {"N": "2"}}))
+    assert kept("a", scope) is not kept("a", Scope(None, {":v": {"S": "2"}}))
+    for number in range(MOST):
+        kept(str(number), scope)
+    assert 0 < len(kept) <= MOST
+
+
+def test_long_names_are_not_kept() -> None:
+    kept = Kept(made)
+    scope = Scope({"#n": "n" * (LONGEST_NAMES + 1)}, None)
+    assert kept("a", scope) is not kept("a", scope)
+    assert len(kept) == 0

@@ -1,0 +1,351 @@
+"""What happens by itself: items expire, indexes are filled, change records and tokens are dropped in time."""
+
+import pytest
+
+from partita.engine import maintenance
+from partita.engine.context import Context
+from partita.engine.verify import findings
+from partita.storage.contract import Totals, Transaction
+from tests.engine.shorthand import Json
+from tests.engine.tables import Bench, Clock, index, plain
+
+DAY = 24 * 3600.0
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+
+
+def enable_expiry(bench: Bench, table: str = "notes", attribute: str = "ends") -> None:
+    bench.ok("UpdateTimeToLive", TableName=table, TimeToLiveSpecification={"Enabled": True, "AttributeName": attribute})
+
+
+def keys(bench: Bench, table: str = "notes") -> set[str]:
+    return {row["pk"]["S"] for row in bench.rows(table)}
+
+
+def sound(bench: Bench) -> bool:
+    return list(findings(bench.engine._context.storage)) == []
+
+
+# Time to live --------------------------------------------------------------------------------------------------
+
+
+def test_item_is_gone_after_its_time(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S", index("byGroup", "g:S"), StreamSpecification=STREAM)
+    enable_expiry(anywhere)
+    now = int(anywhere.clock.now)
+    anywhere.put("notes", pk="past", ends=now - 1, g="x")
+    anywhere.put("notes", pk="now", ends=now, g="x")
+    anywhere.put("notes", pk="future", ends=now + 10, g="x")
+    anywhere.put("notes", pk="never", g="x")
+    assert len(keys(anywhere)) == 4, "until somebody looks after it"
+    anywhere.settle()
+    assert keys(anywhere) == {"now", "future", "never"}
+    anywhere.clock.now += 10.5
+    anywhere.settle()
+    assert keys(anywhere) == {"never"}
+    assert [row["pk"]["S"] for row in anywhere.rows("notes", "byGroup")] == ["never"]
+    expired = [change for change in anywhere.changes("notes") if change.event == "REMOVE"]
+    assert [(change.keys["pk"]["S"], change.expired) for change in expired] == [
+        ("past", True),
+        ("now", True),
+        ("future", True),
+    ]
+    assert sound(anywhere)
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        {"S": "1"},
+        {"NULL": True},
+        {"NS": ["1"]},
+        {"N": "-1"},
+        {"N": "1E125"},
+        {"N": "0"},
+        {"N": str(1_800_000_000 - 5 * 365 * 24 * 3600 - 1)},
+    ],
+)
+def test_what_is_no_time_or_too_long_ago_does_not_expire(anywhere: Bench, ends: Json) -> None:
+    """Developer Guide, "Using time to live": a number, in seconds, not more than five years in the past."""
+    anywhere.table("notes", "pk:S")
+    enable_expiry(anywhere)
+    anywhere.put("notes", pk="a", ends=ends)
+    anywhere.settle()
+    assert keys(anywhere) == {"a"}
+    assert sound(anywhere)
+
+
+def test_time_that_is_moved_counts(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+    enable_expiry(anywhere)
+    now = int(anywhere.clock.now)
+    anywhere.put("notes", pk="a", ends=now + 5)
+    for expression, value in (("SET ends = :v", now + 50), ("SET ends = :v", now + 100)):
+        anywhere.ok(
+            "UpdateItem",
+            TableName="notes",
+            Key=plain({"pk": "a"}),
+            UpdateExpression=expression,
+            ExpressionAttributeValues=plain({":v": value}),
+        )
+    anywhere.clock.now += 60
+    anywhere.settle()
+    assert keys(anywhere) == {"a"}
+    anywhere.ok("UpdateItem", TableName="notes", Key=plain({"pk": "a"}), UpdateExpression="REMOVE ends")
+    anywhere.clock.now += 1000
+    anywhere.settle()
+    assert keys(anywhere) == {"a"}
+    assert sound(anywhere)
+
+
+def test_many_items_expire_in_batches(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+    enable_expiry(anywhere)
+    now = int(anywhere.clock.now)
+    for number in range(500):
+        anywhere.put("notes", pk=str(number), ends=now - 1)
+    assert anywhere.engine.maintenance.step(), "there is more to do"
+    left = len(keys(anywhere))
+    assert 0 < left < 500
+    anywhere.settle()
+    assert keys(anywhere) == set()
+    assert sound(anywhere)
+
+
+def test_items_from_before_expire_too(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+    now = int(anywhere.clock.now)
+    for number in range(1300):
+        anywhere.put("notes", pk=str(number), ends=now + (100 if number % 2 else -1))
+    enable_expiry(anywhere)
+    status = anywhere.ok("DescribeTimeToLive", TableName="notes")["TimeToLiveDescription"]
+    assert status == {"TimeToLiveStatus": "ENABLING", "AttributeName": "ends"}
+    anywhere.ok("DeleteItem", TableName="notes", Key=plain({"pk": "1"}))
+    anywhere.put("notes", pk="0", ends=now + 100)
+    anywhere.settle()
+    assert len(keys(anywhere)) == 650
+    status = anywhere.ok("DescribeTimeToLive", TableName="notes")["TimeToLiveDescription"]
+    assert status["TimeToLiveStatus"] == "ENABLED"
+    assert sound(anywhere)
+
+
+def test_expiry_turned_off_ends(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+    enable_expiry(anywhere)
+    anywhere.put("notes", pk="a", ends=int(anywhere.clock.now) + 1)
+    anywhere.ok(
+        "UpdateTimeToLive",
+        TableName="notes",
+        TimeToLiveSpecification={"Enabled": False, "AttributeName": "ends"},
+    )
+    anywhere.clock.now += 100
+    anywhere.settle()
+    assert keys(anywhere) == {"a"}
+    enable_expiry(anywhere)
+    anywhere.settle()
+    assert keys(anywhere) == set()
+
+
+def test_expiry_goes_on_after_a_restart(filed: Bench) -> None:
+    filed.table("notes", "pk:S")
+    enable_expiry(filed)
+    filed.put("notes", pk="a", ends=int(filed.clock.now) + 1)
+    filed.reopen()
+    filed.clock.now += 100
+    filed.settle()
+    assert keys(filed) == set()
+
+
+# New indexes of a table in use ---------------------------------------------------------------------------------
+
+
+def add_index(bench: Bench, made: Json) -> Json:
+    types = made.pop("_types")
+    definitions = [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()]
+    return bench.ok(
+        "UpdateTable",
+        TableName="notes",
+        AttributeDefinitions=definitions,
+        GlobalSecondaryIndexUpdates=[{"Create": made}],
+    )
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_index_made_while_others_write_holds_exactly_what_it_should(filed: Bench, restarts: bool) -> None:
+    filed.table("notes", "pk:S")
+    for number in range(1700):
+        filed.put("notes", pk=f"{number:04}", g=f"g{number % 5}", x="x")
+    add_index(filed, index("byGroup", "g:S", "KEYS_ONLY"))
+    step = 0
+    while filed.engine.maintenance.step():
+        step += 1
+        for number in range(step * 7, 1700, 211):  # behind the mark and ahead of it
+            filed.ok("DeleteItem", TableName="notes", Key=plain({"pk": f"{number:04}"}))
+            filed.put("notes", pk=f"{number + 1:04}", g=f"moved{step}")
+            filed.put("notes", pk=f"new{step}-{number}", g="new")
+        assert sound(filed)
+        if restarts:
+            filed.reopen()
+    assert step >= 2
+    assert sound(filed)
+    assert len(filed.rows("notes", "byGroup")) == len(filed.rows("notes"))
+
+
+def test_item_whose_attribute_cannot_be_a_key_is_not_in_the_new_index(anywhere: Bench) -> None:
+    """Developer Guide, "Detecting and correcting index key violations"."""
+    anywhere.table("notes", "pk:S")
+    for name, value in {"good": "x", "number": 1, "empty": "", "bool": True, "list": [1], "long": "x" * 3000}.items():
+        anywhere.put("notes", pk=name, g=value)
+    add_index(anywhere, index("byGroup", "g:S"))
+    anywhere.settle()
+    assert [row["pk"]["S"] for row in anywhere.rows("notes", "byGroup")] == ["good"]
+    for name in ("number", "empty", "bool", "long"):
+        anywhere.ok("DeleteItem", TableName="notes", Key=plain({"pk": name}))
+    assert sound(anywhere)
+
+
+# The change log ------------------------------------------------------------------------------------------------
+
+
+def test_change_is_recorded_only_where_somebody_will_ask(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+    anywhere.put("notes", pk="a")
+    assert anywhere.changes("notes") == []
+
+
+def test_every_change_and_nothing_else_is_recorded(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    anywhere.put("notes", pk="a", n=1)
+    anywhere.put("notes", pk="a", n={"N": "1.0"})  # the same
+    anywhere.put("notes", pk="a", n=2)
+    update = {"TableName": "notes", "Key": plain({"pk": "a"}), "UpdateExpression": "SET n = :v"}
+    anywhere.ok("UpdateItem", **update, ExpressionAttributeValues=plain({":v": 2}))  # the same
+    anywhere.ok("UpdateItem", **update, ExpressionAttributeValues=plain({":v": 3}))
+    anywhere.ok("DeleteItem", TableName="notes", Key=plain({"pk": "none"}))  # nothing
+    anywhere.refused("PutItem", TableName="notes", Item=plain({"pk": "a"}), ConditionExpression="attribute_exists(zzz)")
+    anywhere.ok("DeleteItem", TableName="notes", Key=plain({"pk": "a"}))
+    assert [change.event for change in anywhere.changes("notes")] == ["INSERT", "MODIFY", "MODIFY", "REMOVE"]
+
+
+def test_transaction_and_batch_leave_a_record_for_each_item(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    items = [plain({"pk": f"{number:02}"}) for number in range(20)]
+    anywhere.ok("TransactWriteItems", TransactItems=[{"Put": {"TableName": "notes", "Item": item}} for item in items])
+    anywhere.ok("BatchWriteItem", RequestItems={"notes": [{"DeleteRequest": {"Key": item}} for item in items]})
+    changes = anywhere.changes("notes")
+    assert [change.event for change in changes] == ["INSERT"] * 20 + ["REMOVE"] * 20
+    assert [change.keys for change in changes[:20]] == items
+
+
+def test_records_are_kept_when_the_clock_goes_back(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    for step, move in enumerate((0, -100, 50, -0.000001, 0)):
+        anywhere.clock.now += move
+        items = [plain({"pk": f"{step}-{number}"}) for number in range(3)]
+        anywhere.ok("BatchWriteItem", RequestItems={"notes": [{"PutRequest": {"Item": item}} for item in items]})
+    keys_in_order = [change.keys["pk"]["S"] for change in anywhere.changes("notes")]
+    assert keys_in_order == [f"{step}-{number}" for step in range(5) for number in range(3)]
+
+
+def test_records_of_one_transaction_are_kept_when_the_clock_runs_backwards() -> None:
+    class Backwards(Clock):
+        def __call__(self) -> float:
+            self.now -= 0.000001
+            return self.now
+
+    bench = Bench("memory:", Backwards())
+    bench.table("notes", "pk:S", StreamSpecification=STREAM)
+    bench.clock.now += 100
+    items = [plain({"pk": f"{number:02}"}) for number in range(20)]
+    bench.ok("TransactWriteItems", TransactItems=[{"Put": {"TableName": "notes", "Item": item}} for item in items])
+    bench.clock.now += 100
+    bench.ok("BatchWriteItem", RequestItems={"notes": [{"DeleteRequest": {"Key": item}} for item in items]})
+    assert [change.keys for change in bench.changes("notes")] == items * 2
+    bench.engine.close()
+
+
+def log_size(bench: Bench) -> Totals:
+    context = bench.engine._context
+    return context.storage.totals(context.catalog.known("notes").record.changes)
+
+
+def test_records_of_a_stream_are_dropped_after_a_day(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    for number in range(450):
+        anywhere.put("notes", pk=str(number))
+    anywhere.clock.now += DAY / 2
+    anywhere.put("notes", pk="young")
+    anywhere.settle()
+    assert log_size(anywhere).rows == 451
+    anywhere.clock.now += DAY / 2 + 3600
+    anywhere.settle()
+    assert log_size(anywhere).rows == 1
+
+
+def test_history_is_kept_for_its_days(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
+    recovery = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 3}
+    anywhere.ok("UpdateContinuousBackups", TableName="notes", PointInTimeRecoverySpecification=recovery)
+    anywhere.put("notes", pk="a")
+    anywhere.clock.now += 2 * DAY
+    anywhere.settle()
+    assert log_size(anywhere).rows == 1
+    anywhere.clock.now += 1.5 * DAY
+    anywhere.settle()
+    assert log_size(anywhere).rows == 0
+
+
+@pytest.mark.parametrize("kind", ["stream", "history"])
+def test_log_that_nobody_wants_any_more_is_emptied(anywhere: Bench, kind: str) -> None:
+    anywhere.table("notes", "pk:S")
+    recovery = "PointInTimeRecoverySpecification"
+
+    def turn(on: bool) -> None:
+        if kind == "stream":
+            wanted: Json = STREAM if on else {"StreamEnabled": False}
+            anywhere.ok("UpdateTable", TableName="notes", StreamSpecification=wanted)
+        else:
+            anywhere.ok("UpdateContinuousBackups", TableName="notes", **{recovery: {"PointInTimeRecoveryEnabled": on}})
+
+    turn(on=True)
+    for number in range(450):
+        anywhere.put("notes", pk=str(number))
+    turn(on=False)
+    assert log_size(anywhere).rows == 450
+    for _ in range(8):
+        anywhere.clock.now += DAY / 2
+        anywhere.settle()
+    assert log_size(anywhere).rows == 0
+
+
+def test_old_tokens_go_however_many_young_ones_there_are(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
+
+    def transact(token: str) -> None:
+        action = {"Put": {"TableName": "notes", "Item": plain({"pk": token})}}
+        anywhere.ok("TransactWriteItems", TransactItems=[action], ClientRequestToken=token)
+
+    for number in range(30):
+        transact(f"z-old-{number}")
+    anywhere.clock.now += 601
+    for number in range(450):
+        transact(f"a-young-{number}")
+    for _ in range(5):
+        anywhere.settle()
+    assert anywhere.engine._context.storage.totals("tokens").rows == 450
+
+
+def test_young_tokens_are_not_looked_at_every_second(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy server there are hundreds of thousands of them."""
+    looked: list[float] = []
+    really = maintenance.forget_tokens
+
+    def counted(context: Context, low: bytes, txn: Transaction) -> bytes:
+        looked.append(anywhere.clock.now)
+        return really(context, low, txn)
+
+    monkeypatch.setattr(maintenance, "forget_tokens", counted)
+    began = anywhere.clock.now
+    for _ in range(601):
+        anywhere.settle()
+        anywhere.clock.now += 1
+    assert looked == [began, began + 300, began + 600]

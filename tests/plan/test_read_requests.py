@@ -1,0 +1,47 @@
+"""Requests of a read: how often it is repeated, and over what."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+
+from partita import Entity, Index, Items, Keys, Table, ValueRefused, each, pattern
+from partita.plan.read_requests import plan_of, repeats
+
+diary = Table("diary", pk="PK", sk="SK", indexes=(Index("ByMonth", "month", "at"), Index("ByMood", "mood")))
+
+
+class Entry(Entity, table=diary, key=("ENTRY#{entry_id}", "ENTRY")):
+    entry_id: str
+    at: datetime
+    mood: int
+
+    by_month = Keys("ByMonth", "{at:month}", None)
+    by_mood = Keys("ByMood")
+
+
+@pattern
+def in_months(months: Sequence[date]) -> Items[Entry]:
+    return Entry.by_month.query(each(months, 3)).oldest_first()
+
+
+@pattern
+def in_moods(moods: Sequence[int]) -> Items[Entry]:
+    return Entry.by_mood.query(each(moods, 3))
+
+
+def over(call: Any) -> list[Any]:
+    return repeats(plan_of(call.read), call.arguments)
+
+
+def test_what_asks_for_the_same_range_is_asked_for_once() -> None:
+    first, last, march = date(2025, 1, 1), date(2025, 1, 31), date(2025, 3, 1)
+    assert over(in_months([march, first, last])) == [march, first]
+    assert over(in_moods([2, 1, 2])) == [2, 1]
+
+
+@pytest.mark.parametrize("months", [None, ["x"], [None], [date(2025, month, 1) for month in range(1, 5)]])
+def test_what_cannot_be_repeated_is_refused(months: Any) -> None:
+    with pytest.raises(ValueRefused, match=r"^in_months: "):
+        over(in_months(months))

@@ -1,0 +1,43 @@
+"""Both remote backends behind one way of calling, so that every claim is made about both."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol, TypeVar
+
+from partita.connect import open_backend, open_backend_async
+from partita.dynamodb.requests import Request
+from partita.remote.settings import RemoteSettings
+
+Reply = TypeVar("Reply")
+
+
+class Call(Protocol):
+    """A backend's `call`, whatever drives it."""
+
+    def __call__(self, request: Request[Reply], /) -> Reply: ...
+
+
+Opened = Callable[[str, RemoteSettings | None], AbstractContextManager[Call]]
+
+
+@contextmanager
+def in_thread(address: str, settings: RemoteSettings | None = None) -> Iterator[Call]:
+    """The backend for threads."""
+    with open_backend(address, remote=settings) as backend:
+        yield backend.call
+
+
+@contextmanager
+def on_loop(address: str, settings: RemoteSettings | None = None) -> Iterator[Call]:
+    """The backend for an event loop, with a loop of its own."""
+    with asyncio.Runner() as runner:
+        backend = runner.run(open_backend_async(address, remote=settings))
+
+        def call(request: Request[Reply]) -> Reply:
+            return runner.run(backend.call(request))
+
+        try:
+            yield call
+        finally:
+            runner.run(backend.close())

@@ -1,0 +1,62 @@
+"""What services put off is done while they are served, and once more when that ends."""
+
+import asyncio
+import logging
+from threading import Event, get_ident
+
+import pytest
+
+from partita import Store
+from partita.rest import Api
+from partita.rest.background_jobs import repeating
+from partita.rest.mounted_api import BoundApi
+from tests.rest.notes_api import Notes
+
+LONG = 3600.0
+
+
+def bound(db: Store, work: object, every: float) -> BoundApi:
+    api = Api("notes", "Notes", Notes)
+    api.repeats(work, every=every)  # type: ignore[arg-type]
+    return BoundApi(api, db)
+
+
+async def served(api: BoundApi, until: Event | None = None) -> None:
+    async with repeating([api]):
+        if until is not None:
+            assert await asyncio.to_thread(until.wait, 60)
+
+
+def test_work_is_repeated_off_the_event_loop(db: Store) -> None:
+    threads: list[int] = []
+    often = Event()
+
+    def work(service: Notes) -> None:
+        threads.append(get_ident())
+        if len(threads) == 3:
+            often.set()
+
+    asyncio.run(served(bound(db, work, every=0.001), often))
+    assert get_ident() not in threads
+
+
+def test_what_is_left_is_done_when_serving_ends(db: Store) -> None:
+    done: list[Notes] = []
+    api = bound(db, done.append, every=LONG)
+    asyncio.run(served(api))
+    assert done == [api.service]
+
+
+def test_work_that_fails_is_logged_and_tried_again(db: Store, caplog: pytest.LogCaptureFixture) -> None:
+    tried: list[Notes] = []
+    again = Event()
+
+    def work(service: Notes) -> None:
+        tried.append(service)
+        if len(tried) == 2:
+            again.set()
+        raise ZeroDivisionError
+
+    with caplog.at_level(logging.ERROR, "partita.rest"):
+        asyncio.run(served(bound(db, work, every=0.001), again))
+    assert "could not be done" in caplog.text

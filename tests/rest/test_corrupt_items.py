@@ -1,0 +1,108 @@
+"""A file whose pages are damaged: clients get a problem without what SQLite said, the log one line for each request."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from partita.cli.serve import issuer_beside, seed_file
+from partita.errors import StorageBusy, StorageError
+from partita.rest.problems import problem_of
+from tests.peers.process import free_port
+
+PARTITA = Path(sys.executable).with_name("partita")
+USERS = "/api/blog/roles/AUTHOR/users"
+MALFORMED = "database disk image is malformed"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    file = tmp_path_factory.mktemp("damage") / "whole.db"
+    seed_file(["blog"], str(file), 0.5)
+    return file.read_bytes()
+
+
+def _damaged(whole: bytes, needle: bytes) -> bytes:
+    """The file with the heads of all pages overwritten that hold these bytes; the first page stays."""
+    size = int.from_bytes(whole[16:18], "big")
+    pages = [whole[at : at + size] for at in range(0, len(whole), size)]
+    found = [at for at, page in enumerate(pages) if at and needle in page]
+    assert found
+    for at in found:
+        pages[at] = b"\xa5" * 64 + pages[at][64:]
+    return b"".join(pages)
+
+
+@contextmanager
+def _running(*arguments: str) -> Iterator[tuple[str, list[str]]]:
+    """Its address, and what it has said on its way out."""
+    port = free_port()
+    said: list[str] = []
+    command = [str(PARTITA), *arguments, "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "aws dynamodb" in line:
+                break
+        try:
+            yield f"http://127.0.0.1:{port}", said
+        finally:
+            process.send_signal(signal.SIGINT)
+            said += process.communicate(timeout=30)[1].splitlines()
+
+
+def _asked(address: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
+    request = Request(address, body, {name.replace("_", "-"): value for name, value in headers.items()})  # noqa: S310
+    try:
+        with urlopen(request, timeout=30) as reply:  # noqa: S310 - our own server
+            return reply.status, reply.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_damaged_pages_are_a_500_without_internals_and_one_line_in_the_log(whole: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "damaged.db"
+    file.write_bytes(_damaged(whole, b"AUTHOR"))
+    with _running("serve", "blog", "--on", str(file), "--no-seed") as (address, said):
+        token = issuer_beside(str(file)).token("somebody", ("ADMIN",))
+        status, body = _asked(f"{address}{USERS}", authorization=f"Bearer {token}")
+        assert status == 500
+        assert '"detail":"the request could not be answered"' in body
+        assert "malformed" not in body
+        assert "partita-dev-blog" in _asked(address, b"{}", x_amz_target="DynamoDB_20120810.ListTables")[1]
+    assert said == [f"an unexpected error at GET {USERS}: {file}: {MALFORMED}"]
+
+
+def test_engine_on_damaged_pages_answers_and_says_nothing(whole: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "damaged.db"
+    file.write_bytes(_damaged(whole, b"AUTHOR"))
+    with _running("engine", "--data", str(file)) as (address, said):
+        scan = {"x_amz_target": "DynamoDB_20120810.Scan"}
+        status, body = _asked(address, b'{"TableName":"partita-dev-blog"}', **scan)
+        assert (status, "InternalServerError" in body) == (500, True)
+    assert said == []
+
+
+@pytest.mark.parametrize("command", [["serve", "blog", "--on"], ["engine", "--data"]], ids=["serve", "engine"])
+def test_file_that_is_damaged_throughout_is_refused_in_one_line(
+    whole: bytes, tmp_path: Path, command: list[str]
+) -> None:
+    file = tmp_path / "damaged.db"
+    file.write_bytes(_damaged(whole, b""))
+    done = subprocess.run(
+        [PARTITA, *command, file, "--port", str(free_port())], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (2, f"partita: {file}: {MALFORMED}\n")
+
+
+def test_storage_that_fails_is_a_fault_of_ours_and_one_that_is_locked_is_busy() -> None:
+    assert problem_of(StorageError(MALFORMED)) is None
+    busy = problem_of(StorageBusy("/home/somebody/x.db", 5))
+    assert busy is not None
+    assert (busy.status, busy.detail) == (503, "the database is busy")

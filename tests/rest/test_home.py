@@ -1,0 +1,127 @@
+"""The way in: what is served here is told at `/api`, and at `/` to a browser, by a server as anybody has it."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from partita import connect
+from partita.cli.serve import opened
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.mounted_api import BoundApi
+from partita.rest.pages.home import entrance_page
+from partita.server.protocol_app import Application
+from partita_systems import NAMES, part_of
+from tests.rest import notes_api
+from tests.rest.client import Client, Response
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+async def _unopened() -> Any:
+    raise AssertionError("nothing here speaks DynamoDB's protocol")
+
+
+@contextmanager
+def _served(names: tuple[str, ...]) -> Iterator[Client]:
+    """The whole server of these systems, asked in this process; of none it is `partita engine`."""
+    issuer = LocalIssuer()
+    with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
+        apis = [BoundApi(part_of(each.name, "api").api, each.db) for each in opened(backend, names)]
+        rest = RestApplication(apis, issuer.verifier()) if names else None
+        app = Application(_unopened, lambda _: None, rest)
+        yield Client(app, "", issuer, runner.get_loop())  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Client]:
+    with _served(tuple(NAMES)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Client]:
+    with _served(()) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/"])
+def test_systems_are_listed_with_ways_that_lead_somewhere(served: Client, path: str) -> None:
+    reply = served.get(path)
+    assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
+    assert [each["name"] for each in reply.json] == list(NAMES)
+    for each in reply.json:
+        assert each["title"]
+        assert each["about"].endswith((".", "?"))
+        assert served.get(each["docs"]).headers["content-type"] == "text/html; charset=utf-8"
+        assert served.get(each["openapi"]).json["info"]["title"] == each["title"]
+
+
+def test_browser_is_shown_every_system_and_the_way_to_dynamodb(served: Client) -> None:
+    reply = served.get("/", accept=BROWSER, host="here.example:8123")
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    page = reply.plain.decode()
+    for name in NAMES:
+        assert f"href='/api/{name}/docs'" in page
+        assert f"href='/api/{name}/openapi.json'" in page
+        assert part_of(name, "api").api.about.replace("'", "&#x27;") in page
+    assert "aws dynamodb list-tables --no-sign-request" in page
+    assert "--endpoint-url http://here.example:8123<" in page
+    assert "href='/health'" in page
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "application/json"])
+def test_health_check_gets_what_it_always_got(served: Client, engine: Client, accept: str) -> None:
+    for client in (served, engine):
+        for path in ("/", "/health"):
+            reply = client.get(path, accept=accept)
+            assert (reply.status, reply.body) == (200, b"healthy: partita\n")
+
+
+def test_health_is_no_page_to_a_browser_either(served: Client) -> None:
+    assert served.get("/health", accept=BROWSER).body == b"healthy: partita\n"
+
+
+def test_engine_alone_has_neither_list_nor_page(engine: Client) -> None:
+    assert engine.get("/", accept=BROWSER).body == b"healthy: partita\n"
+    for path in ("/api", "/api/"):
+        assert (engine.get(path).status, _kind(engine.get(path))) == (404, "UnknownOperationException")
+
+
+def _kind(reply: Response) -> str:
+    return str(reply.json["__type"].partition("#")[2])
+
+
+@pytest.mark.parametrize("path", ["/", "/api", "/api/"])
+def test_head_has_the_headers_alone(served: Client, path: str) -> None:
+    whole, head = (served.ask(method, path, accept=BROWSER, host="x") for method in ("GET", "HEAD"))
+    assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
+    assert served.get(path, accept=BROWSER, host="x", if_none_match=whole.tag).status == 304
+
+
+@pytest.mark.parametrize("path", ["/", "/api", "/api/"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_what_cannot_be_done_to_a_page_is_a_405(served: Client, path: str, method: str) -> None:
+    reply = served.ask(method, path, accept=BROWSER)
+    assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD")
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert served.ask("POST", "/api").status == 405
+
+
+def test_page_takes_no_script_and_no_host_that_is_none() -> None:
+    page = entrance_page([notes_api.api], "http", "x; rm -rf /<script>")
+    assert "<script" not in page
+    assert "rm -rf" not in page
+    assert "default-src 'none'" in page
+    assert "script-src" not in page
+    assert "Notes &amp; lines." in page
+
+
+def test_list_is_of_what_is_served_and_no_more() -> None:
+    with _served(("blog",)) as client:
+        assert [each["name"] for each in json.loads(client.get("/api").body)] == ["blog"]
+        assert "/api/checks" not in client.get("/", accept=BROWSER).plain.decode()

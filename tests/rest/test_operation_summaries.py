@@ -1,0 +1,62 @@
+"""What the documentation says of an operation that comes from a pattern reads as somebody would have written it."""
+
+import re
+
+import pytest
+
+from partita.rest import group, myself, owner
+from partita.rest.operation_summaries import noun, of_change, of_deletion, of_one, of_page
+from partita_systems import NAMES, part_of
+from partita_systems.blog import design as blog
+from partita_systems.eecar import design as eecar
+from partita_systems.perfectit import design as perfectit
+from tests.rest import notes_api
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (of_page(perfectit.cards_by_author), "Cards of one author, a page at a time."),
+        (of_page(perfectit.metrics_between), "Metrics between `since` and `until`, a page at a time."),
+        (of_page(perfectit.root_categories), "Root categories, a page at a time."),
+        (of_one(perfectit.card, perfectit.PerfectionCard), "One perfection card."),
+        (of_one(notes_api.note, notes_api.Note), "A note."),
+        (of_change(["name"], blog.User), "Change name of a user."),
+        (of_change(["name", "bio", "avatar_url"], blog.User), "Change name, bio or avatar url of a user."),
+        (of_deletion(blog.User), "Delete a user."),
+        (noun(eecar.VectorReference), "vector reference"),
+    ],
+)
+def test_sentence_is_the_patterns_own_or_made_of_its_name(told: str, expected: str) -> None:
+    assert told == expected
+
+
+def test_number_of_the_teams_document_is_not_told() -> None:
+    assert of_page(eecar.most_hit_matches) == "Cached queries, the most frequently hit first."
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_summary_is_a_sentence(name: str) -> None:
+    for route in part_of(name, "api").api.routes:
+        first = route.about.splitlines()[0]
+        assert re.fullmatch(r"[A-Z`].+\.", first), (route.name, first)
+        assert not re.search(r" between,|Guard\b", first), (route.name, first)
+
+
+def test_rule_says_nothing_twice() -> None:
+    editor, admin = group("EDITOR"), group("ADMIN")
+    moderators = editor | admin
+    writers = group("AUTHOR") | moderators
+    assert (moderators | admin).told == "the group EDITOR, or the group ADMIN"
+    assert (admin & admin).told == "the group ADMIN"
+    told = "its `author_id` and the group AUTHOR, or the group EDITOR, or the group ADMIN"
+    assert (owner("author_id") & writers | moderators).told == told
+    both = "the one whom `user_id` names and the group EDITOR, or the one whom `user_id` names and the group ADMIN"
+    assert (myself("user_id") & moderators).told == both
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_rule_of_a_system_says_a_group_twice(name: str) -> None:
+    for route in part_of(name, "api").api.routes:
+        groups = re.findall(r"the group \w+", route.who.told)
+        assert len(groups) == len(set(groups)), route.name

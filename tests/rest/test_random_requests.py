@@ -1,0 +1,118 @@
+"""Whatever is sent to whatever operation: no answer is a fault of ours, and none is undeclared.
+
+schemathesis makes requests from each API's own description, good and bad ones. Half of them are about things that
+exist. PARTITA_EXAMPLES asks for more of them than the default run has time for.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from partita_systems import NAMES
+from tests.rest.client import Client
+
+EXAMPLES = int(os.environ.get("PARTITA_EXAMPLES", "4"))
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+GROUPS = ("admin", "ADMIN", "machine", "builder")
+LISTS = {
+    "perfectit": ["/cards/top", "/categories"],
+    "checks": ["/types/AVAILABILITY/ACTIVE/checks"],
+    "eecar": ["/categories/battery/parts", "/needs?status=active", "/matches"],
+    "blog": ["/categories", "/roles/AUTHOR/users"],
+    "nbhd": ["/users", "/neighborhoods"],
+}
+
+
+def _named(value: Any) -> Iterator[tuple[str, str]]:
+    """(name as in a path, text) of every member of some JSON."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _named(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if isinstance(each, str):
+                yield re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), name), each
+            yield from _named(each)
+
+
+def _known(client: Client, name: str) -> dict[str, list[str]]:
+    """Values that exist, by the name of the parameter that they are for."""
+    found: dict[str, list[str]] = {}
+    for path in LISTS[name]:
+        reply = client.get(path)
+        assert reply.status == 200, path
+        for member, text in _named(reply.json["items"][:5]):
+            found.setdefault(member, []).append(text)
+    if name == "nbhd":
+        found["neighborhood_id"] = found["id"]
+    people = next(found[each] for each in ("did", "cognito_sub", "author_id", "userid", "seller_id") if each in found)
+    return {"user_id": people, "company_id": people, "user_did": people, **found}
+
+
+async def _with_lifespan(app: Any, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    if scope["type"] == "lifespan":
+        for state in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{state}.complete"})
+    else:
+        await app(scope, receive, send)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_answer_is_a_fault_and_none_is_undeclared(five: Client, name: str) -> None:
+    async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await _with_lifespan(five.app, scope, receive, send)
+
+    schema = schemathesis.openapi.from_asgi(f"/api/{name}/openapi.json", app)
+    known = _known(five.by("x", *GROUPS).at(f"/api/{name}"), name)
+    callers = ["", five.by("stranger").token]
+    seen: set[int] = set()
+    found: Any
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        cases = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
+
+        @settings(
+            max_examples=EXAMPLES,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=st.one_of(*cases), data=st.data())
+        def asks(case: Any, data: st.DataObject) -> None:
+            if data.draw(st.booleans()):
+                for parameter in case.path_parameters or {}:
+                    if parameter in known:
+                        case.path_parameters[parameter] = data.draw(st.sampled_from(known[parameter]))
+            own = [value for parameter, value in (case.path_parameters or {}).items() if parameter in known]
+            owner = five.by(str(own[0]), *GROUPS).token if own else five.by("did:plc:x", *GROUPS).token
+            token = data.draw(st.sampled_from([owner, owner, *callers]))
+            headers = {"Authorization": f"Bearer {token}"} if token else {"Authorization": "Bearer x"}
+            reply = case.call(headers=headers)
+            seen.add(reply.status_code)
+            case.validate_response(reply, checks=CHECKS)
+
+        asks()
+    assert {200, 401, 403, 404, 422} <= seen

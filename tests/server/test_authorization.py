@@ -1,0 +1,138 @@
+"""`partita engine --credentials` and `--cors`, over HTTP with the real client."""
+
+import http.client
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from partita.cli import main
+from partita.errors import ConfigurationError
+from partita.http.cors import check_origin
+from partita.server.uvicorn_server import check_address, listen, listening
+from tests.peers.http import call
+from tests.peers.process import started
+
+SECRET = "a secret of some length"
+ORIGIN = "https://app.example"
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    keys = tmp_path_factory.mktemp("keys") / "keys.toml"
+    keys.write_text(f'[keys.WRITES]\nsecret = "{SECRET}"\n[keys.READS]\nsecret = "{SECRET}"\nread_only = true\n')
+
+    def command(port: int) -> list[str | Path]:
+        options: list[str | Path] = ["--credentials", keys, "--cors", ORIGIN, "--port", str(port)]
+        return [sys.executable, "-m", "partita", "engine", *options]
+
+    with started(command, answers=lambda url: call(url, "ListTables", {}).status == 400) as running:
+        yield running.endpoint
+
+
+def client(endpoint: str, key: str, secret: str = SECRET, **settings: Any) -> Any:
+    return boto3.client(
+        "dynamodb",
+        endpoint_url=endpoint,
+        region_name="eu-west-1",
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        config=Config(retries={"total_max_attempts": 1}, **settings),
+    )
+
+
+def error_code(ask: Any) -> str:
+    with pytest.raises(ClientError) as caught:
+        ask()
+    code: str = caught.value.response["Error"]["Code"]
+    return code
+
+
+def test_known_keys_are_let_in_and_others_are_not(endpoint: str) -> None:
+    assert client(endpoint, "WRITES").list_tables()["TableNames"] is not None
+    assert error_code(client(endpoint, "NOBODY").list_tables) == "UnrecognizedClientException"
+    assert error_code(client(endpoint, "WRITES", "not the secret").list_tables) == "InvalidSignatureException"
+    unsigned = call(endpoint, "ListTables", {})
+    assert unsigned.body["__type"].endswith("#InvalidSignatureException")
+
+
+def test_reading_key_reads_and_cannot_write(endpoint: str) -> None:
+    writer, reader = client(endpoint, "WRITES"), client(endpoint, "READS")
+    table = {
+        "TableName": "notes",
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    assert error_code(lambda: reader.create_table(**table)) == "AccessDeniedException"
+    writer.create_table(**table)
+    writer.put_item(TableName="notes", Item={"pk": {"S": "a"}})
+    assert reader.get_item(TableName="notes", Key={"pk": {"S": "a"}})["Item"] == {"pk": {"S": "a"}}
+    assert error_code(lambda: reader.delete_item(TableName="notes", Key={"pk": {"S": "a"}})) == "AccessDeniedException"
+    assert reader.execute_statement(Statement="SELECT * FROM notes")["Items"] == [{"pk": {"S": "a"}}]
+    statement = "DELETE FROM notes WHERE pk = 'a'"
+    assert error_code(lambda: reader.execute_statement(Statement=statement)) == "AccessDeniedException"
+
+
+def asked(endpoint: str, method: str, headers: dict[str, str]) -> http.client.HTTPResponse:
+    url = urlsplit(endpoint)
+    connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=10)
+    connection.request(method, "/", headers=headers)
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response
+
+
+def test_page_of_a_named_origin_may_ask(endpoint: str) -> None:
+    wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-amz-target"}
+    preflight = asked(endpoint, "OPTIONS", {"Origin": ORIGIN, **wanted})
+    assert preflight.status == 200
+    assert preflight.headers["access-control-allow-origin"] == ORIGIN
+    assert preflight.headers["access-control-allow-headers"] == "x-amz-target"
+    assert preflight.headers["access-control-allow-methods"] == "POST"
+    assert asked(endpoint, "GET", {"Origin": ORIGIN}).headers["access-control-allow-origin"] == ORIGIN
+
+
+def test_page_of_another_origin_may_not(endpoint: str) -> None:
+    wanted = {"Access-Control-Request-Method": "POST"}
+    preflight = asked(endpoint, "OPTIONS", {"Origin": "https://elsewhere.example", **wanted})
+    assert preflight.status == 404
+    assert "access-control-allow-origin" not in preflight.headers
+
+
+def test_address_that_others_reach_needs_a_word() -> None:
+    check_address("0.0.0.0", True)  # noqa: S104 - what is tested
+    with pytest.raises(ConfigurationError, match="not authenticated; say --public as well"):
+        check_address("0.0.0.0", False)  # noqa: S104 - what is tested
+
+
+@pytest.mark.parametrize(("command", "advised"), [(main.engine, True), (main.serve, False)])
+def test_credentials_are_advised_where_the_command_has_them(command: Callable[..., None], advised: bool) -> None:
+    with pytest.raises(ConfigurationError, match="say --public") as refused:
+        command(host="192.0.2.1")
+    assert ("--credentials" in str(refused.value)) is advised
+
+
+@pytest.mark.parametrize("origin", ["notanorigin", "https://", "https://app.example/", "app.example:3000", "", "* "])
+def test_origin_that_no_browser_sends_is_refused(origin: str) -> None:
+    with pytest.raises(ConfigurationError, match="not an origin; write scheme://host"):
+        check_origin(origin)
+
+
+@pytest.mark.parametrize("origin", ["*", "https://app.example", "http://localhost:3000", "http://[::1]:8000"])
+def test_origin_of_a_browser_is_taken(origin: str) -> None:
+    check_origin(origin)
+
+
+def test_address_that_somebody_else_took_in_the_meantime_is_told() -> None:
+    with listening("127.0.0.1", 0) as first, listening("127.0.0.1", first.getsockname()[1]) as second:
+        listen(first)
+        with pytest.raises(ConfigurationError, match="Address already in use; choose another with --port"):
+            listen(second)

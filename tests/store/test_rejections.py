@@ -1,0 +1,287 @@
+"""What cannot be stored, read or asked is refused in our words, which name the attribute, not in DynamoDB's."""
+
+import base64
+import enum
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from partita import (
+    CursorRefused,
+    Entity,
+    Expires,
+    F,
+    Index,
+    Item,
+    Items,
+    Keys,
+    Store,
+    StoredItemInvalid,
+    Table,
+    TransitionRefused,
+    Transitions,
+    Unique,
+    ValueRefused,
+    Zipped,
+    connect,
+    each,
+    pattern,
+    prove,
+)
+from partita.design.models import model_of
+from partita.dynamodb import requests as wire
+from partita.errors import PartitaError
+
+
+class State(str, enum.Enum):
+    NEW = "new"
+    OLD = "old"
+
+
+files = Table(
+    "files", pk="PK", sk="SK", ttl="ttl", indexes=(Index("ByOwner", "OwnerPK", "OwnerSK"), Index("ByPlace", "place"))
+)
+
+
+class Paper(Entity, table=files, key=("PAPER#{paper}", "PAPER")):
+    paper: str
+    text: str = "t"
+    owner: str | None = None
+    rank: str = "r"
+    place: str | None = None
+    code: Annotated[Decimal | None, Unique()] = None
+    count: int = 0
+    tags: set[str] = msgspec.field(default_factory=set)
+    names: dict[str, str] = msgspec.field(default_factory=dict)
+    anything: Any = None
+    lines: Annotated[list[str], Zipped()] = msgspec.field(default_factory=list)
+    state: Annotated[State | None, Transitions({State.NEW: [State.OLD], State.OLD: [None]})] = None
+    at: datetime | None = None
+
+    owned = Keys("ByOwner", "OWNER#{owner}", "{rank}")
+    placed = Keys("ByPlace")
+    gone = Expires("at", after=timedelta(days=1))
+    once = Unique("owner", "text")
+
+
+class Line(
+    Entity, table=files, key=("LINES", "LINE#{number:+6}#{flag}"), was=[("LINES", "LINE#{number:plain}#{flag:plain}")]
+):
+    number: int
+    flag: bool
+    note: str = ""
+
+
+@pattern
+def paper(paper: str) -> Item[Paper]: ...
+@pattern
+def line(number: int, flag: bool) -> Item[Line]: ...
+@pattern
+def lines() -> Items[Line]: ...
+
+
+@pattern
+def of_owners(owners: Sequence[str]) -> Items[Paper]:
+    return Paper.owned.query(each(owners, 3))
+
+
+others = Table("others", pk="PK", sk="SK")
+
+
+class Other(Entity, table=others, key=("OTHER#{name}", "OTHER")):
+    name: str
+
+
+design = prove("files", files)
+LAST = datetime.max.replace(tzinfo=UTC)
+
+
+@pytest.fixture
+def db() -> Store:
+    store = Store(connect("memory:"), design)
+    store.create_tables()
+    return store
+
+
+def stored(db: Store, sort: str = "PAPER", **item: Any) -> None:
+    key = {"PK": {"S": "PAPER#1"}, "SK": {"S": sort}, "paper": {"S": "1"}}
+    db.backend.call(wire.PutItem(table_name="files", item=key | item))
+
+
+def nested(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+PAPERS: dict[str, dict[str, Any]] = {
+    "text: text with a lone surrogate is not Unicode": {"text": "\ud800"},
+    "paper: text with a lone surrogate is not Unicode": {"paper": "\ud800"},
+    "tags: text with a lone surrogate is not Unicode": {"tags": {"\ud800"}},
+    "names: text with a lone surrogate is not Unicode": {"names": {"\ud800": "a"}},
+    "names: a name in a map cannot be empty": {"names": {"": "a"}},
+    "anything: a name in a map cannot be empty": {"anything": {"": 1}},
+    "anything: a set holds texts, numbers or bytes, all of one kind": {"anything": {1, "a"}},
+    "anything: it is nested deeper than the 32 levels that DynamoDB stores": {"anything": nested(31)},
+    "anything: it is nested too deeply": {"anything": nested(3000)},
+    "OwnerPK: the key is longer than 2048 bytes": {"owner": "é" * 1024},
+    "OwnerSK: the key is longer than 1024 bytes": {"owner": "a", "rank": "x" * 1025},
+    "place: the key is longer than 2048 bytes": {"place": "x" * 2049},
+    "at: it expires after the last year that there is": {"at": LAST},
+}
+
+
+@pytest.mark.parametrize("said", PAPERS)
+def test_what_cannot_be_stored_is_refused_by_name(db: Store, said: str) -> None:
+    with pytest.raises(ValueRefused) as refusal:
+        db.create(Paper(**{"paper": "1", **PAPERS[said]}))
+    assert str(refusal.value) == f"Paper.{said}"
+
+
+def test_what_is_nested_as_deeply_as_allowed_is_stored(db: Store) -> None:
+    db.create(Paper(paper="1", anything=nested(30)))
+    assert db.one(paper("1")).anything == nested(30)
+
+
+BROKEN: dict[str, dict[str, Any]] = {
+    "date value out of range": {"at": {"S": "9999-12-31T23:59:59-05:00"}},
+    "what should be compressed JSON cannot be inflated": {"lines": {"B": base64.b64encode(b"rubbish").decode()}},
+}
+
+
+@pytest.mark.parametrize("said", BROKEN)
+def test_what_cannot_be_read_is_an_item_that_is_named(db: Store, said: str) -> None:
+    stored(db, **BROKEN[said])
+    with pytest.raises(StoredItemInvalid, match=f"^Paper PAPER#1 PAPER on disk: {said}"):
+        db(paper("1"))
+    assert list(db.scan(Paper)) == []
+    assert [said in each for each in db.adopt().refused] == [True]
+
+
+READS: dict[str, Callable[[Store], Any]] = {
+    "Paper.paper: 1 is not text": lambda db: db.delete(paper(1)),  # type: ignore[arg-type]
+    "paper: 1 is not text": lambda db: db(paper(1)),  # type: ignore[arg-type]
+    "paper: None is not text": lambda db: db(paper(None)),  # type: ignore[arg-type]
+    "paper: text with a lone surrogate is not Unicode": lambda db: db(paper("\ud800")),
+    "Paper.PK: the key is longer than 2048 bytes": lambda db: db(paper("x" * 2048)),
+    "line: '1' is no number": lambda db: db(line("1", True)),  # type: ignore[arg-type]
+    "line: True is no number": lambda db: db(line(True, True)),
+    "line: 1 is neither True nor False": lambda db: db(line(1, 1)),  # type: ignore[arg-type]
+    "lines: reads several items, where one is wanted; declare a pattern -> Item[...]": lambda db: db.one(lines()),  # type: ignore[arg-type]
+    "lines: a page holds at least one item, not -1": lambda db: db(lines()).first(-1),
+    "Paper.count: 'a' is no number": lambda db: db.delete(paper("1"), when=F.count == "a"),
+    "Paper.text: 5 is not text": lambda db: db.delete(paper("1"), when=F.text == 5),
+    "Paper: True is no condition; write one with F, such as F.name == value": lambda db: db.delete(
+        paper("1"),
+        when=True,  # type: ignore[call-overload]
+    ),
+    "Paper.once: 1 values given, it is of owner, text": lambda db: db.holder(Paper, "once", "a"),
+    "Other: design 'files' does not hold it; load its table too": lambda db: db.put_many([Other(name="a")]),
+}
+
+
+@pytest.mark.parametrize("said", READS)
+def test_what_cannot_be_asked_is_refused_in_a_sentence(db: Store, said: str) -> None:
+    db.create(Paper(paper="1"))
+    with pytest.raises(PartitaError) as refusal:
+        READS[said](db)
+    assert str(refusal.value) == said
+
+
+def test_nothing_is_first_of_none(db: Store) -> None:
+    db.create(Line(number=1, flag=True))
+    assert db(lines()).first(0) == []
+
+
+def _cursor(body: bytes) -> str:
+    return base64.urlsafe_b64encode(body).decode()
+
+
+@pytest.mark.parametrize("cursor", ["\ud800", "é", _cursor(b"\xff"), _cursor(b'["\xff",[]]'), 5])
+def test_a_cursor_that_is_none_is_refused(db: Store, cursor: Any) -> None:
+    with pytest.raises(CursorRefused, match=r"it cannot be read$"):
+        db(lines()).page(1, cursor)
+
+
+def test_a_cursor_has_a_place_in_every_range(db: Store) -> None:
+    for number in range(4):
+        db.create(Paper(paper=str(number), owner="ab"[number % 2], text=str(number)))
+    query = of_owners(["a", "b"])
+    cursor = db(query).page(1).cursor
+    assert cursor is not None
+    bound, states = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=="))
+    fewer = _cursor(msgspec.json.encode([bound, states[:1]]))
+    with pytest.raises(CursorRefused, match=r"it is of 1 ranges, and not of 2$"):
+        db(query).page(1, fewer)
+
+
+def test_a_holder_is_found_by_what_says_the_same(db: Store) -> None:
+    db.create(Paper(paper="1", code=Decimal("1.5")))
+    found = db.holder(Paper, "code", Decimal("1.50"))
+    assert found is not None
+    assert found.paper == "1"
+
+
+def test_a_guard_of_nobody_is_told(db: Store) -> None:
+    guard = {"PK": {"S": "UNIQUE#Paper#code#2"}, "SK": {"S": "UNIQUE"}}
+    db.backend.call(wire.PutItem(table_name="files", item=guard))
+    with pytest.raises(StoredItemInvalid, match=r"UNIQUE on disk: the guard does not say whose it is$"):
+        db.holder(Paper, "code", Decimal(2))
+
+
+def test_a_transition_may_lead_to_none(db: Store) -> None:
+    db.create(Paper(paper="1", state=State.OLD))
+    db.create(Paper(paper="2", state=State.NEW))
+    with db.change(paper("1")) as draft:
+        draft.state = None
+    assert db.one(paper("1")).state is None
+    with pytest.raises(TransitionRefused), db.change(paper("2")) as draft:
+        draft.state = None
+
+
+@pytest.mark.parametrize("absent", [F.owner == None, F.owner.is_in(None, "b"), F.tags == set()])  # noqa: E711
+def test_what_is_none_is_compared_as_it_is_stored(db: Store, absent: Any) -> None:
+    db.create(Paper(paper="1"))
+    db.create(Paper(paper="2", owner="a", tags={"x"}))
+    with db.change(paper("1"), when=absent) as draft:
+        draft.count = 1
+    with db.change(paper("2"), when=~absent) as draft:
+        draft.count = 1
+    assert [db.one(paper(each)).count for each in ("1", "2")] == [1, 1]
+
+
+def test_what_is_not_none_is_there(db: Store) -> None:
+    db.create(Paper(paper="1"))
+    db.create(Paper(paper="2", owner="a"))
+    assert db.delete(paper("2"), when=F.owner != None) is not None  # noqa: E711
+    with pytest.raises(PartitaError, match="the condition does not hold"):
+        db.delete(paper("1"), when=F.owner != None)  # noqa: E711
+
+
+@pytest.mark.parametrize(
+    ("given", "read"), [(1.0, 1), (Decimal("1.50"), Decimal("1.5")), ([1.0, {"a": 2.0}], [1, {"a": 2}])]
+)
+def test_an_open_number_is_answered_as_it_is_read(db: Store, given: Any, read: Any) -> None:
+    made = db.create(Paper(paper="1", anything=given))
+    assert repr(made.anything) == repr(db.one(paper("1")).anything) == repr(read)
+
+
+def test_in_an_open_type_true_is_not_one() -> None:
+    same = model_of(Paper).attributes["anything"].codec.same
+    assert not same({"on": [1]}, {"on": [True]})
+    assert same({"on": [True]}, {"on": [True]})
+    assert not same(None, 0)
+
+
+def test_many_finds_what_is_under_an_old_key_as_a_get_does(db: Store) -> None:
+    db.create(Line(number=2, flag=True))
+    old: Any = {"PK": {"S": "LINES"}, "SK": {"S": "LINE#7#True"}, "number": {"N": "7"}, "flag": {"BOOL": True}}
+    db.backend.call(wire.PutItem(table_name="files", item=old))
+    wanted = [line(7, True), line(2, True), line(9, True)]
+    assert db.many(wanted) == [Line(number=7, flag=True), Line(number=2, flag=True), None]
+    assert db.many(wanted)[0] == db(line(7, True))

@@ -1,0 +1,61 @@
+"""What a design compresses is also read where other code has stored it plainly."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from partita import Entity, Item, Store, Table, Zipped, connect, pattern
+from partita.dynamodb.requests import PutItem
+
+recipes = Table("recipes", pk="PK", sk="SK")
+
+
+class Recipe(Entity, table=recipes, key=("RECIPE#{recipe_id}", "RECIPE")):
+    recipe_id: str
+    steps: Annotated[list[str], Zipped()]
+    notes: Annotated[dict[str, str] | None, Zipped()] = None
+    anything: Annotated[Any, Zipped()] = None
+    pairs: Annotated[list[tuple[str, int]], Zipped()] = msgspec.field(default_factory=list)
+
+
+@pattern
+def recipe(recipe_id: str) -> Item[Recipe]: ...
+
+
+@pytest.fixture
+def db() -> Iterator[Store]:
+    with connect("memory:", maintain=False) as backend:
+        store = Store(backend, recipes)
+        store.create_tables()
+        yield store
+
+
+def test_a_plain_list_or_map_is_read_and_compressed_when_it_is_next_written(db: Store) -> None:
+    item: dict[str, Any] = {
+        "PK": {"S": "RECIPE#1"},
+        "SK": {"S": "RECIPE"},
+        "recipe_id": {"S": "1"},
+        "steps": {"L": [{"S": "Mix."}, {"S": "Bake."}]},
+        "notes": {"M": {"oven": {"S": "hot"}}},
+    }
+    db.backend.call(PutItem(table_name="recipes", item=item))
+    found = db.one(recipe("1"))
+    assert found == Recipe(recipe_id="1", steps=["Mix.", "Bake."], notes={"oven": "hot"})
+    with db.change(recipe("1")) as draft:
+        draft.steps = [*found.steps, "Eat."]
+    assert db.one(recipe("1")).steps == ["Mix.", "Bake.", "Eat."]
+
+
+def test_what_json_holds_and_dynamodb_does_not_is_compressed(db: Store) -> None:
+    made = db.create(Recipe(recipe_id="1", steps=[], anything={"a": [1, None]}, pairs=[("egg", 2)]))
+    assert db.one(recipe("1")) == made
+
+
+def test_what_is_compressed_null_or_absent_is_read_as_ever(db: Store) -> None:
+    db.create(Recipe(recipe_id="1", steps=[], notes={}))
+    assert db.one(recipe("1")) == Recipe(recipe_id="1", steps=[], notes={})
+    with db.change(recipe("1")) as draft:
+        draft.notes = None
+    assert db.one(recipe("1")).notes is None

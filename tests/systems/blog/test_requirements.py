@@ -1,0 +1,519 @@
+"""Each trouble of the document that SYSTEMS names, and that it is no more."""
+
+import pytest
+
+from partita import LimitReached, NotFound, Store, ValueRefused
+from partita.dynamodb.requests import PutItem
+from partita_systems.blog import design as d
+from partita_systems.blog.categories import MOST_ROOTS
+from partita_systems.blog.service import Blog
+from tests.store.clocks import Clock
+from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
+
+# names on disk ---------------------------------------------------------------------------------------------------
+
+
+def stored(db: Store, entity_type: str) -> dict[str, str]:
+    """The keys of the one item of a type."""
+    (item,) = [each for each in disk(db) if each["entityType"] == {"S": entity_type}]
+    return {name: value["S"] for name, value in item.items() if name.endswith(("PK", "SK"))}
+
+
+def test_items_on_disk_have_the_document_s_names_and_keys(blog: Blog, db: Store, clock: Clock) -> None:
+    at = clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    blog.register(ANA, "Ana", groups=["AUTHOR"])
+    root = blog.categories.add("Música").category_id
+    sub = blog.categories.add("Samba", root).category_id
+    post = published(blog, sub).post_id
+    comment = blog.threads.comment(post, BIA, "Que lindo!").comment_id
+    reply = blog.threads.reply(comment, ANA, "Obrigada!").reply_id
+    blog.like(BIA, post)
+    blog.bookmark(BIA, post)
+    notification = blog.notify(ANA, d.NotificationType.LIKE, BIA, post).notification_id
+
+    def keys(pk: str, sk: str, *indexes: str) -> dict[str, str]:
+        return dict(zip(("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK"), (pk, sk, *indexes), strict=False))
+
+    assert stored(db, "USER") == keys(
+        f"USER#{ANA}", f"PROFILE#{ANA}", f"USER#{ANA}", "PROFILE", "ROLE#AUTHOR", f"USER#{ANA}"
+    )
+    assert stored(db, "POST") == keys(
+        *(f"POST#{post}", f"POST#{post}", f"CATEGORY#{sub}", f"POST#{at}#{post}"),
+        *(f"AUTHOR#{ANA}", f"POST#{at}#{post}"),
+    )
+    assert stored(db, "CATEGORY_CHILD") == keys(f"CATEGORY#{root}", f"CHILD#{sub}#0000")
+    assert stored(db, "COMMENT") == keys(
+        *(f"POST#{post}", f"COMMENT#{comment}#{at}", f"COMMENT#{comment}", f"POST#{post}"),
+        *(f"AUTHOR#{BIA}", f"COMMENT#{at}#{comment}"),
+    )
+    assert stored(db, "REPLY") == keys(
+        *(f"POST#{post}", f"COMMENT#{comment}#{reply}#{at}", f"COMMENT#{reply}", f"POST#{post}"),
+        *(f"AUTHOR#{ANA}", f"COMMENT#{at}#{reply}"),
+    )
+    assert stored(db, "LIKE") == keys(
+        f"POST#{post}", f"LIKE#{BIA}#{at}", f"LIKE#{BIA}#{post}", "LIKE", f"AUTHOR#{BIA}", f"LIKE#{at}"
+    )
+    assert stored(db, "BOOKMARK") == keys(
+        *(f"USER#{BIA}", f"BOOKMARK#{post}#{at}", f"BOOKMARK#{BIA}", f"BOOKMARK#{at}#{post}"),
+        *(f"POST#{post}", f"BOOKMARK#{BIA}"),
+    )
+    assert stored(db, "NOTIFICATION") == keys(
+        *(f"USER#{ANA}", f"NOTIFICATION#{notification}#{at}"),
+        *(f"NOTIFICATION#{ANA}", f"NOTIFICATION#{at}#{notification}"),
+    )
+    places = {item["name"]["S"]: item for item in disk(db) if item["entityType"] == {"S": "CATEGORY"}}
+    assert [places[name]["GSI1PK"]["S"] for name in ("Música", "Samba")] == ["CATEGORY_ROOT", f"CATEGORY#{root}"]
+    assert places["Samba"]["GSI1SK"] == {"S": f"CATEGORY#0000#{sub}"}
+
+
+def test_every_item_tells_its_type_and_its_times(blog: Blog, db: Store, post: d.Post) -> None:
+    blog.threads.comment(post.post_id, BIA, "Oi")
+    for item in disk(db):
+        assert item.keys() >= {"entityType", "createdAt", "updatedAt"}
+
+
+def test_the_table_is_named_after_stack_and_environment() -> None:
+    assert d.blog.name == "partita-dev-blog"
+
+
+# "3 GSIs", two are defined ---------------------------------------------------------------------------------------
+
+
+def test_two_indexes_serve_every_pattern() -> None:
+    assert [index.name for index in d.blog.indexes] == ["GSI1", "GSI2"]
+    assert {pattern.read.sources[0].keys.index for pattern in d.design.patterns.values()} == {None, "GSI1", "GSI2"}
+
+
+def test_notifications_are_read_from_the_first_index_newest_first(blog: Blog, db: Store, clock: Clock) -> None:
+    made = []
+    for kind in (d.NotificationType.LIKE, d.NotificationType.COMMENT, d.NotificationType.REPLY):
+        made.append(blog.notify(ANA, kind, BIA, "p_1").notification_id)
+        clock.passes(minutes=1)
+    found = db(d.notifications(ANA)).first(10)
+    assert [each.notification_id for each in found] == made[::-1]
+    blog.mark_read(ANA, found[0].notification_id)
+    assert [each.read for each in db(d.notifications(ANA))] == [True, False, False]
+
+
+# posts by category and by author: the partitions hold other things too -------------------------------------------
+
+
+def test_posts_of_a_category_are_posts_only_though_subcategories_share_its_partition(blog: Blog, db: Store) -> None:
+    root = blog.categories.add("Música").category_id
+    blog.categories.add("Samba", root)
+    post = published(blog, root)
+    assert [each.post_id for each in db(d.posts_by_category(root))] == [post.post_id]
+    assert [each.name for each in db(d.subcategories(root))] == ["Samba"]
+
+
+def test_posts_of_an_author_are_posts_only_though_likes_and_comments_share_the_partition(
+    blog: Blog, db: Store, post: d.Post
+) -> None:
+    blog.like(ANA, post.post_id)
+    comment = blog.threads.comment(post.post_id, ANA, "Contem o que acharam.")
+    assert [each.post_id for each in db(d.posts_of_author(ANA))] == [post.post_id]
+    assert list(db(d.comments_of_user(ANA))) == [comment]
+    assert [each.post_id for each in db(d.likes_of_user(ANA))] == [post.post_id]
+
+
+def test_posts_of_a_category_come_newest_first_ten_a_page(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+    assert post.subcategory_id is not None
+    made = [post.post_id]
+    for number in range(14):
+        clock.passes(hours=1)
+        made.append(published(blog, post.subcategory_id, f"Samba nº {number}").post_id)
+    first = db(d.posts_by_category(post.subcategory_id)).page()
+    second = db(d.posts_by_category(post.subcategory_id)).page(cursor=first.cursor)
+    assert [each.post_id for each in first.items + second.items] == made[::-1]
+    assert (len(first.items), len(second.items), second.cursor) == (10, 5, None)
+
+
+# comments and replies: id order, and a reply that sorts before its root ------------------------------------------
+
+
+def test_a_thread_is_one_query_each_root_before_its_replies_in_the_order_of_time(
+    blog: Blog, db: Store, clock: Clock, post: d.Post
+) -> None:
+    told = []
+    roots = []
+    for text in ("primeira", "segunda", "terceira"):
+        roots.append(blog.threads.comment(post.post_id, BIA, text).comment_id)
+        clock.passes(seconds=1)
+    for number in range(3):
+        for text, root in zip(("primeira", "segunda", "terceira"), roots, strict=True):
+            blog.threads.reply(root, CAIO, f"{text} {number}")
+            clock.passes(seconds=1)
+    for text in ("primeira", "segunda", "terceira"):
+        told += [text, *(f"{text} {number}" for number in range(3))]
+    with db.measure() as used:
+        assert [each.content for each in db(d.thread(post.post_id))] == told
+    assert used.requests == 1
+
+
+def test_a_thread_is_read_page_by_page(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+    root = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
+    for number in range(8):
+        clock.passes(seconds=1)
+        blog.threads.reply(root, CAIO, str(number))
+    first = db(d.thread(post.post_id)).page(4)
+    second = db(d.thread(post.post_id)).page(4, first.cursor)
+    rest = db(d.thread(post.post_id)).page(4, second.cursor)
+    assert [each.content for page in (first, second, rest) for each in page.items] == ["raiz", *map(str, range(8))]
+
+
+def test_every_id_begins_with_a_letter(blog: Blog, post: d.Post) -> None:
+    comment = blog.threads.comment(post.post_id, BIA, "Oi")
+    reply = blog.threads.reply(comment.comment_id, ANA, "Olá")
+    assert [each[0] for each in (post.post_id, comment.comment_id, reply.reply_id)] == ["p", "c", "r"]
+
+
+# roots, then a query for each ------------------------------------------------------------------------------------
+
+
+def test_one_comment_is_read_with_its_replies_and_no_others(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+    first = blog.threads.comment(post.post_id, BIA, "primeira").comment_id
+    second = blog.threads.comment(post.post_id, BIA, "segunda").comment_id
+    for root in (first, second, first):
+        clock.passes(seconds=1)
+        blog.threads.reply(root, CAIO, "resposta")
+    found = list(db(d.comment_with_replies(post.post_id, first)))
+    assert [type(each) for each in found] == [d.Comment, d.Reply, d.Reply]
+    assert {each.parent_id for each in found if isinstance(each, d.Reply)} == {first}
+
+
+def test_a_reply_to_a_reply_keeps_the_root_and_says_whom_it_answers(blog: Blog, post: d.Post) -> None:
+    root = blog.threads.comment(post.post_id, BIA, "raiz")
+    first = blog.threads.reply(root.comment_id, CAIO, "resposta")
+    second = blog.threads.reply(first.reply_id, BIA, "tréplica")
+    assert (first.parent_id, first.answers) == (root.comment_id, root.comment_id)
+    assert (second.parent_id, second.answers) == (root.comment_id, first.reply_id)
+
+
+def test_a_deleted_root_leaves_a_tombstone_and_its_replies(blog: Blog, db: Store, post: d.Post) -> None:
+    root = blog.threads.comment(post.post_id, BIA, "raiz")
+    reply = blog.threads.reply(root.comment_id, CAIO, "resposta")
+    blog.threads.delete(root.comment_id)
+    tombstone, left = db(d.thread(post.post_id))
+    assert isinstance(tombstone, d.Comment)
+    assert (tombstone.comment_id, tombstone.content, tombstone.reply_count) == (root.comment_id, None, 1)
+    assert tombstone.deleted_at is not None
+    assert left == reply
+    assert list(db(d.comments_of_user(BIA))) == []
+    assert db.one(d.post(post.post_id)).comment_count == 1
+
+
+def test_a_tombstone_is_neither_answered_nor_edited_but_its_replies_are(blog: Blog, post: d.Post) -> None:
+    root = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
+    reply = blog.threads.reply(root, CAIO, "resposta").reply_id
+    blog.threads.delete(root)
+    for refused in (
+        lambda: blog.threads.reply(root, ANA, "tarde demais"),
+        lambda: blog.threads.edit(root, "outra vez"),
+        lambda: blog.threads.delete(root),
+    ):
+        with pytest.raises(NotFound, match=f"Comment {root} does not exist"):
+            refused()
+    assert blog.threads.reply(reply, ANA, "ainda a tempo").parent_id == root
+
+
+def test_a_deleted_comment_without_replies_is_gone(blog: Blog, db: Store, post: d.Post) -> None:
+    root = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
+    reply = blog.threads.reply(root, CAIO, "resposta").reply_id
+    blog.threads.delete(reply)
+    blog.threads.delete(root)
+    assert list(db(d.thread(post.post_id))) == []
+    assert db.one(d.post(post.post_id)).comment_count == 0
+
+
+# liking twice makes two items ------------------------------------------------------------------------------------
+
+
+def test_a_user_likes_a_post_once(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+    assert blog.like(BIA, post.post_id)
+    clock.passes(minutes=5)
+    assert not blog.like(BIA, post.post_id)
+    assert [each.user_id for each in db(d.likes_of_post(post.post_id))] == [BIA]
+    assert db.one(d.post(post.post_id)).like_count == 1
+
+
+def test_has_liked_is_one_get_and_says_when(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+    blog.like(BIA, post.post_id)
+    with db.measure() as used:
+        liked = db(d.has_liked(BIA, post.post_id))
+        assert db(d.has_liked(CAIO, post.post_id)) is None
+    assert liked is not None
+    assert liked.created_at == clock()
+    assert used.requests == 2
+
+
+def test_a_like_that_is_taken_back_leaves_nothing_and_may_come_again(
+    blog: Blog, db: Store, clock: Clock, post: d.Post
+) -> None:
+    before = len(disk(db))
+    blog.like(BIA, post.post_id)
+    clock.passes(days=3)
+    assert blog.unlike(BIA, post.post_id)
+    assert not blog.unlike(BIA, post.post_id)
+    assert len(disk(db)) == before
+    assert db.one(d.post(post.post_id)).like_count == 0
+    assert blog.like(BIA, post.post_id)
+    (like,) = db(d.likes_of_post(post.post_id))
+    assert like.created_at == clock()
+
+
+def test_a_user_bookmarks_a_post_once_and_lists_them_newest_first(
+    blog: Blog, db: Store, clock: Clock, post: d.Post
+) -> None:
+    assert post.subcategory_id is not None
+    other = published(blog, post.subcategory_id, "Choro")
+    assert blog.bookmark(BIA, post.post_id)
+    clock.passes(minutes=1)
+    assert blog.bookmark(BIA, other.post_id)
+    assert not blog.bookmark(BIA, post.post_id)
+    assert [each.post_id for each in db(d.bookmarks_of_user(BIA))] == [other.post_id, post.post_id]
+    assert [each.user_id for each in db(d.bookmarks_of_post(post.post_id))] == [BIA]
+    assert db.one(d.post(post.post_id)).bookmark_count == 1
+    assert blog.unbookmark(BIA, post.post_id)
+    assert not blog.unbookmark(BIA, post.post_id)
+    assert db.one(d.post(post.post_id)).bookmark_count == 0
+
+
+def test_guards_are_in_no_index(blog: Blog, db: Store, post: d.Post) -> None:
+    blog.like(BIA, post.post_id)
+    blog.bookmark(BIA, post.post_id)
+    guards = [item for item in disk(db) if item["entityType"]["S"].endswith("_GUARD")]
+    assert len(guards) == 2
+    assert all(item.keys().isdisjoint({"GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK"}) for item in guards)
+
+
+# like's AUTHOR#: liker or writer? --------------------------------------------------------------------------------
+
+
+def test_a_like_belongs_to_the_one_who_likes(blog: Blog, db: Store, post: d.Post) -> None:
+    blog.like(BIA, post.post_id)
+    assert [each.post_id for each in db(d.likes_of_user(BIA))] == [post.post_id]
+    assert list(db(d.likes_of_user(ANA))) == []
+
+
+# replies have no index keys --------------------------------------------------------------------------------------
+
+
+def test_replies_are_found_by_id_and_by_author_like_comments(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+    comment = blog.threads.comment(post.post_id, BIA, "raiz")
+    clock.passes(seconds=1)
+    reply = blog.threads.reply(comment.comment_id, BIA, "e digo mais")
+    assert blog.threads.find(reply.reply_id) == reply
+    newest, oldest = db(d.comments_of_user(BIA))
+    assert newest == reply
+    assert isinstance(oldest, d.Comment)
+
+
+# drafts ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_draft_is_found_by_its_author_alone(blog: Blog, db: Store, post: d.Post) -> None:
+    draft = blog.write(ANA, "Rascunho", "Ainda não.", subcategory_id=post.subcategory_id)
+    assert post.subcategory_id is not None
+    assert [each.post_id for each in db(d.posts_of_author(ANA))] == [post.post_id]
+    assert [each.post_id for each in db(d.posts_by_category(post.subcategory_id))] == [post.post_id]
+    assert list(db(d.drafts_of_author(ANA))) == [draft]
+    (item,) = [each for each in disk(db) if each["PK"]["S"] == each["SK"]["S"] == f"POST#{draft.post_id}"]
+    assert item["GSI2PK"] == {"S": f"DRAFT#{ANA}"}
+    assert not item.keys() & {"GSI1PK", "GSI1SK", "publishedAt"}
+
+
+def test_publishing_moves_a_draft_to_its_category_and_back(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+    blog.unpublish(post.post_id)
+    assert post.subcategory_id is not None
+    assert list(db(d.posts_by_category(post.subcategory_id))) == list(db(d.posts_of_author(ANA))) == []
+    assert db.one(d.category(post.subcategory_id)).post_count == 0
+    clock.passes(days=1)
+    blog.publish(post.post_id)
+    (again,) = db(d.posts_by_category(post.subcategory_id))
+    assert again.published_at == post.published_at
+    assert db.one(d.category(post.subcategory_id)).post_count == 1
+
+
+def test_drafts_come_last_edited_first(blog: Blog, db: Store, clock: Clock) -> None:
+    first = blog.write(ANA, "Um", "texto").post_id
+    clock.passes(minutes=1)
+    second = blog.write(ANA, "Dois", "texto").post_id
+    clock.passes(minutes=1)
+    blog.edit(first, content="outro texto")
+    assert [each.post_id for each in db(d.drafts_of_author(ANA))] == [first, second]
+
+
+def test_nobody_comments_likes_or_bookmarks_a_draft(blog: Blog, db: Store) -> None:
+    draft = blog.write(ANA, "Rascunho", "Ainda não.").post_id
+    before = disk(db)
+    for refused in (
+        lambda: blog.like(BIA, draft),
+        lambda: blog.bookmark(BIA, draft),
+        lambda: blog.threads.comment(draft, BIA, "Oi"),
+    ):
+        with pytest.raises(NotFound, match=f"Post {draft} does not exist"):
+            refused()
+    assert disk(db) == before
+
+
+# categories: order in two places, unpadded, by id ----------------------------------------------------------------
+
+
+def test_subcategories_come_in_their_order_beyond_ten(blog: Blog, db: Store) -> None:
+    root = blog.categories.add("Música").category_id
+    names = [f"Ritmo {number}" for number in range(12)]
+    for name in names:
+        blog.categories.add(name, root)
+    assert [each.name for each in db(d.subcategories(root))] == names
+
+
+def test_reordering_changes_both_places_in_one_transaction(blog: Blog, db: Store) -> None:
+    root = blog.categories.add("Música").category_id
+    samba, choro, forro = (blog.categories.add(name, root).category_id for name in ("Samba", "Choro", "Forró"))
+    blog.categories.reorder(root, [forro, samba, choro])
+    assert [each.name for each in db(d.subcategories(root))] == ["Forró", "Samba", "Choro"]
+    places = {each.category_id: each.order for each in db(d.subcategories(root))}
+    assert {each.child_id: each.order for each in db(d.children(root))} == places == {forro: 0, samba: 1, choro: 2}
+    assert db.one(d.category(root)).child_count == 3
+
+
+def test_a_link_of_the_old_form_without_leading_zeros_is_read(blog: Blog, db: Store) -> None:
+    root = blog.categories.add("Música").category_id
+    blog.categories.add("Samba", root)
+    link = {"PK": {"S": f"CATEGORY#{root}"}, "SK": {"S": "CHILD#42#7"}}
+    db.backend.call(PutItem(table_name=d.blog.name, item=link))
+    assert {each.order for each in db(d.children(root))} == {0, 7}
+
+
+def test_root_categories_are_put_in_order_too(blog: Blog, db: Store) -> None:
+    made = [blog.categories.add(name).category_id for name in ("Música", "Cinema", "Livros")]
+    blog.categories.reorder(None, made[::-1])
+    assert [each.name for each in db(d.root_categories())] == ["Livros", "Cinema", "Música"]
+
+
+def test_an_order_that_names_not_all_is_refused(blog: Blog) -> None:
+    root = blog.categories.add("Música").category_id
+    first, _ = (blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))
+    with pytest.raises(ValueRefused, match=r"Category\.category_ids"):
+        blog.categories.reorder(root, [first])
+
+
+def test_there_are_two_levels_of_categories(blog: Blog, db: Store) -> None:
+    musica, cinema = (blog.categories.add(name).category_id for name in ("Música", "Cinema"))
+    samba = blog.categories.add("Samba", musica).category_id
+    with pytest.raises(ValueRefused, match=r"Category\.parent_id: it is a subcategory itself"):
+        blog.categories.add("Samba de roda", samba)
+    with pytest.raises(ValueRefused, match=r"Category\.parent_id: 'Música' has subcategories"):
+        blog.categories.move(musica, cinema)
+    with pytest.raises(ValueRefused, match=r"Category\.parent_id"):
+        blog.categories.move(cinema, cinema)
+    assert [each.name for each in db(d.root_categories())] == ["Música", "Cinema"]
+
+
+def test_a_category_moves_with_its_link_and_its_parents_counts(blog: Blog, db: Store) -> None:
+    musica, danca = (blog.categories.add(name).category_id for name in ("Música", "Dança"))
+    samba = blog.categories.add("Samba", musica).category_id
+    blog.categories.move(samba, danca)
+    assert [db.one(d.category(each)).child_count for each in (musica, danca)] == [0, 1]
+    assert [each.child_id for each in db(d.children(danca))] == [samba]
+    assert list(db(d.children(musica))) == []
+    blog.categories.move(samba, None)
+    assert [each.name for each in db(d.root_categories())] == ["Música", "Dança", "Samba"]
+    assert list(db(d.children(danca))) == []
+
+
+def test_a_root_lists_its_subcategories_posts_by_a_merge_of_one_query_each(blog: Blog, db: Store, clock: Clock) -> None:
+    root = blog.categories.add("Música").category_id
+    places = [root, *(blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))]
+    made = []
+    for number in range(13):
+        clock.passes(hours=1)
+        made.append(published(blog, places[number % 3], f"nº {number}").post_id)
+    with db.measure() as used:
+        first = blog.categories.posts(root)
+    assert used.requests == 1 + len(places)
+    second = blog.categories.posts(root, cursor=first.cursor)
+    assert [each.post_id for each in first.items + second.items] == made[::-1]
+    assert (len(first.items), second.cursor) == (10, None)
+
+
+def test_the_merge_is_bounded_because_a_root_has_a_bounded_number_of_children(blog: Blog) -> None:
+    root = blog.categories.add("Música").category_id
+    for number in range(d.MOST_CHILDREN):
+        blog.categories.add(f"Ritmo {number}", root)
+    with pytest.raises(LimitReached, match="child_count <= 24 would no longer hold"):
+        blog.categories.add("Mais um", root)
+    every = [each.category_id for each in blog.db(d.subcategories(root))]
+    blog.categories.reorder(root, every[::-1])
+    assert [each.category_id for each in blog.db(d.subcategories(root))] == every[::-1]
+
+
+def test_there_are_no_more_roots_than_can_be_put_in_order_at_once(blog: Blog, db: Store) -> None:
+    every = [blog.categories.add(f"Raiz {number}").category_id for number in range(MOST_ROOTS)]
+    with pytest.raises(ValueRefused, match=r"Category\.parent_id: there are 90 roots already"):
+        blog.categories.add("Mais uma")
+    blog.categories.reorder(None, every[::-1])
+    assert [each.category_id for each in db(d.root_categories())] == every[::-1]
+
+
+def test_only_an_empty_category_is_removed(blog: Blog, db: Store, post: d.Post) -> None:
+    samba = post.subcategory_id
+    assert samba is not None
+    (root,) = [each.category_id for each in db(d.root_categories())]
+    for full, name in ((root, "Música"), (samba, "Samba")):
+        with pytest.raises(ValueRefused, match=f"Category.category_id: '{name}' still has subcategories or posts"):
+            blog.categories.remove(full)
+    blog.remove(post.post_id)
+    blog.categories.remove(samba)
+    blog.categories.remove(root)
+    assert disk(db) == []
+
+
+# exact counters, text in its own item ----------------------------------------------------------------------------
+
+
+def test_counting_is_no_edit_of_the_post_and_does_not_touch_its_text(
+    blog: Blog, db: Store, clock: Clock, post: d.Post
+) -> None:
+    before = blog.read(post.post_id)
+    clock.passes(hours=1)
+    blog.like(BIA, post.post_id)
+    blog.bookmark(BIA, post.post_id)
+    blog.threads.comment(post.post_id, BIA, "Oi")
+    after, text = blog.read(post.post_id)
+    assert (after.like_count, after.bookmark_count, after.comment_count) == (1, 1, 1)
+    assert after.updated_at == before[0].updated_at
+    assert text == before[1]
+
+
+def test_a_like_on_a_long_post_costs_what_it_costs_on_a_short_one(blog: Blog, db: Store, post: d.Post) -> None:
+    with db.measure() as short:
+        blog.like(BIA, post.post_id)
+    blog.edit(post.post_id, content="palavra " * 2_500)
+    with db.measure() as long:
+        blog.like(CAIO, post.post_id)
+    assert long.writes == short.writes == 10  # like, guard and post twice each, two copies of the like and of the post
+
+
+# roles -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("groups", "role"),
+    [
+        ([], d.Role.READER),
+        (["AUTHOR"], d.Role.AUTHOR),
+        (["ADMIN", "AUTHOR"], d.Role.ADMIN),
+        (["eu-west-1_users"], d.Role.READER),
+    ],
+)
+def test_the_token_s_groups_decide_the_role(blog: Blog, db: Store, groups: list[str], role: d.Role) -> None:
+    blog.register(ANA, "Ana", groups=groups)
+    assert [each.cognito_sub for each in db(d.users_by_role(role))] == [ANA]
+
+
+def test_users_move_between_roles(blog: Blog, db: Store) -> None:
+    blog.register(ANA, "Ana")
+    blog.assign_role(ANA, d.Role.EDITOR)
+    assert list(db(d.users_by_role(d.Role.READER))) == []
+    assert [each.name for each in db(d.users_by_role(d.Role.EDITOR))] == ["Ana"]

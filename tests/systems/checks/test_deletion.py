@@ -1,0 +1,101 @@
+"""A user or a check that is removed leaves nothing behind, whatever comes between."""
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from partita import Store, ValueRefused, connect
+from partita_systems.checks import design as d
+from partita_systems.checks.service import Checks
+from tests.systems.checks.conftest import UP, Clock, add, disk
+
+
+def test_a_user_who_is_removed_takes_checks_and_results_along(checks: Checks, db: Store) -> None:
+    user = checks.register("a@example.com")
+    other = add(checks, checks.register("b@example.com").user_id)
+    for _ in range(5):
+        add(checks, user.user_id)
+    assert checks.run_due(lambda _: UP) == 6
+    checks.remove_user(user.user_id)
+    assert {item["PK"]["S"] for item in disk(db, "CHECK")} == {other.check_id, f"RESULT#{other.check_id}"}
+    again = checks.register("A@example.com", user_id=user.user_id)
+    assert again.check_count == 0
+    assert list(db(d.checks_of_user(user.user_id))) == []
+
+
+def test_a_removal_that_was_interrupted_is_done_again(
+    checks: Checks, db: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = checks.register("a@example.com")
+    for _ in range(3):
+        add(checks, user.user_id)
+    removed: list[str] = []
+
+    def remove_one_and_die(check_id: str) -> None:
+        if removed:
+            raise KeyboardInterrupt
+        removed.append(check_id)
+        Checks.remove(checks, check_id)
+
+    monkeypatch.setattr(checks, "remove", remove_one_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        checks.remove_user(user.user_id)
+    monkeypatch.undo()
+    left = db.one(d.user(user.user_id))
+    assert (left.status, left.check_count) == (d.UserStatus.LEAVING, 2)
+    assert checks.claim(10) == []
+    checks.remove_user(user.user_id)
+    assert disk(db, "USER") == disk(db, "CHECK") == []
+
+
+def test_who_is_leaving_gets_no_new_checks(checks: Checks, db: Store) -> None:
+    user = checks.register("a@example.com")
+    with db.change(d.user(user.user_id)) as draft:
+        draft.status = d.UserStatus.LEAVING
+    with pytest.raises(ValueRefused, match=f"Check.userid: '{user.user_id}' is leaving"):
+        add(checks, user.user_id)
+    assert disk(db, "CHECK") == []
+
+
+def test_a_check_that_its_index_does_not_show_yet_is_waited_for(
+    checks: Checks, db: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = checks.register("a@example.com")
+    add(checks, user.user_id)
+    shown, late = d.checks_of_user, ["nobody", "nobody"]
+    monkeypatch.setattr(d, "checks_of_user", lambda userid: shown(late.pop() if late else userid))
+    checks.remove_user(user.user_id)
+    assert disk(db, "USER") == disk(db, "CHECK") == []
+
+
+def left_after_a_result_at(request: int, what: str) -> list[dict[str, Any]] | None:
+    """What is left where a runner tells its result after that request of the removal; None where it had fewer."""
+    with connect("memory:", maintain=False) as backend:
+        db = Store(backend, d.design, clock=Clock(), sleep=lambda _: None)
+        db.create_tables()
+        checks = Checks(db)
+        user = checks.register("a@example.com").user_id
+        check = add(checks, user).check_id
+        (claim,) = checks.claim(1)
+        requests = count(1)
+
+        def listen(_: object) -> None:
+            if next(requests) == request:
+                checks.record(claim, UP)
+
+        removing = Checks(Store(backend, d.design, clock=Clock(), sleep=lambda _: None, on_call=[listen]))
+        if what == "the check":
+            removing.remove(check)
+        else:
+            removing.remove_user(user)
+        return disk(db, "CHECK") if next(requests) > request else None
+
+
+@pytest.mark.parametrize("what", ["the check", "its user"])
+def test_no_result_is_left_that_a_runner_tells_while_somebody_removes(what: str) -> None:
+    request = 1
+    while (left := left_after_a_result_at(request, what)) is not None:
+        assert left == [], request
+        request += 1
+    assert request > 4

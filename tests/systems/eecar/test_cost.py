@@ -1,0 +1,133 @@
+"""Every access pattern costs what one GetItem or Query costs, however much else there is."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from partita import Get, Query, Store
+from partita_systems.eecar import design as d
+from partita_systems.eecar.categories import ANY, Category
+from partita_systems.eecar.service import Eecar
+from tests.store.clocks import Clock
+from tests.systems.cost import ONE_READ, costs, put_as_they_are
+from tests.systems.eecar.conftest import (
+    BUYER,
+    MAKER,
+    SELLER,
+    a_match,
+    a_need,
+    a_notification,
+    a_part,
+    a_proposal,
+    a_spec,
+    a_usage,
+    a_watch,
+    disk,
+)
+
+CROWD = 100
+
+
+def calls(eecar: Eecar, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
+    """Every pattern with arguments that find something."""
+    part = eecar.parts.list_(a_part(), spec=a_spec(), usages=[a_usage()])
+    eecar.parts.refer_to_vector(part.part_id, "vectors/1.bin", "offline-1", 256)
+    need = eecar.needs.post(a_need())
+    eecar.matches.move("any")
+    eecar.matches.remember(a_match(clock))
+    watch = eecar.watches.begin(a_watch())
+    eecar.watches.begin(a_watch(criteria=d.Criteria()))
+    eecar.watches.trigger(watch.watch_id, part, 0.9)
+    proposal = eecar.proposals.make(a_proposal(part))
+    told = eecar.notifications.send(a_notification(clock))
+    (usage,) = eecar.db(d.usages(part.part_id))
+    every: list[Get[Any] | Query[Any]] = [
+        *(d.parts_in_category(Category.BATTERY), d.active_needs_of_company(MAKER)),
+        *(d.received_proposals(SELLER, "pending"), d.most_hit_matches(), d.watches_of_buyer(BUYER, "active")),
+        *(d.part(part.part_id), d.whole_part(part.part_id), d.spec(part.part_id), d.vector(part.part_id)),
+        *(d.usage(part.part_id, usage.usage_id), d.usages(part.part_id), d.parts_of_seller(SELLER)),
+        *(d.need(MAKER, need.need_id), d.needs_by_status("active"), d.match("h1")),
+        *(d.watch(watch.watch_id), d.watch_with_triggers(watch.watch_id), d.trigger(watch.watch_id, part.part_id)),
+        d.catalogue(ANY),
+        d.watching_categories([Category.BATTERY, ANY]),
+        *(d.proposal(proposal.proposal_id), d.sent_proposals(BUYER, "pending")),
+        *(d.notification(told.notification_id), d.notifications(BUYER)),
+    ]
+    return {call.read.name: call for call in every}
+
+
+def crowd(clock: Clock) -> Iterator[Any]:
+    """A hundred of everything, of other parties, in other categories and with other statuses."""
+    for number in range(CROWD):
+        part_id, party, category = f"p_{number}", f"c_{number}", Category(f"다른 부품 {number}")
+        part = a_part(part_id=part_id, category=category, seller_id=party, description="설명 " * 50)
+        yield part
+        yield d.Offered(part_id=part_id, seller_id=party, created_at=clock())
+        yield a_spec(part_id=part_id)
+        yield d.VectorReference(part_id=part_id, s3_key="v", embedding_model="m", dimension=8, created_at=clock())
+        yield a_usage(part_id=part_id, usage_id="u_1")
+        yield a_need(company_id=party, need_id="n_1", status="fulfilled")
+        yield a_match(clock, f"old{number}", created_at=clock() + timedelta(seconds=number))
+        yield d.Catalogue(category=category, version=number)
+        yield a_watch(watch_id=f"w_{number}", buyer_id=party)
+        yield d.Watching(
+            watch_id=f"w_{number}", buyer_id=party, category=category, criteria=d.Criteria(), created_at=clock()
+        )
+        yield d.Trigger(watch_id=f"w_{number}", part_id=part_id, match_score=0.5, notified_at=clock())
+        yield a_proposal(part, proposal_id=f"o_{number}", from_company_id=party, to_company_id=f"{party}b")
+        yield d.Sent(proposal_id=f"o_{number}", from_company_id=party, status="pending", created_at=clock())
+        yield a_notification(clock, notification_id=f"t_{number}", recipient_id=party)
+
+
+def test_every_pattern_costs_one_read_with_a_hundred_times_more_data_around_it(
+    eecar: Eecar, db: Store, clock: Clock
+) -> None:
+    every = calls(eecar, clock)
+    assert every.keys() == d.design.patterns.keys()
+    expected = dict.fromkeys(every, ONE_READ) | {"watching_categories": (2, 1.0)}
+    before = len(disk(db))
+    assert costs(db, every.values()) == expected
+    put_as_they_are(db, crowd(clock))
+    assert len(disk(db)) == before + len(d.design.models) * CROWD
+    every.pop("most_hit_matches")  # the crowd is cached too: a page is as long as is asked for
+    assert costs(db, every.values()) == {name: cost for name, cost in expected.items() if name in every}
+    with db.measure() as used:
+        assert len(db(d.most_hit_matches()).page(10).items) == 10
+    assert (used.requests, used.reads) == ONE_READ
+
+
+def test_a_page_of_twenty_parts_is_read_from_summaries(eecar: Eecar, db: Store) -> None:
+    for _ in range(25):
+        eecar.parts.list_(a_part(description="아주 긴 설명 " * 500))
+    with db.measure() as used:
+        page = eecar.parts.in_category("battery", 20)
+    assert (len(page.items), used.requests) == (20, 1)
+    assert used.reads <= 1.5  # 20 whole parts would be 23 units
+
+
+def test_a_hit_is_written_without_a_copy_of_what_was_matched(eecar: Eecar, db: Store, clock: Clock) -> None:
+    parts = [d.MatchedPart(part_id=f"p_{number}", score=0.5, reason="이유 " * 100) for number in range(20)]
+    db.put(a_match(clock, matched_parts=parts))
+    size = len(str(disk(db)["MATCH#h1 RESULT"]).encode()) // 1024
+    with db.measure() as used, db.change(d.match("h1"), quietly=True) as draft:
+        draft.hit_count += 1
+    assert size > 10
+    assert used.writes <= size + 3  # the item, and a small index entry taken out and put in
+
+
+def test_operations_cost_their_stated_number_of_requests(eecar: Eecar, db: Store, clock: Clock) -> None:
+    def requests(act: Any) -> int:
+        with db.measure() as used:
+            act()
+        return used.requests
+
+    assert requests(lambda: eecar.parts.list_(a_part(), spec=a_spec(), usages=[a_usage(), a_usage()])) == 1
+    part = eecar.parts.list_(a_part())
+    assert requests(lambda: eecar.proposals.make(a_proposal(part))) == 2
+    made = eecar.proposals.make(a_proposal(part))
+    assert requests(lambda: eecar.proposals.answer(made.proposal_id, SELLER, "accepted", version=1)) == 3
+    assert requests(lambda: eecar.watches.begin(a_watch())) == 1
+    watch = eecar.watches.begin(a_watch())
+    assert requests(lambda: eecar.watches.trigger(watch.watch_id, part, 0.9)) == 2
+    eecar.matches.remember(a_match(clock, catalogue=eecar.matches.catalogue([Category.BATTERY])))
+    assert requests(lambda: eecar.matches.recall("h1")) == 2

@@ -1,0 +1,529 @@
+"""Each trouble of the document that SYSTEMS names, and that it is no more."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from partita import (
+    AlreadyExists,
+    ConditionFailed,
+    NotFound,
+    NotUnique,
+    ReferenceMissing,
+    Store,
+    ValueRefused,
+)
+from partita.dynamodb.requests import PutItem
+from partita.dynamodb.values import Item
+from partita_systems.nbhd import design as d
+from partita_systems.nbhd.service import Nbhd, month
+from partita_systems.nbhd.validation import LARGEST_CONFIG
+from tests.store.clocks import Clock
+from tests.systems.nbhd.conftest import ALICE, BORA, CHLOE, disk
+
+# names on disk --------------------------------------------------------------------------------------------------
+
+
+def test_items_on_disk_have_the_document_s_names_and_keys(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+    nbhd.register(
+        "did:plc:dan",
+        "dan@bsky.social",
+        "Dan",
+        bluesky_did="did:plc:xyz789",
+        avatar_url="https://cdn/d.jpg",
+        bio="Community organizer",
+    )
+    home = nbhd.found("did:plc:dan", "Downtown")
+    site = nbhd.create_site("did:plc:dan", "My Blog", "blog", "dan", {"author": "Dan"})
+    job = nbhd.start_build("did:plc:dan", site.site_id)
+    nbhd.finish_build("did:plc:dan", job, log_url="https://logs/1")
+    stored = disk(db)
+    now = f"{clock():%Y-%m-%dT%H:%M:%S}.000000Z"
+    assert stored["USER#did:plc:dan PROFILE"].keys() == {
+        *("PK", "SK", "did", "bluesky_handle", "bluesky_did", "display_name", "avatar_url", "bio"),
+        *("created_at", "updated_at", "entity_type"),
+    }
+    assert stored[f"NBHD#{home.id} METADATA"].keys() == {
+        *("PK", "SK", "id", "name", "slug", "description", "creator_did", "created_at", "member_count"),
+        *("privacy", "settings", "entity_type"),
+    }
+    assert stored[f"NBHD#{home.id} METADATA"]["settings"] == {
+        "M": {"allow_site_creation": {"BOOL": True}, "require_email_verification": {"BOOL": False}}
+    }
+    assert stored[f"NBHD#{home.id} MEMBER#did:plc:dan"].keys() == {
+        "PK",
+        "SK",
+        "role",
+        "joined_at",
+        "user_did",
+        "status",
+    }
+    assert stored[f"USER#did:plc:dan SITE#{site.site_id}"].keys() == {
+        *("PK", "SK", "site_id", "title", "template", "status", "subdomain", "config"),
+        *("created_at", "updated_at", "built_at", "public_url"),
+    }
+    assert stored[f"USER#did:plc:dan SITE#{site.site_id}"]["public_url"] == {"S": "https://dan.nbhd.city"}
+    assert stored[f"BUILD#{site.site_id} JOB#{now}"].keys() == {
+        *("PK", "SK", "job_id", "site_id", "status", "started_at", "completed_at", "log_url"),
+        *("created_at", "ttl"),
+    }
+
+
+def test_rows_of_the_document_s_own_form_are_read(nbhd: Nbhd, db: Store) -> None:
+    old: Item = {
+        "PK": {"S": "BUILD#site-001"},
+        "SK": {"S": "JOB#2026-01-10T09:15:00Z"},
+        "job_id": {"S": "job-abc123"},
+        "site_id": {"S": "site-001"},
+        "status": {"S": "completed"},
+        "started_at": {"S": "2026-01-10T09:15:00Z"},
+        "error": {"NULL": True},
+        "log_url": {"S": "https://x/logs"},
+    }
+    db.backend.call(PutItem(table_name="nbhd-city", item=old))
+    (job,) = db(d.builds_of_site("site-001"))
+    assert (job.job_id, job.status, job.error) == ("job-abc123", d.BuildStatus.COMPLETED, None)
+    assert job.started_at == datetime(2026, 1, 10, 9, 15, tzinfo=UTC)
+
+
+# GSI1 on entity_type: no example item has it ----------------------------------------------------------------------
+
+
+def test_users_and_neighborhoods_write_entity_type_and_are_listed_newest_first(
+    nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
+) -> None:
+    clock.passes(days=1)
+    nbhd.register("did:plc:dan", "dan.bsky.social", "Dan")
+    uptown = nbhd.found(BORA, "Uptown")
+    assert next(iter(db(d.users()))).did == "did:plc:dan"
+    assert len(list(db(d.users()))) == 4
+    assert [each.id for each in db(d.neighborhoods())] == [uptown.id, downtown.id]
+    assert disk(db)["USER#did:plc:dan PROFILE"]["entity_type"] == {"S": "USER"}
+    assert disk(db)[f"NBHD#{uptown.id} METADATA"]["entity_type"] == {"S": "NBHD"}
+
+
+def test_users_of_a_month_are_those_between_its_ends(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+    year = clock().year
+    clock.now = datetime(year, 1, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    nbhd.register("did:plc:last", "last.bsky.social", "Last")
+    clock.passes(microseconds=1)
+    nbhd.register("did:plc:february", "february.bsky.social", "February")
+    january = [each.did for each in db(d.users_between(*month(year, 1)))]
+    assert january[0] == "did:plc:last"
+    assert sorted(january[1:]) == [ALICE, BORA, CHLOE]
+    assert [each.did for each in db(d.users_between(*month(year, 2)))] == ["did:plc:february"]
+    assert month(2024, 2)[1] == datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
+
+
+def test_a_private_neighborhood_leaves_the_list_and_keeps_its_slug(
+    nbhd: Nbhd, db: Store, downtown: d.Neighborhood
+) -> None:
+    nbhd.set_privacy(downtown.id, d.Privacy.PRIVATE)
+    assert list(db(d.neighborhoods())) == []
+    assert "entity_type" not in disk(db)[f"NBHD#{downtown.id} METADATA"]
+    assert nbhd.find_by_slug("downtown-collective") == db.one(d.neighborhood(downtown.id))
+    nbhd.set_privacy(downtown.id, d.Privacy.PUBLIC)
+    assert [each.id for each in db(d.neighborhoods())] == [downtown.id]
+
+
+# GSI4 "builds by site": it lists sites and no builds ---------------------------------------------------------------
+
+
+def test_builds_of_a_site_come_newest_first_and_the_site_is_not_among_them(
+    nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site
+) -> None:
+    jobs = []
+    for _ in range(12):
+        clock.passes(minutes=1)
+        jobs.append(nbhd.start_build(ALICE, blog.site_id))
+        nbhd.finish_build(ALICE, jobs[-1])
+    newest = [job.job_id for job in reversed(jobs)]
+    assert [each.job_id for each in db(d.builds_of_site(blog.site_id))] == newest
+    assert [each.job_id for each in db(d.builds_in_index(blog.site_id)).page().items] == newest[:10]
+    assert [each.job_id for each in db(d.builds_in_index(blog.site_id))] == newest
+    assert "filter" in db.explain(d.builds_in_index(blog.site_id))
+
+
+# JOB#{timestamp}: two in one second overwrite each other ------------------------------------------------------------
+
+
+def test_two_builds_in_one_second_are_two(nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site) -> None:
+    nbhd.finish_build(ALICE, nbhd.start_build(ALICE, blog.site_id))
+    clock.passes(milliseconds=1)
+    nbhd.finish_build(ALICE, nbhd.start_build(ALICE, blog.site_id))
+    assert len(list(db(d.builds_of_site(blog.site_id)))) == 2
+
+
+def test_a_build_of_the_same_instant_is_refused_and_the_first_stays(nbhd: Nbhd, db: Store, blog: d.Site) -> None:
+    first = nbhd.start_build(ALICE, blog.site_id)
+    nbhd.finish_build(ALICE, first)
+    with pytest.raises(AlreadyExists):
+        nbhd.start_build(ALICE, blog.site_id)
+    assert [each.job_id for each in db(d.builds_of_site(blog.site_id))] == [first.job_id]
+
+
+def test_one_build_of_a_site_runs_at_a_time(nbhd: Nbhd, clock: Clock, blog: d.Site) -> None:
+    running = nbhd.start_build(ALICE, blog.site_id)
+    clock.passes(seconds=1)
+    with pytest.raises(NotUnique, match=r"BuildJob.one_at_a_time: '.*' is taken"):
+        nbhd.start_build(ALICE, blog.site_id)
+    nbhd.finish_build(ALICE, running, error="no template")
+    nbhd.start_build(ALICE, blog.site_id)
+
+
+def test_the_running_build_is_found_by_two_get_items_and_an_ended_one_is_not(
+    nbhd: Nbhd, db: Store, blog: d.Site
+) -> None:
+    running = nbhd.start_build(ALICE, blog.site_id)
+    with db.measure() as used:
+        assert nbhd.running_build(blog.site_id) == running
+    assert used.requests == 2
+    nbhd.finish_build(ALICE, running)
+    assert nbhd.running_build(blog.site_id) is None
+
+
+def test_a_good_build_publishes_and_a_failed_one_leaves_the_site_alone(
+    nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site
+) -> None:
+    clock.passes(minutes=1)
+    nbhd.finish_build(ALICE, nbhd.start_build(ALICE, blog.site_id))
+    built = db.one(d.site(ALICE, blog.site_id))
+    assert (built.status, built.built_at) == (d.SiteStatus.PUBLISHED, clock())
+    assert built.updated_at == blog.updated_at
+    clock.passes(minutes=1)
+    job = nbhd.start_build(ALICE, blog.site_id)
+    nbhd.finish_build(ALICE, job, error="no template")
+    assert db.one(d.site(ALICE, blog.site_id)) == built
+    failed = db.one(d.build(blog.site_id, job.started_at))
+    assert (failed.status, failed.error, failed.completed_at) == (d.BuildStatus.FAILED, "no template", clock())
+    with pytest.raises(ConditionFailed):
+        nbhd.finish_build(ALICE, job)
+
+
+def test_a_site_deleted_while_it_is_built_fails_the_build(nbhd: Nbhd, db: Store, blog: d.Site) -> None:
+    job = nbhd.start_build(ALICE, blog.site_id)
+    nbhd.delete_site(ALICE, blog.site_id)
+    nbhd.finish_build(ALICE, job)
+    assert db.one(d.build(blog.site_id, job.started_at)).error == "the site was deleted while it was built"
+    with pytest.raises(ValueRefused, match=r"BuildJob.site_id: did:plc:alice has no site"):
+        nbhd.start_build(ALICE, blog.site_id)
+
+
+# slug unique by GSI2: an index is eventually consistent -------------------------------------------------------------
+
+
+def test_a_slug_is_taken_once_and_found_by_its_guard_and_in_the_index(
+    nbhd: Nbhd, db: Store, downtown: d.Neighborhood
+) -> None:
+    with pytest.raises(NotUnique, match=r"Neighborhood.slug: 'downtown-collective' is taken"):
+        nbhd.found(BORA, "Downtown  COLLECTIVE!")
+    assert nbhd.find_by_slug("Downtown Collective") == downtown
+    assert [each.id for each in db(d.neighborhoods_by_slug("downtown-collective"))] == [downtown.id]
+
+
+def test_renaming_takes_the_new_slug_and_releases_the_old(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
+    other = nbhd.found(BORA, "Uptown")
+    with pytest.raises(NotUnique, match=r"Neighborhood.slug: 'uptown' is taken"):
+        nbhd.rename(downtown.id, "Uptown")
+    assert db.one(d.neighborhood(downtown.id)).name == "Downtown Collective"
+    nbhd.rename(downtown.id, "Riverside", "river-side")
+    assert nbhd.find_by_slug("downtown-collective") is None
+    assert nbhd.find_by_slug("river-side") == db.one(d.neighborhood(downtown.id))
+    nbhd.rename(other.id, "Downtown Collective")
+
+
+def test_a_handle_is_taken_once_whatever_its_case(nbhd: Nbhd) -> None:
+    with pytest.raises(NotUnique, match=r"User.bluesky_handle: 'ALICE@bsky.social' is taken"):
+        nbhd.register("did:plc:other", "@ALICE@bsky.social", "Not Alice")
+    nbhd.change_handle(ALICE, "alice.nbhd.city")
+    nbhd.register("did:plc:other", "ALICE@bsky.social", "Another Alice")
+    found = nbhd.find_by_handle("Alice.nbhd.city")
+    assert found is not None
+    assert found.did == ALICE
+
+
+def test_a_subdomain_is_taken_once_and_moves_with_its_site(nbhd: Nbhd, db: Store, blog: d.Site) -> None:
+    with pytest.raises(NotUnique, match=r"Site.subdomain: 'alice' is taken"):
+        nbhd.create_site(BORA, "Mine", "blog", "Alice")
+    nbhd.change_subdomain(ALICE, blog.site_id, "alice-writes")
+    assert db.one(d.site(ALICE, blog.site_id)).public_url == "https://alice-writes.nbhd.city"
+    nbhd.create_site(BORA, "Mine", "blog", "alice")
+    found = nbhd.find_by_subdomain("ALICE-writes")
+    assert found is not None
+    assert found.site_id == blog.site_id
+
+
+def test_guards_carry_no_attribute_of_an_index(nbhd: Nbhd, db: Store, downtown: d.Neighborhood, blog: d.Site) -> None:
+    nbhd.start_build(ALICE, blog.site_id)
+    indexed = {name for index in d.nbhd.indexes for name in (*index.pk, *index.sk)}
+    guards = [item for key, item in disk(db).items() if key.startswith("UNIQUE#")]
+    assert len(guards) == 6
+    assert not any(guard.keys() & indexed for guard in guards)
+
+
+# member_count: drifts -----------------------------------------------------------------------------------------------
+
+
+def test_member_count_follows_who_joins_and_leaves(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
+    assert downtown == db.one(d.neighborhood(downtown.id))
+    assert downtown.member_count == 1
+    nbhd.join(downtown.id, BORA)
+    nbhd.join(downtown.id, CHLOE)
+    with pytest.raises(AlreadyExists):
+        nbhd.join(downtown.id, CHLOE)
+    assert db.one(d.neighborhood(downtown.id)).member_count == 3
+    nbhd.leave(downtown.id, BORA)
+    with pytest.raises(NotFound):
+        nbhd.leave(downtown.id, BORA)
+    assert db.one(d.neighborhood(downtown.id)).member_count == 2
+    assert {each.user_did: each.role for each in db(d.members(downtown.id))} == {
+        ALICE: d.Role.ADMIN,
+        CHLOE: d.Role.MEMBER,
+    }
+
+
+def test_nobody_joins_what_is_not_there_and_nobody_who_is_not_there_joins(
+    nbhd: Nbhd, db: Store, downtown: d.Neighborhood
+) -> None:
+    before = disk(db)
+    with pytest.raises(ReferenceMissing, match="Membership refers to Neighborhood"):
+        nbhd.join("n_none", BORA)
+    with pytest.raises(ReferenceMissing, match="Membership refers to User"):
+        nbhd.join(downtown.id, "did:plc:nobody")
+    with pytest.raises(ReferenceMissing, match="refers to User"):
+        nbhd.found("did:plc:nobody", "Nowhere")
+    assert disk(db) == before
+
+
+def test_the_neighborhoods_of_a_user_are_those_joined_last_first(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+    homes = []
+    for name in ("One", "Two", "Three"):
+        clock.passes(days=1)
+        homes.append(nbhd.found(ALICE, name).id)
+    page = nbhd.neighborhoods_of(ALICE, size=2)
+    assert [each.id for each in page.items] == [homes[2], homes[1]]
+    assert [each.id for each in nbhd.neighborhoods_of(ALICE, size=2, cursor=page.cursor).items] == [homes[0]]
+
+
+# membership history for ever ----------------------------------------------------------------------------------------
+
+
+def test_leaving_writes_history_without_index_attributes_and_rejoining_keeps_it(
+    nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
+) -> None:
+    joined = nbhd.join(downtown.id, BORA).joined_at
+    nbhd.set_role(downtown.id, BORA, d.Role.ADMIN)
+    clock.passes(days=10)
+    past = nbhd.leave(downtown.id, BORA)
+    assert (past.role, past.member_since, past.left_at) == (d.Role.ADMIN, joined, clock())
+    assert db(d.member(downtown.id, BORA)) is None
+    assert list(db(d.memberships_of_user(BORA))) == []
+    clock.passes(days=10)
+    assert nbhd.join(downtown.id, BORA).role == d.Role.MEMBER
+    nbhd.leave(downtown.id, BORA)
+    assert [each.left_at.day for each in db(d.past_members(downtown.id))] == [21, 11]
+    rows = [item for key, item in disk(db).items() if " HISTORY#" in key]
+    assert len(rows) == 2
+    assert not any(row.keys() & {"user_did", "joined_at", "created_at", "entity_type"} for row in rows)
+
+
+def test_history_can_be_pseudonymised(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
+    nbhd.join(downtown.id, BORA)
+    past = nbhd.leave(downtown.id, BORA)
+    with db.change(d.past_member(downtown.id, past.left_at, BORA)) as draft:
+        draft.did = "gone"
+    assert [each.did for each in db(d.past_members(downtown.id))] == ["gone"]
+
+
+# deleted sites and accounts would stay in the documented lists ------------------------------------------------------
+
+
+def test_a_deleted_site_leaves_the_list_keeps_its_subdomain_and_can_come_back(
+    nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site
+) -> None:
+    nbhd.delete_site(ALICE, blog.site_id)
+    assert list(db(d.sites_of_user(ALICE))) == []
+    assert db(d.site(ALICE, blog.site_id)) is None
+    assert nbhd.find_by_subdomain("alice") is None
+    (gone,) = db(d.deleted_sites_of_user(ALICE))
+    assert (gone.site_id, gone.deleted_at) == (blog.site_id, clock())
+    assert f"USER#{ALICE} DELETED_SITE#{blog.site_id}" in disk(db)
+    with pytest.raises(NotUnique):
+        nbhd.create_site(BORA, "Mine", "blog", "alice")
+    clock.passes(days=6)
+    nbhd.restore_site(ALICE, blog.site_id)
+    assert list(db(d.sites_of_user(ALICE))) == [blog]
+    clock.passes(days=60)
+    assert nbhd.find_by_subdomain("alice") == blog
+
+
+def test_a_deleted_site_is_gone_after_seven_days_and_its_subdomain_is_free(
+    nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site
+) -> None:
+    nbhd.delete_site(ALICE, blog.site_id)
+    clock.passes(days=7)
+    assert list(db(d.deleted_sites_of_user(ALICE))) == []
+    with pytest.raises(NotFound):
+        nbhd.restore_site(ALICE, blog.site_id)
+    mine = nbhd.create_site(BORA, "Mine", "blog", "alice")
+    assert nbhd.find_by_subdomain("alice") == mine
+
+
+def test_a_purged_site_releases_its_subdomain_at_once(nbhd: Nbhd, db: Store, blog: d.Site) -> None:
+    nbhd.delete_site(ALICE, blog.site_id)
+    db.delete(d.deleted_site(ALICE, blog.site_id))
+    nbhd.create_site(BORA, "Mine", "blog", "alice")
+
+
+def test_a_deleted_account_leaves_the_indexes_and_its_memberships_no_longer_count(
+    nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
+) -> None:
+    nbhd.join(downtown.id, BORA)
+    nbhd.delete_account(BORA)
+    assert BORA not in [each.did for each in db(d.users())]
+    assert nbhd.find_by_handle("bora.bsky.social") is None
+    assert db.one(d.neighborhood(downtown.id)).member_count == 1
+    assert db.one(d.member(downtown.id, BORA)).status == d.Standing.INACTIVE
+    profile = disk(db)[f"USER#{BORA} PROFILE"]
+    assert "entity_type" not in profile
+    assert profile["ttl"] == {"N": str(int((clock() + timedelta(days=30)).timestamp()))}
+
+
+def test_a_deleted_account_comes_back_within_its_grace_period(
+    nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
+) -> None:
+    nbhd.join(downtown.id, BORA)
+    nbhd.delete_account(BORA)
+    nbhd.delete_account(BORA)
+    with pytest.raises(NotUnique):
+        nbhd.register("did:plc:other", "bora.bsky.social", "Other")
+    clock.passes(days=29)
+    nbhd.restore_account(BORA)
+    assert BORA in [each.did for each in db(d.users())]
+    assert db.one(d.neighborhood(downtown.id)).member_count == 2
+    assert nbhd.find_by_handle("bora.bsky.social") == db.one(d.user(BORA))
+    clock.passes(days=60)
+    assert db(d.user(BORA)) is not None
+
+
+def test_deleting_an_account_goes_on_where_it_was_interrupted(
+    nbhd: Nbhd, db: Store, clock: Clock, downtown: d.Neighborhood
+) -> None:
+    nbhd.join(downtown.id, BORA)
+    with db.change(d.user(BORA)) as draft:
+        draft.deleted_at = clock()
+    assert db.one(d.neighborhood(downtown.id)).member_count == 2
+    nbhd.delete_account(BORA)
+    assert db.one(d.neighborhood(downtown.id)).member_count == 1
+
+
+def test_a_deleted_account_is_gone_after_thirty_days_and_its_handle_is_free(
+    nbhd: Nbhd, db: Store, clock: Clock
+) -> None:
+    nbhd.delete_account(BORA)
+    clock.passes(days=30)
+    assert db(d.user(BORA)) is None
+    with pytest.raises(NotFound):
+        nbhd.restore_account(BORA)
+    nbhd.register("did:plc:other", "bora.bsky.social", "Other")
+
+
+def test_a_deleted_account_neither_joins_nor_founds_nor_writes(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
+    site = nbhd.create_site(BORA, "Before", "blog", "before").site_id
+    nbhd.delete_account(BORA)
+    before = disk(db)
+    with pytest.raises(ValueRefused, match=r"Membership.user_did: the account is deleted"):
+        nbhd.join(downtown.id, BORA)
+    with pytest.raises(ValueRefused, match=r"User.did: the account is deleted"):
+        nbhd.change_handle(BORA, "bora.nbhd.city")
+    with pytest.raises(ValueRefused, match=r"Neighborhood.creator_did: the account is deleted"):
+        nbhd.found(BORA, "Uptown")
+    with pytest.raises(ValueRefused, match=r"Site.did: the account is deleted"):
+        nbhd.create_site(BORA, "Mine", "blog", "bora")
+    with pytest.raises(ValueRefused, match=r"BuildJob.site_id: the account of its owner is deleted"):
+        nbhd.start_build(BORA, site)
+    assert disk(db) == before
+
+
+# settings without a subject -----------------------------------------------------------------------------------------
+
+
+def test_a_neighborhood_s_settings_decide_about_sites_that_name_it(nbhd: Nbhd, db: Store) -> None:
+    home = nbhd.found(ALICE, "Downtown", settings=d.Settings(require_email_verification=True))
+
+    def create(did: str, *, verified: bool) -> d.Site:
+        return nbhd.create_site(did, "Ours", "blog", "ours", neighborhood_id=home.id, email_verified=verified)
+
+    with pytest.raises(ValueRefused, match=r"Site.neighborhood_id: .* only with a verified e-mail address"):
+        create(ALICE, verified=False)
+    with pytest.raises(ValueRefused, match=r"Site.neighborhood_id: did:plc:bora is no active member"):
+        create(BORA, verified=True)
+    with db.change(d.neighborhood(home.id)) as draft:
+        draft.settings = d.Settings(allow_site_creation=False)
+    with pytest.raises(ValueRefused, match=r"Site.neighborhood_id: .* allows no new sites"):
+        create(ALICE, verified=True)
+    with db.change(d.neighborhood(home.id)) as draft:
+        draft.settings = d.Settings()
+    assert create(ALICE, verified=False).neighborhood_id == home.id
+
+
+# config.posts in one item: 400 KB -----------------------------------------------------------------------------------
+
+
+def test_a_config_that_no_item_holds_is_refused_by_name(nbhd: Nbhd, db: Store, blog: d.Site) -> None:
+    posts = [{"title": "long", "text": "x" * 1000}] * 300
+    with pytest.raises(ValueRefused, match=r"Site.config: \d+,\d+ bytes of JSON"):
+        nbhd.configure(ALICE, blog.site_id, {"posts": posts})
+    deep: dict[str, object] = {}
+    for _ in range(31):
+        deep = {"in": deep}
+    with pytest.raises(ValueRefused, match=r"Site.config: nested 32 levels deep"):
+        nbhd.configure(ALICE, blog.site_id, deep)
+    with pytest.raises(ValueRefused, match=r"Site.config"):
+        nbhd.create_site(ALICE, "Odd", "blog", "odd", {"posts": object()})
+    assert db.one(d.site(ALICE, blog.site_id)) == blog
+
+
+@pytest.mark.parametrize("worst", [1, None, "글"])  # a digit and its comma are two bytes of JSON, and three here
+def test_the_largest_config_that_is_taken_fits_an_item_whatever_it_holds(
+    nbhd: Nbhd, db: Store, blog: d.Site, worst: object
+) -> None:
+    count = LARGEST_CONFIG // (len(msgspec.json.encode(worst)) + 1) - 10
+    nbhd.configure(ALICE, blog.site_id, {"posts": [worst] * count})
+    assert len(db.one(d.site(ALICE, blog.site_id)).config["posts"]) == count
+
+
+# schema versioning --------------------------------------------------------------------------------------------------
+
+
+def test_old_and_new_images_of_a_profile_are_held_side_by_side(nbhd: Nbhd, db: Store) -> None:
+    with db.change(d.user(ALICE)) as draft:
+        draft.avatar_url = "https://cdn/old.jpg"
+        draft.profile_images = {"avatar": d.Image(url="https://cdn/new.jpg", size="large")}
+    stored = disk(db)[f"USER#{ALICE} PROFILE"]
+    assert stored["avatar_url"] == {"S": "https://cdn/old.jpg"}
+    assert stored["profile_images"] == {
+        "M": {"avatar": {"M": {"url": {"S": "https://cdn/new.jpg"}, "size": {"S": "large"}}}}
+    }
+    (listed,) = [each for each in db(d.users()) if each.did == ALICE]
+    assert listed.profile_images == db.one(d.user(ALICE)).profile_images
+
+
+# retention ----------------------------------------------------------------------------------------------------------
+
+
+def test_builds_are_hidden_after_ninety_days_and_a_stuck_one_no_longer_stands_in_the_way(
+    nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site
+) -> None:
+    nbhd.start_build(ALICE, blog.site_id)
+    clock.passes(days=90)
+    assert list(db(d.builds_of_site(blog.site_id))) == []
+    assert list(db(d.builds_in_index(blog.site_id))) == []
+    nbhd.start_build(ALICE, blog.site_id)
+    assert len(list(db(d.builds_of_site(blog.site_id)))) == 1
+
+
+def test_the_table_asks_for_recovery_time_to_live_and_stream(db: Store) -> None:
+    assert (d.nbhd.recovery_days, d.nbhd.ttl, d.nbhd.stream) == (35, "ttl", "NEW_AND_OLD_IMAGES")
+    assert db.differences() == []

@@ -1,0 +1,251 @@
+"""What PerfectIt answers over HTTP: nothing is half-written, what is wrong is named, machines have their own doors."""
+
+import unicodedata
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from partita import Store, new_id
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.day_cursor import day_cursor
+from partita_systems.perfectit.service import PerfectIt
+from tests.rest.client import Client, Response
+from tests.store.clocks import Clock
+from tests.systems.perfectit.conftest import OIL, disk, people, published
+
+DECOMPOSED = ["use\u0301r2", unicodedata.normalize("NFD", "한지민"), unicodedata.normalize("NFD", "é" * 30)]
+
+
+@pytest.fixture
+def boss(nobody: Client) -> Client:
+    return nobody.by("boss", "admin")
+
+
+@pytest.fixture
+def machine(nobody: Client) -> Client:
+    return nobody.by("consumer", "machine")
+
+
+def refusal(reply: Response) -> tuple[int, str | None]:
+    return reply.status, reply.json.get("field")
+
+
+# Cursors --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cursor", ["0001-01-01~", "9999-12-31~", "x", "~", "WyJyZWNlbnQiLFtdXQ", "한국", "."])
+def test_a_made_up_cursor_of_recent_cards_is_refused(nobody: Client, card: str, cursor: str) -> None:
+    assert refusal(nobody.get(f"/cards?cursor={quote(cursor)}")) == (400, "cursor")
+
+
+def test_a_cursor_that_has_grown_too_old_is_refused(nobody: Client, card: str, clock: Clock) -> None:
+    cursor = day_cursor(clock().date(), None)
+    assert nobody.get(f"/cards?cursor={cursor}").status == 200
+    clock.passes(days=90)
+    assert refusal(nobody.get(f"/cards?cursor={cursor}")) == (400, "cursor")
+
+
+# Categories -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parent", ["nope", "woodworking"])
+def test_a_category_with_a_wrong_parent_is_not_renamed_either(
+    boss: Client, perfectit: PerfectIt, db: Store, parent: str
+) -> None:
+    before = disk(db)
+    refused = boss.patch("/categories/woodworking", {"name": "Changed", "parentId": parent})
+    assert refusal(refused) == (422, "parentId")
+    assert disk(db) == before
+
+
+def test_a_category_is_changed_and_removed_only_as_it_was_read(boss: Client, perfectit: PerfectIt) -> None:
+    read = boss.get("/categories/woodworking").tag
+    changed = boss.patch("/categories/woodworking", {"name": "Wood"}, if_match=read)
+    assert (changed.status, changed.json["name"]) == (200, "Wood")
+    assert boss.patch("/categories/woodworking", {"name": "Timber"}, if_match=read).status == 412
+    assert boss.delete("/categories/woodworking", if_match=read).status == 412
+    assert boss.delete("/categories/woodworking", if_match=changed.tag).status == 204
+    assert boss.delete("/categories/woodworking").status == 404
+
+
+@pytest.mark.parametrize("named", ["ROOT", " ROOT ", "ROOT\n"])
+def test_no_category_is_called_root_however_it_is_sent(boss: Client, perfectit: PerfectIt, named: str) -> None:
+    assert refusal(boss.post("/categories", {"id": named, "name": "Root"})) == (422, "id")
+    assert boss.get("/categories/ROOT").status == 404
+
+
+@pytest.mark.parametrize("parent", ["self", " self"])
+def test_no_category_is_made_its_own_parent(boss: Client, perfectit: PerfectIt, parent: str) -> None:
+    assert refusal(boss.post("/categories", {"id": "self", "name": "Self", "parentId": parent})) == (422, "parentId")
+    assert boss.get("/categories/self").status == 404
+
+
+def test_a_category_in_use_stays_whatever_it_was_read_as(boss: Client, card: str) -> None:
+    read = boss.get("/categories/woodworking").tag
+    assert refusal(boss.delete("/categories/woodworking", if_match=read)) == (422, "category_id")
+
+
+def test_a_category_is_the_same_composed_and_decomposed(boss: Client, perfectit: PerfectIt, ann: str) -> None:
+    apart = unicodedata.normalize("NFD", "도자기")
+    made = boss.post("/categories", {"id": apart, "name": "도자기"})
+    assert (made.status, made.json["categoryId"]) == (201, "도자기")
+    assert boss.post("/categories", {"id": "glaze", "name": "Glaze", "parentId": apart}).json["parentId"] == "도자기"
+    assert boss.get(f"/categories/{quote(apart)}").json == boss.get("/categories/도자기").json
+    published(perfectit, ann, category=apart)
+    assert boss.get("/categories/도자기").json["cardCount"] == 1
+
+
+# Usernames ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("username", DECOMPOSED)
+def test_a_decomposed_username_is_composed_and_taken(nobody: Client, username: str) -> None:
+    together = unicodedata.normalize("NFC", username)
+    made = nobody.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
+    assert (made.status, made.json["username"]) == (201, together)
+    for asked in (username, together):
+        assert nobody.get(f"/usernames/{quote(asked)}").json["userId"] == "u_1"
+        taken = nobody.by("u_2").post("/users", {"username": asked, "displayName": "Another"})
+        assert refusal(taken) == (409, "username")
+    nobody.by("u_1").put("/users/u_1/username", {"username": "plain"})
+    assert nobody.by("u_1").put("/users/u_1/username", {"username": username}).status == 204
+
+
+@pytest.mark.parametrize("username", ["ab", "a b c", "é" * 31, "e\u0301" * 31, "x" * 121, " é "])
+def test_a_bad_username_is_named(nobody: Client, username: str) -> None:
+    refused = nobody.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
+    assert refusal(refused) == (422, "username")
+
+
+# Comments and collections ---------------------------------------------------------------------------------------------
+
+
+def test_a_comment_is_removed_only_as_it_was_read(nobody: Client, perfectit: PerfectIt, ann: str, card: str) -> None:
+    comment = perfectit.comment(ann, card, "Old")
+    place, me = f"/cards/{card}/comments/{comment.comment_id}", nobody.by(ann)
+    read = me.get(place).tag
+    me.put(f"{place}/votes/{ann}", {"voteType": "UP"})
+    me.patch(place, {"text": "New"})
+    assert me.delete(place, if_match=read).status == 412
+    assert me.get(place).json["voteScore"] == 1
+    assert me.delete(place, if_match=me.get(place).tag).status == 204
+    assert list(perfectit.db(d.votes_of_target(comment.comment_id))) == []
+
+
+def test_a_collection_of_somebody_else_takes_no_card_that_is_in_it(
+    nobody: Client, perfectit: PerfectIt, ann: str, card: str
+) -> None:
+    later = perfectit.new_collection(ann, "Later").collection_id
+    assert nobody.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
+    assert nobody.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
+    (ben,) = people(perfectit, 1)
+    refused = nobody.by(ben).put(f"/users/{ben}/collections/{later}/cards/{card}")
+    assert refusal(refused) == (422, "collection_id")
+
+
+def test_gone_cards_are_swept_by_the_owner_or_a_machine(
+    nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
+) -> None:
+    later = perfectit.new_collection(ann, "Later").collection_id
+    place = f"/users/{ann}/collections/{later}/sweep"
+    perfectit.collect(ann, later, card)
+    assert nobody.by(ann).post(place).json == {"removed": 0}
+    perfectit.cards.remove(card)
+    assert nobody.by("u_other").post(place).status == 403
+    assert machine.post(place).json == {"removed": 1}
+    assert machine.post(f"/users/u_other/collections/{later}/sweep").status == 404
+
+
+# What is wrong is named -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"materials": {"": "1 l"}}, "materials"),
+        ({"materials": {"x" * 5_000: "1 l"}}, "materials"),
+        ({"category": ""}, "category"),
+        ({"imageUrls": ["x" * 1_001]}, "imageUrls[0]"),
+        ({"estimatedTime": -1}, "estimatedTime"),
+    ],
+)
+def test_what_is_wrong_in_a_card_is_named_as_it_was_written(
+    nobody: Client, perfectit: PerfectIt, ann: str, given: dict[str, Any], field: str
+) -> None:
+    me = nobody.by(ann)
+    assert refusal(me.post("/cards", {"title": "Bowl", **given})) == (422, field)
+    draft = perfectit.cards.draft(ann, OIL).card_id
+    assert refusal(me.patch(f"/cards/{draft}", given)) == (422, field)
+
+
+def test_what_is_not_there_is_named_as_it_was_written(
+    nobody: Client, boss: Client, perfectit: PerfectIt, ann: str, card: str
+) -> None:
+    me = nobody.by(ann)
+    later = perfectit.new_collection(ann, "Later").collection_id
+    draft = perfectit.cards.draft(ann, Content(title="Half")).card_id
+    assert refusal(boss.post("/categories", {"id": "k", "name": "K", "parentId": "nope"})) == (422, "parentId")
+    assert refusal(me.patch(f"/cards/{card}", {"category": "nope"})) == (422, "category")
+    assert refusal(me.post(f"/cards/{draft}/comments", {"text": "Hm."})) == (422, "card_id")
+    assert refusal(me.put(f"/cards/{draft}/votes/{ann}", {"voteType": "UP"})) == (422, "card_id")
+    assert refusal(me.put(f"/users/{ann}/collections/{later}/cards/{draft}")) == (422, "card_id")
+
+
+# Machines -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_is_told_once_and_stays_read(
+    nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str, clock: Clock
+) -> None:
+    event = new_id("n", clock())
+    place, told = f"/users/{ann}/notifications/{event}", {"notificationType": "VOTED", "actorId": "u_1", "cardId": card}
+    assert nobody.by(ann).put(place, told).status == 403
+    first = machine.put(place, told)
+    assert (first.status, first.json["read"], first.json["notificationType"]) == (200, False, "VOTED")
+    assert nobody.by(ann).put(place + "/read").status == 204
+    assert machine.put(place, told).json["read"] is True
+    assert len(nobody.by(ann).get(f"/users/{ann}/notifications").json["items"]) == 1
+    assert machine.put(f"/users/nobody/notifications/{event}", told).status == 404
+    assert refusal(machine.put(f"/users/{ann}/notifications/1", told)) == (422, "created_at")
+    assert refusal(machine.put(place, {**told, "notificationType": "SUNG"})) == (422, "notificationType")
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+def test_an_event_that_no_calendar_can_keep_for_ninety_days_is_refused(machine: Client, ann: str, at: str) -> None:
+    told = {"notificationType": "VOTED", "actorId": "u_1", "cardId": "c_1"}
+    refused = machine.put(f"/users/{ann}/notifications/n_1?created_at={at}", told)
+    assert refusal(refused) == (422, "created_at")
+
+
+def test_a_trend_is_set_read_and_removed_by_a_machine(
+    nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
+) -> None:
+    place = f"/cards/{card}/trend"
+    assert nobody.by(ann).put(place, {"score": 7}).status == 403
+    assert machine.put(place, {"score": 7}).json["score"] == 7
+    assert machine.put(place, {"score": 9}).json == machine.get(place).json
+    assert [each["cardId"] for each in nobody.get("/cards/trending").json["items"]] == [card]
+    assert machine.delete(place).status == 204
+    assert nobody.get("/cards/trending").json["items"] == []
+    draft = perfectit.cards.draft(ann, OIL).card_id
+    assert refusal(machine.put(f"/cards/{draft}/trend", {"score": 7})) == (422, "card_id")
+
+
+def test_views_are_added_by_a_machine(nobody: Client, machine: Client, ann: str, card: str) -> None:
+    assert nobody.by(ann).post(f"/cards/{card}/views", {"views": 5}).status == 403
+    for views in (200, 50):
+        assert machine.post(f"/cards/{card}/views", {"views": views}).status == 204
+    assert nobody.get(f"/cards/{card}").json["viewCount"] == 250
+    assert refusal(machine.post(f"/cards/{card}/views", {"views": 0})) == (422, "views")
+
+
+def test_the_metrics_of_a_day_are_set_replaced_and_removed_by_a_machine(boss: Client, machine: Client) -> None:
+    day = "/metrics/2095-01-01"
+    assert machine.put(day, {"cards": 3, "views": 9}).status == 200
+    machine.put(day, {"cards": 4, "votes": 1})
+    assert boss.get(day).json == {"day": "2095-01-01", "cards": 4, "comments": 0, "votes": 1, "views": 0}
+    assert len(boss.get("/metrics?since=2095-01-01&until=2095-01-02").json["items"]) == 1
+    assert machine.delete(day).status == 204
+    assert boss.get(day).status == 404

@@ -1,0 +1,133 @@
+"""Rows that the team's own code wrote are read and worked with as they are."""
+
+import pytest
+
+from partita import Store
+from partita_systems.perfectit import design as d
+from partita_systems.perfectit.adoption import adopt
+from partita_systems.perfectit.cards import Content
+from partita_systems.perfectit.service import PerfectIt
+from tests.rest.client import Client
+from tests.systems.perfectit.conftest import disk
+from tests.systems.perfectit.document_rows import T, counts, put_card, put_category, put_documented
+
+UP, DOWN = d.VoteType.UP, d.VoteType.DOWN
+
+
+def test_votes_and_collections_without_the_attributes_that_we_added_are_listed(team: PerfectIt, db: Store) -> None:
+    assert sorted(each.user_id for each in db(d.votes_of_target("123"))) == ["u2", "u3", "user123"]
+    assert {each.target_type for each in db(d.votes_of_target("123"))} == {None}
+    assert [each.card_id for each in team.collected("l1").items] == ["123"]
+    assert [each.user_id for each in db(d.cards_in_collection("l1"))] == [None]
+
+
+def test_a_vote_that_was_never_counted_can_be_cast_changed_and_withdrawn(team: PerfectIt, db: Store) -> None:
+    team.votes.on_card("user123", "123", None)
+    assert counts(db.one(d.card("123"))) == (0, 1, 1)
+    team.votes.on_card("u3", "123", UP)
+    team.votes.on_card("user123", "123", UP)
+    assert counts(db.one(d.card("123"))) == (3, 3, 0)
+    put_card(db, "124")
+    team.votes.on_card("u2", "124", DOWN)
+    assert counts(db.one(d.card("124")))[1:] == (0, 1)
+
+
+def test_a_card_of_theirs_goes_with_everything_that_is_about_it(team: PerfectIt, db: Store) -> None:
+    team.cards.remove("123")
+    assert [item["PK"] for item in disk(db) if item["PK"].startswith(("CARD#", "VOTE#"))] == []
+
+
+def test_a_comment_of_theirs_is_read_voted_on_edited_and_removed(team: PerfectIt, nobody: Client, db: Store) -> None:
+    place, me = "/cards/123/comments/m1", nobody.by("user123")
+    given = f"?created_at={T}"
+    found = me.get(place + given)
+    assert (found.status, found.json["text"]) == (200, "Which oil?")
+    assert me.get(f"{place}?created_at=2025-01-01T00:00:01Z").status == 404
+    assert me.put(f"{place}/votes/user123{given}", {"voteType": "DOWN"}).status == 204
+    assert nobody.by("u2").delete(f"{place}/votes/u2{given}").status == 204
+    assert (me.get(place + given).json["upCount"], me.get(place + given).json["downCount"]) == (0, 1)
+    assert me.patch(place + given, {"text": "Linseed?"}, if_match=found.tag).json["text"] == "Linseed?"
+    assert me.delete(place + given).status == 204
+    assert list(db(d.votes_of_target("m1"))) == []
+
+
+@pytest.mark.parametrize("match", [False, True])
+def test_a_comment_of_theirs_is_edited_or_removed_at_once(
+    team: PerfectIt, nobody: Client, db: Store, match: bool
+) -> None:
+    place, me = f"/cards/123/comments/m1?created_at={T}", nobody.by("user123")
+    headers = {"if_match": me.get(place).tag} if match else {}
+    assert me.delete(place, **headers).status == 204
+    assert list(db(d.comments_of_card("123"))) == []
+    put_documented(db)
+    assert me.patch(place, {"text": "Linseed?"}, **headers).json["text"] == "Linseed?"
+
+
+def test_a_card_of_theirs_is_edited_published_and_talked_about(team: PerfectIt, db: Store) -> None:
+    put_card(db, "124", status="DRAFT", voteScore=0, updatedAt="2094-12-31T00:00:00Z")
+    team.cards.edit("124", Content(title="Edited"))
+    team.cards.publish("124")
+    assert {each.card_id for each in db(d.cards_by_author("user123"))} == {"123", "124"}
+    team.cards.edit("123", Content(title="Varnish"))
+    assert [each.card_id for each in team.cards.search("varnish").items] == ["123"]
+    team.comment("user123", "123", "Thin coats!")
+    team.cards.count_views("123", 5)
+    assert [each.text for each in db(d.comments_of_card("123"))] == ["Which oil?", "Thin coats!"]
+    assert db.one(d.card("123")).view_count == 8
+
+
+def test_a_card_of_theirs_can_be_collected_again_and_taken_out(team: PerfectIt, db: Store) -> None:
+    team.collect("user123", "l1", "123")
+    team.uncollect("l1", "123")
+    assert team.collected("l1").items == []
+
+
+@pytest.mark.parametrize("status", ["DRAFT", "REMOVED", "ARCHIVED"])
+def test_nobody_else_is_shown_a_card_of_theirs_that_is_not_published(
+    team: PerfectIt, nobody: Client, db: Store, status: str
+) -> None:
+    put_card(db, "124", title="Secret", status=status)
+    for adopted in (False, True):
+        if adopted:
+            adopt(db)
+        for place in ("/categories/woodworking/cards", "/users/user123/cards"):
+            pages = [nobody.by("u2").get(place + size).json["items"] for size in ("", "?limit=2")]
+            assert [[each["cardId"] for each in page] for page in pages] == [["123"], ["123"]]
+        assert nobody.by("u2").get("/cards/124").status == 403
+
+
+@pytest.mark.parametrize("match", [False, True])
+def test_a_category_of_theirs_is_removed_unless_something_is_in_it(
+    team: PerfectIt, nobody: Client, db: Store, match: bool
+) -> None:
+    boss = nobody.by("boss", "admin")
+    put_category(db, "pine", "woodworking", parentId="woodworking")
+    put_category(db, "metal")
+    put_card(db, "124", category="metal", status="DRAFT", GSI1PK="CAT#metal")
+
+    def remove(category_id: str) -> int:
+        read = {"if_match": boss.get(f"/categories/{category_id}").tag} if match else {}
+        return boss.delete(f"/categories/{category_id}", **read).status
+
+    assert (remove("woodworking"), remove("metal"), remove("pine")) == (422, 204, 204)
+    assert remove("woodworking") == 422
+    team.cards.remove("123")
+    assert remove("woodworking") == 204
+
+
+def test_a_category_of_theirs_that_was_changed_meanwhile_stays(team: PerfectIt, nobody: Client, db: Store) -> None:
+    boss = nobody.by("boss", "admin")
+    put_category(db, "metal")
+    read = boss.get("/categories/metal").tag
+    team.change_category("metal", name="Metal")
+    assert boss.delete("/categories/metal", if_match=read).status == 412
+    assert db(d.category("metal")) is not None
+
+
+def test_a_root_category_of_theirs_may_have_a_parent_that_is_null(team: PerfectIt, nobody: Client, db: Store) -> None:
+    put_category(db, "metal", parentId=None)
+    listed = nobody.get("/categories")
+    assert {each["categoryId"] for each in listed.json["items"]} == {"metal", "woodworking"}
+    assert nobody.get("/categories/metal").json["parentId"] == "ROOT"
+    assert adopt(db).refused == []
+    assert {each.category_id for each in db(d.root_categories())} == {"metal", "woodworking"}
