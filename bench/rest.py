@@ -16,7 +16,7 @@ import msgspec
 from bench.engines import PARTITA, scratch
 from bench.load import CONNECTIONS, Order, generator
 from bench.report import Section, Target, alone, table
-from partita.cli.serve import opened, seed
+from partita.cli.serve import open_systems, seed
 from partita.connect import open_backend
 from partita.dynamodb.requests import Scan
 from partita.plan.schema import create_table as creation
@@ -87,7 +87,7 @@ def _section(rates: dict[tuple[str, str], float], sizes: dict[str, int]) -> Sect
 
 def _plant(file: Path, quick: bool) -> Planted:
     with open_backend(str(file), durability="process", maintain=False) as backend:
-        cards, blog_system = opened(backend, SYSTEMS)
+        cards, blog_system = open_systems(backend, SYSTEMS)
         seed(cards, 1 if quick else 4, 1, lambda *_: None)
         blog = Blog(blog_system.db)
         below = blog.categories.add("Choro", blog.categories.add("Música").category_id)
@@ -162,7 +162,7 @@ def _app(kind: str, where: str) -> Iterator[str]:
 def _copy(file: Path, endpoint: str) -> None:
     """The same items into DynamoDB Local."""
     with open_backend(str(file), maintain=False) as backend:
-        for system in opened(backend, SYSTEMS):
+        for system in open_systems(backend, SYSTEMS):
             for each in system.db.design.tables:
                 definition = msgspec.json.decode(msgspec.json.encode(creation(each)))
                 create_table(endpoint, {name: value for name, value in definition.items() if value is not None})

@@ -151,7 +151,8 @@ def test_seed_says_what_was_there(tmp_path: Path) -> None:
 SHOP = """from partita import Entity, Item, Table, Unique, pattern, prove
 from typing import Annotated
 shop = Table("shop", pk="PK", sk="SK")
-class Seat(Entity, table=shop, key=("SEAT#{seat_id}", "SEAT#{row:+3}"), was=[("SEAT#{seat_id}", "SEAT#{row:plain}")]):
+OLD = [("SEAT#{seat_id}", "SEAT#{row:plain}")]
+class Seat(Entity, table=shop, key=("SEAT#{seat_id}", "SEAT#{row:+3}"), old_keys=OLD):
     seat_id: str
     row: int
     label: Annotated[str, Unique()]
@@ -175,13 +176,13 @@ def test_adopt_brings_old_rows_to_the_design_and_says_what_it_cannot(tmp_path: P
     second = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
     assert second.returncode == 1
     assert second.stdout.splitlines()[:3] == [
-        "4 items: 2 written anew, 2 guards and 0 other items made, 0 counters set",
+        "4 items: 2 rewritten, 2 guards and 0 other items created, 0 counters set",
         "1 of no entity, left alone:",
         "  OTHER OTHER",
     ]
     assert "Seat.label: 'same' is taken" in second.stdout
     third = _ran("adopt", "shop", "--on", "shop.db", cwd=tmp_path)
-    assert third.stdout.startswith("4 items: 0 written anew, 0 guards and 0 other items made")
+    assert third.stdout.startswith("4 items: 0 rewritten, 0 guards and 0 other items created")
 
 
 def test_verify_holds_a_file_against_itself(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ import sys
 import partita
 
 NAMES = """
-KEPT SHARDS Adoption AlreadyExists AsyncStore Call Capacity Condition ConditionFailed Contended CountOf CreatedAt
-CursorRefused
-Design DesignError Entity Expires F Get InKey Index Item Items Keys Limit LimitReached Name NotFound NotUnique OpenEnum
-Ordered OutcomeUnknown Owns Page Pattern Piece ProofError Query Quiet ReferenceMissing References Store StoreError
-StoredItemInvalid SumOf Table Transaction TransitionRefused Transitions Unique UpdatedAt ValueRefused Version
-VersionConflict View Zipped connect connect_async each get new_id pattern prove query time_in_id together
+ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Compressed Condition ConditionFailed CountOf CreatedAt
+Design DesignError Entity Expires F Get InKey Index InvalidCursor InvalidTransition InvalidValue Item Items Keys Limit
+LimitReached NotFound NotUnique OpenEnum Ordered OutcomeUnknown Owns Page Pattern ProofError Query ReferenceMissing
+References RetriesExhausted SeedStep SentRequest Store StoreError StoredAs StoredItemInvalid SumOf Table Transaction
+Transitions Unique Untracked UpdatedAt Version VersionConflict View collection connect connect_async fan_out get
+new_id pattern prove query time_in_id
 """.split()
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from partita import (
+    Compressed,
     Entity,
     F,
     Index,
@@ -21,7 +22,6 @@ from partita import (
     Table,
     Transitions,
     Version,
-    Zipped,
     pattern,
     prove,
 )
@@ -65,7 +65,7 @@ class Ware(Entity, table=shop, key=("WARE#{ware_id}", "WARE")):
     size: Size | None = None
     sizes: dict[str, Size] = msgspec.field(default_factory=dict)
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
-    steps: Annotated[list[str], msgspec.Meta(max_length=60), Zipped()] = msgspec.field(default_factory=list)
+    steps: Annotated[list[str], msgspec.Meta(max_length=60), Compressed()] = msgspec.field(default_factory=list)
     email: Annotated[str, msgspec.Meta(pattern="^[^@]+@[^@]+$")]
     price: Decimal | None = None
     gone_at: datetime | None = None

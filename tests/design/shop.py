@@ -29,7 +29,7 @@ shop = Table("shop", pk="PK", sk="SK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"
 
 class Customer(Entity, table=shop, key=("CUSTOMER#{customer_id}", "PROFILE")):
     customer_id: str
-    email: Annotated[str, Unique(fold=True)]
+    email: Annotated[str, Unique(case_insensitive=True)]
     open_orders: Annotated[int, CountOf(lambda: Order, when=F.status == Status.OPEN)] = 0
 
 

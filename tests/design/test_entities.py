@@ -18,16 +18,16 @@ from partita import (
     Items,
     Keys,
     Limit,
-    Name,
     Pattern,
+    StoredAs,
     Table,
     Unique,
     View,
+    collection,
     get,
     pattern,
     prove,
     query,
-    together,
 )
 from partita.design.models import model_of
 from partita.design.reads import Argument
@@ -126,7 +126,7 @@ def expires_without_ttl() -> None:
 def same_name_twice() -> None:
     class Thing(Entity, table=table(), key=("T#{thing_id}", "T")):
         thing_id: str
-        name: Annotated[str, Name("thing_id")]
+        name: Annotated[str, StoredAs("thing_id")]
 
 
 def a_type_without_form() -> None:
@@ -325,11 +325,11 @@ def returns_nothing() -> None:
 
 
 def not_sharded() -> None:
-    from partita import SHARDS
+    from partita import ALL_SHARDS
 
     @pattern
     def of_colour() -> Items[Thing]:
-        return Thing.by_colour.query(SHARDS)
+        return Thing.by_colour.query(ALL_SHARDS)
 
 
 def no_range_left() -> None:
@@ -562,7 +562,7 @@ def test_entities_of_one_partition_are_read_together_by_their_union() -> None:
     def folder(folder_id: str) -> Items[Folder | Page]: ...
     @pattern
     def folder_at_length(folder_id: str) -> Items[Folder | Page]:
-        return together(Folder, Page)(folder_id)
+        return collection(Folder, Page)(folder_id)
 
     assert told(folder) == told(folder_at_length)
 
@@ -587,7 +587,7 @@ def test_a_view_is_read_by_its_keys_and_projected_by_its_name() -> None:
         row_id: Annotated[str, InKey()]
         owner_id: str
         made_at: datetime
-        first_line: Annotated[str, Name("line")]
+        first_line: Annotated[str, StoredAs("line")]
         of_owner = Keys("ByOwner")
 
     t = table(Index("ByOwner", "ownerId", "madeAt", project=(Short, "ttl")), naming="camel")
@@ -611,7 +611,7 @@ def test_names_on_disk_are_camel_case_snake_case_or_exact() -> None:
     class Camel(Entity, table=table(naming="camel"), key=("C#{thing_id}", "C")):
         thing_id: str
         check_limit: int
-        s3_key: Annotated[str, Name("S3-Key")]
+        s3_key: Annotated[str, StoredAs("S3-Key")]
 
     names = [attribute.name for attribute in model_of(Camel).attributes.values()]
     assert names == ["thingId", "checkLimit", "S3-Key"]
@@ -651,4 +651,4 @@ def test_what_entities_have_in_common_is_inherited() -> None:
     assert Note.of_owner.read.sources[0].keys.owner == "Note"
     assert Task.of_owner.read.sources[0].keys.owner == "Task"
     prove("shared", shared)
-    together(Note.of_owner, Task.of_owner)("ann")
+    collection(Note.of_owner, Task.of_owner)("ann")

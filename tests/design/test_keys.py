@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.design.errors import DesignError
-from partita.design.key_parts import Descending, Form, Moment, Number, Ranked, Shard, Text
+from partita.design.key_parts import Descending, KeyPart, Moment, Number, RankedEnumPart, ShardPart, TextPart
 from partita.design.key_templates import Ordered, PartType, Template, template
 
 
@@ -44,13 +44,13 @@ times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.jus
 numbers = st.integers(-999, 999)
 prices = st.integers(-99999, 99999).map(lambda cents: Decimal(cents).scaleb(-2))
 
-FORMS: dict[str, tuple[Form, st.SearchStrategy[Any]]] = {
-    "text at the end": (Text(), texts),
-    "text in the middle": (Text(full=True), texts),
+FORMS: dict[str, tuple[KeyPart, st.SearchStrategy[Any]]] = {
+    "text at the end": (TextPart(), texts),
+    "text in the middle": (TextPart(full=True), texts),
     "signed integers": (Number(3, signed=True), numbers),
     "signed decimals": (Number(3, 2, True, Decimal), prices),
     "times": (Moment(), times),
-    "ranked": (Ranked(Level), st.sampled_from(Level)),
+    "ranked": (RankedEnumPart(Level), st.sampled_from(Level)),
 }
 
 
@@ -103,7 +103,7 @@ def test_two_values_never_share_a_key(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("form", "values"), [(Number(3, signed=True), numbers), (Moment(), times), (Number(3, 2, True, Decimal), prices)]
 )
-def test_descending_text_falls_as_values_rise(form: Form, values: st.SearchStrategy[Any]) -> None:
+def test_descending_text_falls_as_values_rise(form: KeyPart, values: st.SearchStrategy[Any]) -> None:
     falling = Descending(form)
 
     @given(values, values)
@@ -156,8 +156,8 @@ def test_an_absent_part_makes_no_key() -> None:
 
 
 def test_a_shard_is_stable_and_within_its_count() -> None:
-    assert {Shard(8).write(f"c_{number}") for number in range(100)} == {str(shard) for shard in range(8)}
-    assert Shard(8).write("c_1") == Shard(8).write("c_1")
+    assert {ShardPart(8).write(f"c_{number}") for number in range(100)} == {str(shard) for shard in range(8)}
+    assert ShardPart(8).write("c_1") == ShardPart(8).write("c_1")
 
 
 @pytest.mark.parametrize("text", ["B#x", "A#x#y", "A", "A#", "A#p12"])
@@ -208,11 +208,11 @@ def test_a_template_that_cannot_work_says_what_to_write(source: str, said: str) 
         (Number(3), 1000, "1000 does not fit the key's form {:3}"),
         (Number(3), -1, "-1 does not fit the key's form {:3}"),
         (Number(3, 2, True, Decimal), Decimal("1.001"), "1.001 does not fit the key's form {:+3.2}"),
-        (Text(), "", "empty text cannot be part of a key"),
-        (Ranked(Level), "top", "'top' is not a valid Level"),
+        (TextPart(), "", "empty text cannot be part of a key"),
+        (RankedEnumPart(Level), "top", "'top' is not a valid Level"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused(form: Form, value: Any, said: str) -> None:
+def test_a_value_that_does_not_fit_is_refused(form: KeyPart, value: Any, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         form.write(value)
 

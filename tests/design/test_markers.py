@@ -18,8 +18,8 @@ from partita import (
     Index,
     Keys,
     Limit,
-    Name,
     Ordered,
+    StoredAs,
     SumOf,
     Table,
     Unique,
@@ -147,14 +147,18 @@ def test_an_item_expires_once() -> None:
 @pytest.mark.parametrize(
     ("hint", "body", "wrong"),
     [
-        (Annotated[str, Name("ttl")], {}, "'ttl' is the table's TTL, which Expires writes; rename it with Name"),
-        (Annotated[datetime, Name("ttl")], {}, "'ttl' is the table's TTL, which Expires writes; rename it with Name"),
+        (Annotated[str, StoredAs("ttl")], {}, "'ttl' is the table's TTL, which Expires writes; rename it with Name"),
         (
-            Annotated[int, Name("ttl")],
+            Annotated[datetime, StoredAs("ttl")],
+            {},
+            "'ttl' is the table's TTL, which Expires writes; rename it with Name",
+        ),
+        (
+            Annotated[int, StoredAs("ttl")],
             {"kept": Expires("at")},
             "'ttl' is the table's TTL, which Expires writes; rename it with Name",
         ),
-        (Annotated[str, Name("type")], {}, "'type' holds the type of every item of the table; rename it with Name"),
+        (Annotated[str, StoredAs("type")], {}, "'type' holds the type of every item of the table; rename it with Name"),
     ],
 )
 def test_what_the_table_writes_itself_is_no_attribute(hint: Any, body: dict[str, Any], wrong: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from partita.connect import open_engine
-from partita.engine.change_log import Change, read_changes
+from partita.engine.change_log import LogRecord, read_changes
 from tests.engine.shorthand import Answer, Embedded, Json
 
 
@@ -85,7 +85,7 @@ class Bench(Embedded):
                 return found
             body["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
-    def changes(self, table: str) -> list[Change]:
+    def changes(self, table: str) -> list[LogRecord]:
         """The change log."""
         context = self.engine._context
         return [change for _, change in read_changes(context.storage, context.catalog.known(table), 0, 1_000_000)]

@@ -9,8 +9,8 @@ from partita.connect import open_engine
 from partita.dynamodb import requests as q
 from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
 from partita.engine.engine import Engine
-from partita.engine.writer import Ticket
-from partita.storage.contract import Transaction
+from partita.engine.writer import PendingWrite
+from partita.storage.contract import StorageTransaction
 
 
 def _table(name: str) -> q.CreateTable:
@@ -32,7 +32,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 def test_a_reader_who_looks_again_takes_nothing_from_a_transaction_under_way(engine: Engine) -> None:
     """A table that is made in a commit is there for the next write of the same commit, whatever readers do between."""
 
-    def reader_looks(txn: Transaction) -> None:
+    def reader_looks(txn: StorageTransaction) -> None:
         engine._context.catalog.forget()
         engine._context.catalog.tables = {}
 
@@ -42,14 +42,14 @@ def test_a_reader_who_looks_again_takes_nothing_from_a_transaction_under_way(eng
         engine.prepared(q.PutItem(table_name="notes", item={"id": {"S": "1"}})),
     ]
     for job in jobs:
-        engine.writer.enqueue(Ticket(job))
+        engine.writer.enqueue(PendingWrite(job))
     tickets = engine.writer.commit_waiting()
     assert [ticket.error for ticket in tickets] == [None, None, None]
     assert engine.call(q.GetItem(table_name="notes", key={"id": {"S": "1"}})).item is not None
 
 
 def test_readers_see_no_table_before_it_is_committed(engine: Engine) -> None:
-    engine.writer.enqueue(Ticket(engine.prepared(_table("notes"))))
+    engine.writer.enqueue(PendingWrite(engine.prepared(_table("notes"))))
     group = engine.writer.open_group()
     assert group is not None
     assert "notes" not in engine._context.catalog.tables

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partita.engine.expressions.cache import LONGEST_NAMES, MOST, Kept
+from partita.engine.expressions.cache import LONGEST_NAMES, MOST, ExpressionCache
 from partita.engine.expressions.scope import Scope
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain
@@ -81,7 +81,7 @@ def made(text: str, scope: Scope) -> list[str]:
 
 
 def test_what_is_kept_is_made_once_and_bounded() -> None:
-    kept = Kept(made)
+    kept = ExpressionCache(made)
     scope = Scope(None, {":v": {"N": "1"}})
     assert kept("a", scope) is kept("a", Scope(None, {":v": {"N": "2"}}))
     assert kept("a", scope) is not kept("a", Scope(None, {":v": {"S": "2"}}))
@@ -91,7 +91,7 @@ def test_what_is_kept_is_made_once_and_bounded() -> None:
 
 
 def test_long_names_are_not_kept() -> None:
-    kept = Kept(made)
+    kept = ExpressionCache(made)
     scope = Scope({"#n": "n" * (LONGEST_NAMES + 1)}, None)
     assert kept("a", scope) is not kept("a", scope)
     assert len(kept) == 0

@@ -3,9 +3,9 @@
 import pytest
 
 from partita.engine import maintenance
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.verify import findings
-from partita.storage.contract import Totals, Transaction
+from partita.storage.contract import StorageTransaction, Totals
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, Clock, index, plain
 
@@ -339,7 +339,7 @@ def test_young_tokens_are_not_looked_at_every_second(anywhere: Bench, monkeypatc
     looked: list[float] = []
     really = maintenance.forget_tokens
 
-    def counted(context: Context, low: bytes, txn: Transaction) -> bytes:
+    def counted(context: EngineContext, low: bytes, txn: StorageTransaction) -> bytes:
         looked.append(anywhere.clock.now)
         return really(context, low, txn)
 

@@ -15,7 +15,7 @@ from partita.dynamodb.exceptions import (
     ResourceNotFoundException,
 )
 from partita.engine.verify import findings
-from partita.engine.writer import Ticket
+from partita.engine.writer import PendingWrite
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
 
@@ -247,7 +247,7 @@ def test_tables_come_and_go_under_readers_and_writers(anywhere: Bench) -> None:
 def together(bench: Bench, *requests: tuple[str, Json]) -> list[Any]:
     """What becomes of writes that are committed as one group: a reply or an error each."""
     tickets = [
-        Ticket(bench.engine.prepared(decode_request(name, json.dumps(body).encode()))) for name, body in requests
+        PendingWrite(bench.engine.prepared(decode_request(name, json.dumps(body).encode()))) for name, body in requests
     ]
     for ticket in tickets:
         bench.engine.writer.enqueue(ticket)

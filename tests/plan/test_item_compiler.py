@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita import Entity, F, Index, Keys, Ordered, Table, ValueRefused
+from partita import Entity, F, Index, InvalidValue, Keys, Ordered, Table
 from partita.design.models import model_of
 from partita.plan.item_compiler import item_writer, written_item
 from partita.plan.items import item_of, values_of
@@ -82,7 +82,7 @@ def test_the_compiled_writer_makes_the_same_item(entity: Any) -> None:
 )
 def test_what_does_not_fit_is_refused_in_the_words_of_the_steps(values: dict[str, Any], refusal: str) -> None:
     fitting = {"isbn": "1", "copy": 1, "lent": False, "place": "hall", "score": 1}
-    with pytest.raises(ValueRefused) as refused:
+    with pytest.raises(InvalidValue) as refused:
         written_item(model_of(Book), fitting | values)
     assert str(refused.value).startswith(refusal)
 

@@ -26,11 +26,11 @@ from partita import (
     Table,
     Unique,
     View,
+    collection,
     get,
     pattern,
     prove,
     query,
-    together,
 )
 from partita.design.models import model_of
 from partita.plan import prove_read
@@ -290,9 +290,9 @@ def test_entities_that_share_the_first_free_part_are_read_in_its_order() -> None
         writer: str
         packed = Keys("GSI1", "WRITER#{writer}", "PACKED#{parcel_id}")
 
-    assert not prove_read(together(Letter.written, Card.written)("ann").newest_first().read).forward
+    assert not prove_read(collection(Letter.written, Card.written)("ann").newest_first().read).forward
     with pytest.raises(ProofError, match="no sort part is left to order by"):
-        prove_read(together(Letter.written, Parcel.packed)("ann").newest_first().read)
+        prove_read(collection(Letter.written, Parcel.packed)("ann").newest_first().read)
 
 
 def test_a_key_that_ends_where_another_goes_on_is_not_read_with_it() -> None:
@@ -307,9 +307,9 @@ def test_a_key_that_ends_where_another_goes_on_is_not_read_with_it() -> None:
         at: datetime
         number: str
 
-    assert prove_read(together(Day, Shower)("Belém").read).requests == 1
+    assert prove_read(collection(Day, Shower)("Belém").read).requests == 1
     with pytest.raises(ProofError, match=r"Day \(CITY#\{city\}, DAY#\{at\}\) never lies in the range"):
-        prove_read(together(Day, Shower)("Belém", datetime(2025, 1, 1, tzinfo=UTC)).read)
+        prove_read(collection(Day, Shower)("Belém", datetime(2025, 1, 1, tzinfo=UTC)).read)
 
 
 def test_an_index_that_does_not_hold_what_is_returned_is_refused() -> None:
@@ -348,9 +348,9 @@ def test_entities_of_different_partitions_cannot_be_read_together() -> None:
         a: str
 
     with pytest.raises(ProofError, match=r"^A and B: A and B are in different partitions; give them the same PK$"):
-        prove_read(together(A, B)("x").read)
+        prove_read(collection(A, B)("x").read)
     with pytest.raises(ProofError, match=r"^A and B: A.GSI1 and B are not in one table and index; read entities"):
-        prove_read(together(A.listed, B)("x").read)
+        prove_read(collection(A.listed, B)("x").read)
 
 
 def test_a_range_over_entities_that_differ_is_refused() -> None:
@@ -368,7 +368,7 @@ def test_a_range_over_entities_that_differ_is_refused() -> None:
         "^A and B: a range needs a sort part that all of its entities share; read one entity, or leave the range out$"
     )
     with pytest.raises(ProofError, match=said):
-        prove_read(together(A, B)("x").between(1, 2).read)
+        prove_read(collection(A, B)("x").between(1, 2).read)
 
 
 def test_a_collection_reads_the_beginning_that_its_entities_share() -> None:
@@ -428,7 +428,7 @@ def test_a_counter_needs_a_way_to_its_parent() -> None:
 def test_an_old_key_is_nobody_elses(old: tuple[str, str], other: tuple[str, str]) -> None:
     t = table()
 
-    class Page(Entity, table=t, key=("NEW#{page}", "{line}"), was=[old]):
+    class Page(Entity, table=t, key=("NEW#{page}", "{line}"), old_keys=[old]):
         page: str
         line: str
 
@@ -445,11 +445,11 @@ def test_an_old_key_is_nobody_elses(old: tuple[str, str], other: tuple[str, str]
 def test_old_keys_of_two_entities_never_meet() -> None:
     t = table()
 
-    class Line(Entity, table=t, key=("LINE#{page}", "{line}"), was=[("OLD#{page}", "{line:plain}")]):
+    class Line(Entity, table=t, key=("LINE#{page}", "{line}"), old_keys=[("OLD#{page}", "{line:plain}")]):
         page: str
         line: str
 
-    class Page(Entity, table=t, key=("PAGE#{page}", "{line:4}"), was=[("OLD#{page}", "{line:plain}")]):
+    class Page(Entity, table=t, key=("PAGE#{page}", "{line:4}"), old_keys=[("OLD#{page}", "{line:plain}")]):
         page: str
         line: int
 
@@ -459,10 +459,10 @@ def test_old_keys_of_two_entities_never_meet() -> None:
 def test_an_old_key_of_another_shape_is_proven_apart() -> None:
     t = table()
 
-    class Page(Entity, table=t, key=("NEW#{page}", "X"), was=[("PAGE#{page}", "X"), ("OLD#{page:plain}", "X")]):
+    class Page(Entity, table=t, key=("NEW#{page}", "X"), old_keys=[("PAGE#{page}", "X"), ("OLD#{page:plain}", "X")]):
         page: str
 
-    class Line(Entity, table=t, key=("PAGE#{page}", "{number:4}"), was=[("PAGE#{page}#{number:plain}", "X")]):
+    class Line(Entity, table=t, key=("PAGE#{page}", "{number:4}"), old_keys=[("PAGE#{page}#{number:plain}", "X")]):
         page: str
         number: int
 
@@ -649,7 +649,9 @@ def test_an_old_key_that_does_not_name_the_owner_is_refused() -> None:
         room: str
         all_of_it = Owns(lambda: Chair)
 
-    class Chair(Entity, table=t, key=("HOUSE#{house}", "CHAIR#{room}#{n:4}"), was=[("HOUSE#{house}", "CHAIR#{n:4}")]):
+    class Chair(
+        Entity, table=t, key=("HOUSE#{house}", "CHAIR#{room}#{n:4}"), old_keys=[("HOUSE#{house}", "CHAIR#{n:4}")]
+    ):
         house: str
         room: str
         n: int

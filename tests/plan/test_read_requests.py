@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import Entity, Index, Items, Keys, Table, ValueRefused, each, pattern
+from partita import Entity, Index, InvalidValue, Items, Keys, Table, fan_out, pattern
 from partita.plan.read_requests import plan_of, repeats
 
 diary = Table("diary", pk="PK", sk="SK", indexes=(Index("ByMonth", "month", "at"), Index("ByMood", "mood")))
@@ -23,12 +23,12 @@ class Entry(Entity, table=diary, key=("ENTRY#{entry_id}", "ENTRY")):
 
 @pattern
 def in_months(months: Sequence[date]) -> Items[Entry]:
-    return Entry.by_month.query(each(months, 3)).oldest_first()
+    return Entry.by_month.query(fan_out(months, 3)).oldest_first()
 
 
 @pattern
 def in_moods(moods: Sequence[int]) -> Items[Entry]:
-    return Entry.by_mood.query(each(moods, 3))
+    return Entry.by_mood.query(fan_out(moods, 3))
 
 
 def over(call: Any) -> list[Any]:
@@ -43,5 +43,5 @@ def test_what_asks_for_the_same_range_is_asked_for_once() -> None:
 
 @pytest.mark.parametrize("months", [None, ["x"], [None], [date(2025, month, 1) for month in range(1, 5)]])
 def test_what_cannot_be_repeated_is_refused(months: Any) -> None:
-    with pytest.raises(ValueRefused, match=r"^in_months: "):
+    with pytest.raises(InvalidValue, match=r"^in_months: "):
         over(in_months(months))

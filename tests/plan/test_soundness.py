@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from partita import Entity, Table
 from partita.design.key_slots import key_slots
 from partita.design.models import Model, model_of
-from partita.design.reads import Bounds, Read, Source
+from partita.design.reads import EntityKey, Read, SortRange
 from partita.plan.items import key_of
 from partita.plan.key_ranges import conditions, key_range
 from partita.plan.proof.overlap import falls_inside, keys_meet
@@ -97,7 +97,7 @@ def test_a_key_inside_a_range_was_said_to_fall_inside(
     one: Any, other: Any, mine: Any, theirs: Any, given_parts: int
 ) -> None:
     a, b = declared(one), declared(other)
-    read = Read((Source(a, a.key),), asked(a, mine, given_parts))
+    read = Read((EntityKey(a, a.key),), asked(a, mine, given_parts))
     if lies_inside(read, key_of(b, theirs)):
         assert falls_inside(key_range(read), b, b.key)
 
@@ -105,7 +105,7 @@ def test_a_key_inside_a_range_was_said_to_fall_inside(
 @given(keys, entity_values, st.integers(0, 2))
 def test_an_entity_s_own_items_lie_in_its_range(key: Any, values: Any, given_parts: int) -> None:
     model = declared(key)
-    read = Read((Source(model, model.key),), asked(model, values, given_parts))
+    read = Read((EntityKey(model, model.key),), asked(model, values, given_parts))
     assert lies_inside(read, key_of(model, values))
 
 
@@ -119,10 +119,10 @@ def test_an_entity_s_own_items_lie_in_its_range(key: Any, values: Any, given_par
 )
 def test_a_range_holds_exactly_the_values_between_its_ends(sort_key: str, rows: Any, low: Any, high: Any) -> None:
     model = declared(("P#X", sort_key))
-    field = model.key.range[0].fields[0]
+    field = model.key.sort[0].fields[0]
     assume(low[field] <= high[field])
     for bottom, top in ((low[field], high[field]), (low[field], None), (None, high[field])):
-        read = Read((Source(model, model.key),), (), bounds=Bounds(low=bottom, high=top))
+        read = Read((EntityKey(model, model.key),), (), bounds=SortRange(low=bottom, high=top))
         for row in rows:
             value = row[field]
             expected = (bottom is None or bottom <= value) and (top is None or value <= top)
@@ -136,5 +136,5 @@ def test_a_range_may_hold_whatever_begins_alike(one: Any, other: Any) -> None:
     a, b = declared(one), declared(other)
     values = {"a": "A", "b": "B", "n": 1, "at": datetime(2025, 1, 1, tzinfo=UTC), "size": Size.SMALL}
     for given_parts in range(3):
-        read = Read((Source(a, a.key),), asked(a, values, given_parts))
+        read = Read((EntityKey(a, a.key),), asked(a, values, given_parts))
         assert falls_inside(key_range(read), b, b.key) or not lies_inside(read, key_of(b, values))

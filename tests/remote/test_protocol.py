@@ -20,7 +20,7 @@ from partita.dynamodb.exceptions import (
 from partita.dynamodb.operations import OPERATIONS, TARGETS
 from partita.dynamodb.requests import GetItem, ListTables
 from partita.errors import NoReply
-from partita.remote.protocol import body_of, error_of, form_of, reply_of, reply_type
+from partita.remote.protocol import body_of, error_of, reply_of, reply_type, wire_format
 
 GET = GetItem(table_name="notes", key={"pk": {"S": "é"}})
 
@@ -28,7 +28,7 @@ GET = GetItem(table_name="notes", key={"pk": {"S": "é"}})
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operation_travels_under_its_target_and_its_reply_is_read(name: str) -> None:
     request = OPERATIONS[name].request
-    form = form_of(request)
+    form = wire_format(request)
     assert TARGETS[form.target] == name
     assert isinstance(form.reply.decode(b"{}"), reply_type(request))
     assert decode_request(name, body_of(request())) == request()

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.cli.serve import opened, seed
+from partita.cli.serve import open_systems, seed
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from partita_systems import NAMES, part_of
 from tests.rest import library_api, notes_api
 from tests.rest.client import Client
@@ -37,7 +37,7 @@ def version(request: pytest.FixtureRequest, db: Store) -> Any:
 def nobody(db: Store, version: Any) -> Iterator[Client]:
     """Nobody in particular, who asks the tiny system."""
     issuer = LocalIssuer()
-    app = RestApplication([BoundApi(notes_api.api, db, version)], issuer.verifier())
+    app = RestApplication([MountedApi(notes_api.api, db, version)], issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", issuer, runner.get_loop())
 
@@ -64,7 +64,7 @@ def shelf_db() -> Iterator[Store]:
 def keeper(shelf_db: Store) -> Iterator[Client]:
     """Somebody who keeps shelves."""
     issuer = LocalIssuer()
-    app = RestApplication([BoundApi(library_api.api, shelf_db)], issuer.verifier())
+    app = RestApplication([MountedApi(library_api.api, shelf_db)], issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/shelves", issuer, runner.get_loop())
 
@@ -74,8 +74,8 @@ def five() -> Iterator[Client]:
     """All five systems, seeded; a test that writes makes what it writes to."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        systems = opened(backend, NAMES, SECRET)
+        systems = open_systems(backend, NAMES, SECRET)
         for system in systems:
             seed(system, SCALE, 1, lambda *_: None)
-        apis = [BoundApi(part_of(each.name, "api").api, each.db, backend.version) for each in systems]
+        apis = [MountedApi(part_of(each.name, "api").api, each.db, backend.version) for each in systems]
         yield Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())

@@ -60,7 +60,7 @@ class _Answers(BaseHTTPRequestHandler):
             self.wfile.write(publisher.body if number == 0 else b" " * 1024)
 
     def log_message(self, *_: Any) -> None:
-        """Quiet."""
+        """Untracked."""
 
 
 @contextmanager

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 import msgspec
 
 from partita import (
+    Compressed,
     CountOf,
     Entity,
+    InvalidValue,
     Item,
     Items,
     OpenEnum,
@@ -16,8 +18,6 @@ from partita import (
     References,
     Store,
     Table,
-    ValueRefused,
-    Zipped,
     pattern,
     prove,
     query,
@@ -62,7 +62,7 @@ class Book(Entity, table=table, key=("SHELF#{shelf_id}", "BOOK#{bought_at}#{book
     cover: Cover = Cover.SOFT
     price: Decimal | None = None
     config: dict[str, Any] = msgspec.field(default_factory=dict)
-    notes: Annotated[list[Any], Zipped()] = msgspec.field(default_factory=list)
+    notes: Annotated[list[Any], Compressed()] = msgspec.field(default_factory=list)
     size: Size | None = None
     images: dict[str, Image] = msgspec.field(default_factory=dict)
     image_urls: list[Annotated[str, msgspec.Meta(max_length=20)]] = msgspec.field(default_factory=list)
@@ -117,10 +117,10 @@ class Shelves:
 
 
 api = Api("shelves", "Shelves", Shelves)
-api.reads("/shelves/{shelf_id}/books/{bought_at}/{book_id}", book)
-api.lists("/shelves/{shelf_id}/books", books)
-api.lists("/shelves/{shelf_id}/bought", books_between)
-api.changes(
+api.expose_get("/shelves/{shelf_id}/books/{bought_at}/{book_id}", book)
+api.expose_list("/shelves/{shelf_id}/books", books)
+api.expose_list("/shelves/{shelf_id}/bought", books_between)
+api.expose_patch(
     "/shelves/{shelf_id}/books/{bought_at}/{book_id}",
     book,
     "read_at",
@@ -168,7 +168,7 @@ def move(service: Shelves, book_id: str, to: Move) -> Shelf:
 def close(service: Shelves, shelf_id: str, match: IfMatch) -> Shelf:
     found = service.db.one(shelf(shelf_id))
     match.check(found)
-    raise ValueRefused("Shelf.bookCount", f"{found.book_count} books are left")
+    raise InvalidValue("Shelf.bookCount", f"{found.book_count} books are left")
 
 
 @api.get("/bought")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from partita import (
-    KEPT,
+    AUTO,
     AlreadyExists,
     CountOf,
     Entity,
@@ -20,16 +20,16 @@ from partita import (
     OpenEnum,
     Owns,
     Page,
-    Quiet,
     References,
     Store,
     Table,
     Unique,
+    Untracked,
     UpdatedAt,
     pattern,
     prove,
 )
-from partita.rest import Api, Caller, IfMatch, PageSize, group, myself, owner, shown, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, caller_is, group, owned_by, public_if, signed_in
 
 table = Table("notes", "PK", "SK", (Index("GSI1", "GSI1PK", "GSI1SK"),), naming="camel", ttl="ttl")
 
@@ -47,9 +47,9 @@ class Note(Entity, table=table, key=("NOTE#{note_id}", "NOTE")):
     mood: Mood = Mood.CALM
     is_open: bool = True
     like_count: Annotated[int, CountOf(lambda: Like)] = 0
-    views: Annotated[int, Quiet()] = 0
+    views: Annotated[int, Untracked()] = 0
     gone_at: datetime | None = None
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     of_owner = Keys("GSI1", "OWNER#{owner_id}", "NOTE#{note_id}", when=F.is_open.is_in(True))
     ends = Expires("gone_at")
@@ -123,19 +123,19 @@ class Notes:
 
 
 api = Api("notes", "Notes", Notes, "Notes & lines.")
-mine = owner("owner_id")
-seen = shown("an open note", lambda found: found.is_open)
+mine = owned_by("owner_id")
+seen = public_if("an open note", lambda found: found.is_open)
 
-api.reads("/notes/{note_id}", note, who=seen | mine | group("admin"))
-api.changes("/notes/{note_id}", note, "title", "text", "mood", "is_open", who=mine)
-api.deletes("/notes/{note_id}", note, who=mine)
-api.reads("/plain/{plain_id}", plain, cache="public, max-age=60")
-api.deletes("/plain/{plain_id}", plain, who=signed_in)
-api.lists("/people/{owner_id}/notes", notes_of, who=myself("owner_id") | group("admin"))
-api.lists("/notes/{note_id}/lines", lines)
-api.changes("/notes/{note_id}/lines/{number}", line, "words", who=mine, of=note)
-api.deletes("/notes/{note_id}/lines/{number}", line, who=mine, of=note)
-api.lists("/notes/{note_id}/whole", whole, who=seen | mine, of=note)
+api.expose_get("/notes/{note_id}", note, who=seen | mine | group("admin"))
+api.expose_patch("/notes/{note_id}", note, "title", "text", "mood", "is_open", who=mine)
+api.expose_delete("/notes/{note_id}", note, who=mine)
+api.expose_get("/plain/{plain_id}", plain, cache="public, max-age=60")
+api.expose_delete("/plain/{plain_id}", plain, who=signed_in)
+api.expose_list("/people/{owner_id}/notes", notes_of, who=caller_is("owner_id") | group("admin"))
+api.expose_list("/notes/{note_id}/lines", lines)
+api.expose_patch("/notes/{note_id}/lines/{number}", line, "words", who=mine, on=note)
+api.expose_delete("/notes/{note_id}/lines/{number}", line, who=mine, on=note)
+api.expose_list("/notes/{note_id}/whole", whole, who=seen | mine, on=note)
 
 
 @api.post("/notes", who=signed_in, location="/notes/{note_id}")
@@ -159,7 +159,7 @@ def add_line(service: Notes, note_id: str, new: NewLine) -> Line:
     return service.db.create(Line(note_id=note_id, number=new.number, words=new.words))
 
 
-@api.put("/notes/{note_id}/likes/{user_id}", who=myself("user_id"))
+@api.put("/notes/{note_id}/likes/{user_id}", who=caller_is("user_id"))
 def like(service: Notes, note_id: str, user_id: str) -> None:
     """Like it; twice is once."""
     try:
@@ -168,7 +168,7 @@ def like(service: Notes, note_id: str, user_id: str) -> None:
         return
 
 
-@api.put("/notes/{note_id}/title", who=mine, of=note)
+@api.put("/notes/{note_id}/title", who=mine, on=note)
 def retitle(service: Notes, note_id: str, new: Title, match: IfMatch) -> Note:
     """Another title, by an operation that knows what If-Match is."""
     with service.db.change(note(note_id), when=match.when(service.db.one(note(note_id), consistent=True))) as draft:

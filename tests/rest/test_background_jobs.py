@@ -9,19 +9,19 @@ import pytest
 from partita import Store
 from partita.rest import Api
 from partita.rest.background_jobs import repeating
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from tests.rest.notes_api import Notes
 
 LONG = 3600.0
 
 
-def bound(db: Store, work: object, every: float) -> BoundApi:
+def bound(db: Store, work: object, every: float) -> MountedApi:
     api = Api("notes", "Notes", Notes)
-    api.repeats(work, every=every)  # type: ignore[arg-type]
-    return BoundApi(api, db)
+    api.background_job(work, every=every)  # type: ignore[arg-type]
+    return MountedApi(api, db)
 
 
-async def served(api: BoundApi, until: Event | None = None) -> None:
+async def served(api: MountedApi, until: Event | None = None) -> None:
     async with repeating([api]):
         if until is not None:
             assert await asyncio.to_thread(until.wait, 60)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partita import NotUnique, Store, TransitionRefused, ValueRefused
+from partita import InvalidTransition, InvalidValue, NotUnique, Store
 from tests.rest.client import Client, Response
 
 GOOD = {"bookId": "b", "boughtAt": "2025-01-01T00:00:00Z"}
@@ -93,22 +93,22 @@ def test_attribute_that_was_not_written_has_the_name_that_replies_show(keeper: C
 @pytest.mark.parametrize(
     ("error", "field", "detail"),
     [
-        (ValueRefused("Book", "nothing fits"), None, "nothing fits"),
-        (ValueRefused("Book.price", "too dear"), "price", "price: too dear"),
-        (ValueRefused("Book.imageUrls[1].size", "too wide"), "imageUrls[1].size", "imageUrls[1].size: too wide"),
-        (ValueRefused("books", "too many"), None, "too many"),
-        (ValueRefused("Book.price", "euro: it is gone"), "price", "price: euro: it is gone"),
+        (InvalidValue("Book", "nothing fits"), None, "nothing fits"),
+        (InvalidValue("Book.price", "too dear"), "price", "price: too dear"),
+        (InvalidValue("Book.imageUrls[1].size", "too wide"), "imageUrls[1].size", "imageUrls[1].size: too wide"),
+        (InvalidValue("books", "too many"), None, "too many"),
+        (InvalidValue("Book.price", "euro: it is gone"), "price", "price: euro: it is gone"),
         (
-            ValueRefused("Book.config", "maxPrice: Expected `decimal | null`, got `bool`"),
+            InvalidValue("Book.config", "maxPrice: Expected `decimal | null`, got `bool`"),
             "config.maxPrice",
             "config.maxPrice must be a number or null",
         ),
         (
-            ValueRefused("Book.config", "Object missing required field `url` - at `$.pages[0]`"),
+            InvalidValue("Book.config", "Object missing required field `url` - at `$.pages[0]`"),
             "config.pages[0].url",
             "config.pages[0].url is missing",
         ),
-        (TransitionRefused("Book", "read_at", "x"), "readAt", "readAt cannot become 'x' from what it is"),
+        (InvalidTransition("Book", "read_at", "x"), "readAt", "readAt cannot become 'x' from what it is"),
         (NotUnique("Book", "book_id", "b"), "bookId", "bookId: 'b' is taken"),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 
 from partita import (
     AlreadyExists,
-    CursorRefused,
+    InvalidCursor,
     LimitReached,
     NotFound,
     ReferenceMissing,
@@ -44,7 +44,7 @@ WORDING = Wording(notes_api.design.models)
             StoredItemInvalid("Note or Line", "NOTE#n1 X", "the key is of neither form"),
             "Note or Line cannot be read as it is stored; the log says why",
         ),
-        (CursorRefused("lines", "its signature is wrong"), "the cursor is not one of search: its signature is wrong"),
+        (InvalidCursor("lines", "its signature is wrong"), "the cursor is not one of search: its signature is wrong"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

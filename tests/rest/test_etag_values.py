@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.cli.serve import opened
+from partita.cli.serve import open_systems
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
-from partita.plan.expressions import holds, on_disk
+from partita.plan.expressions import evaluate, to_stored
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.etag_values import reads_as_before
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from partita_systems import part_of
 from tests.rest import notes_api
 from tests.rest.client import Client
@@ -63,8 +63,8 @@ def test_what_reads_otherwise_has_changed(edit: Item) -> None:
     condition = reads_as_before(was)
     assert condition is not None
     stored = ROW | {"goneAt": {"S": "2100-01-01T12:00:00Z"}}
-    assert holds(on_disk(notes_api.Note.__model__, condition), stored)
-    assert not holds(on_disk(notes_api.Note.__model__, condition), stored | edit)
+    assert evaluate(to_stored(notes_api.Note.__model__, condition), stored)
+    assert not evaluate(to_stored(notes_api.Note.__model__, condition), stored | edit)
 
 
 def test_fraction_of_a_second_is_not_lost() -> None:
@@ -73,7 +73,7 @@ def test_fraction_of_a_second_is_not_lost() -> None:
     assert condition is not None
     for text, same in [("12:00:00Z", False), ("12:00:00.250Z", False), ("12:00:00.250001+00:00", True)]:
         there = ROW | {"goneAt": {"S": f"2100-01-01T{text}"}}
-        assert holds(on_disk(notes_api.Note.__model__, condition), there) is same
+        assert evaluate(to_stored(notes_api.Note.__model__, condition), there) is same
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def documented() -> Iterator[tuple[Store, Store, Client]]:
     """The blog and the neighbourhood, empty."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        systems = opened(backend, ["blog", "nbhd"], b"for cursors")
-        apis = [BoundApi(part_of(each.name, "api").api, each.db, backend.version) for each in systems]
+        systems = open_systems(backend, ["blog", "nbhd"], b"for cursors")
+        apis = [MountedApi(part_of(each.name, "api").api, each.db, backend.version) for each in systems]
         client = Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())
         blog, nbhd = (each.db for each in systems)
         yield blog, nbhd, client

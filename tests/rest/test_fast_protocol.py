@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from partita.cli.serve import opened, seed
+from partita.cli.serve import open_systems, seed
 from partita.connect import open_backend
 from tests.peers.process import started
 
@@ -27,7 +27,7 @@ class Reply(NamedTuple):
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     file = tmp_path_factory.mktemp("lane") / "cards.db"
     with open_backend(str(file), durability="process", maintain=False) as backend:
-        (cards,) = opened(backend, ["perfectit"])
+        (cards,) = open_systems(backend, ["perfectit"])
         seed(cards, 0.1, 1, lambda *_: None)
     command: list[str | Path] = [PARTITA, "serve", "perfectit", "--on", file, "--no-seed", "--port"]
     with started(lambda free: [*command, str(free)]) as running:

@@ -25,4 +25,4 @@ def test_every_rule_is_told() -> None:
     from partita import rest
 
     told = set(re.findall(r"`(\w+)", PAGE.read_text(encoding="utf-8")))
-    assert set(rest.__all__) - told <= {"PageSize", "Problem", "Who"}
+    assert set(rest.__all__) - told <= {"PageSize", "Problem", "Rule"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from partita import connect
-from partita.cli.serve import opened
+from partita.cli.serve import open_systems
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from partita.rest.pages.home import entrance_page
 from partita.server.protocol_app import Application
 from partita_systems import NAMES, part_of
@@ -31,7 +31,7 @@ def _served(names: tuple[str, ...]) -> Iterator[Client]:
     """The whole server of these systems, asked in this process; of none it is `partita engine`."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        apis = [BoundApi(part_of(each.name, "api").api, each.db) for each in opened(backend, names)]
+        apis = [MountedApi(part_of(each.name, "api").api, each.db) for each in open_systems(backend, names)]
         rest = RestApplication(apis, issuer.verifier()) if names else None
         app = Application(_unopened, lambda _: None, rest)
         yield Client(app, "", issuer, runner.get_loop())  # type: ignore[arg-type]

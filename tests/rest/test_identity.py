@@ -14,14 +14,14 @@ from partita.errors import ConfigurationError
 from partita.rest import Problem
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.auth.identity import GROUPS, Verifier
-from partita.rest.auth.jwks import KeySet, keys_of
+from partita.rest.auth.jwks import JsonWebKeySet, keys_of
 from tests.rest.client import Client
 from tests.rest.tokens import AUDIENCE, ISSUER, KEY_SET, KEYS, bearer, signed
 
 
 @pytest.fixture
 def verifier() -> Verifier:
-    return Verifier(KeySet(lambda: keys_of(KEY_SET)), ISSUER, AUDIENCE)
+    return Verifier(JsonWebKeySet(lambda: keys_of(KEY_SET)), ISSUER, AUDIENCE)
 
 
 def _refusal(verifier: Verifier, header: bytes) -> str:
@@ -136,7 +136,7 @@ def test_changed_token_is_refused(verifier: Verifier) -> None:
 
 def test_remembered_token_expires_all_the_same() -> None:
     now = time.time()
-    moving = Verifier(KeySet(lambda: keys_of(KEY_SET)), ISSUER, AUDIENCE, clock=lambda: now)
+    moving = Verifier(JsonWebKeySet(lambda: keys_of(KEY_SET)), ISSUER, AUDIENCE, clock=lambda: now)
     header = bearer(signed(exp=time.time() - 10))  # within the leeway
     assert moving.caller(header).id == "ana"
     assert len(moving._known) == 1

@@ -9,7 +9,7 @@ import pytest
 from partita.errors import ConfigurationError
 from partita.rest import Problem
 from partita.rest.auth.identity import Verifier
-from partita.rest.auth.jwks import OLD_SECONDS, UNKNOWN_KEY_SECONDS, Keys, KeySet, keys_of
+from partita.rest.auth.jwks import OLD_SECONDS, UNKNOWN_KEY_SECONDS, JsonWebKeySet, Keys, keys_of
 from tests.rest.tokens import AUDIENCE, ISSUER, bearer, jwk, signed
 
 
@@ -36,7 +36,7 @@ class Issuer:
         self.now += seconds + 1
 
     def verifier(self) -> Verifier:
-        return Verifier(KeySet(self.read, self.waiting.append, lambda: self.now), ISSUER, AUDIENCE)
+        return Verifier(JsonWebKeySet(self.read, self.waiting.append, lambda: self.now), ISSUER, AUDIENCE)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.auth.identity import Verifier
 from partita.rest.auth.jwks import UNKNOWN_KEY_SECONDS
 from partita.rest.auth.jwks_sources import LARGEST, MOST_REDIRECTS, key_set_at
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from tests.peers.process import free_port, started
 from tests.rest import notes_api
 from tests.rest.client import Client
@@ -281,7 +281,7 @@ def test_what_is_on_this_machine_is_not_asked_of_a_proxy(
 def nobody(db: Store, version: Any, publisher: Publisher, clock: Clock) -> Iterator[Client]:
     """Somebody who asks a server that verifies with published keys."""
     verifier = Verifier(key_set_at(publisher.url, clock), ISSUER, AUDIENCE)
-    app = RestApplication([BoundApi(notes_api.api, db, version)], verifier)
+    app = RestApplication([MountedApi(notes_api.api, db, version)], verifier)
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", LocalIssuer(), runner.get_loop())
 

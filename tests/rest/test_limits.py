@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from partita import Store
-from partita.rest import Api, anyone, owner
+from partita.rest import Api, anyone, owned_by
 from partita.rest.application import RestApplication
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from tests.rest import notes_api
 from tests.rest.client import Client
 
@@ -128,7 +128,7 @@ def test_remembered_item_is_hidden_once_it_expires(db: Store, nobody: Client, ve
     """The JSON of an item is remembered by its bytes; whether it has expired is asked each time."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
     moving = Store(db.backend, notes_api.design, clock=lambda: now)
-    app = RestApplication([BoundApi(notes_api.api, moving, version)], nobody.issuer.verifier())
+    app = RestApplication([MountedApi(notes_api.api, moving, version)], nobody.issuer.verifier())
     ana = Client(app, nobody.root, nobody.issuer, nobody._loop).by("ana")
     place = _written(ana, goneAt="2025-01-01T01:00:00Z")
     assert [ana.get(place).status, ana.get(place).status] == [200, 200]
@@ -219,12 +219,12 @@ def test_declared_caching_is_kept(ana: Client, db: Store) -> None:
 
 def test_declarations_that_cannot_work_are_refused() -> None:
     api = Api("x", "X", lambda db: db)
-    api.reads("/notes/{note_id}", notes_api.note)
+    api.expose_get("/notes/{note_id}", notes_api.note)
     with pytest.raises(TypeError, match="declared twice"):
-        api.reads("/notes/{note_id}", notes_api.note, name="again")
+        api.expose_get("/notes/{note_id}", notes_api.note, name="again")
     with pytest.raises(TypeError, match="nothing takes other"):
-        api.reads("/others/{other}", notes_api.note, name="third")
+        api.expose_get("/others/{other}", notes_api.note, name="third")
     with pytest.raises(TypeError, match="has no wings"):
-        api.changes("/n/{note_id}", notes_api.note, "wings", who=anyone)
-    with pytest.raises(TypeError, match="with of="):
-        api.get("/n/{note_id}", who=owner("owner_id"))(lambda service: None)
+        api.expose_patch("/n/{note_id}", notes_api.note, "wings", who=anyone)
+    with pytest.raises(TypeError, match="with on="):
+        api.get("/n/{note_id}", who=owned_by("owner_id"))(lambda service: None)

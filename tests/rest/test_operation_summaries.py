@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from partita.rest import group, myself, owner
+from partita.rest import caller_is, group, owned_by
 from partita.rest.operation_summaries import noun, of_change, of_deletion, of_one, of_page
 from partita_systems import NAMES, part_of
 from partita_systems.blog import design as blog
@@ -47,16 +47,16 @@ def test_rule_says_nothing_twice() -> None:
     editor, admin = group("EDITOR"), group("ADMIN")
     moderators = editor | admin
     writers = group("AUTHOR") | moderators
-    assert (moderators | admin).told == "the group EDITOR, or the group ADMIN"
-    assert (admin & admin).told == "the group ADMIN"
+    assert (moderators | admin).description == "the group EDITOR, or the group ADMIN"
+    assert (admin & admin).description == "the group ADMIN"
     told = "its `author_id` and the group AUTHOR, or the group EDITOR, or the group ADMIN"
-    assert (owner("author_id") & writers | moderators).told == told
+    assert (owned_by("author_id") & writers | moderators).description == told
     both = "the one whom `user_id` names and the group EDITOR, or the one whom `user_id` names and the group ADMIN"
-    assert (myself("user_id") & moderators).told == both
+    assert (caller_is("user_id") & moderators).description == both
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_rule_of_a_system_says_a_group_twice(name: str) -> None:
     for route in part_of(name, "api").api.routes:
-        groups = re.findall(r"the group \w+", route.who.told)
+        groups = re.findall(r"the group \w+", route.who.description)
         assert len(groups) == len(set(groups)), route.name

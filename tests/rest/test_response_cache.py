@@ -7,8 +7,8 @@ from partita import Store
 from partita.connect import open_engine
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import BoundApi
-from partita.rest.response_cache import Memory
+from partita.rest.mounted_api import MountedApi
+from partita.rest.response_cache import TwoGenerationCache
 from tests.rest import notes_api
 from tests.rest.client import Client
 
@@ -41,7 +41,7 @@ def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
     ):
         here, there = Store(one, notes_api.design), Store(other, notes_api.design)
         here.create_tables()
-        app = RestApplication([BoundApi(notes_api.api, here, one.version)], issuer.verifier())
+        app = RestApplication([MountedApi(notes_api.api, here, one.version)], issuer.verifier())
         client = Client(app, "/api/notes", issuer, runner.get_loop())
         there.create(notes_api.Note(note_id="n", owner_id="ana", title="t"))
         for views in range(5):
@@ -54,7 +54,7 @@ def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
-    memory: Memory[int] = Memory(1600)
+    memory: TwoGenerationCache[int] = TwoGenerationCache(1600)
     for number in range(1000):
         memory.put(number, number, 100)
         assert memory.get(0) == 0
@@ -71,7 +71,7 @@ def test_a_page_is_given_again_only_while_its_items_are_the_same(tmp_path: Path)
     with open_engine(str(tmp_path / "notes.db"), maintain=False) as engine, asyncio.Runner() as runner:
         db = Store(engine, notes_api.design)
         db.create_tables()
-        bound = BoundApi(notes_api.api, db, engine.version)
+        bound = MountedApi(notes_api.api, db, engine.version)
         client = Client(RestApplication([bound], issuer.verifier()), "/api/notes", issuer, runner.get_loop())
         db.create(notes_api.Note(note_id="n", owner_id="ana", title="t"))
         for number in range(3):

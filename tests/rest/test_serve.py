@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from partita import Store, connect
-from partita.cli.serve import opened, seed, tries
+from partita.cli.serve import example_commands, open_systems, seed
 from partita.dynamodb.requests import DeleteItem
-from partita.store.seeding import TABLE, is_planted
+from partita.store.seeding import TABLE, is_loaded
 from partita_systems import NAMES, part_of
 from tests.peers.process import free_port
 
@@ -82,7 +82,7 @@ def test_second_start_finds_the_data_and_takes_the_first_ones_tokens(tmp_path: P
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_system_alone_shows_something_of_its_own(name: str) -> None:
-    lines = list(tries([name], "http://127.0.0.1:1", "token"))
+    lines = list(example_commands([name], "http://127.0.0.1:1", "token"))
     assert len(lines) == 4
     assert all(f"/api/{name}/" in line for line in lines if line.startswith("curl"))
     assert part_of(name, "design").design.tables[0].name in lines[-1]
@@ -141,8 +141,8 @@ def test_interrupted_seed_command_ends_without_a_word_and_goes_on_later(tmp_path
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (130, "")
     with connect(str(file), maintain=False) as backend:
-        system = opened(backend, ["checks"])[0]
-        assert not is_planted(system.db, "checks-20-1", 800)
+        system = open_systems(backend, ["checks"])[0]
+        assert not is_loaded(system.db, "checks-20-1", 800)
 
 
 def _log_size(file: Path) -> int:
@@ -160,7 +160,7 @@ def test_interrupted_seeding_goes_on_and_ends_as_one_that_was_not(name: str) -> 
     counts = []
     for interrupted in (False, True):
         with connect("memory:", maintain=False) as backend:
-            system = opened(backend, [name])[0]
+            system = open_systems(backend, [name])[0]
             total = part_of(name, "seed").total(0.1)
             if interrupted:
                 _seed_with_interruptions(system.db, name, total)
@@ -201,5 +201,5 @@ def _count(db: Store) -> dict[str, int]:
 
 
 def test_shell_lines_survive_quoting() -> None:
-    for line in tries(list(NAMES), "http://127.0.0.1:1", "token"):
+    for line in example_commands(list(NAMES), "http://127.0.0.1:1", "token"):
         assert shlex.split(line)

@@ -16,7 +16,7 @@ from partita.dynamodb.exceptions import (
 )
 from partita.errors import ConfigurationError
 from partita.server.access_keys import Credential, load_credentials
-from partita.server.authorization import Guard
+from partita.server.authorization import Authorizer
 from partita.server.signatures import UNSIGNED, Signatures, SignedRequest
 
 SECRET = "a secret of some length"
@@ -250,7 +250,7 @@ def test_signature_twice_is_refused() -> None:
     ],
 )
 def test_key_that_may_only_read_cannot_write(operation: str, body: bytes, allowed: bool) -> None:
-    guard = Guard(KEYS)
+    guard = Authorizer(KEYS)
     guard.check_permission(KEYS["AKIAWRITES"], operation, body)
     if allowed:
         guard.check_permission(KEYS["AKIAREADS"], operation, body)

@@ -9,7 +9,8 @@ from typing import Annotated
 import msgspec
 
 from partita import (
-    KEPT,
+    AUTO,
+    Compressed,
     CountOf,
     CreatedAt,
     Entity,
@@ -20,20 +21,19 @@ from partita import (
     Items,
     Keys,
     Limit,
-    Name,
     OpenEnum,
     Ordered,
     Owns,
-    Quiet,
     References,
+    StoredAs,
     SumOf,
     Table,
     Transitions,
     Unique,
+    Untracked,
     UpdatedAt,
     Version,
-    Zipped,
-    each,
+    fan_out,
     pattern,
     prove,
     query,
@@ -83,14 +83,14 @@ class Artist(Entity, table=gallery, key=("ARTIST#{artist_id}", "PROFILE")):
     artist_id: str
     country: str
     handle: str
-    pass_number: Annotated[str | None, Unique(held=True)] = None
+    pass_number: Annotated[str | None, Unique(keep_after_delete=True)] = None
     work_count: Annotated[int, CountOf(lambda: Work)] = 0
     shown_value: Annotated[Decimal, SumOf(lambda: Work, "price", when=F.state == State.PUBLISHED)] = Decimal(0)
     room: int = 100
     version: Annotated[int, Version()] = 0
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
-    named_once = Unique("country", "handle", fold=True)
+    named_once = Unique("country", "handle", case_insensitive=True)
     hung = Limit(F.work_count <= F.room)
     notes = Owns(lambda: Note)
     works = Owns(lambda: Mention)
@@ -115,17 +115,17 @@ class Work(Entity, table=gallery, key=("WORK#{work_id}", "WORK")):
     tags: set[str] = msgspec.field(default_factory=set)
     years: frozenset[int] = frozenset()
     size: Size | None = None
-    steps: Annotated[list[str], Zipped()] = msgspec.field(default_factory=list)
+    steps: Annotated[list[str], Compressed()] = msgspec.field(default_factory=list)
     lines: list[str] = msgspec.field(default_factory=list)
     parts: dict[str, Decimal] = msgspec.field(default_factory=dict)
     thumb: bytes | None = None
     hung_on: date | None = None
     published_at: datetime | None = None
-    s3_key: Annotated[str | None, Name("s3Key")] = None
-    views: Annotated[int, Quiet()] = 0
+    s3_key: Annotated[str | None, StoredAs("s3Key")] = None
+    views: Annotated[int, Untracked()] = 0
     version: Annotated[int, Version()] = 0
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     shown = Keys(
         "GSI1", "STATE#{state}", "{importance:ranked}#{price:desc}#{published_at}", when=F.state == State.PUBLISHED
@@ -169,7 +169,7 @@ def drafts_of(artist_id: str) -> Items[Work]: ...
 
 @pattern
 def works_of_days(days: Sequence[date]) -> Items[Work]:
-    return Work.by_day.query(each(days, 7)).newest_first()
+    return Work.by_day.query(fan_out(days, 7)).newest_first()
 
 
 @pattern

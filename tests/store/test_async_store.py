@@ -34,12 +34,12 @@ async def story(db: AsyncStore) -> None:
     assert [each.number async for each in db(notes("ann"))] == list(range(30))
     page = await db(notes("ann")).page(10)
     assert len((await db(notes("ann")).page(10, page.cursor)).items) == 10
-    assert (await db(notes("ann")).one()) == (await db.many([note("ann", 0)]))[0]
+    assert (await db(notes("ann")).one()) == (await db.get_many([note("ann", 0)]))[0]
     async with db.transaction() as together:
         together.change(work("w0")).title = "both"
         together.delete(work("w1"))
     assert (await db.one(artist("ann"))).work_count == 7
-    assert (await db.holder(Artist, "named_once", "pt", "ann")) is not None
+    assert (await db.find_by_unique(Artist, "named_once", "pt", "ann")) is not None
     await db.update(work("w2"), lambda each: setattr(each, "title", "updated"))
     await db.replace(await db.one(work("w2")))
     await db.put(Note(artist_id="ann", number=99, text=""))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from partita import AsyncStore, Contended, Store, connect
+from partita import AsyncStore, RetriesExhausted, Store, connect
 from tests.store.kitchen_sink_design import design
 
 
@@ -17,18 +17,18 @@ def waits() -> list[float]:
 @pytest.fixture
 def db(waits: list[float]) -> Iterator[Store]:
     with connect("memory:", maintain=False) as backend:
-        yield Store(backend, design, sleep=waits.append, chance=lambda: 1.0)
+        yield Store(backend, design, sleep=waits.append, random=lambda: 1.0)
 
 
 def test_who_succeeds_leaves_without_a_pause(db: Store, waits: list[float]) -> None:
-    for _ in db.attempts("Work"):
+    for _ in db.retrying("Work"):
         break
     assert waits == []
 
 
 def test_pauses_grow_up_to_a_bound_and_then_it_is_contended(db: Store, waits: list[float]) -> None:
-    with pytest.raises(Contended, match="Work: other writers won 30 times; nothing was written"):
-        for _ in db.attempts("Work"):
+    with pytest.raises(RetriesExhausted, match="Work: other writers won 30 times; nothing was written"):
+        for _ in db.retrying("Work"):
             pass
     assert waits[:3] == [0.025, 0.05, 0.1]
     assert max(waits) == 5.0
@@ -36,12 +36,12 @@ def test_pauses_grow_up_to_a_bound_and_then_it_is_contended(db: Store, waits: li
 
 def test_attempts_are_awaited_too() -> None:
     async def all_of_them(db: AsyncStore) -> list[int]:
-        return [attempt async for attempt in db.attempts("Work")]
+        return [attempt async for attempt in db.retrying("Work")]
 
     async def at_once(_: float) -> None: ...
 
     with (
         connect("memory:", maintain=False) as backend,
-        pytest.raises(Contended),
+        pytest.raises(RetriesExhausted),
     ):
         asyncio.run(all_of_them(AsyncStore(backend, design, sleep=at_once)))

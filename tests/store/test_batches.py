@@ -2,8 +2,8 @@
 
 import pytest
 
-from partita import Entity, Item, Store, Table, ValueRefused, connect, pattern
-from partita.store.retries import Call
+from partita import Entity, InvalidValue, Item, Store, Table, connect, pattern
+from partita.store.retries import SentRequest
 
 shelf = Table("shelf", pk="PK")
 
@@ -18,31 +18,31 @@ def book(isbn: str) -> Item[Book]: ...
 
 
 @pytest.fixture
-def sent() -> list[Call]:
+def sent() -> list[SentRequest]:
     return []
 
 
 @pytest.fixture
-def db(sent: list[Call]) -> Store:
+def db(sent: list[SentRequest]) -> Store:
     opened = Store(connect("memory:", maintain=False), shelf, on_call=[sent.append])
     opened.create_tables()
     sent.clear()
     return opened
 
 
-def test_a_batch_of_any_length_is_written_in_as_few_requests_as_it_needs(db: Store, sent: list[Call]) -> None:
+def test_a_batch_of_any_length_is_written_in_as_few_requests_as_it_needs(db: Store, sent: list[SentRequest]) -> None:
     db.put_many([Book(isbn=str(number), title=f"título {number}") for number in range(60)])
     assert [call.operation for call in sent] == ["BatchWriteItem"] * 3
     assert [db.one(book(str(number))).title for number in (0, 59)] == ["título 0", "título 59"]
 
 
-def test_one_entity_that_does_not_fit_keeps_all_of_them_back(db: Store, sent: list[Call]) -> None:
-    with pytest.raises(ValueRefused, match="empty text cannot be part of a key"):
+def test_one_entity_that_does_not_fit_keeps_all_of_them_back(db: Store, sent: list[SentRequest]) -> None:
+    with pytest.raises(InvalidValue, match="empty text cannot be part of a key"):
         db.put_many([*(Book(isbn=str(number)) for number in range(60)), Book(isbn="")])
     assert sent == []
 
 
-def test_text_that_is_not_unicode_keeps_all_of_them_back_too(db: Store, sent: list[Call]) -> None:
-    with pytest.raises(ValueRefused, match=r"^Book.title: text with a lone surrogate is not Unicode$"):
+def test_text_that_is_not_unicode_keeps_all_of_them_back_too(db: Store, sent: list[SentRequest]) -> None:
+    with pytest.raises(InvalidValue, match=r"^Book.title: text with a lone surrogate is not Unicode$"):
         db.put_many([Book(isbn="0"), Book(isbn="1", title="\ud800")])
     assert sent == []

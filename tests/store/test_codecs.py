@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita import Entity, InKey, Name, OpenEnum, StoredItemInvalid, Table, Zipped
+from partita import Compressed, Entity, InKey, OpenEnum, StoredAs, StoredItemInvalid, Table
 from partita.design.models import model_of
-from partita.plan.items import item_of, validated, values_of
+from partita.plan.items import item_of, validate_entity, values_of
 from partita.store.decoding import decoder_of
 
 
@@ -51,7 +51,7 @@ class Thing(Entity, table=table, key=("THING#{thing_id}", "{at}#{number:+6}")):
     at: Annotated[datetime, InKey()]
     number: Annotated[int, InKey()]
     user_id: UserId = UserId("u")
-    exact: Annotated[str | None, Name("Exact-Name")] = None
+    exact: Annotated[str | None, StoredAs("Exact-Name")] = None
     flag: bool = False
     whole: int = 0
     real: float = 0.0
@@ -73,7 +73,7 @@ class Thing(Entity, table=table, key=("THING#{thing_id}", "{at}#{number:+6}")):
     tupled: tuple[str, ...] = ()
     mapped: dict[str, list[Decimal]] = msgspec.field(default_factory=dict)
     outer: Outer | None = None
-    zipped: Annotated[dict[str, list[int]], Zipped()] = msgspec.field(default_factory=dict)
+    zipped: Annotated[dict[str, list[int]], Compressed()] = msgspec.field(default_factory=dict)
     anything: Any = None
     open_map: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -125,7 +125,7 @@ things = st.builds(
 @given(things)
 def test_an_entity_is_read_back_as_it_was_written(made: Thing) -> None:
     model = model_of(Thing)
-    thing = validated(model, made)
+    thing = validate_entity(model, made)
     item = item_of(model, values_of(model, thing))
     assert decoder_of(model)(msgspec.json.encode(item)) == _normal(made)
     assert decoder_of(model).from_item(item) == _normal(made)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from partita import Entity, Item, Store, Table, ValueRefused, connect, pattern, prove
+from partita import Entity, InvalidValue, Item, Store, Table, connect, pattern, prove
 from partita.design.key_parts import EXACT
 
 
@@ -68,7 +68,7 @@ def _no_setting(draft: Any) -> None:
     [(_street, "address"), (_no_street, "address"), (_setting, "settings"), (_no_setting, "settings")],
 )
 def test_what_is_inside_an_attribute_cannot_be_set_unread(db: Store, edit: Callable[[Any], None], name: str) -> None:
-    with db.change(person("ann")) as draft, pytest.raises(ValueRefused) as refusal:
+    with db.change(person("ann")) as draft, pytest.raises(InvalidValue) as refusal:
         edit(draft)
     assert str(refusal.value) == (
         f"Person.{name}: a change cannot set what is inside; assign the whole (draft.{name} = ...), "
@@ -87,7 +87,7 @@ def test_what_was_assigned_can_be_changed_and_has_to_fit(db: Store) -> None:
             draft.address = Address("New Road")
             draft.address.street = 5  # type: ignore[assignment]
 
-    with pytest.raises(ValueRefused, match=r"^Person.address.street: expected `str`, got `int`$"):
+    with pytest.raises(InvalidValue, match=r"^Person.address.street: expected `str`, got `int`$"):
         misuse()
 
 
@@ -110,7 +110,7 @@ STEPS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("said", STEPS)
 def test_a_step_is_of_the_type_of_its_attribute(db: Store, said: str) -> None:
-    with db.change(person("ann")) as draft, pytest.raises(ValueRefused) as refusal:
+    with db.change(person("ann")) as draft, pytest.raises(InvalidValue) as refusal:
         STEPS[said](draft)
     assert str(refusal.value) == f"Person.{said}"
 
@@ -126,7 +126,7 @@ def test_a_step_is_of_the_type_of_its_attribute(db: Store, said: str) -> None:
     ],
 )
 def test_a_draft_is_not_looked_at(db: Store, look: Callable[[Any], Any]) -> None:
-    with db.change(person("ann")) as draft, pytest.raises(ValueRefused, match="a change does not read"):
+    with db.change(person("ann")) as draft, pytest.raises(InvalidValue, match="a change does not read"):
         look(draft)
 
 

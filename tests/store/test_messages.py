@@ -9,22 +9,22 @@ import pytest
 
 from partita import (
     ConditionFailed,
-    Contended,
     DesignError,
     Entity,
     F,
+    InvalidValue,
     Item,
     Items,
     Limit,
     LimitReached,
     Owns,
+    RetriesExhausted,
     Store,
     StoredItemInvalid,
     StoreError,
     SumOf,
     Table,
     Unique,
-    ValueRefused,
     connect,
     pattern,
     prove,
@@ -98,23 +98,23 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
     ),
     (
         lambda db: db.create(Payment(wallet_id="w", at=AT, amount=5)),
-        ValueRefused,
+        InvalidValue,
         "Wallet: 5 at once against a limit that is an attribute; do it one by one",
     ),
     (
         lambda db: change(db, step_twice),
-        ValueRefused,
+        InvalidValue,
         "Wallet.tags: two different steps in one change; make two changes",
     ),
-    (lambda db: change(db, from_another), ValueRefused, "Wallet.used: cannot be made from 'quota' unread"),
+    (lambda db: change(db, from_another), InvalidValue, "Wallet.used: cannot be made from 'quota' unread"),
     (
         lambda db: change(db, lambda draft: setattr(draft, "tags", draft.tags | set())),
-        ValueRefused,
+        InvalidValue,
         "Wallet.tags: nothing to add or take away",
     ),
     (
         lambda db: change(db, lambda draft: setattr(draft, "used", 1), version=3),
-        ValueRefused,
+        InvalidValue,
         "Wallet: it has no version; mark an attribute with Version()",
     ),
     (
@@ -127,12 +127,12 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
     ),
     (
         lambda db: db.create(Wallet(wallet_id="v", name="")),
-        ValueRefused,
+        InvalidValue,
         "Wallet.name: empty text cannot be part of a key",
     ),
-    (lambda db: db(wallet("")), ValueRefused, "wallet: empty text cannot be part of a key"),
-    (lambda db: db(payments("")).first(1), ValueRefused, "payments: empty text cannot be part of a key"),
-    (lambda db: db.holder(Wallet, "colour", "x"), ValueRefused, "Wallet.colour: is not declared Unique"),
+    (lambda db: db(wallet("")), InvalidValue, "wallet: empty text cannot be part of a key"),
+    (lambda db: db(payments("")).first(1), InvalidValue, "payments: empty text cannot be part of a key"),
+    (lambda db: db.find_by_unique(Wallet, "colour", "x"), InvalidValue, "Wallet.colour: is not declared Unique"),
     (
         lambda db: db.delete(wallet("w"), when=F.used == 9),
         ConditionFailed,
@@ -170,7 +170,7 @@ def test_more_items_than_a_transaction_takes_are_refused(db: Store) -> None:
 
 def test_conflicts_without_end_are_told(db: Store) -> None:
     faulty = Store(Faulty(db.backend, TransactWriteItems, *[conflicting] * 9), design, sleep=lambda _: None)
-    with pytest.raises(Contended, match=r"^Wallet: other writers won 9 times; nothing was written$"):
+    with pytest.raises(RetriesExhausted, match=r"^Wallet: other writers won 9 times; nothing was written$"):
         faulty.create(Wallet(wallet_id="v", name="x"))
 
 
@@ -187,5 +187,5 @@ def test_a_race_without_end_is_told(db: Store) -> None:
             )
 
     racing = Store(db.backend, design, sleep=lambda _: None, on_call=[meddle])
-    with pytest.raises(Contended, match=r"^Wallet: other writers won 30 times; nothing was written$"):
+    with pytest.raises(RetriesExhausted, match=r"^Wallet: other writers won 30 times; nothing was written$"):
         change(racing, lambda draft: setattr(draft, "used", 1))

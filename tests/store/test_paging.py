@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partita import SHARDS, Entity, Expires, F, Index, Items, Keys, Query, Store, Table, connect, pattern, prove
+from partita import ALL_SHARDS, Entity, Expires, F, Index, Items, Keys, Query, Store, Table, connect, pattern, prove
 from tests.store.clocks import Clock
 
 START = datetime(2095, 1, 1, tzinfo=UTC)
@@ -25,17 +25,17 @@ class Job(Entity, table=table, key=("JOB#{job_id}", "JOB")):
 
 @pattern
 def due() -> Items[Job]:
-    return Job.due.query(SHARDS).oldest_first()
+    return Job.due.query(ALL_SHARDS).oldest_first()
 
 
 @pattern
 def due_backwards() -> Items[Job]:
-    return Job.due.query(SHARDS).newest_first()
+    return Job.due.query(ALL_SHARDS).newest_first()
 
 
 @pattern
 def loud() -> Items[Job]:
-    return Job.due.query(SHARDS).where(F.loud == True)  # noqa: E712 - an expression, not a test of truth
+    return Job.due.query(ALL_SHARDS).where(F.loud == True)  # noqa: E712 - an expression, not a test of truth
 
 
 design = prove("jobs", table)

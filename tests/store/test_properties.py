@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partita import NotUnique, Store, TransitionRefused, connect
+from partita import InvalidTransition, NotUnique, Store, connect
 from partita.design.models import model_of
 from partita.dynamodb.requests import Scan
 from partita.plan.items import item_of, values_of
@@ -81,16 +81,16 @@ def test_stored_keys_and_counters_always_say_what_the_items_say(made: list[Any])
     clock = Clock()
     db = opened(clock)
     db.create(Work(work_id="w", artist_id="ann", title=""))
-    for assigned, stepped, quietly in made:
+    for assigned, stepped, by_system in made:
         clock.passes(minutes=1)
         try:
-            with db.change(work("w"), quietly=quietly) as draft:
+            with db.change(work("w"), system_change=by_system) as draft:
                 for name, value in assigned:
                     setattr(draft, name, value)
                 for name, value in stepped:
                     if name not in dict(assigned):
                         setattr(draft, name, getattr(draft, name) + value)
-        except TransitionRefused:
+        except InvalidTransition:
             pass
         check_law(db)
     db.delete(work("w"))

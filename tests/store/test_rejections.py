@@ -11,24 +11,24 @@ import msgspec
 import pytest
 
 from partita import (
-    CursorRefused,
+    Compressed,
     Entity,
     Expires,
     F,
     Index,
+    InvalidCursor,
+    InvalidTransition,
+    InvalidValue,
     Item,
     Items,
     Keys,
     Store,
     StoredItemInvalid,
     Table,
-    TransitionRefused,
     Transitions,
     Unique,
-    ValueRefused,
-    Zipped,
     connect,
-    each,
+    fan_out,
     pattern,
     prove,
 )
@@ -58,7 +58,7 @@ class Paper(Entity, table=files, key=("PAPER#{paper}", "PAPER")):
     tags: set[str] = msgspec.field(default_factory=set)
     names: dict[str, str] = msgspec.field(default_factory=dict)
     anything: Any = None
-    lines: Annotated[list[str], Zipped()] = msgspec.field(default_factory=list)
+    lines: Annotated[list[str], Compressed()] = msgspec.field(default_factory=list)
     state: Annotated[State | None, Transitions({State.NEW: [State.OLD], State.OLD: [None]})] = None
     at: datetime | None = None
 
@@ -69,7 +69,10 @@ class Paper(Entity, table=files, key=("PAPER#{paper}", "PAPER")):
 
 
 class Line(
-    Entity, table=files, key=("LINES", "LINE#{number:+6}#{flag}"), was=[("LINES", "LINE#{number:plain}#{flag:plain}")]
+    Entity,
+    table=files,
+    key=("LINES", "LINE#{number:+6}#{flag}"),
+    old_keys=[("LINES", "LINE#{number:plain}#{flag:plain}")],
 ):
     number: int
     flag: bool
@@ -86,7 +89,7 @@ def lines() -> Items[Line]: ...
 
 @pattern
 def of_owners(owners: Sequence[str]) -> Items[Paper]:
-    return Paper.owned.query(each(owners, 3))
+    return Paper.owned.query(fan_out(owners, 3))
 
 
 others = Table("others", pk="PK", sk="SK")
@@ -138,7 +141,7 @@ PAPERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("said", PAPERS)
 def test_what_cannot_be_stored_is_refused_by_name(db: Store, said: str) -> None:
-    with pytest.raises(ValueRefused) as refusal:
+    with pytest.raises(InvalidValue) as refusal:
         db.create(Paper(**{"paper": "1", **PAPERS[said]}))
     assert str(refusal.value) == f"Paper.{said}"
 
@@ -180,7 +183,7 @@ READS: dict[str, Callable[[Store], Any]] = {
         paper("1"),
         when=True,  # type: ignore[call-overload]
     ),
-    "Paper.once: 1 values given, it is of owner, text": lambda db: db.holder(Paper, "once", "a"),
+    "Paper.once: 1 values given, it is of owner, text": lambda db: db.find_by_unique(Paper, "once", "a"),
     "Other: design 'files' does not hold it; load its table too": lambda db: db.put_many([Other(name="a")]),
 }
 
@@ -204,7 +207,7 @@ def _cursor(body: bytes) -> str:
 
 @pytest.mark.parametrize("cursor", ["\ud800", "é", _cursor(b"\xff"), _cursor(b'["\xff",[]]'), 5])
 def test_a_cursor_that_is_none_is_refused(db: Store, cursor: Any) -> None:
-    with pytest.raises(CursorRefused, match=r"it cannot be read$"):
+    with pytest.raises(InvalidCursor, match=r"it cannot be read$"):
         db(lines()).page(1, cursor)
 
 
@@ -216,13 +219,13 @@ def test_a_cursor_has_a_place_in_every_range(db: Store) -> None:
     assert cursor is not None
     bound, states = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=="))
     fewer = _cursor(msgspec.json.encode([bound, states[:1]]))
-    with pytest.raises(CursorRefused, match=r"it is of 1 ranges, and not of 2$"):
+    with pytest.raises(InvalidCursor, match=r"it is of 1 ranges, and not of 2$"):
         db(query).page(1, fewer)
 
 
 def test_a_holder_is_found_by_what_says_the_same(db: Store) -> None:
     db.create(Paper(paper="1", code=Decimal("1.5")))
-    found = db.holder(Paper, "code", Decimal("1.50"))
+    found = db.find_by_unique(Paper, "code", Decimal("1.50"))
     assert found is not None
     assert found.paper == "1"
 
@@ -231,7 +234,7 @@ def test_a_guard_of_nobody_is_told(db: Store) -> None:
     guard = {"PK": {"S": "UNIQUE#Paper#code#2"}, "SK": {"S": "UNIQUE"}}
     db.backend.call(wire.PutItem(table_name="files", item=guard))
     with pytest.raises(StoredItemInvalid, match=r"UNIQUE on disk: the guard does not say whose it is$"):
-        db.holder(Paper, "code", Decimal(2))
+        db.find_by_unique(Paper, "code", Decimal(2))
 
 
 def test_a_transition_may_lead_to_none(db: Store) -> None:
@@ -240,7 +243,7 @@ def test_a_transition_may_lead_to_none(db: Store) -> None:
     with db.change(paper("1")) as draft:
         draft.state = None
     assert db.one(paper("1")).state is None
-    with pytest.raises(TransitionRefused), db.change(paper("2")) as draft:
+    with pytest.raises(InvalidTransition), db.change(paper("2")) as draft:
         draft.state = None
 
 
@@ -283,5 +286,5 @@ def test_many_finds_what_is_under_an_old_key_as_a_get_does(db: Store) -> None:
     old: Any = {"PK": {"S": "LINES"}, "SK": {"S": "LINE#7#True"}, "number": {"N": "7"}, "flag": {"BOOL": True}}
     db.backend.call(wire.PutItem(table_name="files", item=old))
     wanted = [line(7, True), line(2, True), line(9, True)]
-    assert db.many(wanted) == [Line(number=7, flag=True), Line(number=2, flag=True), None]
-    assert db.many(wanted)[0] == db(line(7, True))
+    assert db.get_many(wanted) == [Line(number=7, flag=True), Line(number=2, flag=True), None]
+    assert db.get_many(wanted)[0] == db(line(7, True))

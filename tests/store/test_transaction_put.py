@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from partita import ConditionFailed, F, Store, ValueRefused, connect
+from partita import ConditionFailed, F, InvalidValue, Store, connect
 from tests.store.clocks import Clock
 from tests.store.kitchen_sink_design import Artist, Note, Work, artist, design, note
 
@@ -39,5 +39,5 @@ def test_a_put_is_not_done_where_the_transaction_is_refused(db: Store) -> None:
 
 
 def test_what_others_depend_on_cannot_be_put(db: Store) -> None:
-    with pytest.raises(ValueRefused, match="Work: a put cannot keep its promises"), db.transaction() as transaction:
+    with pytest.raises(InvalidValue, match="Work: a put cannot keep its promises"), db.transaction() as transaction:
         transaction.put(Work(work_id="w", artist_id="ann", title=""))

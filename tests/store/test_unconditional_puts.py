@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from partita import Entity, Item, Store, Table, Zipped, connect, pattern
+from partita import Compressed, Entity, Item, Store, Table, connect, pattern
 from partita.dynamodb.requests import PutItem
 
 recipes = Table("recipes", pk="PK", sk="SK")
@@ -14,10 +14,10 @@ recipes = Table("recipes", pk="PK", sk="SK")
 
 class Recipe(Entity, table=recipes, key=("RECIPE#{recipe_id}", "RECIPE")):
     recipe_id: str
-    steps: Annotated[list[str], Zipped()]
-    notes: Annotated[dict[str, str] | None, Zipped()] = None
-    anything: Annotated[Any, Zipped()] = None
-    pairs: Annotated[list[tuple[str, int]], Zipped()] = msgspec.field(default_factory=list)
+    steps: Annotated[list[str], Compressed()]
+    notes: Annotated[dict[str, str] | None, Compressed()] = None
+    anything: Annotated[Any, Compressed()] = None
+    pairs: Annotated[list[tuple[str, int]], Compressed()] = msgspec.field(default_factory=list)
 
 
 @pattern

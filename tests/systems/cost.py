@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from partita import KEPT, CreatedAt, Get, Query, Store, UpdatedAt
+from partita import AUTO, CreatedAt, Get, Query, Store, UpdatedAt
 from partita.design.models import model_of
 from partita.dynamodb.requests import BatchWriteItem, PutRequest, WriteRequest
 from partita.plan.items import item_of, values_of
@@ -29,7 +29,7 @@ def put_as_they_are(db: Store, entities: Iterable[Any]) -> None:
     for entity in entities:
         model = model_of(type(entity))
         for attribute, _ in model.marked(CreatedAt, UpdatedAt):
-            if getattr(entity, attribute.field) == KEPT:
+            if getattr(entity, attribute.field) == AUTO:
                 setattr(entity, attribute.field, db.context.clock())
         item = item_of(model, values_of(model, entity))
         requests.setdefault(model.table.name, []).append(WriteRequest(put_request=PutRequest(item=item)))

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from partita import Design, Store, connect
-from partita.store import Call
+from partita.store import SentRequest
 
 
 class Narrator:
@@ -24,7 +24,7 @@ class Narrator:
             design,
             clock=lambda: self.now,
             sleep=lambda _: None,
-            chance=lambda: 0.5,
+            random=lambda: 0.5,
             on_call=[self._heard],
         )
         self.db.create_tables()
@@ -44,7 +44,7 @@ class Narrator:
     def _seconds(self) -> float:
         return self.now.timestamp()
 
-    def _heard(self, call: Call) -> None:
+    def _heard(self, call: SentRequest) -> None:
         body = msgspec.json.decode(msgspec.json.encode(call.request))
         body.pop("ReturnConsumedCapacity", None)
         body.pop("ClientRequestToken", None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from partita.cli.serve import document
+from partita.cli.serve import system_page
 from partita_systems import NAMES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "systems"
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "systems"
 
 @pytest.mark.parametrize("name", NAMES)
 def test_page_is_what_the_system_prints(name: str) -> None:
-    printed, file = document(name), FOLDER / f"{name}.md"
+    printed, file = system_page(name), FOLDER / f"{name}.md"
     if os.environ.get("PARTITA_UPDATE"):
         FOLDER.mkdir(exist_ok=True)
         file.write_text(printed, encoding="utf-8")
@@ -23,7 +23,7 @@ def test_page_is_what_the_system_prints(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_example_of_the_page_runs(name: str) -> None:
-    examples = re.findall(r"^```python\n(.*?)^```$", document(name), re.DOTALL | re.MULTILINE)
+    examples = re.findall(r"^```python\n(.*?)^```$", system_page(name), re.DOTALL | re.MULTILINE)
     assert examples
     for example in examples:
         exec(compile(example, f"{name}.md", "exec"), {})  # noqa: S102 - the page is ours
@@ -31,7 +31,7 @@ def test_example_of_the_page_runs(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_page_has_what_a_design_document_has(name: str) -> None:
-    page = document(name)
+    page = system_page(name)
     for part in ("## What differs from the document", "## Entities", "## Access patterns", "## What a write costs"):
         assert part in page
     assert "## Over HTTP" in page

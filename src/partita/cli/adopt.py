@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from partita.cli.design_loader import imported_design
-from partita.cli.serve import made_ready
+from partita.cli.serve import store_with_tables
 from partita.connect import open_backend
 from partita.errors import ConfigurationError
 from partita.store.adoption import Adoption
@@ -20,16 +20,16 @@ def adopt(what: str, address: str, progress: Progress) -> Adoption:
         raise ConfigurationError(f"--on {address}: there is no such file; adopting is for data that is there")
     design = part_of(what, "design").design if what in NAMES else imported_design(what)
     with open_backend(address) as backend:
-        db = made_ready(backend, design)
+        db = store_with_tables(backend, design)
         done: Adoption = part_of(what, "adoption").adopt(db, progress) if what in NAMES else db.adopt(progress)
         return done
 
 
-def told(done: Adoption) -> Iterator[str]:
+def report_lines(done: Adoption) -> Iterator[str]:
     """What was done, and what stands as it was."""
     yield (
-        f"{done.seen:,} items: {done.rewritten:,} written anew, {done.guarded:,} guards and {done.made:,} other items "
-        f"made, {done.counted:,} counters set"
+        f"{done.seen:,} items: {done.rewritten:,} rewritten, {done.guards_created:,} guards and {done.created:,} other "
+        f"items created, {done.counted:,} counters set"
     )
     if done.unknown:
         yield f"{len(done.unknown):,} of no entity, left alone:"
@@ -40,7 +40,7 @@ def told(done: Adoption) -> Iterator[str]:
 
 
 @contextmanager
-def seen_so_far() -> Iterator[Progress]:
+def progress_spinner() -> Iterator[Progress]:
     """How many items have been looked at, while somebody watches."""
     from rich.console import Console
     from rich.progress import Progress as Bar

@@ -66,12 +66,12 @@ def engine(
     from partita.errors import ConfigurationError
     from partita.http.cors import check_origin
     from partita.server.access_keys import load_credentials
-    from partita.server.authorization import Guard
+    from partita.server.authorization import Authorizer
     from partita.server.uvicorn_server import check_address, listen, listening, serve
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data: choose one")
-    guard = Guard(load_credentials(credentials)) if credentials is not None else None
+    guard = Authorizer(load_credentials(credentials)) if credentials is not None else None
     check_address(host, public or guard is not None, instead="name who may with --credentials")
     for origin in cors:
         check_origin(origin)
@@ -132,14 +132,14 @@ def serve(
     import secrets
     from os import environ
 
-    from partita.cli.serve import System, issuer_beside, named, progress_bar, run, seed_file, tries
+    from partita.cli.serve import System, example_commands, issuer_beside, progress_bar, run, seed_file, system_names
     from partita.cli.serve import seed as plant
     from partita.errors import ConfigurationError
     from partita.rest.auth.identity import Verifier
     from partita.rest.auth.jwks_sources import key_set_at
     from partita.server.uvicorn_server import check_address, listening
 
-    names = named(systems)
+    names = system_names(systems)
     if keys is None and (issuer or audience):
         raise ConfigurationError("--issuer and --audience are asked of tokens that --keys verifies; give that as well")
     check_address(host, public)
@@ -165,7 +165,7 @@ def serve(
         for name in names:
             print(f"  {address}/api/{name}/docs")
         print("try:")
-        for line in tries(names, address, token):
+        for line in example_commands(names, address, token):
             print(f"  {line}")
         sys.stdout.flush()
 
@@ -220,16 +220,16 @@ def seed_command(
     chance
         The same number gives the same data.
     """
-    from partita.cli.serve import named, opened, progress_bar
+    from partita.cli.serve import open_systems, progress_bar, system_names
     from partita.cli.serve import seed as plant
     from partita.connect import open_backend
     from partita.errors import ConfigurationError
 
-    names = named(systems)
+    names = system_names(systems)
     if on == "memory:":
         raise ConfigurationError("--on memory: would end with this command; partita serve --on memory: plants its own")
     with open_backend(on) as backend, progress_bar() as progress:
-        there = [each.name for each in opened(backend, names) if plant(each, scale, chance, progress) == 0]
+        there = [each.name for each in open_systems(backend, names) if plant(each, scale, chance, progress) == 0]
     if there:
         print(f"planted before: {', '.join(there)}")
 
@@ -248,11 +248,11 @@ def adopt_command(what: str, /, *, on: str) -> None:
     on
         Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
     """
-    from partita.cli.adopt import adopt, seen_so_far, told
+    from partita.cli.adopt import adopt, progress_spinner, report_lines
 
-    with seen_so_far() as progress:
+    with progress_spinner() as progress:
         done = adopt(what, on, progress)
-    print("\n".join(told(done)))
+    print("\n".join(report_lines(done)))
     if done.refused:
         sys.exit(1)
 

@@ -19,9 +19,9 @@ from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.auth.identity import Verifier
 from partita.rest.background_jobs import repeating
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from partita.server.uvicorn_server import listen, serve
-from partita.store.seeding import is_planted, plant
+from partita.store.seeding import is_loaded, load
 from partita.store.store import Store
 from partita_systems import NAMES, part_of
 
@@ -36,7 +36,7 @@ class System:
     db: Store
 
 
-def named(names: Iterable[str]) -> list[str]:
+def system_names(names: Iterable[str]) -> list[str]:
     """The systems of these names; all of them when none is named."""
     wanted = list(dict.fromkeys(names)) or list(NAMES)
     for name in wanted:
@@ -45,12 +45,12 @@ def named(names: Iterable[str]) -> list[str]:
     return wanted
 
 
-def opened(backend: Any, names: Iterable[str], secret: bytes | None = None) -> list[System]:
+def open_systems(backend: Any, names: Iterable[str], secret: bytes | None = None) -> list[System]:
     """The systems with their tables made; a table that cannot be brought to its design is told, not served."""
-    return [System(name, made_ready(backend, part_of(name, "design").design, secret)) for name in names]
+    return [System(name, store_with_tables(backend, part_of(name, "design").design, secret)) for name in names]
 
 
-def made_ready(backend: Any, design: Design, secret: bytes | None = None) -> Store:
+def store_with_tables(backend: Any, design: Design, secret: bytes | None = None) -> Store:
     """A store whose tables are there, as the design wants them."""
     db = Store(backend, design, secret=secret)
     differences = db.create_tables()
@@ -65,10 +65,10 @@ def seed(system: System, scale: float, chance: int, progress: Progress) -> int:
     seeds = part_of(system.name, "seed")
     total = seeds.total(scale)
     title = f"{system.name}-{scale:g}-{chance}"
-    if is_planted(system.db, title, total):
+    if is_loaded(system.db, title, total):
         return 0
     pieces = seeds.pieces(scale, chance)
-    return plant(system.db, title, pieces, lambda done: progress(system.name, done, total))
+    return load(system.db, title, pieces, lambda done: progress(system.name, done, total))
 
 
 @contextmanager
@@ -100,11 +100,11 @@ def run(
 ) -> None:
     """Serves until interrupted; `ready` is called when the systems are open, and who asks from then on is answered."""
     backend: Any = open_backend(address)
-    systems = opened(backend, names, secret)
+    systems = open_systems(backend, names, secret)
     listen(at)
     ready(systems)
     version = backend.version if isinstance(backend, Engine) else None
-    apis = [BoundApi(part_of(each.name, "api").api, each.db, version) for each in systems]
+    apis = [MountedApi(part_of(each.name, "api").api, each.db, version) for each in systems]
     rest = RestApplication(apis, verifier)
 
     async def protocol() -> OwnedAsyncBackend:
@@ -117,7 +117,7 @@ def run(
 def seed_file(names: list[str], path: str, scale: float) -> None:
     """Demo data in a file, written faster than it is safe from a loss of power: it could be planted again."""
     with open_backend(path, durability="process", maintain=False) as backend, progress_bar() as progress:
-        for system in opened(backend, names):
+        for system in open_systems(backend, names):
             seed(system, scale, 1, progress)
 
 
@@ -132,15 +132,15 @@ def issuer_file(address: str) -> Path | None:
     return Path(f"{address}.issuer.pem") if is_file else None
 
 
-def tries(names: list[str], address: str, token: str | None) -> Iterator[str]:
+def example_commands(names: list[str], address: str, token: str | None) -> Iterator[str]:
     """Commands that work as they are, for somebody who sees this for the first time."""
     apis = [part_of(name, "api").api for name in names]
-    open_to_all = next((each for each in apis if each.open_try), None)
-    path = f"{open_to_all.name}{open_to_all.open_try}" if open_to_all else f"{names[0]}/openapi.json"
+    open_to_all = next((each for each in apis if each.anonymous_example), None)
+    path = f"{open_to_all.name}{open_to_all.anonymous_example}" if open_to_all else f"{names[0]}/openapi.json"
     yield f"curl '{address}/api/{path}'"
     if token is not None:
-        first = next((each for each in apis if each.signed_try), None)
-        path = f"{first.name}{first.signed_try}" if first else f"{names[0]}/docs"
+        first = next((each for each in apis if each.signed_in_example), None)
+        path = f"{first.name}{first.signed_in_example}" if first else f"{names[0]}/docs"
         yield f"TOKEN={token}"
         yield f"curl -H \"Authorization: Bearer $TOKEN\" '{address}/api/{path}'"
     table = part_of(names[0], "design").design.tables[0].name
@@ -148,13 +148,13 @@ def tries(names: list[str], address: str, token: str | None) -> Iterator[str]:
     yield f"aws dynamodb scan --table-name {table} --max-items 1 {where}"
 
 
-def document(name: str) -> str:
+def system_page(name: str) -> str:
     """The whole page of a system: what people wrote, the design, and the operations over HTTP."""
     api = part_of(name, "api").api
     design = part_of(name, "design").design
     front = files(f"partita_systems.{name}").joinpath("page.md").read_text(encoding="utf-8")
     rows = [
-        f"| {route.method} | `/api/{name}{route.path}` | {route.about.splitlines()[0]} | {route.who.told} |"
+        f"| {route.method} | `/api/{name}{route.path}` | {route.about.splitlines()[0]} | {route.who.description} |"
         for route in api.routes
     ]
     told = f"`partita serve {name}` answers these; `/api/{name}/docs` says what each takes and gives."

@@ -15,22 +15,22 @@ from partita.describe.markdown import code, rows
 from partita.describe.samples import example_item, example_of
 from partita.describe.types_in_words import structs_in, type_told, values_told
 from partita.design.codec_factory import members_of
-from partita.design.codecs import Compressed, Member
+from partita.design.codecs import AttributeMember, CompressedCodec
 from partita.design.conditions import Condition
 from partita.design.markers import (
-    KEPT,
+    AUTO,
+    Compressed,
     CountOf,
     CreatedAt,
     InKey,
-    Quiet,
     References,
     SumOf,
     Transitions,
+    Untracked,
     UpdatedAt,
     Version,
-    Zipped,
 )
-from partita.design.models import Attribute, KeyAttribute, KeySet, Model, model_of
+from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, model_of
 from partita.design.naming import naming
 
 _KEPT = (CountOf, SumOf, Version, CreatedAt, UpdatedAt)
@@ -83,13 +83,13 @@ def _names(model: Model) -> dict[str, str]:
     return {each.field: each.name for each in model.attributes.values()}
 
 
-def _key(model: Model, keys: KeySet) -> list[str]:
+def _key(model: Model, keys: EntityKeys) -> list[str]:
     names = _names(model)
 
     def shown(attributes: Iterable[KeyAttribute]) -> str:
         return ", ".join(f"`{each.name}` = `{_source(each, names)}`" for each in attributes) or "-"
 
-    return [shown(keys.hash), shown(keys.range), told(keys.when, names) if keys.when is not None else "always"]
+    return [shown(keys.partition), shown(keys.sort), told(keys.when, names) if keys.when is not None else "always"]
 
 
 def _source(attribute: KeyAttribute, names: dict[str, str]) -> str:
@@ -102,18 +102,18 @@ def _type(attribute: Attribute) -> str:
     if attribute.in_key:
         return "in the key"
     kind = type_told(attribute.hint)
-    return _optional(f"Binary ({kind})" if isinstance(attribute.codec, Compressed) else kind, attribute.optional)
+    return _optional(f"Binary ({kind})" if isinstance(attribute.codec, CompressedCodec) else kind, attribute.optional)
 
 
 def _optional(kind: str, optional: bool) -> str:
     return kind + (", optional" if optional else "")
 
 
-def _values(hint: Any, member: Member, markers: Iterable[Any] = ()) -> str:
+def _values(hint: Any, member: AttributeMember, markers: Iterable[Any] = ()) -> str:
     """What it may be, and what it is where an older item lacks it."""
     told = [values_told(hint)]
     is_kept = any(isinstance(each, _KEPT) for each in markers)
-    if not is_kept and member.default is not KEPT and _is_shown(member.default):
+    if not is_kept and member.default is not AUTO and _is_shown(member.default):
         default = str(member.default).lower() if isinstance(member.default, bool) else member.default
         told.append(f"{_value(default)} if absent")
     return "; ".join(filter(None, told)) or "-"
@@ -146,9 +146,9 @@ def _remark(model: Model, marker: Any) -> str:
             return "when it was last edited"
         case Version():
             return "raised at every edit"
-        case Quiet():
+        case Untracked():
             return "changing it is no edit"
-        case Zipped():
+        case Compressed():
             return "compressed JSON"
         case InKey():
             return "read back from the key"
@@ -168,7 +168,7 @@ def _value(value: Any) -> str:
 def _promises(model: Model) -> Iterator[str]:
     names = _names(model)
     for unique in model.uniques:
-        folded = ", compared without case" if unique.fold else ""
+        folded = ", compared without case" if unique.case_insensitive else ""
         held = " and ".join(code(names[each]) for each in unique.fields)
         yield f"{held}: no two items hold the same{folded}{_while(model, unique.when)}"
     for limit in model.limits:
@@ -188,7 +188,7 @@ def _example(model: Model) -> str:
     """An item as it lies on disk, its key first; what compression makes of a value depends on its library."""
     item = example_item(model, example_of(model))
     for attribute in model.attributes.values():
-        if isinstance(attribute.codec, Compressed) and attribute.name in item:
+        if isinstance(attribute.codec, CompressedCodec) and attribute.name in item:
             item[attribute.name] = {"B": "…"}
     names = [*model.table.key_names, *(each for each in item if each not in model.table.key_names)]
     lines = [f"  {json.dumps(name)}: {json.dumps(item[name], ensure_ascii=False)}" for name in names]

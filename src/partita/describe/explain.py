@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from partita.design.reads import SHARDS, Argument, Each, Get, Query, Read
+from partita.design.reads import ALL_SHARDS, Argument, FanOut, Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.plan import key_ranges
@@ -47,7 +47,7 @@ def _range(plan: Plan) -> str:
     return " and ".join(told) + ("" if plan.proof.forward else ", backwards")
 
 
-def _fixed(fixed: key_ranges.Fixed) -> str:
+def _fixed(fixed: key_ranges.FixedKey) -> str:
     return _shown(fixed.value) if fixed.pieces is None else "#".join(_piece(piece) for piece in fixed.pieces)
 
 
@@ -61,12 +61,12 @@ def _piece(piece: key_ranges.Piece) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, Argument):
         return f"<{value.name}>"
-    if isinstance(value, Each):
+    if isinstance(value, FanOut):
         return f"<each of {value.values.name if isinstance(value.values, Argument) else value.values}>"
-    return "<every shard>" if value is SHARDS else str(getattr(value, "value", value))
+    return "<every shard>" if value is ALL_SHARDS else str(getattr(value, "value", value))
 
 
-def _beginning(start: key_ranges.Beginning) -> str:
+def _beginning(start: key_ranges.SortPrefix) -> str:
     prefix = "#".join(_piece(piece) for piece in start.pieces)
     prefix = prefix + "#" if prefix else ""
     if start.bounds is None:

@@ -6,15 +6,15 @@ import msgspec
 
 from partita.design.models import Model
 from partita.dynamodb.values import AttributeValue
-from partita.plan.actions import Action, Assign, Increment, Remove, merged, single, transaction
+from partita.plan.actions import Assign, Increment, ItemAction, Remove, merged, single, transaction
 from partita.plan.capacity import index_units, item_size, write_units
-from partita.plan.changes import Change, plan_change
+from partita.plan.changes import ItemChange, plan_change
 from partita.plan.design import Design
 from partita.plan.expressions import Expression
 from partita.plan.items import derivations, key_text
 
 
-def explain_actions(title: str, model: Model, actions: list[Action]) -> str:
+def explain_actions(title: str, model: Model, actions: list[ItemAction]) -> str:
     """The explanation of planned actions, in lines."""
     joined = merged(actions)
     alone = len(joined) == 1 and joined[0].kind != "check"
@@ -27,7 +27,7 @@ def explain_actions(title: str, model: Model, actions: list[Action]) -> str:
     return "\n".join([*lines, *(f"           {line}" for line in body.splitlines())])
 
 
-def explain_change(design: Design, change: Change) -> str:
+def explain_change(design: Design, change: ItemChange) -> str:
     """The explanation of a change; one that needs a read says what for."""
     title = f"change {change.model.name}"
     actions = plan_change(design, change, None)
@@ -48,7 +48,7 @@ def explain_change(design: Design, change: Change) -> str:
     return "\n".join(lines)
 
 
-def _told(action: Action) -> list[str]:
+def _told(action: ItemAction) -> list[str]:
     lines = [f"  {action.kind:<8} {action.entity} {key_text(action.key)}"]
     lines += [f"           {_step(name, step)}" for name, step in action.steps.items()]
     for clause in action.clauses:
@@ -75,7 +75,7 @@ def _step(name: str, step: Any) -> str:
     return f"{name} is removed" if isinstance(step, Remove) else f"{name} is added to"
 
 
-def _cost(model: Model, actions: list[Action], alone: bool) -> str:
+def _cost(model: Model, actions: list[ItemAction], alone: bool) -> str:
     times = 1 if alone else 2
     table = sum(times * write_units(item_size(action.item)) for action in actions if action.item is not None)
     others = sum(1 for action in actions if action.item is None)

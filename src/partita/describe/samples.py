@@ -16,12 +16,12 @@ from uuid import UUID
 import msgspec
 
 from partita.describe.types_in_words import bounds_of, is_struct
-from partita.design.codec_factory import stripped
+from partita.design.codec_factory import unwrapped_type
 from partita.design.markers import Version
 from partita.design.models import Attribute, Model
 from partita.dynamodb.values import Item
 from partita.plan.item_compiler import written_item
-from partita.plan.items import validated, values_of
+from partita.plan.items import validate_entity, values_of
 
 _AT = datetime(2025, 1, 1, 9, tzinfo=UTC)
 _PLAIN = {
@@ -59,7 +59,7 @@ def _entered(model: Model, item: Item) -> int:
 
 
 def _entity(model: Model, values: dict[str, Any]) -> Any:
-    return validated(model, model.cls(**values))
+    return validate_entity(model, model.cls(**values))
 
 
 def _deciding(model: Model) -> set[str]:
@@ -91,7 +91,7 @@ def sample(hint: Any, name: str) -> Any:
     >>> sample(list[str], "tags"), sample(str, "author_id"), sample(dict[str, Any] | None, "config")
     (['tags'], 'author-1', {'name': 'anything'})
     """
-    kind, metas = stripped(hint)[0], bounds_of(hint)
+    kind, metas = unwrapped_type(hint)[0], bounds_of(hint)
     given = [example for each in metas for example in each.examples or ()]
     origin, inner = get_origin(kind), get_args(kind)
     if given:

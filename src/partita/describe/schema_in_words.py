@@ -17,7 +17,7 @@ _PLAIN = {
 }
 
 
-class Member(NamedTuple):
+class SchemaMember(NamedTuple):
     """A member of a JSON body; the `name` of one further in has its way there: `spec.weight`, `images[].url`."""
 
     name: str
@@ -75,15 +75,17 @@ def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def members(schema: Schema, components: Schema, *, sent: bool) -> list[Member]:
+def members(schema: Schema, components: Schema, *, sent: bool) -> list[SchemaMember]:
     """Every member of a body, those of the objects in it too; in one that is not `sent` but answered none is absent."""
-    found: dict[str, Member] = {}
+    found: dict[str, SchemaMember] = {}
     for member in _members(schema, components, sent, "", ()):
         found.setdefault(member.name, member)
     return list(found.values())
 
 
-def _members(schema: Schema, components: Schema, sent: bool, way: str, above: tuple[str, ...]) -> Iterator[Member]:
+def _members(
+    schema: Schema, components: Schema, sent: bool, way: str, above: tuple[str, ...]
+) -> Iterator[SchemaMember]:
     reference = schema.get("$ref", "")
     if reference in above:
         return
@@ -97,7 +99,7 @@ def _members(schema: Schema, components: Schema, sent: bool, way: str, above: tu
     for name, inner in schema.get("properties", {}).items():
         full = f"{way}.{name}" if way else name
         required = not sent or name in schema.get("required", ())
-        yield Member(full, required, told(inner, components, sent=sent))
+        yield SchemaMember(full, required, told(inner, components, sent=sent))
         yield from _members(inner, components, sent, full, above)
 
 

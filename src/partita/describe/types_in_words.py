@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.codec_factory import codec_of, stripped
+from partita.design.codec_factory import codec_of, unwrapped_type
 from partita.design.naming import snake_case
 from partita.design.open_enum import OpenEnum
 
@@ -30,7 +30,7 @@ def type_told(hint: Any) -> str:
     >>> type_told(list[str]), type_told(dict[str, Any] | None), type_told(frozenset[int])
     ('List of String', 'Map, open', 'Number set')
     """
-    kind = stripped(hint)[0]
+    kind = unwrapped_type(hint)[0]
     origin, inner = get_origin(kind), get_args(kind)
     if is_struct(kind):
         return f"Map {_link(kind)}"
@@ -44,7 +44,7 @@ def type_told(hint: Any) -> str:
 
 
 def _inside(hint: Any) -> str:
-    kind = stripped(hint)[0]
+    kind = unwrapped_type(hint)[0]
     return _link(kind) if is_struct(kind) else type_told(hint)
 
 
@@ -60,7 +60,7 @@ def values_told(hint: Any) -> str:
     >>> values_told(Literal["a", "b"]), values_told(Annotated[int | None, msgspec.Meta(ge=1, le=200)])
     ('`a`, `b`', 'whole, 1 to 200')
     """
-    kind, metas = stripped(hint)[0], bounds_of(hint)
+    kind, metas = unwrapped_type(hint)[0], bounds_of(hint)
     told = [_known_values(kind), _range(metas), _length(kind, metas), *(_described(each) for each in metas)]
     inner = [] if get_origin(kind) is Literal else [each for each in get_args(kind) if each not in (str, Any, ...)]
     told += [f"each {each}" for each in map(values_told, inner[:1]) if each]
@@ -94,7 +94,7 @@ def structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
 
 
 def _collect(hint: Any, seen: dict[Any, None]) -> None:
-    kind = stripped(hint)[0]
+    kind = unwrapped_type(hint)[0]
     if is_struct(kind):
         if kind not in seen:
             seen[kind] = None
@@ -128,7 +128,7 @@ def _range(metas: list[msgspec.Meta]) -> str:
 
 
 def _length(kind: Any, metas: list[msgspec.Meta]) -> str:
-    of = " characters" if stripped(kind)[0] is str else ""
+    of = " characters" if unwrapped_type(kind)[0] is str else ""
     pattern = _first(metas, "pattern")
     told = [_between(_first(metas, "min_length"), _first(metas, "max_length"), of)]
     return ", ".join(each for each in (*told, f"`{pattern}`" if pattern else "") if each)

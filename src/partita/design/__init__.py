@@ -2,36 +2,37 @@
 
 from partita.design.conditions import Condition, F
 from partita.design.entities import Entity, View
-from partita.design.errors import DesignError, ProofError, ValueRefused
+from partita.design.errors import DesignError, InvalidValue, ProofError
 from partita.design.ids import new_id, time_in_id
 from partita.design.key_templates import Ordered
 from partita.design.keys import Keys
 from partita.design.markers import (
-    KEPT,
+    AUTO,
+    Compressed,
     CountOf,
     CreatedAt,
     Expires,
     InKey,
     Limit,
-    Name,
     Owns,
-    Quiet,
     References,
+    StoredAs,
     SumOf,
     Transitions,
     Unique,
+    Untracked,
     UpdatedAt,
     Version,
-    Zipped,
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.patterns import Pattern, pattern
-from partita.design.reads import SHARDS, Get, Item, Items, Query, each, get, query, together
+from partita.design.reads import ALL_SHARDS, Get, Item, Items, Query, collection, fan_out, get, query
 from partita.design.tables import Index, Table
 
 __all__ = [
-    "KEPT",
-    "SHARDS",
+    "ALL_SHARDS",
+    "AUTO",
+    "Compressed",
     "Condition",
     "CountOf",
     "CreatedAt",
@@ -42,33 +43,32 @@ __all__ = [
     "Get",
     "InKey",
     "Index",
+    "InvalidValue",
     "Item",
     "Items",
     "Keys",
     "Limit",
-    "Name",
     "OpenEnum",
     "Ordered",
     "Owns",
     "Pattern",
     "ProofError",
     "Query",
-    "Quiet",
     "References",
+    "StoredAs",
     "SumOf",
     "Table",
     "Transitions",
     "Unique",
+    "Untracked",
     "UpdatedAt",
-    "ValueRefused",
     "Version",
     "View",
-    "Zipped",
-    "each",
+    "collection",
+    "fan_out",
     "get",
     "new_id",
     "pattern",
     "query",
     "time_in_id",
-    "together",
 ]

@@ -5,27 +5,27 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from partita.design.codec_factory import codec_of, stripped
-from partita.design.codecs import Compressed, Member, Namer
+from partita.design.codec_factory import codec_of, unwrapped_type
+from partita.design.codecs import AttributeMember, CompressedCodec, Namer
 from partita.design.errors import DesignError
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
+    Compressed,
     CountOf,
     CreatedAt,
     Expires,
     InKey,
     Limit,
-    Name,
     Owns,
-    Quiet,
+    StoredAs,
     SumOf,
     Unique,
+    Untracked,
     UpdatedAt,
     Version,
-    Zipped,
 )
-from partita.design.models import Attribute, KeyAttribute, KeySet, Model, ViewModel, part_types
+from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, ViewModel, part_types
 from partita.design.naming import naming as naming_of
 from partita.design.tables import Table
 from partita.design.validate_model import check
@@ -38,7 +38,7 @@ def model(
     body: Mapping[str, Any],
     table: Table,
     key: KeyTemplates = None,
-    was: Iterable[tuple[str, ...]] = (),
+    old_keys: Iterable[tuple[str, ...]] = (),
     naming: str | None = None,
 ) -> Model:
     """The model of an entity class."""
@@ -51,7 +51,7 @@ def model(
         table=table,
         attributes=attributes,
         key=own,
-        was=tuple(_table_keys(name, table, attributes, each) for each in was),
+        old_keys=tuple(_table_keys(name, table, attributes, each) for each in old_keys),
         indexes=indexes,
         uniques=tuple(_uniques(name, body, attributes)),
         limits=tuple(each for each in body.values() if isinstance(each, Limit)),
@@ -80,7 +80,7 @@ def stored_names(cls: Any) -> tuple[str, ...]:
     for info in msgspec.structs.fields(cls):
         markers = get_args(hints[info.name])[1:] if get_origin(hints[info.name]) is Annotated else ()
         if not _has(markers, InKey):
-            names.append(next((each.name for each in markers if isinstance(each, Name)), info.encode_name))
+            names.append(next((each.name for each in markers if isinstance(each, StoredAs)), info.encode_name))
     return tuple(names)
 
 
@@ -95,33 +95,33 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
             raise DesignError(where, wrong, f'write naming="{naming}" where it is declared')
         hint = hints[info.name]
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-        kind, optional = stripped(hint)
-        zipped = _has(markers, Zipped)
+        kind, optional = unwrapped_type(hint)
+        zipped = _has(markers, Compressed)
         codec = _compressed(kind, hint, where, name_on_disk) if zipped else codec_of(hint, where, name_on_disk)[0]
-        given = next((marker.name for marker in markers if isinstance(marker, Name)), None)
-        member = Member(
+        given = next((marker.name for marker in markers if isinstance(marker, StoredAs)), None)
+        member = AttributeMember(
             info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory
         )
-        quiet = _has(markers, Quiet) or _has(markers, *_KEPT_QUIETLY)
+        quiet = _has(markers, Untracked) or _has(markers, *_KEPT_QUIETLY)
         attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), quiet)
     return attributes
 
 
-def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> Compressed:
+def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> CompressedCodec:
     """JSON holds some things for which DynamoDB has no form: those have not been stored plainly either."""
     if kind is Any:
-        return Compressed(kind)
+        return CompressedCodec(kind)
     try:
-        return Compressed(kind, codec_of(hint, where, name_on_disk)[0])
+        return CompressedCodec(kind, codec_of(hint, where, name_on_disk)[0])
     except DesignError:
-        return Compressed(kind)
+        return CompressedCodec(kind)
 
 
 def _has(markers: Iterable[Any], *kinds: type) -> bool:
     return any(isinstance(marker, kinds) for marker in markers)
 
 
-def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], key: KeyTemplates) -> KeySet:
+def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], key: KeyTemplates) -> EntityKeys:
     templates = (key,) if isinstance(key, str) else key or (None,) * len(table.key_names)
     if len(templates) != len(table.key_names):
         raise DesignError(
@@ -133,18 +133,18 @@ def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], ke
         _key_attribute(f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0)
         for at, (disk_name, source) in enumerate(zip(table.key_names, templates, strict=True))
     ]
-    return KeySet(name, None, tuple(made[:1]), tuple(made[1:]))
+    return EntityKeys(name, None, tuple(made[:1]), tuple(made[1:]))
 
 
 def _index_keys(
-    name: str, table: Table, attributes: Mapping[str, Attribute], own: KeySet, declared: list[Keys]
-) -> dict[str, tuple[KeySet, ...]]:
+    name: str, table: Table, attributes: Mapping[str, Attribute], own: EntityKeys, declared: list[Keys]
+) -> dict[str, tuple[EntityKeys, ...]]:
     """The keys in every index that the entity enters: declared ones, and those that its attributes fill anyway."""
-    found: dict[str, tuple[KeySet, ...]] = {}
+    found: dict[str, tuple[EntityKeys, ...]] = {}
     for keys in declared:
         index = table.index(name, keys.index)
         where = f"{name}.{index.name}"
-        made = KeySet(
+        made = EntityKeys(
             name,
             index.name,
             _filled(where, index.pk, keys.pk, attributes, own, sorts=False),
@@ -158,7 +158,7 @@ def _index_keys(
         if index.name not in found and on_disk.issuperset(index.pk + index.sk):
             hashed = _filled(name, index.pk, None, attributes, own, sorts=False)
             found[index.name] = (
-                KeySet(name, index.name, hashed, _filled(name, index.sk, None, attributes, own, sorts=True)),
+                EntityKeys(name, index.name, hashed, _filled(name, index.sk, None, attributes, own, sorts=True)),
             )
     return found
 
@@ -168,7 +168,7 @@ def _filled(
     names: tuple[str, ...],
     given: KeyTemplates,
     attributes: Mapping[str, Attribute],
-    own: KeySet,
+    own: EntityKeys,
     *,
     sorts: bool,
 ) -> tuple[KeyAttribute, ...]:
@@ -182,7 +182,13 @@ def _filled(
 
 
 def _key_attribute(
-    where: str, name: str, source: str | None, attributes: Mapping[str, Attribute], own: KeySet | None, *, sorts: bool
+    where: str,
+    name: str,
+    source: str | None,
+    attributes: Mapping[str, Attribute],
+    own: EntityKeys | None,
+    *,
+    sorts: bool,
 ) -> KeyAttribute:
     if source is not None:
         if any(each.name == name and not each.in_key for each in attributes.values()):
@@ -211,7 +217,12 @@ def _uniques(name: str, body: Mapping[str, Any], attributes: Mapping[str, Attrib
     for attribute in attributes.values():
         for marker in attribute.markers:
             if isinstance(marker, Unique):
-                yield Unique(attribute.field, fold=marker.fold, held=marker.held, when=marker.when)
+                yield Unique(
+                    attribute.field,
+                    case_insensitive=marker.case_insensitive,
+                    keep_after_delete=marker.keep_after_delete,
+                    when=marker.when,
+                )
     for label, marker in body.items():
         if isinstance(marker, Unique):
             if not marker.fields:

@@ -11,18 +11,30 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.codecs import Anything, Codec, ListOf, MapOf, Member, Namer, Nullable, Scalar, SetOf, StructOf, Text
+from partita.design.codecs import (
+    Anything,
+    AttributeMember,
+    Codec,
+    ListOf,
+    MapOf,
+    Namer,
+    Nullable,
+    Scalar,
+    SetOf,
+    StructOf,
+    Text,
+)
 from partita.design.errors import DesignError
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import in_utc, settled_time, time_text
 from partita.design.untyped_values import number_text, settled_decimal, unicode_text
 
 
-def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[Member, ...]:
+def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[AttributeMember, ...]:
     """The members of a nested struct; a name that its class already renames is kept."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple(
-        Member(
+        AttributeMember(
             info.name,
             info.encode_name if info.encode_name != info.name else naming(info.name),
             *codec_of(hints[info.name], f"{where}.{info.name}", naming),
@@ -35,14 +47,14 @@ def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[M
 
 def codec_of(annotation: Any, where: str, naming: Namer) -> tuple[Codec, bool]:
     """The codec of a type, and whether the value may be None."""
-    kind, optional = stripped(annotation)
+    kind, optional = unwrapped_type(annotation)
     return _codec(kind, where, naming), optional
 
 
-def stripped(annotation: Any) -> tuple[Any, bool]:
+def unwrapped_type(annotation: Any) -> tuple[Any, bool]:
     """The type without Annotated, NewType and None.
 
-    >>> stripped(Annotated[str | None, "note"])
+    >>> unwrapped_type(Annotated[str | None, "note"])
     (<class 'str'>, True)
     """
     optional = False
@@ -68,10 +80,10 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
     if kind is dict or (origin is dict and inner[1] is Any):
         return MapOf(Anything(1))
     if origin in (set, frozenset):
-        element = _scalar(stripped(inner[0])[0])
+        element = _scalar(unwrapped_type(inner[0])[0])
         if element is None or element.tag == "BOOL":
             raise DesignError(where, f"a set of {inner[0]} cannot be stored", "use a set of text, numbers or bytes")
-        return SetOf(element, _reads(stripped(inner[0])[0]), origin)
+        return SetOf(element, _reads(unwrapped_type(inner[0])[0]), origin)
     if origin is list or (origin is tuple and inner[-1] is Ellipsis):
         return ListOf(_inside(inner[0], where, naming), origin)
     if origin is dict and inner[0] is str:

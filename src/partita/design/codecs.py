@@ -174,7 +174,7 @@ class StructOf(Codec):
 
     tag = "M"
 
-    def __init__(self, kind: type[msgspec.Struct], members: "tuple[Member, ...]") -> None:
+    def __init__(self, kind: type[msgspec.Struct], members: "tuple[AttributeMember, ...]") -> None:
         self.shape = wrapper("M", shape_of(kind.__name__, members))
         self._kind = kind
         self.members = members
@@ -222,7 +222,7 @@ class Nullable(Codec):
         return f"(None if {value}.NULL else {_of_its_type(self._inner, value, 'a value inside', env)})"
 
 
-class Compressed(Codec):
+class CompressedCodec(Codec):
     """Any value as zlib-compressed JSON in one binary attribute; where it is stored plainly, that is read too."""
 
     tag = "B"
@@ -282,7 +282,7 @@ class Anything(Codec):
 
 def _of_its_type(codec: Codec, value: str, name: str, env: Env) -> str:
     """The expression of a value that may be stored as another type than its own, which is then refused."""
-    if isinstance(codec, Compressed):  # looks for itself which of its forms is there
+    if isinstance(codec, CompressedCodec):  # looks for itself which of its forms is there
         return codec.source(value, env)
     wrong = named(partial(_refuse_type, name, codec.tag), env)
     return f"({codec.source(value, env)} if {value}.{codec.tag} is not {named(msgspec.UNSET, env)} else {wrong}())"
@@ -293,7 +293,7 @@ def _refuse_type(name: str, tag: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class AttributeMember:
     """A field of an entity or nested struct: its names in Python and on disk, and how it is written."""
 
     field: str
@@ -312,7 +312,7 @@ class Member:
         return self.optional or not self.required or isinstance(self.codec, SetOf)
 
     @property
-    def absent_value(self) -> Any:
+    def default_when_absent(self) -> Any:
         """With what an item that lacks the attribute is read; NODEFAULT where it cannot be."""
         if self.default_factory is not msgspec.NODEFAULT:
             return self.default_factory()
@@ -352,7 +352,7 @@ class Member:
         return "None" if self.optional else f"{named(set, env)}()"
 
 
-def shape_of(name: str, members: tuple[Member, ...], extra: Mapping[str, str] | None = None) -> Any:
+def shape_of(name: str, members: tuple[AttributeMember, ...], extra: Mapping[str, str] | None = None) -> Any:
     """The struct that msgspec reads an object's map into: field `f3` is the fourth member."""
     fields: list[Any] = []
     for at, member in enumerate(members):

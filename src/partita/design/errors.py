@@ -2,7 +2,7 @@
 
     DesignError                   a declaration that cannot work
     └── ProofError                an access pattern that cannot be proven
-    ValueRefused                  a value that its declaration does not allow, met at run time
+    InvalidValue                  a value that its declaration does not allow, met at run time
 
 Each takes the facts and builds one sentence: where, what is wrong, what to write instead.
 """
@@ -26,7 +26,7 @@ class ProofError(DesignError):
     """An access pattern that is not exactly one read of one range holding nothing else."""
 
 
-class ValueRefused(PartitaError):
+class InvalidValue(PartitaError):
     """A value that the design does not allow; nothing was sent.
 
     Where it was an `argument` of a pattern, that is named and the `value` is here.

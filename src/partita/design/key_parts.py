@@ -35,7 +35,7 @@ EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
 _COMPLEMENT = str.maketrans("0123456789np", "9876543210pn")
 
 
-class Form:
+class KeyPart:
     """How one part is written in a key; `write` refuses with a ValueError that says what does not fit."""
 
     ordered = False  # the text sorts as the value does
@@ -58,7 +58,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Text(Form):
+class TextPart(KeyPart):
     """`full` where the key goes on after the part and has to sort."""
 
     full: bool = False
@@ -87,7 +87,7 @@ class Text(Form):
 
 
 @dataclass(frozen=True)
-class Plain(Form):
+class Verbatim(KeyPart):
     """Text exactly as other code wrote it: readable in an old key format, never written."""
 
     kind: Any = str
@@ -103,7 +103,7 @@ class Plain(Form):
 
 
 @dataclass(frozen=True)
-class Number(Form):
+class Number(KeyPart):
     """Digits before and after the point; signed numbers carry `p` or `n` in front."""
 
     digits: int
@@ -143,7 +143,7 @@ class Number(Form):
 
 
 @dataclass(frozen=True)
-class Moment(Form):
+class Moment(KeyPart):
     ordered = True
     width = WIDTH
 
@@ -155,7 +155,7 @@ class Moment(Form):
 
 
 @dataclass(frozen=True)
-class Day(Form):
+class Day(KeyPart):
     """The day of a time or of a date; exact only for a date."""
 
     exact: bool = False
@@ -175,7 +175,7 @@ class Day(Form):
 
 
 @dataclass(frozen=True)
-class Month(Form):
+class Month(KeyPart):
     ordered = True
     lossless = False
     width = 7
@@ -189,7 +189,7 @@ class Month(Form):
 
 
 @dataclass(frozen=True)
-class Flag(Form):
+class BoolPart(KeyPart):
     ordered = True
     width = 1
 
@@ -205,24 +205,24 @@ class Flag(Form):
 
 
 @dataclass(frozen=True)
-class Choice(Form):
+class EnumPart(KeyPart):
     """An enum by its value; an open one may hold any text."""
 
     kind: type[enum.Enum]
     open: bool = False
 
     def write(self, value: Any) -> str:
-        return Text(full=True).write(self.kind(value).value)
+        return TextPart(full=True).write(self.kind(value).value)
 
     def read(self, text: str) -> Any:
-        return self.kind(Text().read(text))
+        return self.kind(TextPart().read(text))
 
     def could_be(self, text: str) -> bool:
-        return Text().could_be(text) if self.open else text in {self.write(member) for member in self.kind}
+        return TextPart().could_be(text) if self.open else text in {self.write(member) for member in self.kind}
 
 
 @dataclass(frozen=True)
-class Ranked(Form):
+class RankedEnumPart(KeyPart):
     """An enum in the order of its members, or in the reverse of it."""
 
     kind: type[enum.Enum]
@@ -236,17 +236,17 @@ class Ranked(Form):
             raise ValueError(f"{member.value!r} has no rank in {self.kind.__name__}")
         rank = members.index(member)
         rank = len(members) - 1 - rank if self.reverse else rank
-        return f"{rank:0{len(str(len(members) - 1))}d}-{Text(full=True).write(member.value)}"
+        return f"{rank:0{len(str(len(members) - 1))}d}-{TextPart(full=True).write(member.value)}"
 
     def read(self, text: str) -> Any:
-        return self.kind(Text().read(text.partition("-")[2]))
+        return self.kind(TextPart().read(text.partition("-")[2]))
 
     def could_be(self, text: str) -> bool:
         return text in {self.write(member) for member in self.kind}
 
 
 @dataclass(frozen=True)
-class Shard(Form):
+class ShardPart(KeyPart):
     """A stable hash: the same value always falls into the same of `count` shards."""
 
     count: int
@@ -263,10 +263,10 @@ class Shard(Form):
 
 
 @dataclass(frozen=True)
-class Descending(Form):
+class Descending(KeyPart):
     """A fixed-width form whose text sorts the other way round."""
 
-    inner: Form
+    inner: KeyPart
     ordered = True
 
     @property
@@ -284,17 +284,17 @@ class Descending(Form):
         return self.inner.read(text.translate(_COMPLEMENT))
 
 
-def descends(form: Form) -> bool:
+def descends(form: KeyPart) -> bool:
     """Whether a larger value has a smaller text."""
-    return isinstance(form, Descending) or (isinstance(form, Ranked) and form.reverse)
+    return isinstance(form, Descending) or (isinstance(form, RankedEnumPart) and form.reverse)
 
 
-def may_be_equal(one: Form, other: Form) -> bool:
+def may_be_equal(one: KeyPart, other: KeyPart) -> bool:
     """Whether two parts could be written alike; false only where that is certain."""
     for this, that in ((one, other), (other, one)):
-        if isinstance(this, Choice) and not this.open:
+        if isinstance(this, EnumPart) and not this.open:
             return any(that.could_be(this.write(member)) for member in this.kind)
-        if isinstance(this, Ranked):
+        if isinstance(this, RankedEnumPart):
             return any(that.could_be(this.write(member)) for member in this.kind)
     if one.width is not None and other.width is not None:
         return one.width == other.width and type(one) is type(other)

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, Holds, Not, OneOf
 from partita.design.errors import DesignError
-from partita.design.key_parts import Form, Shard
-from partita.design.models import KeyAttribute, KeySet, Model
-from partita.design.reads import SHARDS, Read, Source
+from partita.design.key_parts import KeyPart, ShardPart
+from partita.design.models import EntityKeys, KeyAttribute, Model
+from partita.design.reads import ALL_SHARDS, EntityKey, Read
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,18 @@ class Slot:
     where: str
     field: str
     type: Any
-    form: Form | None
+    form: KeyPart | None
     role: str  # "hash", "range" or "filter"
 
     @property
     def shards(self) -> int | None:
-        return self.form.count if isinstance(self.form, Shard) else None
+        return self.form.count if isinstance(self.form, ShardPart) else None
 
 
-def key_slots(model: Model, keys: KeySet, *, whole: bool) -> tuple[Slot, ...]:
+def key_slots(model: Model, keys: EntityKeys, *, whole: bool) -> tuple[Slot, ...]:
     """The slots of a key in order; `whole` for a get, where a field is given once whatever its forms are."""
     slots: dict[Any, Slot] = {}
-    for role, attributes in (("hash", keys.hash), ("range", keys.range)):
+    for role, attributes in (("hash", keys.partition), ("range", keys.sort)):
         for attribute in attributes:
             for field, form in _parts(attribute):
                 kind = model.attributes[field].kind
@@ -44,7 +44,7 @@ def key_slots(model: Model, keys: KeySet, *, whole: bool) -> tuple[Slot, ...]:
     return tuple(slots.values())
 
 
-def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, Form | None]]:
+def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, KeyPart | None]]:
     if attribute.template is None:
         assert attribute.field is not None
         yield attribute.field, None
@@ -65,7 +65,7 @@ def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
             f"its parts are {', '.join(slot.field for slot in slots)}",
         )
     for slot, value in zip(slots, read.given, strict=False):
-        if value is SHARDS and slot.shards is None:
+        if value is ALL_SHARDS and slot.shards is None:
             raise DesignError(where, f"{slot.where} is not sharded", f"write {{{slot.field}:shard(8)}} in the key")
         yield slot, value
     if read.bounds is not None:
@@ -79,7 +79,7 @@ def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
             yield from _filter_slots(where, each, read.where)
 
 
-def _filter_slots(where: str, source: Source, condition: Condition) -> Iterator[tuple[Slot, Any]]:
+def _filter_slots(where: str, source: EntityKey, condition: Condition) -> Iterator[tuple[Slot, Any]]:
     if isinstance(condition, All | AnyOf):
         for term in condition.terms:
             yield from _filter_slots(where, source, term)

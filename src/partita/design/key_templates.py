@@ -13,21 +13,21 @@ from decimal import Decimal
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
-from partita.design.errors import DesignError, ValueRefused
+from partita.design.errors import DesignError, InvalidValue
 from partita.design.key_parts import (
     SEPARATOR,
-    Choice,
+    BoolPart,
     Day,
     Descending,
-    Flag,
-    Form,
+    EnumPart,
+    KeyPart,
     Moment,
     Month,
     Number,
-    Plain,
-    Ranked,
-    Shard,
-    Text,
+    RankedEnumPart,
+    ShardPart,
+    TextPart,
+    Verbatim,
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import OTHER_FORMS, time_of
@@ -60,7 +60,7 @@ class Segment:
 
     constant: str
     field: str | None = None
-    form: Form | None = None
+    form: KeyPart | None = None
 
     def text(self, value: Any) -> str:
         return self.constant if self.form is None else self.constant + self.form.write(value)
@@ -98,7 +98,7 @@ class Template:
             try:
                 written.append(segment.text(value))
             except (ValueError, ArithmeticError, TypeError) as refusal:
-                raise ValueRefused(f"{where}.{segment.field}", str(refusal)) from None
+                raise InvalidValue(f"{where}.{segment.field}", str(refusal)) from None
         return SEPARATOR.join(written)
 
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
@@ -167,7 +167,7 @@ def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: b
     return Template(source, tuple(segments))
 
 
-def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: bool = False) -> Form:
+def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: bool = False) -> KeyPart:
     """The form that `{field:spec}` asks for, given the attribute's type."""
     words = [word.strip() for word in spec.split(",")] if spec else []
     descending = "desc" in words
@@ -179,8 +179,8 @@ def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: boo
         raise DesignError(where, f"{{{field}:{spec}}} is no form of {_name(of.type)}", _ways_out(field, of.type))
     if not descending:
         return form
-    if isinstance(form, Ranked):
-        return Ranked(form.kind, reverse=True)
+    if isinstance(form, RankedEnumPart):
+        return RankedEnumPart(form.kind, reverse=True)
     if form.width is None:
         raise DesignError(
             where,
@@ -190,23 +190,23 @@ def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: boo
     return Descending(form)
 
 
-def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> Form:
+def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> KeyPart:
     """The form of a part without a spec."""
     kind = of.type
     if kind is bool:
-        return Flag()
+        return BoolPart()
     if kind is datetime:
         return Moment()
     if kind is date:
         return Day(exact=True)
     if isinstance(kind, type) and issubclass(kind, enum.Enum) and issubclass(kind, str):
-        return Choice(kind, open=issubclass(kind, OpenEnum))
+        return EnumPart(kind, open=issubclass(kind, OpenEnum))
     if kind in (int, Decimal):
         if of.bounds is None:
             raise DesignError(where, f"{field!r} is a number in a text key", _ways_out(field, kind))
         return _bounded(of.bounds, kind)
     if kind in (str, UUID) or (isinstance(kind, type) and issubclass(kind, str)) or _is_text_literal(kind):
-        return Text(full=goes_on)
+        return TextPart(full=goes_on)
     raise DesignError(
         where,
         f"{field!r} is {_name(kind)}, which has no text form in a key",
@@ -214,7 +214,7 @@ def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> Form:
     )
 
 
-def _named_form(word: str, of: PartType) -> Form | None:
+def _named_form(word: str, of: PartType) -> KeyPart | None:
     kind = of.type
     if kind in (int, Decimal) and (number := _DIGITS.fullmatch(word)):
         places = int(number["places"] or 0)
@@ -222,15 +222,15 @@ def _named_form(word: str, of: PartType) -> Form | None:
             return None
         return Number(int(number["digits"]), places, bool(number["sign"]), kind)
     if word == "ranked" and isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return Ranked(kind)
+        return RankedEnumPart(kind)
     if word in ("day", "month") and kind in (datetime, date):
         return Day(exact=kind is date) if word == "day" else Month()
     if word == "fold" and kind is str:
-        return Text(fold=True)
+        return TextPart(fold=True)
     if word == "plain":
-        return Plain(kind)
+        return Verbatim(kind)
     if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
-        return Shard(int(shards[1]))
+        return ShardPart(int(shards[1]))
     return None
 
 

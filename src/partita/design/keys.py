@@ -3,8 +3,8 @@
 from typing import TypeVar
 
 from partita.design.conditions import Condition
-from partita.design.models import KeySet, model_of, view_of
-from partita.design.reads import BoundKeys, Read, Source
+from partita.design.models import EntityKeys, model_of, view_of
+from partita.design.reads import BoundKeys, EntityKey, Read
 
 E = TypeVar("E")
 KeyTemplates = str | tuple[str | None, ...] | None
@@ -24,9 +24,9 @@ class Keys:
         self.pk = pk
         self.sk = sk
         self.when = when
-        self.key_sets: dict[str, KeySet] = {}  # by entity: several may inherit the declaration
+        self.key_sets: dict[str, EntityKeys] = {}  # by entity: several may inherit the declaration
 
     def __get__(self, instance: object, owner: type[E]) -> BoundKeys[E]:
         view = view_of(owner)
         model = model_of(owner) if view is None else view.of
-        return BoundKeys(Read((Source(model, self.key_sets[model.name]),), view=view))
+        return BoundKeys(Read((EntityKey(model, self.key_sets[model.name]),), view=view))

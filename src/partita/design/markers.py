@@ -11,8 +11,8 @@ from typing import Any
 
 from partita.design.conditions import Condition
 
-KEPT: Any = datetime(1, 1, 1, tzinfo=UTC)
-"""The default of a time that the store fills in: `created_at: Annotated[datetime, CreatedAt()] = KEPT`."""
+AUTO: Any = datetime(1, 1, 1, tzinfo=UTC)
+"""The default of a time that the store fills in: `created_at: Annotated[datetime, CreatedAt()] = AUTO`."""
 
 EntityRef = Callable[[], type[Any]] | type[Any]
 """An entity, or `lambda: Entity` where it is declared later."""
@@ -25,7 +25,7 @@ def _to_be_called(marker: Any, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Name:
+class StoredAs:
     """The attribute's name on disk, where the naming would make another."""
 
     name: str
@@ -37,7 +37,7 @@ class InKey:
 
 
 @dataclass(frozen=True)
-class Zipped:
+class Compressed:
     """Stored as compressed JSON."""
 
 
@@ -57,7 +57,7 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Quiet:
+class Untracked:
     """Changing it is no edit: neither the version nor the update time moves."""
 
 
@@ -111,14 +111,20 @@ class Transitions:
 class Unique:
     """No two items hold the same value, or the same values together: `Unique("country", "number")`.
 
-    A guard item holds the value; it moves when the value changes and goes when the item is deleted (`held=True` keeps
-    it until `release`). `fold` compares text without case.
+    A guard item holds the value. It moves when the value changes and is deleted with the item; with
+    `keep_after_delete=True` it stays until `release_unique`. `case_insensitive` compares text without case.
     """
 
-    def __init__(self, *fields: str, fold: bool = False, held: bool = False, when: Condition | None = None) -> None:
+    def __init__(
+        self,
+        *fields: str,
+        case_insensitive: bool = False,
+        keep_after_delete: bool = False,
+        when: Condition | None = None,
+    ) -> None:
         self.fields = fields
-        self.fold = fold
-        self.held = held
+        self.case_insensitive = case_insensitive
+        self.keep_after_delete = keep_after_delete
         self.when = when
         self.name = "-".join(fields)
 

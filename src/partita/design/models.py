@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from partita.design.codecs import Codec, Member
+from partita.design.codecs import AttributeMember, Codec
 from partita.design.conditions import Condition
 from partita.design.errors import DesignError
 from partita.design.key_templates import Ordered, PartType, Template
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Attribute:
     """One attribute: how it is called and written, and the markers of its annotation."""
 
-    member: Member
+    member: AttributeMember
     hint: Any  # the annotation as it was written
     kind: Any  # the type, without None and markers
     markers: tuple[Any, ...]
@@ -65,18 +65,18 @@ class KeyAttribute:
 
 
 @dataclass(frozen=True, eq=False)
-class KeySet:
+class EntityKeys:
     """The key of an entity in its table (`index` is None) or in one index; `when` makes it sparse."""
 
     owner: str
     index: str | None
-    hash: tuple[KeyAttribute, ...]
-    range: tuple[KeyAttribute, ...]
+    partition: tuple[KeyAttribute, ...]
+    sort: tuple[KeyAttribute, ...]
     when: Condition | None = None
 
     @property
     def attributes(self) -> tuple[KeyAttribute, ...]:
-        return self.hash + self.range
+        return self.partition + self.sort
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -94,9 +94,9 @@ class Model:
     cls: type[Any]
     table: "Table"
     attributes: Mapping[str, Attribute]
-    key: KeySet
-    was: tuple[KeySet, ...]
-    indexes: Mapping[str, tuple[KeySet, ...]]  # several where conditions choose between them
+    key: EntityKeys
+    old_keys: tuple[EntityKeys, ...]
+    indexes: Mapping[str, tuple[EntityKeys, ...]]  # several where conditions choose between them
     uniques: tuple[Unique, ...]
     limits: tuple[Limit, ...]
     owns: tuple[Owns, ...]
@@ -112,7 +112,7 @@ class Model:
         return upper_case(self.name) if self.table.type_naming == "upper" else self.name
 
     @cached_property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[AttributeMember, ...]:
         """What is stored under its own name."""
         return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)
 
@@ -154,7 +154,7 @@ class ViewModel:
         return self.cls.__name__
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[AttributeMember, ...]:
         return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)
 
 

@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
-from partita.design.codec_factory import stripped
+from partita.design.codec_factory import unwrapped_type
 from partita.design.errors import DesignError
 from partita.design.key_slots import key_slots, slots_of
-from partita.design.reads import Argument, Each, Get, Items, Query, Read, source_of
+from partita.design.reads import Argument, FanOut, Get, Items, Query, Read, source_of
 
 E = TypeVar("E")
 P = ParamSpec("P")
@@ -144,7 +144,7 @@ def _check_types(declared: Pattern[Any, Any]) -> None:
     """Each parameter is used, and has the type of the part that it fills."""
     used: set[str] = set()
     for slot, value in slots_of(declared.name, declared.read):
-        if isinstance(value, Each):
+        if isinstance(value, FanOut):
             value, wanted = value.values, Sequence[slot.type]  # type: ignore[name-defined]
         else:
             wanted = slot.type
@@ -167,7 +167,7 @@ def _fits(given: Any, wanted: Any) -> bool:
         return True
     if get_origin(wanted) is Sequence:
         return get_origin(given) in (Sequence, list, tuple) and _fits(get_args(given)[0], get_args(wanted)[0])
-    given = stripped(given)[0]
+    given = unwrapped_type(given)[0]
     if get_origin(given) in (Union, types.UnionType):
         return all(_fits(each, wanted) for each in get_args(given))
     return bool(given == wanted)

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from partita.design.conditions import Condition
 from partita.design.errors import DesignError
-from partita.design.models import KeySet, Model, ViewModel, model_of
+from partita.design.models import EntityKeys, Model, ViewModel, model_of
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -52,27 +52,27 @@ class Argument:
 
 
 @dataclass(frozen=True, eq=False)
-class Each:
+class FanOut:
     """A declared fan-out: one Query for each of the values, at most `at_most`, merged in key order."""
 
     values: Any
-    at_most: int
+    limit: int
 
 
-def each(values: Sequence[Any], at_most: int) -> Any:
+def fan_out(values: Sequence[Any], limit: int) -> Any:
     """`Card.by_day.query(each(days, 7))`: one Query a value, merged in the order of the sort key."""
-    return Each(values, at_most)
+    return FanOut(values, limit)
 
 
 class _Shards:
     """Stands for every shard of a `{...:shard(n)}` part: the query becomes n, merged in key order."""
 
 
-SHARDS: Any = _Shards()
+ALL_SHARDS: Any = _Shards()
 
 
 @dataclass(frozen=True)
-class Bounds:
+class SortRange:
     """A range of the first sort part that was not given: both ends are inside."""
 
     low: Any = None
@@ -81,21 +81,21 @@ class Bounds:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class EntityKey:
     """One entity and the key under which it is read."""
 
     model: Model
-    keys: KeySet
+    keys: EntityKeys
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
     """All that a get or query says; `plan` compiles it once."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[EntityKey, ...]
     given: tuple[Any, ...] = ()
     single: bool = False
-    bounds: Bounds | None = None
+    bounds: SortRange | None = None
     forward: bool = True
     promise: str | None = None
     page_size: int | None = None
@@ -137,17 +137,17 @@ class Query(_Call[E_co]):
 
     def between(self, low: Any, high: Any) -> "Query[E_co]":
         """Only where the next sort part lies between the two, both included."""
-        return self._with(bounds=Bounds(low=low, high=high))
+        return self._with(bounds=SortRange(low=low, high=high))
 
     def since(self, low: Any) -> "Query[E_co]":
-        return self._with(bounds=Bounds(low=low))
+        return self._with(bounds=SortRange(low=low))
 
     def until(self, high: Any) -> "Query[E_co]":
-        return self._with(bounds=Bounds(high=high))
+        return self._with(bounds=SortRange(high=high))
 
     def starts_with(self, text: Any) -> "Query[E_co]":
         """Only where the next sort part, a text, begins so."""
-        return self._with(bounds=Bounds(prefix=text))
+        return self._with(bounds=SortRange(prefix=text))
 
     def newest_first(self) -> "Query[E_co]":
         """Promises the order of the next sort part, which must be a time."""
@@ -163,7 +163,7 @@ class Query(_Call[E_co]):
     def largest_first(self, field: str) -> "Query[E_co]":
         return self._with(promise=f"largest {field}")
 
-    def backwards(self) -> "Query[E_co]":
+    def reversed(self) -> "Query[E_co]":
         """From the end of the range, without a promise about values."""
         return self._with(forward=not self.read.forward)
 
@@ -198,7 +198,7 @@ class BoundKeys(Query[E_co]):
 Readable = type[E] | BoundKeys[E]
 
 
-def source_of(readable: Readable[Any]) -> Source:
+def source_of(readable: Readable[Any]) -> EntityKey:
     """The entity with its own key, or what the keys of an index are those of."""
     if isinstance(readable, BoundKeys):
         return readable.read.sources[0]
@@ -207,7 +207,7 @@ def source_of(readable: Readable[Any]) -> Source:
             readable.__name__, "is a view, and has no key of its own", "read it by keys that it declares, or its entity"
         )
     model = model_of(readable)
-    return Source(model, model.key)
+    return EntityKey(model, model.key)
 
 
 def get(entity: type[E], *parts: Any) -> Get[E]:
@@ -237,15 +237,15 @@ class Collection(Query[E_co]):
 
 
 @overload
-def together(a: Readable[A], b: Readable[B], /) -> Collection[A | B]: ...
+def collection(a: Readable[A], b: Readable[B], /) -> Collection[A | B]: ...
 @overload
-def together(a: Readable[A], b: Readable[B], c: Readable[C], /) -> Collection[A | B | C]: ...
+def collection(a: Readable[A], b: Readable[B], c: Readable[C], /) -> Collection[A | B | C]: ...
 @overload
-def together(a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], /) -> Collection[A | B | C | D]: ...
+def collection(a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], /) -> Collection[A | B | C | D]: ...
 @overload
-def together(
+def collection(
     a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], e: Readable[G], /
 ) -> Collection[A | B | C | D | G]: ...
-def together(*readables: Readable[Any]) -> Collection[Any]:
+def collection(*readables: Readable[Any]) -> Collection[Any]:
     """`together(Customer, Order)(customer_id)`: what one partition holds of these entities, in one Query."""
     return Collection(Read(tuple(source_of(each) for each in readables), ()))

@@ -8,8 +8,8 @@ import msgspec
 
 from partita.design.conditions import Comparison, Condition, Field
 from partita.design.errors import DesignError
-from partita.design.markers import CountOf, CreatedAt, Limit, SumOf, Unique, UpdatedAt, Version, Zipped
-from partita.design.models import Attribute, KeySet, Model
+from partita.design.markers import Compressed, CountOf, CreatedAt, Limit, SumOf, Unique, UpdatedAt, Version
+from partita.design.models import Attribute, EntityKeys, Model
 
 _KEEPS: dict[type, tuple[type, ...]] = {
     CountOf: (int,),
@@ -41,8 +41,8 @@ def check(model: Model) -> None:
     _check_counted(model)
 
 
-def _all_keys(model: Model) -> tuple[KeySet, ...]:
-    return (model.key, *model.was, *(each for several in model.indexes.values() for each in several))
+def _all_keys(model: Model) -> tuple[EntityKeys, ...]:
+    return (model.key, *model.old_keys, *(each for several in model.indexes.values() for each in several))
 
 
 def _check_markers(model: Model, attribute: Attribute) -> None:
@@ -62,7 +62,7 @@ def _check_unique(model: Model, unique: Unique) -> None:
     for field in unique.fields:
         _known(f"{model.name}.{unique.name}", model, field)
         attribute = model.attributes[field]
-        if attribute.codec.tag in _COLLECTIONS or attribute.marker(Zipped) is not None:
+        if attribute.codec.tag in _COLLECTIONS or attribute.marker(Compressed) is not None:
             wrong = f"{field!r} is {_name(attribute.kind)}, which has no one text to be unique by"
             raise DesignError(f"{model.name}.{unique.name}", wrong, "make text, a number or a time unique")
     _check_fields(model.name, model, unique.when)
@@ -158,20 +158,20 @@ def _followers(model: Model) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Where, what, and the attributes that it follows from."""
     for keys in _all_keys(model):
         written = [field for each in keys.attributes if each.template is not None for field in each.template.fields]
-        yield keys.where, _KEY, (*written, *fields_of(keys.when))
+        yield keys.where, _KEY, (*written, *condition_fields(keys.when))
     for unique in model.uniques:
-        yield f"{model.name}.{unique.name}", "what is unique by it", (*unique.fields, *fields_of(unique.when))
+        yield f"{model.name}.{unique.name}", "what is unique by it", (*unique.fields, *condition_fields(unique.when))
     if model.expires is not None:
-        yield model.name, "the expiry that follows from it", tuple(fields_of(model.expires.when))
+        yield model.name, "the expiry that follows from it", tuple(condition_fields(model.expires.when))
 
 
-def fields_of(condition: Condition | None) -> Iterator[str]:
+def condition_fields(condition: Condition | None) -> Iterator[str]:
     """The attributes that a condition reads."""
     return iter(()) if condition is None else condition.fields
 
 
 def _check_fields(where: str, model: Model, condition: Condition | None) -> None:
-    for field in fields_of(condition):
+    for field in condition_fields(condition):
         check_field(where, model, field)
 
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from partita.dynamodb.requests import Request
 from partita.engine.engine import Engine, storage_failure
-from partita.engine.writer import Group, Ticket
+from partita.engine.writer import CommitGroup, PendingWrite
 from partita.errors import StorageError
 
 Reply = TypeVar("Reply")
@@ -42,7 +42,7 @@ class AsyncEngine:
         self._idle = asyncio.Event()
         self._idle.set()
         self._usual_seconds = 0.0
-        self._work: SimpleQueue[Group | bool] = SimpleQueue()
+        self._work: SimpleQueue[CommitGroup | bool] = SimpleQueue()
         self._thread = threading.Thread(target=self._obey, name="partita-commit", daemon=True)
         self._thread.start()
 
@@ -64,7 +64,7 @@ class AsyncEngine:
     def start(self, request: Request[Any], done: Done) -> None:
         """Queues a write and calls `done` with its reply or its error, from the loop, once it is committed."""
         job = self._engine.prepared(request)
-        self._writer.enqueue(Ticket(job, (request, done), self._committed_elsewhere))
+        self._writer.enqueue(PendingWrite(job, (request, done), self._committed_elsewhere))
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._gather, 0)
@@ -94,7 +94,7 @@ class AsyncEngine:
         else:
             self._work.put(group or True)  # somebody else is writing: the thread waits, then does it all
 
-    def _commit(self, group: Group) -> None:
+    def _commit(self, group: CommitGroup) -> None:
         begun = self._timer()
         group.commit()
         self._usual_seconds += (self._timer() - begun - self._usual_seconds) * _WEIGHT
@@ -102,26 +102,26 @@ class AsyncEngine:
     def _obey(self) -> None:
         """The thread: commits what the loop leaves to it."""
         while (group := self._work.get()) is not False:
-            if isinstance(group, Group):
+            if isinstance(group, CommitGroup):
                 self._commit(group)
                 tickets = group.tickets
             else:
                 tickets = self._writer.commit_waiting()
             self._loop.call_soon_threadsafe(self._finish, tickets)
 
-    def _committed_elsewhere(self, ticket: Ticket) -> None:
+    def _committed_elsewhere(self, ticket: PendingWrite) -> None:
         """Called by a thread that has committed a ticket of ours with its own."""
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
             self._loop.call_soon_threadsafe(self._tell, ticket)
 
-    def _tell(self, ticket: Ticket) -> None:
+    def _tell(self, ticket: PendingWrite) -> None:
         request, done = ticket.waiter
         error = ticket.error
         if error is None:
             self._engine.written(request)
         done(ticket.reply, storage_failure(error) if isinstance(error, StorageError) else error)
 
-    def _finish(self, tickets: list[Ticket]) -> None:
+    def _finish(self, tickets: list[PendingWrite]) -> None:
         for ticket in tickets:
             if ticket.waiter is not None:  # else somebody waits in a thread of his own
                 self._tell(ticket)

@@ -7,22 +7,22 @@ since the batch that comes will take the item as it then is (`write.index_writes
 
 from msgspec.structs import replace
 
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expiry import expiry_key
-from partita.engine.schema import Index, Table, TableRecord
-from partita.engine.write import Image, index_writes
-from partita.storage.contract import Row, Transaction, Write
+from partita.engine.schema import StoredIndex, StoredTable, TableRecord
+from partita.engine.write import ItemVersion, index_writes
+from partita.storage.contract import Row, StorageTransaction, Write
 
 START = ""  # the mark of an index that holds nothing yet
 BATCH = 500
 
 
-def unfinished(table: Table) -> bool:
+def unfinished(table: StoredTable) -> bool:
     record = table.record
     return record.ttl_filled_to is not None or any(each.backfilled_to is not None for each in record.indexes)
 
 
-def fill(context: Context, name: str, txn: Transaction) -> bool:
+def fill(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     """Does one batch for one table; true when more is left."""
     table = context.writing.tables.get(name)
     if table is None or not unfinished(table):
@@ -43,7 +43,7 @@ def fill(context: Context, name: str, txn: Transaction) -> bool:
     return unfinished(context.writing.tables[name])
 
 
-def _rows_after(txn: Transaction, table: Table, after: bytes) -> list[tuple[bytes, Row]]:
+def _rows_after(txn: StorageTransaction, table: StoredTable, after: bytes) -> list[tuple[bytes, Row]]:
     rows: list[tuple[bytes, Row]] = []
     for key, weight, value in txn.range(table.space, after + b"\0" if after else b"", None):
         rows.append((key, Row(weight, value)))
@@ -52,8 +52,8 @@ def _rows_after(txn: Transaction, table: Table, after: bytes) -> list[tuple[byte
     return rows
 
 
-def _writes(table: Table, mark: str, key: bytes, row: Row) -> list[Write]:
-    image, record = Image(row), table.record
+def _writes(table: StoredTable, mark: str, key: bytes, row: Row) -> list[Write]:
+    image, record = ItemVersion(row), table.record
     found = [
         write
         for index in table.indexes.values()
@@ -67,10 +67,10 @@ def _writes(table: Table, mark: str, key: bytes, row: Row) -> list[Write]:
     return found
 
 
-def _whole(table: Table, index: Index) -> Index:
+def _whole(table: StoredTable, index: StoredIndex) -> StoredIndex:
     """The index as if it were complete, so that rows ahead of the mark are written."""
     types = {each.attribute_name or "": each.attribute_type or "" for each in table.record.attributes}
-    return Index(replace(index.record, backfilled_to=None), table.keys, types)
+    return StoredIndex(replace(index.record, backfilled_to=None), table.keys, types)
 
 
 def _moved(record: TableRecord, mark: str, reached: str | None) -> TableRecord:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from partita.dynamodb.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
 from partita.dynamodb.shapes import Capacity, ConsumedCapacity
-from partita.engine.schema import Table
+from partita.engine.schema import StoredTable
 
 
 def read_units(size: int, consistent: bool | None) -> float:
@@ -22,7 +22,7 @@ def write_units(before: int, after: int) -> float:
 class Usage:
     """What one request used of one table and its indexes."""
 
-    table: Table
+    table: StoredTable
     units: float = 0.0
     indexes: dict[str, float] = field(default_factory=dict)
 
@@ -49,7 +49,7 @@ def consumed(usage: Usage, asked: str | None, kind: str | None = None) -> Consum
     return reply
 
 
-def consumed_by_get(table: Table, size: int, asked: str, consistent: bool | None) -> ConsumedCapacity | None:
+def consumed_by_get(table: StoredTable, size: int, asked: str, consistent: bool | None) -> ConsumedCapacity | None:
     """The same for one item of that size."""
     units = read_units(size, consistent)
     if asked == "TOTAL":

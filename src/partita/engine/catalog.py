@@ -17,9 +17,9 @@ import msgspec
 
 from partita.dynamodb.exceptions import ResourceNotFoundException, ValidationException
 from partita.engine.key_encoding import after_prefix
-from partita.engine.schema import Table, TableRecord
+from partita.engine.schema import StoredTable, TableRecord
 from partita.errors import SpaceMissing
-from partita.storage.contract import Reader, Row, Storage, Transaction, Write
+from partita.storage.contract import Reader, Row, Storage, StorageTransaction, Write
 
 SPACE = "catalogue"
 TOKENS = "tokens"
@@ -45,8 +45,8 @@ class Catalog:
         self._storage = storage
         self._lock = threading.Lock()
         self.version = -1
-        self.tables: dict[str, Table] = {}
-        self.departed: dict[str, Table] = {}
+        self.tables: dict[str, StoredTable] = {}
+        self.departed: dict[str, StoredTable] = {}
         with storage.transaction() as txn:
             if not _exists(txn):
                 txn.create_space(SPACE)
@@ -64,19 +64,19 @@ class Catalog:
             version = _state(reader).version
             if version == self.version:
                 return
-            tables: dict[str, Table] = {}
+            tables: dict[str, StoredTable] = {}
             for key, _, value in reader.range(SPACE, b"\1", None):
                 name = key.decode()
                 record = _decode_record(value)
                 known = self.tables.get(name)
-                tables[name] = known if known is not None and known.record == record else Table(record)
+                tables[name] = known if known is not None and known.record == record else StoredTable(record)
             self.departed = {
-                key.decode(): Table(_decode_record(value))
+                key.decode(): StoredTable(_decode_record(value))
                 for key, _, value in reader.range(SPACE, _DEPARTED, after_prefix(_DEPARTED))
             }
             self.tables, self.version = tables, version
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> StoredTable:
         """The table by name or ARN, for a read: one that is not known is looked for again in storage."""
         try:
             return self.tables[name]
@@ -88,7 +88,7 @@ class Catalog:
             self.refresh()
         return self.known(name)
 
-    def known(self, name: str) -> Table:
+    def known(self, name: str) -> StoredTable:
         """The table by name or ARN, for a write, whose transaction has just brought the catalogue up to date."""
         try:
             return self.tables[table_of_arn(name) if name.startswith("arn:") else name]
@@ -105,24 +105,24 @@ class Catalog:
         """Makes the next look load everything: what was cached may come from a transaction that failed."""
         self.version = -1
 
-    def save(self, txn: Transaction, record: TableRecord | None, before: TableRecord | None) -> None:
+    def save(self, txn: StorageTransaction, record: TableRecord | None, before: TableRecord | None) -> None:
         """Writes a table's record (None: deletes it) and creates and drops the spaces that differ."""
         wanted = spaces_of(record) if record else set()
         existing = spaces_of(before) if before else set()
         self._write(txn, (record or before).name.encode(), record, wanted, existing)  # type: ignore[union-attr]
 
-    def depart(self, txn: Transaction, record: TableRecord) -> None:
+    def depart(self, txn: StorageTransaction, record: TableRecord) -> None:
         """Deletes a table, but keeps its change log for the readers of its streams."""
         log = {record.changes}
         self._write(txn, _departed_key(record), record, log, log)
         self._write(txn, record.name.encode(), None, log, spaces_of(record))
 
-    def bury(self, txn: Transaction, record: TableRecord) -> None:
+    def bury(self, txn: StorageTransaction, record: TableRecord) -> None:
         """Drops the change log of a deleted table."""
         self._write(txn, _departed_key(record), None, set(), {record.changes})
 
     def _write(
-        self, txn: Transaction, key: bytes, record: TableRecord | None, wanted: set[str], existing: set[str]
+        self, txn: StorageTransaction, key: bytes, record: TableRecord | None, wanted: set[str], existing: set[str]
     ) -> None:
         for space in sorted(existing - wanted):
             txn.drop_space(space)
@@ -144,7 +144,7 @@ class Catalog:
         )
         self.refresh(txn)
 
-    def new_spaces(self, txn: Transaction, count: int) -> list[str]:
+    def new_spaces(self, txn: StorageTransaction, count: int) -> list[str]:
         """Names that no space has, had, or will have."""
         state = _state(txn)
         after = Row(0, _encode(_State(state.version, state.spaces + count)))

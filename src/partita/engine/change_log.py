@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.values import Item
-from partita.engine.schema import Table
+from partita.engine.schema import StoredTable
 from partita.storage.contract import Reader, Row, Write
 
 _encode = msgspec.json.encode
@@ -23,7 +23,7 @@ _encode = msgspec.json.encode
 _ABSENT = Raw(b"")
 
 
-class Change(msgspec.Struct, kw_only=True, omit_defaults=True):
+class LogRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One record: `old` and `new` are the item's bytes before and after (no bytes: none), `expired` marks TTL."""
 
     at: float
@@ -34,17 +34,24 @@ class Change(msgspec.Struct, kw_only=True, omit_defaults=True):
     expired: bool = False
 
 
-_decode = msgspec.json.Decoder(Change).decode
+_decode = msgspec.json.Decoder(LogRecord).decode
 
 
 def change_write(
-    reader: Reader, table: Table, keys: Item, old: Row | None, new: Row | None, at: float, expired: bool, offset: int
+    reader: Reader,
+    table: StoredTable,
+    keys: Item,
+    old: Row | None,
+    new: Row | None,
+    at: float,
+    expired: bool,
+    offset: int,
 ) -> Write | None:
     """The record of one change; `offset` counts the records of the same transaction that are not yet in storage."""
     if old is not None and new is not None and _same(old, new):
         return None
     event = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
-    change = Change(
+    change = LogRecord(
         at=at,
         event=event,
         keys=keys,
@@ -65,14 +72,14 @@ def _same(old: Row, new: Row) -> bool:
     return alike and bool(msgspec.json.decode(old.value) == msgspec.json.decode(new.value))
 
 
-def last_number(reader: Reader, table: Table) -> int:
+def last_number(reader: Reader, table: StoredTable) -> int:
     """The number of the newest record; 0 when the log is empty."""
     for key, _, _ in reader.range(table.record.changes, b"", None, reverse=True):
         return int.from_bytes(key, "big")
     return 0
 
 
-def read_changes(reader: Reader, table: Table, after: int, limit: int) -> Iterator[tuple[int, Change]]:
+def read_changes(reader: Reader, table: StoredTable, after: int, limit: int) -> Iterator[tuple[int, LogRecord]]:
     """Records with a number above `after`, oldest first."""
     for read, (key, _, value) in enumerate(reader.range(table.record.changes, (after + 1).to_bytes(8, "big"), None), 1):
         yield int.from_bytes(key, "big"), _decode(value)

@@ -19,7 +19,7 @@ MOST_REPORTED = 10
 
 
 @dataclass(frozen=True)
-class Member:
+class Constraint:
     """One member; `children` are the members of a structure, or of each structure in a list or map."""
 
     field: str
@@ -30,7 +30,7 @@ class Member:
     longest: int | None = None
     least: int | None = None
     most: int | None = None
-    children: tuple["Member", ...] = ()
+    children: tuple["Constraint", ...] = ()
     is_name: bool = False  # of a table: an ARN is as good, and longer
 
     @cached_property
@@ -49,7 +49,7 @@ def check_members(request: Any) -> None:
         report_violations(request, MEMBERS[type(request)])
 
 
-def report_violations(request: Any, members: Iterable[Member]) -> None:
+def report_violations(request: Any, members: Iterable[Constraint]) -> None:
     """The same for an operation that keeps its own constraints beside it."""
     found = list(_violations(request, members, ""))
     if found:
@@ -68,7 +68,7 @@ class _Quick:
 
     __slots__ = ("_all", "_fine", "_optional", "_required")
 
-    def __init__(self, members: tuple[Member, ...]) -> None:
+    def __init__(self, members: tuple[Constraint, ...]) -> None:
         optional = [member.field for member in members if not member.required]
         self._optional: Callable[[Any], Any] = attrgetter(*optional) if optional else lambda request: None
         self._fine: set[Any] = set()
@@ -89,12 +89,12 @@ class _Quick:
         return True
 
 
-def _test(member: Member) -> Callable[[Any], object]:
+def _test(member: Constraint) -> Callable[[Any], object]:
     if member.is_name or member == _INDEX_NAME:
         return lru_cache(maxsize=1024)(lambda name: not list(_violations(_Holder(name), [member], "")))
     if member.enum and not member.required:
         return frozenset([None, *member.enum]).__contains__
-    if member == Member(member.field, required=True):
+    if member == Constraint(member.field, required=True):
         return partial(is_not, None)
     return partial(is_, None) if not member.required else lambda value: False
 
@@ -106,7 +106,7 @@ class _Holder:
         self.table_name = self.index_name = name
 
 
-def _violations(holder: Any, members: Iterable[Member], prefix: str) -> Iterator[str]:
+def _violations(holder: Any, members: Iterable[Constraint], prefix: str) -> Iterator[str]:
     for member in members:
         value = getattr(holder, member.field)
         if value is None:
@@ -121,7 +121,7 @@ def _violations(holder: Any, members: Iterable[Member], prefix: str) -> Iterator
             yield from _child_violations(value, member, prefix + member.wire_name)
 
 
-def _range_violations(value: Any, member: Member, prefix: str) -> Iterator[str]:
+def _range_violations(value: Any, member: Constraint, prefix: str) -> Iterator[str]:
     where = prefix + member.wire_name
     if member.is_name and value.startswith("arn:"):
         return
@@ -137,7 +137,7 @@ def _range_violations(value: Any, member: Member, prefix: str) -> Iterator[str]:
         yield _sentence(value, where, f"Member must have value less than or equal to {member.most}")
 
 
-def _child_violations(value: Any, member: Member, where: str) -> Iterator[str]:
+def _child_violations(value: Any, member: Constraint, where: str) -> Iterator[str]:
     if isinstance(value, list):
         for number, each in enumerate(value, 1):
             yield from _violations(each, member.children, f"{where}.{number}.member.")
@@ -162,153 +162,162 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}={_shown(each)}" for key, each in value.items()) + "}"
     if hasattr(value, "__struct_fields__"):
-        fields = ((Member(name).wire_name, getattr(value, name)) for name in value.__struct_fields__)
+        fields = ((Constraint(name).wire_name, getattr(value, name)) for name in value.__struct_fields__)
         shown = ", ".join(f"{name}={_shown(each)}" for name, each in fields if each is not None)
         return f"{type(value).__name__}({shown})"
     return str(value)
 
 
 _NAME_PATTERN = "[a-zA-Z0-9_.-]+"
-_TABLE = Member("table_name", required=True, pattern=_NAME_PATTERN, shortest=1, longest=255, is_name=True)
-_INDEX_NAME = Member("index_name", pattern=_NAME_PATTERN, shortest=3, longest=255)
-_NEW_INDEX_NAME = Member("index_name", required=True, pattern=_NAME_PATTERN, shortest=3, longest=255)
-_CONSUMED = Member("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
-_METRICS = Member("return_item_collection_metrics", enum=("SIZE", "NONE"))
-_VALUES = Member("return_values", enum=("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"))
-_ON_FAILURE = Member("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE"))
-_OPERATOR = Member("conditional_operator", enum=("OR", "AND"))
-_SELECT = Member("select", enum=("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"))
-_TO_GET = Member("attributes_to_get", shortest=1, longest=255)
+_TABLE = Constraint("table_name", required=True, pattern=_NAME_PATTERN, shortest=1, longest=255, is_name=True)
+_INDEX_NAME = Constraint("index_name", pattern=_NAME_PATTERN, shortest=3, longest=255)
+_NEW_INDEX_NAME = Constraint("index_name", required=True, pattern=_NAME_PATTERN, shortest=3, longest=255)
+_CONSUMED = Constraint("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
+_METRICS = Constraint("return_item_collection_metrics", enum=("SIZE", "NONE"))
+_VALUES = Constraint("return_values", enum=("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"))
+_ON_FAILURE = Constraint("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE"))
+_OPERATOR = Constraint("conditional_operator", enum=("OR", "AND"))
+_SELECT = Constraint("select", enum=("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"))
+_TO_GET = Constraint("attributes_to_get", shortest=1, longest=255)
 _COMPARISONS = tuple("IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE CONTAINS".split())
-_COMPARISON = Member("comparison_operator", required=True, enum=_COMPARISONS)
-_EXPECTED = Member("expected", children=(Member("comparison_operator", enum=_COMPARISONS),))
-_KEY = Member("key", required=True)
-_LIMIT = Member("limit", least=1)
+_COMPARISON = Constraint("comparison_operator", required=True, enum=_COMPARISONS)
+_EXPECTED = Constraint("expected", children=(Constraint("comparison_operator", enum=_COMPARISONS),))
+_KEY = Constraint("key", required=True)
+_LIMIT = Constraint("limit", least=1)
 
 _UNITS = (
-    Member("read_capacity_units", required=True, least=1),
-    Member("write_capacity_units", required=True, least=1),
+    Constraint("read_capacity_units", required=True, least=1),
+    Constraint("write_capacity_units", required=True, least=1),
 )
-_THROUGHPUT = Member("provisioned_throughput", children=_UNITS)
+_THROUGHPUT = Constraint("provisioned_throughput", children=_UNITS)
 _KEY_ELEMENT = (
-    Member("attribute_name", required=True, shortest=1, longest=255),
-    Member("key_type", required=True, enum=("HASH", "RANGE")),
+    Constraint("attribute_name", required=True, shortest=1, longest=255),
+    Constraint("key_type", required=True, enum=("HASH", "RANGE")),
 )
 _DEFINITION = (
-    Member("attribute_name", required=True, shortest=1, longest=255),
-    Member("attribute_type", required=True, enum=("B", "N", "S")),
+    Constraint("attribute_name", required=True, shortest=1, longest=255),
+    Constraint("attribute_type", required=True, enum=("B", "N", "S")),
 )
-_PROJECTION = Member(
+_PROJECTION = Constraint(
     "projection",
     required=True,
     children=(
-        Member("projection_type", enum=("ALL", "INCLUDE", "KEYS_ONLY")),
-        Member("non_key_attributes", shortest=1, longest=100),
+        Constraint("projection_type", enum=("ALL", "INCLUDE", "KEYS_ONLY")),
+        Constraint("non_key_attributes", shortest=1, longest=100),
     ),
 )
 _LOCAL_INDEX = (
     _NEW_INDEX_NAME,
-    Member("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
+    Constraint("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
     _PROJECTION,
 )
 _GLOBAL_INDEX = (
     _NEW_INDEX_NAME,
-    Member("key_schema", required=True, shortest=1, longest=8, children=_KEY_ELEMENT),
+    Constraint("key_schema", required=True, shortest=1, longest=8, children=_KEY_ELEMENT),
     _PROJECTION,
     _THROUGHPUT,
 )
-_STREAM = Member(
+_STREAM = Constraint(
     "stream_specification",
     children=(
-        Member("stream_enabled", required=True),
-        Member("stream_view_type", enum=("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")),
+        Constraint("stream_enabled", required=True),
+        Constraint("stream_view_type", enum=("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")),
     ),
 )
-_BILLING = Member("billing_mode", enum=("PROVISIONED", "PAY_PER_REQUEST"))
-_CLASS = Member("table_class", enum=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
-_SSE = Member("sse_specification", children=(Member("sse_type", enum=("AES256", "KMS")),))
+_BILLING = Constraint("billing_mode", enum=("PROVISIONED", "PAY_PER_REQUEST"))
+_CLASS = Constraint("table_class", enum=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
+_SSE = Constraint("sse_specification", children=(Constraint("sse_type", enum=("AES256", "KMS")),))
 TAG = (
-    Member("key", required=True, shortest=1, longest=128),
-    Member("value", required=True, shortest=0, longest=256),
+    Constraint("key", required=True, shortest=1, longest=128),
+    Constraint("value", required=True, shortest=0, longest=256),
 )
 
-_CHECKED = (_TABLE, Member("condition_expression", required=True), _KEY, _ON_FAILURE)
+_CHECKED = (_TABLE, Constraint("condition_expression", required=True), _KEY, _ON_FAILURE)
 _TRANSACT_WRITE = (
-    Member("condition_check", children=_CHECKED),
-    Member("put", children=(_TABLE, Member("item", required=True), _ON_FAILURE)),
-    Member("delete", children=(_TABLE, _KEY, _ON_FAILURE)),
-    Member("update", children=(_TABLE, _KEY, Member("update_expression", required=True), _ON_FAILURE)),
+    Constraint("condition_check", children=_CHECKED),
+    Constraint("put", children=(_TABLE, Constraint("item", required=True), _ON_FAILURE)),
+    Constraint("delete", children=(_TABLE, _KEY, _ON_FAILURE)),
+    Constraint("update", children=(_TABLE, _KEY, Constraint("update_expression", required=True), _ON_FAILURE)),
 )
 
-MEMBERS: dict[type, tuple[Member, ...]] = {
+MEMBERS: dict[type, tuple[Constraint, ...]] = {
     q.GetItem: (_CONSUMED, _TABLE, _KEY, _TO_GET),
-    q.PutItem: (_CONSUMED, _TABLE, Member("item", required=True), _OPERATOR, _EXPECTED, _VALUES, _METRICS, _ON_FAILURE),
+    q.PutItem: (
+        _CONSUMED,
+        _TABLE,
+        Constraint("item", required=True),
+        _OPERATOR,
+        _EXPECTED,
+        _VALUES,
+        _METRICS,
+        _ON_FAILURE,
+    ),
     q.DeleteItem: (_CONSUMED, _TABLE, _METRICS, _VALUES, _KEY, _OPERATOR, _EXPECTED, _ON_FAILURE),
     q.UpdateItem: (_CONSUMED, _TABLE, _METRICS, _VALUES, _KEY, _OPERATOR, _EXPECTED, _ON_FAILURE),
     q.Query: (
         _SELECT,
         _INDEX_NAME,
         _CONSUMED,
-        Member("query_filter", children=(_COMPARISON,)),
+        Constraint("query_filter", children=(_COMPARISON,)),
         _TABLE,
         _OPERATOR,
         _TO_GET,
-        Member("key_conditions", children=(_COMPARISON,)),
+        Constraint("key_conditions", children=(_COMPARISON,)),
     ),
     q.Scan: (
         _SELECT,
         _INDEX_NAME,
-        Member("total_segments", least=1, most=SCAN_SEGMENTS),
+        Constraint("total_segments", least=1, most=SCAN_SEGMENTS),
         _CONSUMED,
         _TABLE,
         _OPERATOR,
-        Member("scan_filter", children=(_COMPARISON,)),
-        Member("segment", least=0, most=SCAN_SEGMENTS - 1),
+        Constraint("scan_filter", children=(_COMPARISON,)),
+        Constraint("segment", least=0, most=SCAN_SEGMENTS - 1),
         _LIMIT,
         _TO_GET,
     ),
-    q.BatchGetItem: (_CONSUMED, Member("request_items", required=True)),
-    q.BatchWriteItem: (_CONSUMED, _METRICS, Member("request_items", required=True)),
+    q.BatchGetItem: (_CONSUMED, Constraint("request_items", required=True)),
+    q.BatchWriteItem: (_CONSUMED, _METRICS, Constraint("request_items", required=True)),
     q.TransactGetItems: (
         _CONSUMED,
-        Member(
+        Constraint(
             "transact_items",
             required=True,
             shortest=1,
             longest=TRANSACTION_ACTIONS,
-            children=(Member("get", required=True, children=(_TABLE, _KEY)),),
+            children=(Constraint("get", required=True, children=(_TABLE, _KEY)),),
         ),
     ),
     q.TransactWriteItems: (
         _CONSUMED,
         _METRICS,
-        Member("client_request_token", shortest=1, longest=36),
-        Member("transact_items", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE),
+        Constraint("client_request_token", shortest=1, longest=36),
+        Constraint("transact_items", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE),
     ),
     q.CreateTable: (
-        Member("attribute_definitions", required=True, children=_DEFINITION),
-        Member("table_name", pattern=_NAME_PATTERN, shortest=3, longest=255, is_name=True),
+        Constraint("attribute_definitions", required=True, children=_DEFINITION),
+        Constraint("table_name", pattern=_NAME_PATTERN, shortest=3, longest=255, is_name=True),
         _BILLING,
         _THROUGHPUT,
-        Member("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
-        Member("local_secondary_indexes", children=_LOCAL_INDEX),
-        Member("global_secondary_indexes", children=_GLOBAL_INDEX),
+        Constraint("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
+        Constraint("local_secondary_indexes", children=_LOCAL_INDEX),
+        Constraint("global_secondary_indexes", children=_GLOBAL_INDEX),
         _STREAM,
         _CLASS,
         _SSE,
-        Member("tags", children=TAG),
+        Constraint("tags", children=TAG),
     ),
     q.UpdateTable: (
-        Member("attribute_definitions", children=_DEFINITION),
+        Constraint("attribute_definitions", children=_DEFINITION),
         _TABLE,
         _BILLING,
         _THROUGHPUT,
-        Member(
+        Constraint(
             "global_secondary_index_updates",
             children=(
-                Member("update", children=(_NEW_INDEX_NAME, _THROUGHPUT)),
-                Member("create", children=_GLOBAL_INDEX),
-                Member("delete", children=(_NEW_INDEX_NAME,)),
+                Constraint("update", children=(_NEW_INDEX_NAME, _THROUGHPUT)),
+                Constraint("create", children=_GLOBAL_INDEX),
+                Constraint("delete", children=(_NEW_INDEX_NAME,)),
             ),
         ),
         _STREAM,
@@ -318,30 +327,30 @@ MEMBERS: dict[type, tuple[Member, ...]] = {
     q.DescribeTable: (_TABLE,),
     q.DeleteTable: (_TABLE,),
     q.ListTables: (
-        Member("exclusive_start_table_name", pattern=_NAME_PATTERN, shortest=3, longest=255),
-        Member("limit", least=1, most=100),
+        Constraint("exclusive_start_table_name", pattern=_NAME_PATTERN, shortest=3, longest=255),
+        Constraint("limit", least=1, most=100),
     ),
     q.DescribeTimeToLive: (_TABLE,),
     q.UpdateTimeToLive: (
         _TABLE,
-        Member(
+        Constraint(
             "time_to_live_specification",
             required=True,
             children=(
-                Member("enabled", required=True),
-                Member("attribute_name", required=True, shortest=1, longest=255),
+                Constraint("enabled", required=True),
+                Constraint("attribute_name", required=True, shortest=1, longest=255),
             ),
         ),
     ),
     q.DescribeContinuousBackups: (_TABLE,),
     q.UpdateContinuousBackups: (
         _TABLE,
-        Member(
+        Constraint(
             "point_in_time_recovery_specification",
             required=True,
             children=(
-                Member("point_in_time_recovery_enabled", required=True),
-                Member("recovery_period_in_days", least=1, most=35),
+                Constraint("point_in_time_recovery_enabled", required=True),
+                Constraint("recovery_period_in_days", least=1, most=35),
             ),
         ),
     ),

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from partita.engine.catalog import Catalog
-from partita.engine.schema import Table
-from partita.storage.contract import Storage, Transaction
+from partita.engine.schema import StoredTable
+from partita.storage.contract import Storage, StorageTransaction
 
-Job: TypeAlias = Callable[[Transaction], Any]
+Job: TypeAlias = Callable[[StorageTransaction], Any]
 """A prepared write: run inside a transaction, it applies its writes last, all at once, and returns the reply."""
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class EngineContext:
     storage: Storage
     catalog: Catalog  # the readers': what is committed
     writing: Catalog  # the writer's: what its transaction has made of it
@@ -21,16 +21,16 @@ class Context:
     region: str = "us-east-1"
     account: str = "000000000000"
 
-    def table(self, name: str | None) -> Table:
+    def table(self, name: str | None) -> StoredTable:
         """For reads."""
         found = self.catalog.tables.get(name or "")
         return self.catalog.table(name or "") if found is None else found
 
-    def known_table(self, name: str | None) -> Table:
+    def known_table(self, name: str | None) -> StoredTable:
         """For writes, inside their transaction."""
         return self.writing.known(name or "")
 
-    def at_one_moment(self) -> "Context":
+    def at_one_moment(self) -> "EngineContext":
         """The same with the clock standing still: what one transaction writes, it writes at one time."""
         now = self.clock()
         return replace(self, clock=lambda: now)

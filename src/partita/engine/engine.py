@@ -23,7 +23,7 @@ from partita.dynamodb.requests import (
     UpdateItem,
 )
 from partita.engine.catalog import Catalog, now
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READS, SELECTS, WRITES, selecting
 from partita.engine.writer import Writer
@@ -51,7 +51,7 @@ class Engine:
         maintain: bool = True,
     ) -> None:
         """`maintain=False` leaves housekeeping (TTL among it) to calls of `maintenance.step()`."""
-        self._context = Context(storage, Catalog(storage), Catalog(storage), clock, region, account)
+        self._context = EngineContext(storage, Catalog(storage), Catalog(storage), clock, region, account)
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
         self._maintains = maintain

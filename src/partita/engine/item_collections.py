@@ -3,13 +3,13 @@
 from partita.dynamodb.responses import ItemCollectionMetrics
 from partita.dynamodb.values import Item
 from partita.engine import key_encoding
-from partita.engine.schema import Table
+from partita.engine.schema import StoredTable
 from partita.storage.contract import Reader
 
 GIGABYTE = 1024**3
 
 
-def collection_metrics(reader: Reader, table: Table, item: Item) -> ItemCollectionMetrics:
+def collection_metrics(reader: Reader, table: StoredTable, item: Item) -> ItemCollectionMetrics:
     """What DynamoDB tells of the collection that an item belongs to; it is measured when it is asked for."""
     name = table.keys.partition[0].name
     return ItemCollectionMetrics(
@@ -17,7 +17,7 @@ def collection_metrics(reader: Reader, table: Table, item: Item) -> ItemCollecti
     )
 
 
-def collection_bytes(reader: Reader, table: Table, item: Item) -> int:
+def collection_bytes(reader: Reader, table: StoredTable, item: Item) -> int:
     """Billed bytes of the collection: items, and their rows in every local index."""
     start = key_encoding.partition_hash([item[table.keys.partition[0].name]])
     end = key_encoding.after_prefix(start)

@@ -12,13 +12,13 @@ import msgspec
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
 from partita.engine.backfill import fill, unfinished
 from partita.engine.catalog import TOKENS
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range
-from partita.engine.schema import Table, TableRecord
-from partita.engine.write import image_at, writes_of
+from partita.engine.schema import StoredTable, TableRecord
+from partita.engine.write import load_version, writes_for
 from partita.engine.writer import Writer
 from partita.errors import PartitaError, SpaceMissing
-from partita.storage.contract import Reader, Row, Transaction, Write
+from partita.storage.contract import Reader, Row, StorageTransaction, Write
 
 BATCH = 200
 SECONDS_BETWEEN = 1.0
@@ -28,7 +28,7 @@ _decode = msgspec.json.decode
 class Maintenance:
     """The housekeeping of one engine."""
 
-    def __init__(self, context: Context, writer: Writer) -> None:
+    def __init__(self, context: EngineContext, writer: Writer) -> None:
         self._context = context
         self._writer = writer
         self._stop = threading.Event()
@@ -110,7 +110,7 @@ def _needs(record: TableRecord) -> bool:
     )
 
 
-def expire(context: Context, name: str, txn: Transaction) -> bool:
+def expire(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     """Deletes a batch of items that are past their time, as the service would: with index rows and change record."""
     table = context.writing.tables.get(name)
     if table is None or table.record.ttl_space is None:
@@ -123,14 +123,14 @@ def expire(context: Context, name: str, txn: Transaction) -> bool:
         if len(due) == BATCH:
             break
     for position in due:
-        before = image_at(txn, table, position)
+        before = load_version(txn, table, position)
         if before is not None:
-            writes, _ = writes_of(txn, table, position, before, None, now, expired=True)
+            writes, _ = writes_for(txn, table, position, before, None, now, expired=True)
             txn.apply(writes)
     return len(due) == BATCH
 
 
-def trim(context: Context, name: str, txn: Transaction) -> bool:
+def trim(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     """Drops change records that neither stream nor history needs any more."""
     table = context.writing.tables.get(name)
     if table is None:
@@ -145,7 +145,7 @@ def trim(context: Context, name: str, txn: Transaction) -> bool:
     return len(old) == BATCH
 
 
-def _drop_closed_streams(context: Context, txn: Transaction, table: Table) -> None:
+def _drop_closed_streams(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> None:
     horizon = context.clock() - STREAM_RETENTION_SECONDS
     left = [each for each in table.record.streams if each.closed_at is None or each.closed_at > horizon]
     if len(left) < len(table.record.streams):
@@ -154,7 +154,7 @@ def _drop_closed_streams(context: Context, txn: Transaction, table: Table) -> No
         context.writing.refresh(txn)
 
 
-def bury_departed(context: Context, txn: Transaction) -> None:
+def bury_departed(context: EngineContext, txn: StorageTransaction) -> None:
     """Drops the change logs of deleted tables whose streams nobody can read any more."""
     horizon = context.clock() - STREAM_RETENTION_SECONDS - ITERATOR_SECONDS
     for table in context.writing.departed.values():
@@ -162,7 +162,7 @@ def bury_departed(context: Context, txn: Transaction) -> None:
             context.writing.bury(txn, table.record)
 
 
-def forget_tokens(context: Context, low: bytes, txn: Transaction) -> bytes:
+def forget_tokens(context: EngineContext, low: bytes, txn: StorageTransaction) -> bytes:
     """Drops idempotency tokens that are older than their ten minutes, from `low` on; where to go on, if anywhere."""
     now = context.clock()
     rows = _batch(txn, TOKENS, None, low)
@@ -170,7 +170,7 @@ def forget_tokens(context: Context, low: bytes, txn: Transaction) -> bytes:
     return rows[-1][0] + b"\0" if len(rows) == BATCH else b""
 
 
-def _batch(txn: Transaction, space: str, high: bytes | None, low: bytes = b"") -> list[tuple[bytes, Row]]:
+def _batch(txn: StorageTransaction, space: str, high: bytes | None, low: bytes = b"") -> list[tuple[bytes, Row]]:
     found: list[tuple[bytes, Row]] = []
     for key, weight, value in txn.range(space, low, high):
         found.append((key, Row(weight, value)))

@@ -5,7 +5,7 @@ from typing import Any
 
 from partita.dynamodb.exceptions import INVALID, RequestValidationException, ValidationException
 from partita.engine import legacy_parameters
-from partita.engine.constraints import Member
+from partita.engine.constraints import Constraint
 from partita.engine.expressions.condition import Bound, condition_in
 from partita.engine.expressions.parse import parse_projection
 from partita.engine.expressions.projection import resolved_paths
@@ -14,7 +14,7 @@ from partita.engine.expressions.scope import ResolvedPath, Scope, run_expression
 
 def pascal(field: str) -> str:
     """A member's name on the wire: `key_conditions` is `KeyConditions`."""
-    name = Member(field).wire_name
+    name = Constraint(field).wire_name
     return name[0].upper() + name[1:]
 
 

@@ -12,7 +12,7 @@ from partita.engine.capacity import Usage, read_units
 from partita.engine.expressions.condition import Predicate
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import ResolvedPath
-from partita.engine.schema import Index, Table
+from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
 
@@ -23,8 +23,8 @@ _encode = msgspec.json.encode
 class Selection:
     """What of each row a page keeps: `keep` filters, `paths` project, `counts_only` returns no items."""
 
-    table: Table
-    index: Index | None
+    table: StoredTable
+    index: StoredIndex | None
     keep: Predicate | None
     paths: list[ResolvedPath] | None
     counts_only: bool

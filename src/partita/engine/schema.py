@@ -79,16 +79,16 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     recovery_since: float | None = None
 
 
-class KeyAttribute(NamedTuple):
+class KeySchemaAttribute(NamedTuple):
     name: str
     type: str
 
 
-class Keys:
+class KeySchema:
     """The key attributes of a table or index, in order: partition attributes, then sort attributes."""
 
     def __init__(self, schema: list[KeySchemaElement], types: dict[str, str]) -> None:
-        self.all = [KeyAttribute(each.attribute_name or "", types[each.attribute_name or ""]) for each in schema]
+        self.all = [KeySchemaAttribute(each.attribute_name or "", types[each.attribute_name or ""]) for each in schema]
         self.partition = [key for key, each in zip(self.all, schema, strict=True) if each.key_type == "HASH"]
         self.sort = self.all[len(self.partition) :]
         self.names = [key.name for key in self.all]
@@ -109,15 +109,15 @@ class Keys:
         return {name: item[name] for name in self.names}
 
 
-class Index:
+class StoredIndex:
     """A secondary index: where its rows lie and what they hold."""
 
-    def __init__(self, record: IndexRecord, table_keys: Keys, types: dict[str, str]) -> None:
+    def __init__(self, record: IndexRecord, table_keys: KeySchema, types: dict[str, str]) -> None:
         self.record = record
         self.name = record.name
         self.is_global = record.is_global
         self.space = record.space
-        self.keys = Keys(record.key_schema, types)
+        self.keys = KeySchema(record.key_schema, types)
         self.is_wide = len(self.keys.partition) > 1 or len(self.keys.sort) > 1
         self.holds_all = record.projection.projection_type == "ALL"
         self.start_names = list(dict.fromkeys([*table_keys.names, *self.keys.names]))
@@ -165,7 +165,7 @@ class Index:
                 )
 
 
-class Table:
+class StoredTable:
     """A table ready for use; made once for each version of its record."""
 
     def __init__(self, record: TableRecord) -> None:
@@ -173,8 +173,8 @@ class Table:
         self.name = record.name
         self.space = record.space
         types = {each.attribute_name or "": each.attribute_type or "" for each in record.attributes}
-        self.keys = Keys(record.key_schema, types)
-        self.indexes = {each.name: Index(each, self.keys, types) for each in record.indexes}
+        self.keys = KeySchema(record.key_schema, types)
+        self.indexes = {each.name: StoredIndex(each, self.keys, types) for each in record.indexes}
         self.has_local_indexes = any(not each.is_global for each in record.indexes)
         self.stream = next((each for each in record.streams if each.closed is None), None)
         self.is_logged = self.stream is not None or record.recovery_days is not None
@@ -183,7 +183,7 @@ class Table:
         self._text_keys = len(self.keys.all) if all(key.type == "S" for key in self.keys.all) else -1
 
     @cached_property
-    def index_keys(self) -> list[tuple[Index, KeyAttribute]]:
+    def index_keys(self) -> list[tuple[StoredIndex, KeySchemaAttribute]]:
         return [(index, key) for index in self.indexes.values() for key in index.keys.all]
 
     def position(self, key: Item) -> bytes:
@@ -252,7 +252,7 @@ class Table:
             index.check_sizes(item)
 
     @cached_property
-    def wide_indexes(self) -> list[Index]:
+    def wide_indexes(self) -> list[StoredIndex]:
         return [index for index in self.indexes.values() if index.is_wide]
 
     def scalar_paths(self, paths: Iterable[tuple[str | int, ...]]) -> None:
@@ -278,7 +278,7 @@ def check_key_value(name: str, value: AttributeValue, is_partition: bool) -> Non
     check_key_size(value, is_partition)
 
 
-def refuse_empty_key(name: str, value: AttributeValue, index: Index | None) -> None:
+def refuse_empty_key(name: str, value: AttributeValue, index: StoredIndex | None) -> None:
     kind = type_of(value)
     if kind == "N" or value[kind]:
         return

@@ -19,15 +19,15 @@ import msgspec
 
 from partita.dynamodb.exceptions import ExpiredIteratorException, ValidationException
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
-from partita.engine.context import Context
-from partita.engine.schema import StreamRecord, Table
+from partita.engine.context import EngineContext
+from partita.engine.schema import StoredTable, StreamRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """One life of the stream of a table, which may be gone itself."""
 
-    table: Table
+    table: StoredTable
     record: StreamRecord
     arn: str
 
@@ -46,7 +46,7 @@ class Stream:
         return f"shardId-{round(self.created * 1000):020d}-{unique}"
 
 
-def streams(context: Context) -> Iterator[Stream]:
+def streams(context: EngineContext) -> Iterator[Stream]:
     """Every stream that can still be read, in the order of tables and then of time."""
     catalog = context.catalog
     for table in sorted([*catalog.tables.values(), *catalog.departed.values()], key=lambda each: each.name):
@@ -55,12 +55,12 @@ def streams(context: Context) -> Iterator[Stream]:
                 yield Stream(table, record, f"{context.table_arn(table.name)}/stream/{record.label}")
 
 
-def stream_named(context: Context, arn: str | None) -> Stream | None:
+def stream_named(context: EngineContext, arn: str | None) -> Stream | None:
     context.catalog.refresh()
     return next((stream for stream in streams(context) if stream.arn == arn), None)
 
 
-def opened_stream(context: Context, name: str, view_type: str | None, last: int) -> StreamRecord:
+def opened_stream(context: EngineContext, name: str, view_type: str | None, last: int) -> StreamRecord:
     """A new stream of a table whose change log has come to number `last`; its label is no other's of that name."""
     now = moment = context.clock()
     taken = {stream.record.label for stream in streams(context) if stream.table.name == name}
@@ -78,7 +78,7 @@ def number_at(moment: float) -> int:
     return max(0, int(moment * 1_000_000))
 
 
-def trim_horizon(context: Context) -> int:
+def trim_horizon(context: EngineContext) -> int:
     """The lowest number that can still be read."""
     return number_at(context.clock() - STREAM_RETENTION_SECONDS)
 
@@ -103,13 +103,13 @@ class Position(msgspec.Struct, array_like=True, frozen=True):
 _decode_iterator = msgspec.json.Decoder(Position).decode
 
 
-def shard_iterator(context: Context, stream: Stream, after: int) -> str:
+def shard_iterator(context: EngineContext, stream: Stream, after: int) -> str:
     """An iterator that goes on behind number `after`."""
     held = msgspec.json.encode(Position(stream.shard_id, after, context.clock()))
     return f"{stream.arn}|1|{b64encode(held).decode()}"
 
 
-def opened_iterator(context: Context, text: str) -> tuple[str, Position]:
+def opened_iterator(context: EngineContext, text: str) -> tuple[str, Position]:
     """The stream's ARN and the position; refuses what no GetShardIterator gave, or gave too long ago."""
     arn, _, held = text.partition("|1|")
     try:

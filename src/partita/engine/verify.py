@@ -14,9 +14,9 @@ import msgspec
 
 from partita.dynamodb.values import Item
 from partita.engine.catalog import Catalog
-from partita.engine.change_log import Change
+from partita.engine.change_log import LogRecord
 from partita.engine.expiry import expiry_key
-from partita.engine.schema import Index, Table
+from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.values import checked_item
 from partita.engine.write import decode_item
 from partita.errors import PartitaError
@@ -34,7 +34,7 @@ def findings(storage: Storage) -> Iterator[str]:
             yield from _table_findings(reader, table)
 
 
-def _table_findings(reader: Reader, table: Table) -> Iterator[str]:
+def _table_findings(reader: Reader, table: StoredTable) -> Iterator[str]:
     expected: dict[str, dict[bytes, Row]] = {index.space: {} for index in table.indexes.values()}
     expiry: dict[bytes, Row] = {}
     rows = weight = 0
@@ -64,7 +64,7 @@ def _table_findings(reader: Reader, table: Table) -> Iterator[str]:
     yield from _change_findings(reader, table)
 
 
-def _expect(index: Index, item: Item, position: bytes, expected: dict[bytes, Row]) -> None:
+def _expect(index: StoredIndex, item: Item, position: bytes, expected: dict[bytes, Row]) -> None:
     if _is_ahead(index.record.backfilled_to, position):
         return
     key = index.position(item, position)
@@ -73,7 +73,7 @@ def _expect(index: Index, item: Item, position: bytes, expected: dict[bytes, Row
         expected[key] = Row(checked_item(row)[1], _encode(row))
 
 
-def _expect_expiry(table: Table, item: Item, position: bytes, expiry: dict[bytes, Row]) -> None:
+def _expect_expiry(table: StoredTable, item: Item, position: bytes, expiry: dict[bytes, Row]) -> None:
     attribute = table.record.ttl_attribute
     if attribute is None or _is_ahead(table.record.ttl_filled_to, position):
         return
@@ -109,9 +109,9 @@ def _total_findings(reader: Reader, name: str, space: str, counted: Totals) -> I
         )
 
 
-def _change_findings(reader: Reader, table: Table) -> Iterator[str]:
+def _change_findings(reader: Reader, table: StoredTable) -> Iterator[str]:
     for key, _, value in reader.range(table.record.changes, b"", None):
         try:
-            msgspec.json.decode(value, type=Change)
+            msgspec.json.decode(value, type=LogRecord)
         except msgspec.MsgspecError as error:
             yield f"{table.name}: change {int.from_bytes(key, 'big')} cannot be read: {error}"

@@ -17,7 +17,7 @@ from partita.dynamodb.values import Item
 from partita.engine import change_log
 from partita.engine.capacity import Usage, write_units
 from partita.engine.expiry import expiry_key
-from partita.engine.schema import Index, Table
+from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.values import item_size
 from partita.storage.contract import Reader, Row, Write
 
@@ -25,7 +25,7 @@ _encode = msgspec.json.encode
 decode_item = msgspec.json.Decoder(dict).decode
 
 
-class Image:
+class ItemVersion:
     """An item at one moment: its row, and its attributes when somebody looks inside."""
 
     __slots__ = ("_item", "row")
@@ -35,7 +35,7 @@ class Image:
         self._item = item
 
     @classmethod
-    def of(cls, item: Item, size: int) -> "Image":
+    def of(cls, item: Item, size: int) -> "ItemVersion":
         return cls(Row(size, _encode(item)), item)
 
     @property
@@ -49,18 +49,18 @@ class Image:
         return self.row.weight
 
 
-def image_at(reader: Reader, table: Table, position: bytes) -> Image | None:
+def load_version(reader: Reader, table: StoredTable, position: bytes) -> ItemVersion | None:
     """The item that lies at a primary key."""
     row = reader.get(table.space, position)
-    return Image(row) if row else None
+    return ItemVersion(row) if row else None
 
 
-def writes_of(
+def writes_for(
     reader: Reader,
-    table: Table,
+    table: StoredTable,
     position: bytes,
-    before: Image | None,
-    after: Image | None,
+    before: ItemVersion | None,
+    after: ItemVersion | None,
     at: float,
     *,
     expired: bool = False,
@@ -87,7 +87,7 @@ def writes_of(
 
 
 def index_writes(
-    index: Index, position: bytes, before: Image | None, after: Image | None
+    index: StoredIndex, position: bytes, before: ItemVersion | None, after: ItemVersion | None
 ) -> Iterator[tuple[Write, float]]:
     """The changes of one index, each with its write units; none where nothing that the index holds has changed."""
     filled_to = index.record.backfilled_to
@@ -110,14 +110,16 @@ def index_writes(
         yield Write(index.space, new_key, None, new), write_units(0, new.weight)
 
 
-def _index_row(index: Index, image: Image) -> Row:
+def _index_row(index: StoredIndex, image: ItemVersion) -> Row:
     if index.holds_all:
         return image.row
     item = index.projected(image.item)
     return Row(item_size(item), _encode(item))
 
 
-def _expiry_writes(table: Table, position: bytes, before: Image | None, after: Image | None) -> Iterator[Write]:
+def _expiry_writes(
+    table: StoredTable, position: bytes, before: ItemVersion | None, after: ItemVersion | None
+) -> Iterator[Write]:
     record = table.record
     if record.ttl_attribute is None or record.ttl_space is None:
         return

@@ -19,17 +19,17 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from partita.dynamodb.exceptions import DynamoDBError
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.errors import StorageBusy, StorageError
-from partita.storage.contract import Transaction
+from partita.storage.contract import StorageTransaction
 
 
-class Ticket:
+class PendingWrite:
     """A write in the queue, and what became of it."""
 
     __slots__ = ("error", "finished", "job", "reply", "tell", "waiter")
 
-    def __init__(self, job: Job, waiter: Any = None, tell: "Callable[[Ticket], None] | None" = None) -> None:
+    def __init__(self, job: Job, waiter: Any = None, tell: "Callable[[PendingWrite], None] | None" = None) -> None:
         """`waiter` is whatever the queuer wants to find again when the commit is done.
 
         Somebody else may commit it, in his own thread; he then calls `tell`, where somebody waits to be told.
@@ -41,7 +41,7 @@ class Ticket:
         self.reply: Any = None
         self.error: BaseException | None = None
 
-    def run(self, txn: Transaction) -> None:
+    def run(self, txn: StorageTransaction) -> None:
         try:
             self.reply, self.error = self.job(txn), None
         except DynamoDBError as error:  # decided before anything was applied
@@ -56,16 +56,16 @@ class Ticket:
 class Writer:
     """The queue of writes to one storage."""
 
-    MOST_TOGETHER = 256
+    MAX_GROUP = 256
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EngineContext) -> None:
         self._context = context
-        self._queue: deque[Ticket] = deque()
+        self._queue: deque[PendingWrite] = deque()
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> Any:
         """Runs a job and returns its reply once it is committed."""
-        ticket = Ticket(job)
+        ticket = PendingWrite(job)
         self._queue.append(ticket)
         while not ticket.finished:
             for each in self.commit_waiting():
@@ -73,14 +73,14 @@ class Writer:
                     each.tell(each)
         return ticket.result()
 
-    def enqueue(self, ticket: Ticket) -> None:
+    def enqueue(self, ticket: PendingWrite) -> None:
         """Leaves a job to the next commit; somebody must call `commit_waiting` or `open_group`."""
         self._queue.append(ticket)
 
     def __len__(self) -> int:
         return len(self._queue)
 
-    def commit_waiting(self) -> list[Ticket]:
+    def commit_waiting(self) -> list[PendingWrite]:
         """Commits what is in the queue, and returns it."""
         with self._lock:
             tickets = self._taken()
@@ -90,7 +90,7 @@ class Writer:
                 ticket.finished = True
         return tickets
 
-    def open_group(self) -> "Group | None":
+    def open_group(self) -> "CommitGroup | None":
         """Runs what is in the queue in a transaction, not yet committed; None when that would mean waiting."""
         if not self._lock.acquire(blocking=False):
             return None
@@ -111,16 +111,16 @@ class Writer:
                 block.__exit__(type(error), error, error.__traceback__)
             self._put_back(tickets)
             return None
-        return Group(tickets, block, self._lock, self._context)
+        return CommitGroup(tickets, block, self._lock, self._context)
 
-    def _taken(self) -> list[Ticket]:
-        return [self._queue.popleft() for _ in range(min(len(self._queue), self.MOST_TOGETHER))]
+    def _taken(self) -> list[PendingWrite]:
+        return [self._queue.popleft() for _ in range(min(len(self._queue), self.MAX_GROUP))]
 
-    def _put_back(self, tickets: list[Ticket]) -> None:
+    def _put_back(self, tickets: list[PendingWrite]) -> None:
         self._queue.extendleft(reversed(tickets))
         self._lock.release()
 
-    def _commit(self, tickets: list[Ticket]) -> None:
+    def _commit(self, tickets: list[PendingWrite]) -> None:
         try:
             with self._context.storage.transaction() as txn:
                 self._context.writing.refresh(txn)
@@ -137,15 +137,15 @@ class Writer:
                 ticket.error = error
 
 
-class Group:
+class CommitGroup:
     """Tickets whose jobs have run in one open transaction."""
 
     def __init__(
         self,
-        tickets: list[Ticket],
-        block: AbstractContextManager[Transaction],
+        tickets: list[PendingWrite],
+        block: AbstractContextManager[StorageTransaction],
         lock: threading.Lock,
-        context: Context,
+        context: EngineContext,
     ) -> None:
         self.tickets = tickets
         self._block = block

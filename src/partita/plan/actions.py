@@ -15,7 +15,7 @@ from partita.design.key_parts import EXACT
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.errors import StoreError
-from partita.plan.expressions import Expression, holds
+from partita.plan.expressions import Expression, evaluate
 
 Kind = Literal["put", "update", "delete", "check"]
 _PRECEDENCE = ("put", "delete", "update", "check")  # which of two actions on one item the other one joins
@@ -70,7 +70,7 @@ Step = Assign | Increment | Append | Include | Exclude | Remove
 
 
 @dataclass(frozen=True)
-class Action:
+class ItemAction:
     """What happens to the item under `key`."""
 
     kind: Kind
@@ -108,24 +108,24 @@ def alive(ttl: str, now: AttributeValue) -> Condition:
     return AnyOf((absent(ttl), Comparison(">", Field((ttl,)), now)))
 
 
-def culprit(action: Action, item: Item | None) -> StoreError | None:
+def culprit(action: ItemAction, item: Item | None) -> StoreError | None:
     """The error of the first clause that the item fails."""
     for clause in action.clauses:
-        if not holds(clause.condition, item or {}):
+        if not evaluate(clause.condition, item or {}):
             return clause.blame()
     return None
 
 
-def merged(actions: Iterable[Action]) -> list[Action]:
+def merged(actions: Iterable[ItemAction]) -> list[ItemAction]:
     """One action for each item, as a transaction demands."""
-    found: dict[tuple[Any, ...], Action] = {}
+    found: dict[tuple[Any, ...], ItemAction] = {}
     for action in actions:
         earlier = found.get(action.identity)
         found[action.identity] = action if earlier is None else _both(earlier, action)
     return list(found.values())
 
 
-def _both(one: Action, other: Action) -> Action:
+def _both(one: ItemAction, other: ItemAction) -> ItemAction:
     """What two parts of a transaction make of one item."""
     kinds = {one.kind, other.kind}
     first, second = sorted((one, other), key=lambda each: _PRECEDENCE.index(each.kind))
@@ -140,7 +140,7 @@ def _both(one: Action, other: Action) -> Action:
     raise StoreError(f"{one.entity}: the transaction writes the same item twice ({one.kind} and {other.kind})")
 
 
-def _both_updates(one: Action, other: Action) -> Action:
+def _both_updates(one: ItemAction, other: ItemAction) -> ItemAction:
     bounded = {clause.bounds for clause in one.clauses if clause.bounds}
     if bounded & {clause.bounds for clause in other.clauses}:
         raise StoreError(f"{one.entity}: one transaction adds two children under a limit; add them one by one")
@@ -150,7 +150,7 @@ def _both_updates(one: Action, other: Action) -> Action:
     return replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
 
 
-def _new_item(put: Action, other: Action) -> Action:
+def _new_item(put: ItemAction, other: ItemAction) -> ItemAction:
     """What the transaction itself puts has to satisfy what its other parts ask of the item."""
     assert put.item is not None
     blamed = culprit(other, put.item)
@@ -159,7 +159,7 @@ def _new_item(put: Action, other: Action) -> Action:
     return replace(put, item=_stepped(put.item, other.steps))
 
 
-def _grows(update: Action) -> bool:
+def _grows(update: ItemAction) -> bool:
     return any(isinstance(step, Increment) and Decimal(step.by) > 0 for step in update.steps.values())
 
 
@@ -185,7 +185,7 @@ def _added(one: str, other: str) -> str:
     return str(EXACT.add(Decimal(one), Decimal(other)))
 
 
-def single(action: Action) -> wire.Request[Any]:
+def single(action: ItemAction) -> wire.Request[Any]:
     """The request of one action alone."""
     if action.kind == "check":
         return transaction([action], token=None)
@@ -206,7 +206,7 @@ def single(action: Action) -> wire.Request[Any]:
     return wire.UpdateItem(key=action.key, update_expression=update, return_values="ALL_NEW", **common)
 
 
-def transaction(actions: list[Action], token: str | None) -> wire.TransactWriteItems:
+def transaction(actions: list[ItemAction], token: str | None) -> wire.TransactWriteItems:
     """All of the actions or none of them; the token makes a second sending harmless."""
     return wire.TransactWriteItems(
         transact_items=[_transact_item(action) for action in actions],
@@ -214,7 +214,7 @@ def transaction(actions: list[Action], token: str | None) -> wire.TransactWriteI
     )
 
 
-def _transact_item(action: Action) -> wire.TransactWriteItem:
+def _transact_item(action: ItemAction) -> wire.TransactWriteItem:
     expression = Expression()
     update = _update_text(expression, action.steps) if action.kind == "update" else None
     condition = _condition_text(expression, action)
@@ -234,7 +234,7 @@ def _transact_item(action: Action) -> wire.TransactWriteItem:
     return wire.TransactWriteItem(update=wire.Update(key=action.key, update_expression=update, **common))
 
 
-def _condition_text(expression: Expression, action: Action) -> str | None:
+def _condition_text(expression: Expression, action: ItemAction) -> str | None:
     if not action.clauses:
         return None
     conditions = tuple(clause.condition for clause in action.clauses)

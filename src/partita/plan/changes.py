@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.conditions import AnyOf, Comparison, Condition
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.key_parts import EXACT
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
@@ -20,13 +20,13 @@ from partita.design.untyped_values import number_text
 from partita.dynamodb.values import Item
 from partita.plan import effects as effect
 from partita.plan.actions import (
-    Action,
     Append,
     Assign,
     Clause,
     Exclude,
     Include,
     Increment,
+    ItemAction,
     Remove,
     Step,
     absent,
@@ -38,24 +38,24 @@ from partita.plan.design import Design
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
+    InvalidTransition,
     LimitReached,
     NotFound,
     Raced,
-    TransitionRefused,
     VersionConflict,
 )
-from partita.plan.expressions import holds, on_disk
+from partita.plan.expressions import evaluate, to_stored
 from partita.plan.fences import dependencies, fence
 from partita.plan.items import (
     Derived,
     Values,
     derivations,
-    derive,
+    derived_attributes,
+    encode_attributes,
     expiry_second,
     item_of,
     key_of,
     key_text,
-    stored,
     values_of,
 )
 
@@ -69,7 +69,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Change:
+class ItemChange:
     """What is to become of the entity under `key` (the values of its key parts)."""
 
     model: Model
@@ -78,19 +78,19 @@ class Change:
     now: datetime
     when: Condition | None = None
     version: int | None = None
-    quietly: bool = False  # a machine's change: no edit, whatever it touches
+    system_change: bool = False  # a machine's change: no edit, whatever it touches
     orphaned: set[effect.Identity] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredItem:
     """An item as it was read, and what it says."""
 
     item: Item
     entity: Any
 
 
-def replacement(model: Model, entity: Any) -> dict[str, Edit]:
+def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
     """Edits that make the stored entity equal to this one; what the store keeps is left alone."""
     return {
         each.field: Edit("assign", getattr(entity, each.field))
@@ -99,7 +99,7 @@ def replacement(model: Model, entity: Any) -> dict[str, Edit]:
     }
 
 
-def plan_change(design: Design, change: Change, found: Found | None) -> list[Action] | None:
+def plan_change(design: Design, change: ItemChange, found: StoredItem | None) -> list[ItemAction] | None:
     """The actions of a change, or None where the item has to be read first."""
     model = change.model
     edits = _with_kept(change)
@@ -121,22 +121,22 @@ def plan_change(design: Design, change: Change, found: Found | None) -> list[Act
     fenced = set(relied) | limited | (others if others & touched else set())
     settled = {name: Edit("assign", after[name]) if name in fenced else edit for name, edit in edits.items()}
     update = _update(change, settled, after, groups, fence(model, found.item, fenced))
-    was = effect.effects(design, model, before, stored(model, before))
-    will = effect.effects(design, model, after, stored(model, after))
+    was = effect.effects(design, model, before, encode_attributes(model, before))
+    will = effect.effects(design, model, after, encode_attributes(model, after))
     return [update, *effect.actions(model, was, will, change.orphaned, change.now)]
 
 
-def changed_values(change: Change, found: Found) -> dict[str, Any]:
+def changed_values(change: ItemChange, found: StoredItem) -> dict[str, Any]:
     """What a change makes of the attributes that it moves, the kept ones among them."""
     before = values_of(change.model, found.entity)
     return {name: _applied(before[name], edit) for name, edit in _with_kept(change).items()}
 
 
-def _with_kept(change: Change) -> dict[str, Edit]:
+def _with_kept(change: ItemChange) -> dict[str, Edit]:
     """The edits, and the update time and version that an edit moves."""
     edits = dict(change.edits)
     model = change.model
-    if change.quietly or all(model.attributes[name].quiet for name in edits):
+    if change.system_change or all(model.attributes[name].quiet for name in edits):
         return edits
     for attribute, _ in model.marked(UpdatedAt):
         edits[attribute.field] = Edit("assign", change.now)
@@ -149,13 +149,13 @@ def _kept(model: Model, name: str) -> bool:
     return any(attribute.field == name for attribute, _ in model.marked(CreatedAt, UpdatedAt, Version, CountOf, SumOf))
 
 
-def _check_edits(change: Change) -> None:
+def _check_edits(change: ItemChange) -> None:
     for name in change.edits:
         if _kept(change.model, name):
-            raise ValueRefused(f"{change.model.name}.{name}", "the store keeps this value; it cannot be set")
+            raise InvalidValue(f"{change.model.name}.{name}", "the store keeps this value; it cannot be set")
 
 
-def _known_values(change: Change, edits: Mapping[str, Edit]) -> dict[str, Any]:
+def _known_values(change: ItemChange, edits: Mapping[str, Edit]) -> dict[str, Any]:
     return {**change.key, **{name: edit.value for name, edit in edits.items() if edit.kind == "assign"}}
 
 
@@ -172,22 +172,22 @@ def _applied(value: Any, edit: Edit) -> Any:
 
 
 def _update(
-    change: Change, edits: Mapping[str, Edit], values: Values, groups: list[Derived], fences: tuple[Clause, ...]
-) -> Action:
+    change: ItemChange, edits: Mapping[str, Edit], values: Values, groups: list[Derived], fences: tuple[Clause, ...]
+) -> ItemAction:
     model = change.model
     steps: dict[str, Step] = {}
     for name, edit in edits.items():
         steps[model.attributes[name].name] = _step(model, name, edit)
-    item = stored(model, values)
+    item = encode_attributes(model, values)
     for group in groups:
-        for name, value in derive(model, group, values, item).items():
+        for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = Remove() if value is None else Assign(value)
     key = key_of(model, change.key)
     clauses = (*_clauses(change, key), *_transition_clauses(model, edits), *fences)
-    return Action("update", model.table.name, key, model.name, steps=steps, clauses=clauses)
+    return ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=clauses)
 
 
-def _clauses(change: Change, key: Item) -> Iterator[Clause]:
+def _clauses(change: ItemChange, key: Item) -> Iterator[Clause]:
     """The item is there, alive, at the version that the caller saw, and as the caller wants it."""
     model = change.model
     text = key_text(key)
@@ -195,18 +195,18 @@ def _clauses(change: Change, key: Item) -> Iterator[Clause]:
     if model.expires is not None and model.table.ttl is not None:
         yield Clause(alive(model.table.ttl, expiry_second(change.now)), lambda: NotFound(model.name, text))
     if model.owns:
-        yield Clause(absent(effect.LEAVING), lambda: NotFound(model.name, text))
+        yield Clause(absent(effect.BEING_DELETED), lambda: NotFound(model.name, text))
     version = model.one_marked(Version)
     if change.version is not None:
         if version is None:
-            raise ValueRefused(model.name, "it has no version; mark an attribute with Version()")
+            raise InvalidValue(model.name, "it has no version; mark an attribute with Version()")
         seen = change.version
         same = equals(version.name, {"N": str(seen)})
         if seen == version.member.default:
             same = same | absent(version.name)  # an older item without a version was read with the default
         yield Clause(same, lambda: VersionConflict(model.name, text, seen))
     if change.when is not None:
-        yield Clause(on_disk(model, change.when), lambda: ConditionFailed(model.name, text))
+        yield Clause(to_stored(model, change.when), lambda: ConditionFailed(model.name, text))
 
 
 def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Clause]:
@@ -224,7 +224,7 @@ def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Cla
 
 
 def _refused(model: Model, name: str, to: Any) -> Any:
-    return lambda: TransitionRefused(model.name, name, to)
+    return lambda: InvalidTransition(model.name, name, to)
 
 
 def _step(model: Model, name: str, edit: Edit) -> Step:
@@ -232,11 +232,11 @@ def _step(model: Model, name: str, edit: Edit) -> Step:
     if edit.kind == "add":
         default = attribute.member.default
         return Increment(number_text(edit.value), number_text(default) if isinstance(default, int) else "0")
-    written = stored(model, {name: edit.value}).get(attribute.name)
+    written = encode_attributes(model, {name: edit.value}).get(attribute.name)
     if edit.kind == "assign":
         return Remove() if written is None else Assign(written)
     if written is None:
-        raise ValueRefused(f"{model.name}.{name}", "nothing to add or take away")
+        raise InvalidValue(f"{model.name}.{name}", "nothing to add or take away")
     if edit.kind == "append":
         return Append(written)
     return Include(written) if edit.kind == "include" else Exclude(written)
@@ -258,11 +258,13 @@ def _check_limits(model: Model, before: Values, after: Values, limited: set[str]
         assert isinstance(condition, Comparison)
         name = condition.field.path[0]
         grew = after[name] is not None and (before[name] is None or after[name] > before[name])
-        if name in limited and grew and not holds(on_disk(model, condition), stored(model, after)):
+        if name in limited and grew and not evaluate(to_stored(model, condition), encode_attributes(model, after)):
             raise LimitReached(model.name, key_text(key_of(model, before)), effect.limit_text(condition))
 
 
-def _move(design: Design, change: Change, found: Found, before: dict[str, Any], after: dict[str, Any]) -> list[Action]:
+def _move(
+    design: Design, change: ItemChange, found: StoredItem, before: dict[str, Any], after: dict[str, Any]
+) -> list[ItemAction]:
     """The key changes: the old item goes and the new one comes in one transaction, with all it held."""
     model = change.model
     _check_nothing_hangs_on_it(design, model, before, after)
@@ -272,15 +274,15 @@ def _move(design: Design, change: Change, found: Found, before: dict[str, Any], 
         for name, value in found.item.items()
         if name not in old_key
     ]
-    gone = Action("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change, old_key), *every))
+    gone = ItemAction("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change, old_key), *every))
     new_key = key_of(model, after)
-    item = carried(model, found.item, before, after)
+    item = merged_with_unknown(model, found.item, before, after)
     taken = Clause(absent(model.table.pk), lambda: AlreadyExists(model.name, key_text(new_key)))
     edits = {name: Edit("assign", after[name]) for name in change.edits}
     transitions = tuple(_transition_clauses(model, edits))
-    here = Action("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
+    here = ItemAction("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
     gone = replace(gone, clauses=(*gone.clauses, *transitions))
-    was = effect.effects(design, model, before, stored(model, before))
+    was = effect.effects(design, model, before, encode_attributes(model, before))
     will = effect.effects(design, model, after, item)
     return [gone, here, *effect.actions(model, was, will, change.orphaned, change.now)]
 
@@ -297,10 +299,10 @@ def _check_nothing_hangs_on_it(design: Design, model: Model, before: Values, aft
     ]
     for child in (*owned, *counted):
         names = ", ".join(sorted(moved & set(model.key.fields)))
-        raise ValueRefused(model.name, f"{names} cannot change: its {child.name} items would be left behind")
+        raise InvalidValue(model.name, f"{names} cannot change: its {child.name} items would be left behind")
 
 
-def carried(model: Model, old: Item, before: Values, after: Values) -> Item:
+def merged_with_unknown(model: Model, old: Item, before: Values, after: Values) -> Item:
     """The old item with what follows from the new values; attributes that other code wrote stay."""
     mine = set(item_of(model, before)) | {name for group in derivations(model) for name in group.names}
     return {name: value for name, value in old.items() if name not in mine} | item_of(model, after)

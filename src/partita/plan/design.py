@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from partita.design.errors import DesignError, ValueRefused
+from partita.design.errors import DesignError, InvalidValue
 from partita.design.markers import CountOf, SumOf
 from partita.design.models import Attribute, Model, model_of
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
-from partita.design.validate_model import check_field, fields_of
+from partita.design.validate_model import check_field, condition_fields
 from partita.plan.proof.ownership import Ownership, ownerships
 
 
@@ -63,7 +63,7 @@ class Design:
         """The model of one of its entities."""
         model = model_of(entity)
         if model not in self.models:
-            raise ValueRefused(model.name, f"design {self.name!r} does not hold it; load its table too")
+            raise InvalidValue(model.name, f"design {self.name!r} does not hold it; load its table too")
         return model
 
     @property
@@ -92,7 +92,7 @@ def _check_share(counter: Counter, child: Model) -> None:
     """A child's share follows from what it holds, and is reckoned again whenever that is written."""
     where = f"{counter.parent.name}.{counter.attribute.field}"
     marker = counter.marker
-    for each in fields_of(marker.when):
+    for each in condition_fields(marker.when):
         check_field(where, child, each)
     if isinstance(marker, SumOf):
         _check_amount(where, counter.attribute, child, marker.amount)

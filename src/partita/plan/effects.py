@@ -13,23 +13,23 @@ from functools import partial
 from typing import Any
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
-from partita.design.errors import ValueRefused
-from partita.design.key_parts import EXACT, SEPARATOR, Text
+from partita.design.errors import InvalidValue
+from partita.design.key_parts import EXACT, SEPARATOR, TextPart
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.timestamps import time_text
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
-from partita.plan.actions import Action, Assign, Clause, Increment, Remove, Step, absent, alive, equals, present
+from partita.plan.actions import Assign, Clause, Increment, ItemAction, Remove, Step, absent, alive, equals, present
 from partita.plan.design import Counter, Design, Reference
-from partita.plan.errors import LimitReached, NotUnique, Orphaned, ReferenceMissing
-from partita.plan.expressions import holds, on_disk
+from partita.plan.errors import LimitReached, NothingToTake, NotUnique, ReferenceMissing
+from partita.plan.expressions import evaluate, to_stored
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
 
 GUARD = "UNIQUE"
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
 
-LEAVING = "partita-leaving"  # on an owner while what it owns is being deleted
+BEING_DELETED = "partita-leaving"  # on an owner while what it owns is being deleted
 
 Identity = tuple[str, ...]
 
@@ -65,7 +65,7 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
             found.guards[identity_of(model.table.name, guard.key)] = guard
     for counter in design.counters.get(model, ()):
         marker = counter.marker
-        if marker.when is None or holds(on_disk(model, marker.when), item):
+        if marker.when is None or evaluate(to_stored(model, marker.when), item):
             parent = _parent_key(counter.parent, counter.parts, values)
             amount = Decimal(values[marker.amount] or 0) if isinstance(marker, SumOf) else Decimal(1)
             if parent is not None:
@@ -82,7 +82,7 @@ def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard 
     """The guard of a unique value, or None where the entity has no such value."""
     held = [values[name] for name in unique.fields]
     if any(value is None for value in held) or (
-        unique.when is not None and not holds(on_disk(model, unique.when), item)
+        unique.when is not None and not evaluate(to_stored(model, unique.when), item)
     ):
         return None
     shown = ", ".join(_text(value) for value in held)
@@ -93,14 +93,14 @@ def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard 
 def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     """The key of the guard of these values."""
     try:
-        texts = [Text(fold=unique.fold).write(_text(values[name])) for name in unique.fields]
+        texts = [TextPart(fold=unique.case_insensitive).write(_text(values[name])) for name in unique.fields]
     except ValueError as refusal:
-        raise ValueRefused(f"{model.name}.{unique.name}", str(refusal)) from None
+        raise InvalidValue(f"{model.name}.{unique.name}", str(refusal)) from None
     names = model.table.key_names
     text = SEPARATOR.join((GUARD, model.name, unique.name, *texts))
     if len(text.encode()) > limits.PARTITION_KEY_BYTES:
         most = limits.PARTITION_KEY_BYTES
-        raise ValueRefused(f"{model.name}.{unique.name}", f"it is too long: its guard's key has at most {most} bytes")
+        raise InvalidValue(f"{model.name}.{unique.name}", f"it is too long: its guard's key has at most {most} bytes")
     key: Item = {names[0]: {"S": text}}
     if len(names) > 1:
         key[names[1]] = {"S": GUARD}
@@ -123,7 +123,9 @@ def identity_of(table: str, key: Item) -> Identity:
     return (table, *(str(next(iter(value.values()))) for value in key.values()))
 
 
-def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[Action]:
+def actions(
+    model: Model, before: Effects, after: Effects, orphaned: set[Identity], now: datetime
+) -> Iterator[ItemAction]:
     """What has to happen to other items; from those in `orphaned` nothing is taken.
 
     They are parents that are gone, counters that have counted nothing, guards that another item holds.
@@ -139,10 +141,10 @@ def actions(model: Model, before: Effects, after: Effects, orphaned: set[Identit
     for identity, (reference, key) in after.needs.items():
         if identity not in before.needs and identity not in counted:
             there = _must_exist(model, reference.target, key, reference.refers, now)
-            yield Action("check", reference.target.table.name, key, reference.target.name, clauses=(there,))
+            yield ItemAction("check", reference.target.table.name, key, reference.target.name, clauses=(there,))
 
 
-def _guard_actions(before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[Action]:
+def _guard_actions(before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[ItemAction]:
     for identity, guard in after.guards.items():
         held = _held(guard)
         earlier = before.guards.get(identity)
@@ -152,17 +154,19 @@ def _guard_actions(before: Effects, after: Effects, orphaned: set[Identity], now
                 free = free | ~alive(guard.model.table.ttl, expiry_second(now))
             taken = Clause(free, _taken(guard))
             item = {**guard.key, **held}
-            yield Action("put", guard.model.table.name, guard.key, guard.model.name, item=item, clauses=(taken,))
+            yield ItemAction("put", guard.model.table.name, guard.key, guard.model.name, item=item, clauses=(taken,))
         elif _held(earlier) != held:
             mine = Clause(absent(OWNER) | equals(OWNER, {"M": earlier.owner}), _taken(guard))
             steps: dict[str, Step] = {name: Assign(value) for name, value in held.items()}
             steps |= {name: Remove() for name in _held(earlier) if name not in held}
-            yield Action("update", guard.model.table.name, guard.key, guard.model.name, steps=steps, clauses=(mine,))
+            yield ItemAction(
+                "update", guard.model.table.name, guard.key, guard.model.name, steps=steps, clauses=(mine,)
+            )
     for identity, guard in before.guards.items():
-        if identity in after.guards or identity in orphaned or (guard.unique.held and not after.exists):
+        if identity in after.guards or identity in orphaned or (guard.unique.keep_after_delete and not after.exists):
             continue
-        mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), partial(Orphaned, identity))
-        yield Action("delete", guard.model.table.name, guard.key, guard.model.name, clauses=(mine,))
+        mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), partial(NothingToTake, identity))
+        yield ItemAction("delete", guard.model.table.name, guard.key, guard.model.name, clauses=(mine,))
 
 
 def _held(guard: Guard) -> Item:
@@ -183,7 +187,7 @@ def _count_action(
     after: tuple[Counter, Item, Decimal] | None,
     gone: bool,
     now: datetime,
-) -> Action | None:
+) -> ItemAction | None:
     change = EXACT.subtract(after[2] if after else Decimal(0), before[2] if before else Decimal(0))
     found = after or before
     assert found is not None
@@ -195,13 +199,13 @@ def _count_action(
     clauses = [_must_exist(model, parent, key, counter.refers, now)]
     if after is None:
         identity = identity_of(parent.table.name, key)
-        clauses = [Clause(present(next(iter(key))), lambda: Orphaned(identity))]
+        clauses = [Clause(present(next(iter(key))), lambda: NothingToTake(identity))]
         if not isinstance(counter.marker, SumOf):  # what older code left may never have been counted
             some = Comparison(">", Field((name,)), {"N": "0"})
-            clauses.append(Clause(some, lambda: Orphaned((*identity, name))))
+            clauses.append(Clause(some, lambda: NothingToTake((*identity, name))))
     if change > 0:
         clauses += [_limit(parent, key, limit, counter, change) for limit in parent.limits if _bounds(limit, counter)]
-    return Action(
+    return ItemAction(
         "update", parent.table.name, key, parent.name, steps={name: Increment(str(change))}, clauses=tuple(clauses)
     )
 
@@ -210,7 +214,7 @@ def _must_exist(model: Model, target: Model, key: Item, refers: str, now: dateti
     """It is there, is not being deleted, and has not expired."""
     there = present(next(iter(key)))
     if target.owns:
-        there = there & absent(LEAVING)
+        there = there & absent(BEING_DELETED)
     if target.expires is not None and target.table.ttl is not None:
         there = there & alive(target.table.ttl, expiry_second(now))
     return Clause(there, lambda: ReferenceMissing(model.name, target.name, key_text(key), refers))
@@ -229,7 +233,7 @@ def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Dec
     allowed: Condition
     if isinstance(bound, Field):
         if change != 1:
-            raise ValueRefused(parent.name, f"{change} at once against a limit that is an attribute; do it one by one")
+            raise InvalidValue(parent.name, f"{change} at once against a limit that is an attribute; do it one by one")
         allowed = Comparison("<", counted, bound) | (~Exists(counted) & Comparison(">", bound, 0))
     else:
         exactly = int(change) if change == change.to_integral_value() else change
@@ -238,7 +242,7 @@ def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Dec
             allowed = allowed | ~Exists(counted)  # an older item without the counter has counted nothing
     said = limit_text(condition)
     blame = LimitReached(parent.name, key_text(key), said)
-    return Clause(on_disk(parent, allowed), lambda: blame, bounds=counter.attribute.name)
+    return Clause(to_stored(parent, allowed), lambda: blame, bounds=counter.attribute.name)
 
 
 def limit_text(condition: Comparison) -> str:

@@ -6,13 +6,13 @@ StoreError
 ├── NotUnique              another item holds the value
 ├── ReferenceMissing       the entity that is referred to does not exist
 ├── LimitReached           growth would pass a declared limit
-├── TransitionRefused      the value may not follow the present one
+├── InvalidTransition      the value may not follow the present one
 ├── ConditionFailed        the caller's own condition does not hold
 ├── VersionConflict        somebody edited the item since it was read
-├── Contended              other writers kept winning; nothing was written
+├── RetriesExhausted              other writers kept winning; nothing was written
 ├── OutcomeUnknown         the reply was lost and asking again could write twice
 ├── StoredItemInvalid      an item on disk does not fit its entity
-└── CursorRefused          a cursor that is not of this query
+└── InvalidCursor          a cursor that is not of this query
 """
 
 from typing import Any
@@ -59,7 +59,7 @@ class LimitReached(StoreError):
         self.limit = limit
 
 
-class TransitionRefused(StoreError):
+class InvalidTransition(StoreError):
     def __init__(self, entity: str, field: str, to: Any) -> None:
         super().__init__(f"{entity}.{field} cannot become {getattr(to, 'value', to)!r} from what it is")
         self.entity = entity
@@ -78,7 +78,7 @@ class VersionConflict(StoreError):
         self.entity = entity
 
 
-class Contended(StoreError):
+class RetriesExhausted(StoreError):
     def __init__(self, entity: str, attempts: int) -> None:
         super().__init__(f"{entity}: other writers won {attempts} times; nothing was written")
 
@@ -94,7 +94,7 @@ class StoredItemInvalid(StoreError):
         self.entity = entity
 
 
-class CursorRefused(StoreError):
+class InvalidCursor(StoreError):
     def __init__(self, pattern: str, reason: str) -> None:
         super().__init__(f"the cursor is not one of {pattern}: {reason}")
 
@@ -103,7 +103,7 @@ class Raced(StoreError):
     """Never leaves the store: what was read has changed, read again."""
 
 
-class Orphaned(Raced):
+class NothingToTake(Raced):
     """Never leaves the store: what would be taken is not there, so the write is made without taking it."""
 
     def __init__(self, identity: tuple[str, ...]) -> None:

@@ -11,20 +11,20 @@ from typing import Any
 
 from partita.design.codecs import Codec, StructOf
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf, Stored
-from partita.design.errors import DesignError, ValueRefused
+from partita.design.errors import DesignError, InvalidValue
 from partita.design.models import Model
 from partita.design.untyped_values import any_value
 from partita.dynamodb.values import AttributeValue, Item
 
 
-def on_disk(model: Model, condition: Condition) -> Condition:
+def to_stored(model: Model, condition: Condition) -> Condition:
     """The condition with names on disk and values in DynamoDB JSON."""
     if isinstance(condition, All):
-        return All(tuple(on_disk(model, term) for term in condition.terms))
+        return All(tuple(to_stored(model, term) for term in condition.terms))
     if isinstance(condition, AnyOf):
-        return AnyOf(tuple(on_disk(model, term) for term in condition.terms))
+        return AnyOf(tuple(to_stored(model, term) for term in condition.terms))
     if isinstance(condition, Not):
-        return Not(on_disk(model, condition.term))
+        return Not(to_stored(model, condition.term))
     if isinstance(condition, Exists):
         return Exists(_stored_field(model, condition.field)[0])
     if isinstance(condition, Comparison):
@@ -35,7 +35,7 @@ def on_disk(model: Model, condition: Condition) -> Condition:
         absent_too = any(_is_absent(model, condition.field, each) for each in condition.values)
         return AnyOf((listed, Not(Exists(field)))) if absent_too else listed
     if not isinstance(condition, Holds):
-        raise ValueRefused(model.name, f"{condition!r} is no condition; write one with F, such as F.name == value")
+        raise InvalidValue(model.name, f"{condition!r} is no condition; write one with F, such as F.name == value")
     field, codec = _stored_field(model, condition.field)
     whole = codec is not None and codec.tag == "S"
     return Holds(condition.function, field, _value(model, condition.field, codec if whole else None, condition.value))
@@ -56,7 +56,7 @@ def _is_absent(model: Model, field: Field, value: Any) -> bool:
     """Whether nothing is stored of the value, and an item that lacks the attribute is read with it."""
     if value is not None and not (isinstance(value, set | frozenset) and not value):
         return False
-    return len(field.path) > 1 or bool(model.attributes[field.path[0]].member.absent_value == value)
+    return len(field.path) > 1 or bool(model.attributes[field.path[0]].member.default_when_absent == value)
 
 
 def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
@@ -83,7 +83,7 @@ def _value(model: Model, field: Field, codec: Codec | None, value: Any) -> Attri
     try:
         encoded = None if value is None else any_value(value) if codec is None else codec.encode(value)
     except (ValueError, TypeError, AttributeError, ArithmeticError) as refusal:
-        raise ValueRefused(f"{model.name}.{'.'.join(field.path)}", str(refusal)) from None
+        raise InvalidValue(f"{model.name}.{'.'.join(field.path)}", str(refusal)) from None
     return encoded or {"NULL": True}
 
 
@@ -137,14 +137,14 @@ class Expression:
         return self.name(*value.path) if isinstance(value, Field) else self.value(value)
 
 
-def holds(condition: Condition, item: Mapping[str, AttributeValue]) -> bool:
+def evaluate(condition: Condition, item: Mapping[str, AttributeValue]) -> bool:
     """Whether a condition on stored attributes is true of an item."""
     if isinstance(condition, All):
-        return all(holds(term, item) for term in condition.terms)
+        return all(evaluate(term, item) for term in condition.terms)
     if isinstance(condition, AnyOf):
-        return any(holds(term, item) for term in condition.terms)
+        return any(evaluate(term, item) for term in condition.terms)
     if isinstance(condition, Not):
-        return not holds(condition.term, item)
+        return not evaluate(condition.term, item)
     if isinstance(condition, Exists):
         return _at(item, condition.field.path) is not None
     if isinstance(condition, Comparison):
@@ -167,7 +167,7 @@ def _at(item: Mapping[str, AttributeValue], path: tuple[str, ...]) -> AttributeV
 def _compare(operator: str, left: AttributeValue | None, right: AttributeValue | None) -> bool:
     if left is None or right is None:
         return operator == "<>" and left is not right
-    one, other = comparable(left), comparable(right)
+    one, other = sort_value(left), sort_value(right)
     if operator in ("=", "<>"):
         return (one == other) == (operator == "=")
     if one[0] != other[0] or one[0] not in ("S", "N", "B"):
@@ -177,7 +177,7 @@ def _compare(operator: str, left: AttributeValue | None, right: AttributeValue |
     return bool(one[1] > other[1] or (operator == ">=" and one == other))
 
 
-def comparable(value: AttributeValue) -> tuple[str, Any]:
+def sort_value(value: AttributeValue) -> tuple[str, Any]:
     """A value that compares as DynamoDB compares it: numbers by value, text by its bytes, sets without order."""
     ((tag, held),) = value.items()
     if tag == "N":
@@ -187,11 +187,11 @@ def comparable(value: AttributeValue) -> tuple[str, Any]:
     if tag == "B":
         return tag, base64.b64decode(held)
     if tag in ("SS", "NS", "BS"):
-        return tag, {comparable({tag[0]: each}) for each in held}
+        return tag, {sort_value({tag[0]: each}) for each in held}
     if tag == "L":
-        return tag, [comparable(each) for each in held]
+        return tag, [sort_value(each) for each in held]
     if tag == "M":
-        return tag, {name: comparable(each) for name, each in held.items()}
+        return tag, {name: sort_value(each) for name, each in held.items()}
     return tag, held
 
 
@@ -203,12 +203,12 @@ def _function(function: str, held: AttributeValue | None, value: AttributeValue)
         return "S" in held and str(held["S"]).startswith(wanted)
     ((tag, inside),) = held.items()
     if tag in ("SS", "NS", "BS"):
-        return tag[0] in value and comparable({tag[0]: wanted}) in {comparable({tag[0]: each}) for each in inside}
+        return tag[0] in value and sort_value({tag[0]: wanted}) in {sort_value({tag[0]: each}) for each in inside}
     if tag == "L":
-        return any(comparable(each) == comparable(value) for each in inside)
+        return any(sort_value(each) == sort_value(value) for each in inside)
     return tag == "S" and "S" in value and wanted in inside
 
 
 def same(one: Item, other: Item) -> bool:
     """Whether two items are equal as DynamoDB sees them."""
-    return comparable({"M": one}) == comparable({"M": other})
+    return sort_value({"M": one}) == sort_value({"M": other})

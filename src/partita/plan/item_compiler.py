@@ -21,14 +21,14 @@ from partita.design.key_templates import Template
 from partita.design.models import Model
 from partita.dynamodb.limits import SORT_KEY_BYTES
 from partita.dynamodb.values import Item
-from partita.plan.expressions import holds, on_disk
+from partita.plan.expressions import evaluate, to_stored
 from partita.plan.items import (
     Derived,
     Values,
-    as_key,
     derivations,
-    derive,
+    derived_attributes,
     item_of,
+    key_text_value,
     plain_keys,
     written_keys,
 )
@@ -53,7 +53,7 @@ def item_writer(model: Model) -> Callable[[Values], Item]:
     for member in model.members:
         value = f"v[{member.field!r}]"
         if member.field in plain_keys(model):
-            value = f"{named(as_key, env)}({value}, {plain_keys(model)[member.field]})"
+            value = f"{named(key_text_value, env)}({value}, {plain_keys(model)[member.field]})"
         lines += member.target(value, env)
     lines += _key(model, env)
     if model.table.type_attribute:
@@ -87,7 +87,7 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
             lines.append(f"    if len(key) > {_SHORT}: raise ValueError('perhaps too long')")
         if keys.when is None:
             return lines
-        condition = named(partial(holds, on_disk(model, keys.when)), env)
+        condition = named(partial(evaluate, to_stored(model, keys.when)), env)
         return [f"if {condition}(item):", *(f"    {line}" for line in lines)]
     expires = model.expires
     if group.alternatives or expires is None or expires.when is not None:
@@ -98,7 +98,9 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
 
 
 def _derived(model: Model, group: Derived, values: Values, item: Item) -> None:
-    item.update((name, value) for name, value in derive(model, group, values, item).items() if value is not None)
+    item.update(
+        (name, value) for name, value in derived_attributes(model, group, values, item).items() if value is not None
+    )
 
 
 def _missing(fields: tuple[str, ...]) -> str:

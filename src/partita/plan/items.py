@@ -16,12 +16,12 @@ from uuid import UUID
 import msgspec
 
 from partita.design.codegen import compiled
-from partita.design.errors import ValueRefused
-from partita.design.markers import KEPT, CreatedAt, UpdatedAt
-from partita.design.models import Attribute, KeyAttribute, KeySet, Model
+from partita.design.errors import InvalidValue
+from partita.design.markers import AUTO, CreatedAt, UpdatedAt
+from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
-from partita.plan.expressions import holds, on_disk
+from partita.plan.expressions import evaluate, to_stored
 
 Values = Mapping[str, Any]
 _NATIVE = (bytes, datetime, date, Decimal, UUID)
@@ -33,7 +33,7 @@ class Derived:
 
     names: tuple[str, ...]
     fields: frozenset[str]
-    alternatives: tuple[KeySet, ...]  # empty for the TTL
+    alternatives: tuple[EntityKeys, ...]  # empty for the TTL
 
 
 def values_of(model: Model, entity: Any) -> dict[str, Any]:
@@ -46,19 +46,19 @@ def values_of(model: Model, entity: Any) -> dict[str, Any]:
 def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
     kept = {attribute.field for attribute, _ in model.marked(CreatedAt, UpdatedAt)}
     read = {field: f"v.{field}" for field in model.attributes}
-    read |= {field: f"None if v.{field} == KEPT else v.{field}" for field in kept}
+    read |= {field: f"None if v.{field} == AUTO else v.{field}" for field in kept}
     fields = ", ".join(f"{field!r}: {expression}" for field, expression in read.items())
-    return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {"KEPT": KEPT})
+    return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {"AUTO": AUTO})
 
 
-def validated(model: Model, entity: Any) -> Any:
+def validate_entity(model: Model, entity: Any) -> Any:
     """The entity as its types say it is and as it will be read back, or an error that names the attribute."""
-    made = checked(model.name, entity, model.cls)
+    made = convert(model.name, entity, model.cls)
     for field, settled in _settling(model):
         try:
             setattr(made, field, settled(made, entity))
         except (ValueError, TypeError, ArithmeticError) as refusal:
-            raise ValueRefused(f"{model.name}.{field}", str(refusal)) from None
+            raise InvalidValue(f"{model.name}.{field}", str(refusal)) from None
     return made
 
 
@@ -79,55 +79,55 @@ def _composed(field: str, entity: Any, _: Any) -> str | None:
     return None if text is None else normalize("NFC", text)
 
 
-def fitting(model: Model, attribute: Attribute, value: Any) -> Any:
+def normalize_value(model: Model, attribute: Attribute, value: Any) -> Any:
     """A value of one attribute, as its type says it is and as it will be read back."""
     return _fitting(model, attribute, value, attribute.hint)
 
 
-def of_its_kind(model: Model, attribute: Attribute, value: Any) -> Any:
+def normalize_operand(model: Model, attribute: Attribute, value: Any) -> Any:
     """A value of the attribute's type, whatever bounds it has: what is added to it or taken away, or looked for."""
     exact = Decimal(value) if attribute.kind is Decimal and type(value) is int else value  # price += 1
     made = _fitting(model, attribute, exact, attribute.kind)
-    stored(model, {attribute.field: made})
+    encode_attributes(model, {attribute.field: made})
     return made
 
 
 def _fitting(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any:
     where = f"{model.name}.{attribute.field}"
-    made = checked(where, value, kind)
+    made = convert(where, value, kind)
     try:
         return attribute.codec.settled(made, value) if attribute.codec.settles else made
     except (ValueError, TypeError, ArithmeticError) as refusal:
-        raise ValueRefused(where, str(refusal)) from None
+        raise InvalidValue(where, str(refusal)) from None
 
 
-def checked(where: str, value: Any, kind: Any) -> Any:
+def convert(where: str, value: Any, kind: Any) -> Any:
     """A value of the type, made anew; what the design leaves open keeps its own types."""
     try:
         return msgspec.convert(msgspec.to_builtins(value, builtin_types=_NATIVE), kind, builtin_types=_NATIVE)
     except RecursionError:
         for name in getattr(value, "__struct_fields__", ()):
-            checked(f"{where}.{name}", getattr(value, name), Any)
-        raise ValueRefused(where, "it is nested too deeply") from None
+            convert(f"{where}.{name}", getattr(value, name), Any)
+        raise InvalidValue(where, "it is nested too deeply") from None
     except (msgspec.ValidationError, msgspec.EncodeError, TypeError, ValueError) as refusal:
         what, _, path = str(refusal).partition(" - at `$")
-        raise ValueRefused(f"{where}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
+        raise InvalidValue(f"{where}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
 
 
 def item_of(model: Model, values: Values) -> Item:
     """The whole item: attributes, key, index keys, TTL, type."""
-    item = stored(model, values)
+    item = encode_attributes(model, values)
     item.update(key_of(model, values))
     if model.table.type_attribute and model.table.type_attribute not in item:
         item[model.table.type_attribute] = {"S": model.type_name}
     for group in derivations(model):
-        for name, value in derive(model, group, values, item).items():
+        for name, value in derived_attributes(model, group, values, item).items():
             if value is not None:
                 item[name] = value
     return item
 
 
-def stored(model: Model, values: Values) -> Item:
+def encode_attributes(model: Model, values: Values) -> Item:
     """The attributes that are stored under their own names."""
     item: Item = {}
     for member in model.members:
@@ -136,15 +136,15 @@ def stored(model: Model, values: Values) -> Item:
             continue
         try:
             most = plain_keys(model).get(member.field)
-            written = member.codec.encode(held if most is None else as_key(held, most))
+            written = member.codec.encode(held if most is None else key_text_value(held, most))
         except (ValueError, TypeError, AttributeError, ArithmeticError) as refusal:
-            raise ValueRefused(f"{model.name}.{member.field}", str(refusal)) from None
+            raise InvalidValue(f"{model.name}.{member.field}", str(refusal)) from None
         if written is not None:
             item[member.name] = written
     return item
 
 
-def as_key(held: Any, most: int = limits.PARTITION_KEY_BYTES) -> Any:
+def key_text_value(held: Any, most: int = limits.PARTITION_KEY_BYTES) -> Any:
     """Text that is a key by itself: in its composed form, neither empty nor too long for DynamoDB."""
     if held in ("", b""):
         raise ValueError("empty text cannot be part of a key")
@@ -163,8 +163,10 @@ def _check_length(key: str | bytes, most: int) -> None:
 def plain_keys(model: Model) -> dict[str, int]:
     """The attributes that are keys by themselves, and how many bytes they may have."""
     every = (model.key, *(keys for several in model.indexes.values() for keys in several))
-    found = {each.field: limits.PARTITION_KEY_BYTES for keys in every for each in keys.hash if each.field is not None}
-    shorter = {each.field: limits.SORT_KEY_BYTES for keys in every for each in keys.range if each.field is not None}
+    found = {
+        each.field: limits.PARTITION_KEY_BYTES for keys in every for each in keys.partition if each.field is not None
+    }
+    shorter = {each.field: limits.SORT_KEY_BYTES for keys in every for each in keys.sort if each.field is not None}
     return found | shorter
 
 
@@ -174,7 +176,7 @@ def key_of(model: Model, values: Values) -> Item:
     for at, attribute in enumerate(model.key.attributes):
         value = key_value(model, attribute, values)
         if value is None:
-            raise ValueRefused(f"{model.name}.{attribute.name}", "a part of the key is missing")
+            raise InvalidValue(f"{model.name}.{attribute.name}", "a part of the key is missing")
         check_key(model, attribute, value.get("S"), limits.SORT_KEY_BYTES if at else limits.PARTITION_KEY_BYTES)
         key[attribute.name] = value
     return key
@@ -185,10 +187,10 @@ def check_key(model: Model, attribute: KeyAttribute, text: Any, most: int) -> No
     try:
         _check_length(text or "", most)
     except ValueError as refusal:
-        raise ValueRefused(f"{model.name}.{attribute.name}", str(refusal)) from None
+        raise InvalidValue(f"{model.name}.{attribute.name}", str(refusal)) from None
 
 
-def stored_key(model: Model, item: Item) -> Item:
+def key_in_item(model: Model, item: Item) -> Item:
     """The key that an item has."""
     return {name: item[name] for name in model.table.key_names}
 
@@ -199,7 +201,7 @@ def old_keys(model: Model, values: Values) -> Iterator[Item]:
     That is what `was` declares, and any form of the times in a key: other code writes them in other widths.
     """
     today = key_of(model, values)
-    for keys in model.was:
+    for keys in model.old_keys:
         made = {each.name: key_value(model, each, values) for each in keys.attributes}
         key = {name: value for name, value in made.items() if value is not None}
         if len(key) == len(made) and key != today:
@@ -218,7 +220,7 @@ def key_value(model: Model, attribute: KeyAttribute, values: Values) -> Attribut
     held = values[attribute.field]
     if held is None:
         return None
-    return stored(model, {attribute.field: held}).get(attribute.name)
+    return encode_attributes(model, {attribute.field: held}).get(attribute.name)
 
 
 def key_text(key: Item) -> str:
@@ -243,18 +245,18 @@ def _derivations(model: Model) -> Iterator[Derived]:
         yield Derived((model.table.ttl,), frozenset({model.expires.at, *condition}), ())
 
 
-def written_keys(model: Model, keys: KeySet) -> list[KeyAttribute]:
+def written_keys(model: Model, keys: EntityKeys) -> list[KeyAttribute]:
     """The key attributes that are made from templates, other than the table's own key."""
     return [each for each in keys.attributes if each.template is not None and each.name not in model.table.key_names]
 
 
-def derive(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
+def derived_attributes(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
     """The group's attributes; None where one is absent. `item` holds the stored attributes for conditions."""
     if not group.alternatives:
         return {group.names[0]: expiry_of(model, values, item)}
     absent: dict[str, AttributeValue | None] = dict.fromkeys(group.names)
     for keys in group.alternatives:
-        if keys.when is not None and not holds(_when(model, keys), item):
+        if keys.when is not None and not evaluate(_when(model, keys), item):
             continue
         made = {each.name: key_value(model, each, values) for each in written_keys(model, keys)}
         if all(value is not None for value in made.values()):
@@ -263,16 +265,16 @@ def derive(model: Model, group: Derived, values: Values, item: Item) -> dict[str
     return absent
 
 
-def _check_index_keys(model: Model, keys: KeySet, made: Mapping[str, AttributeValue | None]) -> None:
+def _check_index_keys(model: Model, keys: EntityKeys, made: Mapping[str, AttributeValue | None]) -> None:
     for each in keys.attributes:
-        most = limits.PARTITION_KEY_BYTES if each in keys.hash else limits.SORT_KEY_BYTES
+        most = limits.PARTITION_KEY_BYTES if each in keys.partition else limits.SORT_KEY_BYTES
         check_key(model, each, (made.get(each.name) or {}).get("S"), most)
 
 
 @cache
-def _when(model: Model, keys: KeySet) -> Any:
+def _when(model: Model, keys: EntityKeys) -> Any:
     assert keys.when is not None
-    return on_disk(model, keys.when)
+    return to_stored(model, keys.when)
 
 
 def expiry_of(model: Model, values: Values, item: Item) -> AttributeValue | None:
@@ -280,12 +282,12 @@ def expiry_of(model: Model, values: Values, item: Item) -> AttributeValue | None
     if model.expires is None:
         return None
     at = values[model.expires.at]
-    if at is None or (model.expires.when is not None and not holds(on_disk(model, model.expires.when), item)):
+    if at is None or (model.expires.when is not None and not evaluate(to_stored(model, model.expires.when), item)):
         return None
     try:
         return {"N": str(int((at + model.expires.after).timestamp()))}
     except OverflowError:
-        raise ValueRefused(f"{model.name}.{model.expires.at}", "it expires after the last year that there is") from None
+        raise InvalidValue(f"{model.name}.{model.expires.at}", "it expires after the last year that there is") from None
 
 
 def expiry_second(now: datetime) -> AttributeValue:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from partita.design.codegen import Env, named
-from partita.design.key_parts import SEPARATOR, Shard
-from partita.design.reads import SHARDS, Argument, Each
+from partita.design.key_parts import SEPARATOR, ShardPart
+from partita.design.reads import ALL_SHARDS, Argument, FanOut
 from partita.dynamodb.values import Item
 from partita.plan import key_ranges
 from partita.plan.expressions import Expression
@@ -66,10 +66,10 @@ def _text(pieces: tuple[key_ranges.Piece, ...] | None, env: Env, *, whole: bool)
     texts = ["''"]
     for at, piece in enumerate(pieces):
         between, segment = SEPARATOR * bool(at), piece.segment
-        if isinstance(piece.value, Each) or piece.value is SHARDS:
+        if isinstance(piece.value, FanOut) or piece.value is ALL_SHARDS:
             return None
         if isinstance(piece.value, Argument) and segment.form is not None:
-            if isinstance(segment.form, Shard) and not whole:
+            if isinstance(segment.form, ShardPart) and not whole:
                 return None
             texts.append(f"{between + segment.constant!r} + {named(segment.form.write, env)}(a[{piece.value.at}])")
         else:

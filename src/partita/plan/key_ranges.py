@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.design.errors import ProofError
-from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, Form, Shard, descends
+from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, KeyPart, ShardPart, descends
 from partita.design.key_slots import Slot, key_slots
 from partita.design.key_templates import Segment
 from partita.design.models import KeyAttribute
-from partita.design.reads import SHARDS, Argument, Bounds, Each, Read
+from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read, SortRange
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,20 @@ class Piece:
         """The text, where it does not depend on an argument."""
         if self.segment.form is None:
             return self.segment.constant
-        if isinstance(self.value, Argument | Each) or self.value is SHARDS:
+        if isinstance(self.value, Argument | FanOut) or self.value is ALL_SHARDS:
             return None
         return written(self.segment, self.value)
 
 
 def written(segment: Segment, value: Any, *, whole: bool = False) -> str:
     """The segment's text; a query asks for a shard by its number, a get gives the whole value."""
-    if isinstance(segment.form, Shard) and isinstance(value, int) and not whole:
+    if isinstance(segment.form, ShardPart) and isinstance(value, int) and not whole:
         return segment.constant + str(value)
     return segment.text(value)
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedKey:
     """An attribute with one value: pieces of a template, or one plain value."""
 
     attribute: KeyAttribute
@@ -50,7 +50,7 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class SortPrefix:
     """The sort attribute from which the range is cut: it begins with `pieces`, then `following` is free.
 
     `tail` is the constant text in front of the first free part (`v` in `v{number}`).
@@ -61,13 +61,13 @@ class Beginning:
     tail: str
     following: Segment | None
     last: bool  # nothing comes after the free part
-    bounds: Bounds | None
+    bounds: SortRange | None
 
 
 @dataclass(frozen=True)
 class KeyRange:
-    fixed: tuple[Fixed, ...]
-    beginning: Beginning | None
+    fixed: tuple[FixedKey, ...]
+    beginning: SortPrefix | None
     free: tuple[Slot, ...]  # the sort parts that order the result
     whole: bool = False  # one item by its whole key
 
@@ -84,9 +84,9 @@ def key_range(read: Read) -> KeyRange:
             f"the partition of {source.keys.where} needs {missing[0].field!r}",
             "give every part of the partition key; without it the read would be a Scan",
         )
-    fixed = [_fixed(attribute, given, read.single) for attribute in source.keys.hash]
+    fixed = [_fixed(attribute, given, read.single) for attribute in source.keys.partition]
     beginning = None
-    for at, attribute in enumerate(source.keys.range):
+    for at, attribute in enumerate(source.keys.sort):
         whole = _fixed_if_given(attribute, given, read.single)
         if whole is not None and len(read.sources) == 1:
             fixed.append(whole)
@@ -101,7 +101,7 @@ def _name(slot: Slot, whole: bool) -> Any:
     return _part_name(slot.field, slot.form, whole)
 
 
-def _part_name(field: str, form: Form | None, whole: bool) -> Any:
+def _part_name(field: str, form: KeyPart | None, whole: bool) -> Any:
     return field if whole or form is None or form.lossless else (field, form)
 
 
@@ -116,29 +116,29 @@ def _is_given(segment: Segment, given: dict[Any, Any], whole: bool) -> bool:
     return _part_name(segment.field, segment.form, whole) in given or segment.field in given
 
 
-def _fixed(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> Fixed:
+def _fixed(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> FixedKey:
     if attribute.template is None:
-        return Fixed(attribute, None, given[attribute.field])
+        return FixedKey(attribute, None, given[attribute.field])
     pieces = [
         Piece(segment, _value(segment, given, whole) if segment.field else None)
         for segment in attribute.template.segments
     ]
-    return Fixed(attribute, tuple(pieces))
+    return FixedKey(attribute, tuple(pieces))
 
 
-def _fixed_if_given(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> Fixed | None:
+def _fixed_if_given(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> FixedKey | None:
     if attribute.template is None:
         return _fixed(attribute, given, whole) if attribute.field in given else None
     complete = all(_is_given(segment, given, whole) for segment in attribute.template.parts)
     return _fixed(attribute, given, whole) if complete else None
 
 
-def _beginning(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, Any]) -> Beginning | None:
+def _beginning(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, Any]) -> SortPrefix | None:
     if attribute.template is None:
-        return Beginning(attribute, (), "", None, True, read.bounds) if read.bounds else None
+        return SortPrefix(attribute, (), "", None, True, read.bounds) if read.bounds else None
     pieces: list[Piece] = []
     segments = attribute.template.segments
-    others = [source.keys.range[at].template for source in read.sources[1:]]
+    others = [source.keys.sort[at].template for source in read.sources[1:]]
     for position, segment in enumerate(segments):
         shared = all(
             other is not None and position < len(other.segments) and _alike(segment, other.segments[position])
@@ -148,7 +148,7 @@ def _beginning(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, An
             break
         if segment.field and not _is_given(segment, given, read.single):
             last = position == len(segments) - 1
-            return Beginning(attribute, tuple(pieces), segment.constant, segment, last, read.bounds)
+            return SortPrefix(attribute, tuple(pieces), segment.constant, segment, last, read.bounds)
         pieces.append(Piece(segment, _value(segment, given, read.single) if segment.field else None))
     if read.bounds is not None:
         raise ProofError(
@@ -156,7 +156,7 @@ def _beginning(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, An
             "a range needs a sort part that all of its entities share",
             "read one entity, or leave the range out",
         )
-    return Beginning(attribute, tuple(pieces), "", None, False, None)
+    return SortPrefix(attribute, tuple(pieces), "", None, False, None)
 
 
 def _alike(one: Segment, other: Segment) -> bool:
@@ -164,7 +164,7 @@ def _alike(one: Segment, other: Segment) -> bool:
 
 
 @dataclass(frozen=True)
-class Condition:
+class SortCondition:
     """A key condition on one attribute: an operator and one or two texts (or plain values)."""
 
     attribute: KeyAttribute
@@ -172,13 +172,13 @@ class Condition:
     values: tuple[Any, ...]
 
 
-def conditions(found: KeyRange, bind: Any) -> Iterator[Condition]:
+def conditions(found: KeyRange, bind: Any) -> Iterator[SortCondition]:
     """The key conditions once `bind` gives every argument its value."""
     for fixed in found.fixed:
         if fixed.pieces is None:
-            yield Condition(fixed.attribute, "=", (bind(fixed.value),))
+            yield SortCondition(fixed.attribute, "=", (bind(fixed.value),))
         else:
-            yield Condition(fixed.attribute, "=", (_joined(fixed.pieces, bind, found.whole),))
+            yield SortCondition(fixed.attribute, "=", (_joined(fixed.pieces, bind, found.whole),))
     if found.beginning is not None:
         condition = _cut(found.beginning, bind)
         if condition is not None:
@@ -189,7 +189,7 @@ def _joined(pieces: tuple[Piece, ...], bind: Any, whole: bool = False) -> str:
     return SEPARATOR.join(written(piece.segment, bind(piece.value), whole=whole) for piece in pieces)
 
 
-def _cut(start: Beginning, bind: Any) -> Condition | None:
+def _cut(start: SortPrefix, bind: Any) -> SortCondition | None:
     bounds = start.bounds
     if start.attribute.template is None:
         assert bounds is not None
@@ -197,11 +197,11 @@ def _cut(start: Beginning, bind: Any) -> Condition | None:
     prefix = _joined(start.pieces, bind) + SEPARATOR if start.pieces else ""
     if bounds is None or start.following is None:
         prefix += start.tail
-        return Condition(start.attribute, "begins_with", (prefix,)) if prefix else None
+        return SortCondition(start.attribute, "begins_with", (prefix,)) if prefix else None
     segment = start.following
     assert segment.form is not None
     if bounds.prefix is not None:
-        return Condition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
+        return SortCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
     low, high = bounds.low, bounds.high
     if descends(segment.form):
         low, high = high, low
@@ -210,25 +210,29 @@ def _cut(start: Beginning, bind: Any) -> Condition | None:
         top = prefix[:-1] + AFTER_SEPARATOR if prefix and not start.tail else prefix + start.tail + "\U0010ffff"
     else:
         top = prefix + segment.text(bind(high)) + ("" if start.last else AFTER_SEPARATOR)
-    return Condition(start.attribute, "between", (bottom, top)) if bottom else Condition(start.attribute, "<=", (top,))
+    return (
+        SortCondition(start.attribute, "between", (bottom, top))
+        if bottom
+        else SortCondition(start.attribute, "<=", (top,))
+    )
 
 
-def _plain_cut(attribute: KeyAttribute, bounds: Bounds, bind: Any) -> Condition:
+def _plain_cut(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> SortCondition:
     if bounds.prefix is not None:
-        return Condition(attribute, "begins_with", (bind(bounds.prefix),))
+        return SortCondition(attribute, "begins_with", (bind(bounds.prefix),))
     if bounds.low is None:
-        return Condition(attribute, "<=", (bind(bounds.high),))
+        return SortCondition(attribute, "<=", (bind(bounds.high),))
     if bounds.high is None:
-        return Condition(attribute, ">=", (bind(bounds.low),))
-    return Condition(attribute, "between", (bind(bounds.low), bind(bounds.high)))
+        return SortCondition(attribute, ">=", (bind(bounds.low),))
+    return SortCondition(attribute, "between", (bind(bounds.low), bind(bounds.high)))
 
 
 def fan_out(found: KeyRange) -> tuple[Any, int] | None:
     """What the read is repeated over, and how often at most."""
     for fixed in found.fixed:
         for piece in fixed.pieces or (Piece(Segment("", "", None), fixed.value),):
-            if isinstance(piece.value, Each):
-                return piece.value, piece.value.at_most
-            if piece.value is SHARDS and isinstance(piece.segment.form, Shard):
-                return SHARDS, piece.segment.form.count
+            if isinstance(piece.value, FanOut):
+                return piece.value, piece.value.limit
+            if piece.value is ALL_SHARDS and isinstance(piece.segment.form, ShardPart):
+                return ALL_SHARDS, piece.segment.form.count
     return None

@@ -6,19 +6,19 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.key_slots import slots_of
 from partita.design.models import KeyAttribute, Model
-from partita.design.reads import SHARDS, Argument, Each, Read
+from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.plan import key_ranges
-from partita.plan.expressions import Expression, on_disk
-from partita.plan.items import key_of, stored
+from partita.plan.expressions import Expression, to_stored
+from partita.plan.items import encode_attributes, key_of
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
 
-_REFUSALS = (ValueRefused, ValueError, TypeError, ArithmeticError, AttributeError)
+_REFUSALS = (InvalidValue, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Plan:
 def plan_of(read: Read) -> Plan:
     """The plan of a read; it is proven when it is first seen, so nothing unproven is ever sent."""
     source = read.sources[0]
-    sort_names = tuple(attribute.name for attribute in source.keys.range)
+    sort_names = tuple(attribute.name for attribute in source.keys.sort)
     proof = prove_read(read)
     table = source.model.table.name
     return Plan(
@@ -93,11 +93,11 @@ def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
 
 def _check_single(plan: Plan) -> None:
     if not plan.read.single:
-        raise ValueRefused(plan.read.name, "reads several items, where one is wanted; declare a pattern -> Item[...]")
+        raise InvalidValue(plan.read.name, "reads several items, where one is wanted; declare a pattern -> Item[...]")
 
 
 def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
-    """A ValueRefused that names the key of a get, where it is too long: DynamoDB's refusal does not."""
+    """A InvalidValue that names the key of a get, where it is too long: DynamoDB's refusal does not."""
     key_of(plan.model, key_values(plan, arguments))
 
 
@@ -106,7 +106,7 @@ def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
     if plan.fan_out is None:
         return [None]
     over, most = plan.fan_out
-    if over is SHARDS:
+    if over is ALL_SHARDS:
         return list(range(most))
     distinct: dict[str, Any] = {}  # two days of a month ask for the same range of months
     try:
@@ -116,7 +116,7 @@ def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
     except _REFUSALS as refusal:
         raise _refused(plan, arguments, refusal) from None
     if len(values) > most:
-        raise ValueRefused(plan.read.name, f"{len(values)} values, but the pattern declares at most {most}")
+        raise InvalidValue(plan.read.name, f"{len(values)} values, but the pattern declares at most {most}")
     return list(distinct.values())
 
 
@@ -167,7 +167,7 @@ def _query_text(
     except _REFUSALS as refusal:
         raise _refused(plan, arguments, refusal) from None
     where = plan.read.where
-    filtered = None if where is None else expression.condition(on_disk(plan.model, _filled(where, arguments)))
+    filtered = None if where is None else expression.condition(to_stored(plan.model, _filled(where, arguments)))
     return " AND ".join(conditions), filtered, expression.names, expression.values
 
 
@@ -176,23 +176,23 @@ def start_key(plan: Plan, item: Item) -> Item:
     return {name: item[name] for name in plan.key_names}
 
 
-def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[key_ranges.Condition]:
+def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[key_ranges.SortCondition]:
     return key_ranges.conditions(plan.proof.range, lambda value: _bound(value, arguments, repeat))
 
 
-def _check_order(plan: Plan, conditions: Iterable[key_ranges.Condition]) -> None:
+def _check_order(plan: Plan, conditions: Iterable[key_ranges.SortCondition]) -> None:
     """DynamoDB refuses a range that ends before it begins, and tells keys of which the caller knows nothing."""
     bounds = plan.read.bounds
     if bounds is None or not any(each.operator == "between" and each.values[0] > each.values[1] for each in conditions):
         return
     low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
-    raise ValueRefused(f"{plan.read.name}.{low}", f"it must not be after {high}", low)
+    raise InvalidValue(f"{plan.read.name}.{low}", f"it must not be after {high}", low)
 
 
-def _refused(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> ValueRefused:
+def _refused(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> InvalidValue:
     """The refusal with the argument that is to blame, which is whichever cannot be written by itself."""
     where, wrong = plan.read.name, str(refusal)
-    if isinstance(refusal, ValueRefused):
+    if isinstance(refusal, InvalidValue):
         if refusal.argument:
             return refusal
         where, wrong = refusal.where, refusal.wrong
@@ -200,19 +200,23 @@ def _refused(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> Valu
         if isinstance(value, Argument):
             given = arguments[value.at]
             try:
-                _ = slot.form.write(given) if slot.form is not None else stored(plan.model, {slot.field: given})
+                _ = (
+                    slot.form.write(given)
+                    if slot.form is not None
+                    else encode_attributes(plan.model, {slot.field: given})
+                )
             except _REFUSALS:
-                return ValueRefused(where, wrong, value.name, given)
-    return ValueRefused(where, wrong)
+                return InvalidValue(where, wrong, value.name, given)
+    return InvalidValue(where, wrong)
 
 
 def _bound(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:
     if isinstance(value, Argument):
         return arguments[value.at]
-    return repeat if isinstance(value, Each) or value is SHARDS else value
+    return repeat if isinstance(value, FanOut) or value is ALL_SHARDS else value
 
 
-def _text(plan: Plan, expression: Expression, condition: key_ranges.Condition) -> str:
+def _text(plan: Plan, expression: Expression, condition: key_ranges.SortCondition) -> str:
     name = expression.name(condition.attribute.name)
     values = [expression.value(_attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
     if condition.operator == "between":
@@ -226,9 +230,9 @@ def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attri
     if attribute.template is not None:
         return {"S": value}
     assert attribute.field is not None
-    found = stored(model, {attribute.field: value}).get(attribute.name)
+    found = encode_attributes(model, {attribute.field: value}).get(attribute.name)
     if found is None:
-        raise ValueRefused(f"{model.name}.{attribute.field}", "a part of the key is missing")
+        raise InvalidValue(f"{model.name}.{attribute.field}", "a part of the key is missing")
     return found
 
 

@@ -10,45 +10,45 @@ from partita.design.models import Model
 from partita.dynamodb.values import Item
 from partita.plan import effects as effect
 from partita.plan.actions import (
-    Action,
     Assign,
     Clause,
+    ItemAction,
     Step,
     absent,
     alive,
     present,
 )
-from partita.plan.changes import Found
+from partita.plan.changes import StoredItem
 from partita.plan.design import Design
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
+    InvalidTransition,
     Raced,
-    TransitionRefused,
 )
-from partita.plan.expressions import on_disk
+from partita.plan.expressions import to_stored
 from partita.plan.fences import dependencies, fence
 from partita.plan.item_compiler import written_item
 from partita.plan.items import (
     expiry_second,
+    key_in_item,
     key_of,
     key_text,
-    stored_key,
     values_of,
 )
 
 _NOW: Any = object()
 
 
-def fresh(model: Model, entity: Any, now: datetime) -> Any:
+def with_initial_values(model: Model, entity: Any, now: datetime) -> Any:
     """The entity as it is created: times, version and counters begin."""
-    for field, begins in _beginnings(model):
+    for field, begins in _initial_values(model):
         setattr(entity, field, now if begins is _NOW else begins)
     return entity
 
 
 @cache
-def _beginnings(model: Model) -> tuple[tuple[str, Any], ...]:
+def _initial_values(model: Model) -> tuple[tuple[str, Any], ...]:
     """With what the fields begin that the store keeps."""
     times = [(attribute.field, _NOW) for attribute, _ in model.marked(CreatedAt, UpdatedAt)]
     versions = [(attribute.field, 1) for attribute, _ in model.marked(Version)]
@@ -56,75 +56,77 @@ def _beginnings(model: Model) -> tuple[tuple[str, Any], ...]:
     return (*times, *versions, *counters)
 
 
-def creation(design: Design, model: Model, entity: Any, now: datetime, when: Condition | None = None) -> list[Action]:
+def creation(
+    design: Design, model: Model, entity: Any, now: datetime, when: Condition | None = None
+) -> list[ItemAction]:
     """The entity is new; an expired item under its key counts as none."""
     values = values_of(model, entity)
     item = written_item(model, values)
     key = key_of(model, values)
     for attribute, transitions in model.transitions:
         if transitions.start is not None and values[attribute.field] not in list(transitions.start):
-            raise TransitionRefused(model.name, attribute.field, values[attribute.field])
+            raise InvalidTransition(model.name, attribute.field, values[attribute.field])
     free = absent(model.table.pk)
     if model.expires is not None and model.table.ttl is not None:
         free = free | ~alive(model.table.ttl, expiry_second(now))
     clauses = [Clause(free, lambda: AlreadyExists(model.name, key_text(key)))]
     if when is not None:
-        clauses.append(_holding(model, key, when))
-    put = Action("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
+        clauses.append(_condition_clause(model, key, when))
+    put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
     after = effect.effects(design, model, values, item)
     return [put, *effect.actions(model, effect.Effects(exists=False), after, set(), now)]
 
 
-def plain_put(model: Model, entity: Any) -> Action:
+def unconditional_put(model: Model, entity: Any) -> ItemAction:
     """Put whatever was there, for entities that nothing else depends on."""
     item = written_item(model, values_of(model, entity))
-    return Action("put", model.table.name, stored_key(model, item), model.name, item=item)
+    return ItemAction("put", model.table.name, key_in_item(model, item), model.name, item=item)
 
 
-def stands_alone(design: Design, model: Model) -> bool:
+def has_no_invariants(design: Design, model: Model) -> bool:
     """Whether no other item depends on this entity's values and the store keeps none of them, nor a mark."""
     kept = model.one_marked(CreatedAt) or model.one_marked(Version) or any(model.counters) or model.owns
     promises = model.uniques or design.counters.get(model) or design.references.get(model) or any(model.transitions)
     return not kept and not promises
 
 
-def blind_deletion(design: Design, model: Model) -> bool:
+def can_delete_without_read(design: Design, model: Model) -> bool:
     """Whether deleting needs no look at the item first."""
     return not model.uniques and not design.counters.get(model)
 
 
-def leaving(model: Model, key: Item, when: Condition | None) -> Action:
+def mark_being_deleted(model: Model, key: Item, when: Condition | None) -> ItemAction:
     """The mark of an owner whose children are being deleted: nothing may refer to it any more."""
     clauses = [Clause(present(model.table.pk), lambda: Raced(model.name))]
     if when is not None:
-        clauses.append(_holding(model, key, when))
-    steps: dict[str, Step] = {effect.LEAVING: Assign({"BOOL": True})}
-    return Action("update", model.table.name, key, model.name, steps=steps, clauses=tuple(clauses))
+        clauses.append(_condition_clause(model, key, when))
+    steps: dict[str, Step] = {effect.BEING_DELETED: Assign({"BOOL": True})}
+    return ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=tuple(clauses))
 
 
-def _holding(model: Model, key: Item, when: Condition) -> Clause:
-    return Clause(on_disk(model, when), lambda: ConditionFailed(model.name, key_text(key)))
+def _condition_clause(model: Model, key: Item, when: Condition) -> Clause:
+    return Clause(to_stored(model, when), lambda: ConditionFailed(model.name, key_text(key)))
 
 
 def deletion(
     design: Design,
     model: Model,
     key: Item,
-    found: Found | None,
+    found: StoredItem | None,
     now: datetime,
     when: Condition | None = None,
     orphaned: set[effect.Identity] | None = None,
-) -> list[Action]:
+) -> list[ItemAction]:
     """The entity goes, with its guards and its share of counters; `found` where those are known."""
     clauses = []
     if when is not None:
-        clauses.append(_holding(model, key, when))
+        clauses.append(_condition_clause(model, key, when))
     if found is None:
-        return [Action("delete", model.table.name, key, model.name, clauses=tuple(clauses))]
+        return [ItemAction("delete", model.table.name, key, model.name, clauses=tuple(clauses))]
     values = values_of(model, found.entity)
     before = effect.effects(design, model, values, found.item)
     clauses.append(Clause(present(model.table.pk), lambda: Raced(model.name)))  # or its share would be taken twice
     clauses += fence(model, found.item, dependencies(design, model))
-    gone = Action("delete", model.table.name, key, model.name, clauses=tuple(clauses))
+    gone = ItemAction("delete", model.table.name, key, model.name, clauses=tuple(clauses))
     after = effect.Effects(exists=False)
     return [gone, *effect.actions(model, before, after, orphaned or set(), now)]

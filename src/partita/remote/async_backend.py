@@ -8,7 +8,7 @@ from partita.dynamodb.requests import Request
 from partita.errors import ConfigurationError, NoReply
 from partita.remote.credentials import Credentials
 from partita.remote.endpoints import Endpoint
-from partita.remote.protocol import body_of, form_of, reply_of
+from partita.remote.protocol import body_of, reply_of, wire_format
 from partita.remote.settings import RemoteSettings
 from partita.remote.signing import Signer
 
@@ -31,8 +31,8 @@ class AsyncRemoteBackend:
 
     def __init__(self, endpoint: Endpoint, settings: RemoteSettings) -> None:
         self._credentials = settings.source(endpoint)
-        self._host = _Host(endpoint)
-        self._streams_host = _Host(endpoint.for_streams())
+        self._host = AsyncConnection(endpoint)
+        self._streams_host = AsyncConnection(endpoint.for_streams())
         trusted = settings.tls(endpoint)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=settings.connections, ssl=True if trusted is None else trusted),
@@ -57,7 +57,7 @@ class AsyncRemoteBackend:
 
     async def call(self, request: Request[Reply]) -> Reply:
         """Answers a request, or raises the `DynamoDBError` that came back, or `NoReply`."""
-        form = form_of(type(request))
+        form = wire_format(type(request))
         body = body_of(request)
         host = self._streams_host if form.streams else self._host
         if self._session.closed:
@@ -92,7 +92,7 @@ class AsyncRemoteBackend:
         return self._credentials.current()
 
 
-class _Host:
+class AsyncConnection:
     """A host by name, as a URL, and the signer that knows it."""
 
     def __init__(self, endpoint: Endpoint) -> None:

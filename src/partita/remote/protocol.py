@@ -24,7 +24,7 @@ from partita.errors import NoReply
 Reply = TypeVar("Reply")
 
 
-class Form(NamedTuple):
+class WireFormat(NamedTuple):
     """How requests of one class travel, and how their replies are read."""
 
     target: str
@@ -33,15 +33,15 @@ class Form(NamedTuple):
 
 
 _encode = msgspec.json.Encoder().encode
-_FORMS: dict[type[Request[Any]], Form] = {}
+_FORMS: dict[type[Request[Any]], WireFormat] = {}
 
 
-def form_of(request: type[Request[Any]]) -> Form:
+def wire_format(request: type[Request[Any]]) -> WireFormat:
     """The form of a request's class, made when it is first asked for."""
     form = _FORMS.get(request)
     if form is None:
         target = OPERATIONS[request.__name__].target
-        form = Form(target, target.startswith("DynamoDBStreams"), msgspec.json.Decoder(reply_type(request)))
+        form = WireFormat(target, target.startswith("DynamoDBStreams"), msgspec.json.Decoder(reply_type(request)))
         _FORMS[request] = form
     return form
 
@@ -69,7 +69,7 @@ def reply_of(request: Request[Reply], endpoint: str, status: int, headers: Mappi
     if status != 200:
         raise error_of(status, headers, body)
     try:
-        reply: Reply = form_of(type(request)).reply.decode(body)
+        reply: Reply = wire_format(type(request)).reply.decode(body)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise NoReply(endpoint, f"the reply is not one of DynamoDB's ({error})", perhaps_executed=True) from error
     return reply

@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 from partita.dynamodb.requests import Request
 from partita.errors import ConfigurationError, NoReply
 from partita.remote.endpoints import Endpoint
-from partita.remote.protocol import body_of, form_of, reply_of
+from partita.remote.protocol import body_of, reply_of, wire_format
 from partita.remote.settings import RemoteSettings
 from partita.remote.signing import Signer
 
@@ -40,8 +40,8 @@ class RemoteBackend:
         settings = settings or RemoteSettings()
         endpoint = settings.endpoint(address)
         self._credentials = settings.source(endpoint)
-        self._line = _Line(endpoint, settings)
-        self._streams_line = _Line(endpoint.for_streams(), settings) if endpoint.amazon else self._line
+        self._line = Connection(endpoint, settings)
+        self._streams_line = Connection(endpoint.for_streams(), settings) if endpoint.amazon else self._line
 
     @property
     def endpoint(self) -> str:
@@ -50,7 +50,7 @@ class RemoteBackend:
 
     def call(self, request: Request[Reply]) -> Reply:
         """Answers a request, or raises the `DynamoDBError` that came back, or `NoReply`."""
-        form = form_of(type(request))
+        form = wire_format(type(request))
         body = body_of(request)
         line = self._streams_line if form.streams else self._line
         response = line.post(line.signer.headers(self._credentials.current(), form.target, body), body)
@@ -68,7 +68,7 @@ class RemoteBackend:
         self.close()
 
 
-class _Line:
+class Connection:
     """One host: its connections, and the signer that knows its name."""
 
     def __init__(self, endpoint: Endpoint, settings: RemoteSettings) -> None:

@@ -1,6 +1,6 @@
 """A design as a REST API: routes from patterns, operations from services, OpenAPI, identity, problem details."""
 
-from partita.rest.access import Who, anyone, group, myself, owner, shown, signed_in, they
+from partita.rest.access import Rule, allowed_if, anyone, caller_is, group, owned_by, public_if, signed_in
 from partita.rest.api import Api
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
@@ -13,12 +13,12 @@ __all__ = [
     "IfMatch",
     "PageSize",
     "Problem",
-    "Who",
+    "Rule",
+    "allowed_if",
     "anyone",
+    "caller_is",
     "group",
-    "myself",
-    "owner",
-    "shown",
+    "owned_by",
+    "public_if",
     "signed_in",
-    "they",
 ]

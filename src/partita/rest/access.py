@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from partita.rest.auth.identity import Caller, composed
+from partita.rest.auth.identity import Caller, nfc
 from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]
@@ -11,54 +11,56 @@ Allows = Callable[[Caller, Arguments, Any], bool]
 Ways = tuple[tuple[str, ...], ...]  # any of these suffices, and each is several things at once
 
 
-class Who:
+class Rule:
     """A rule; `told` is how the documentation says it, and says nothing twice."""
 
-    def __init__(self, told: str, allows: Allows, *, looks: bool = False, strangers: bool = False) -> None:
+    def __init__(
+        self, description: str, allows: Allows, *, needs_entity: bool = False, anonymous_ok: bool = False
+    ) -> None:
         """`looks` where the rule is about the thing itself; `strangers` where nobody in particular may pass."""
-        self._ways: Ways = ((told,),)
+        self._ways: Ways = ((description,),)
         self.allows = allows
-        self.looks = looks
-        self.strangers = strangers
+        self.needs_entity = needs_entity
+        self.anonymous_ok = anonymous_ok
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return ", or ".join(" and ".join(way) for way in self._ways)
 
     @property
     def is_open(self) -> bool:
         """Whether everybody may, whatever it is about."""
-        return self.strangers and not self.looks
+        return self.anonymous_ok and not self.needs_entity
 
-    def __and__(self, other: "Who") -> "Who":
-        found = Who(
+    def __and__(self, other: "Rule") -> "Rule":
+        found = Rule(
             "",
             lambda caller, arguments, thing: (
                 self.allows(caller, arguments, thing) and other.allows(caller, arguments, thing)
             ),
-            looks=self.looks or other.looks,
-            strangers=self.strangers and other.strangers,
+            needs_entity=self.needs_entity or other.needs_entity,
+            anonymous_ok=self.anonymous_ok and other.anonymous_ok,
         )
         found._ways = _least((*mine, *others) for mine in self._ways for others in other._ways)
         return found
 
-    def __or__(self, other: "Who") -> "Who":
-        found = Who(
+    def __or__(self, other: "Rule") -> "Rule":
+        found = Rule(
             "",
             lambda caller, arguments, thing: (
                 self.allows(caller, arguments, thing) or other.allows(caller, arguments, thing)
             ),
-            looks=self.looks or other.looks,
-            strangers=self.strangers or other.strangers,
+            needs_entity=self.needs_entity or other.needs_entity,
+            anonymous_ok=self.anonymous_ok or other.anonymous_ok,
         )
         found._ways = _least((*self._ways, *other._ways))
         return found
 
-    def greet(self, caller: Caller, arguments: Arguments) -> None:
+    def check_caller(self, caller: Caller, arguments: Arguments) -> None:
         """Refuses whoever can be refused before anything is read."""
-        if not self.strangers and caller.id is None:
-            raise Problem(401, "unauthorized", f"this is for {self.told}; send a bearer token")
-        if not self.looks:
+        if not self.anonymous_ok and caller.id is None:
+            raise Problem(401, "unauthorized", f"this is for {self.description}; send a bearer token")
+        if not self.needs_entity:
             self.check(caller, arguments)
 
     def check(self, caller: Caller, arguments: Arguments, thing: Any = None) -> None:
@@ -66,8 +68,8 @@ class Who:
         if self.allows(caller, arguments, thing):
             return
         if caller.id is None:
-            raise Problem(401, "unauthorized", f"this is for {self.told}; send a bearer token")
-        raise Problem(403, "forbidden", f"this is for {self.told}")
+            raise Problem(401, "unauthorized", f"this is for {self.description}; send a bearer token")
+        raise Problem(403, "forbidden", f"this is for {self.description}")
 
 
 def _least(ways: Iterable[tuple[str, ...]]) -> Ways:
@@ -76,41 +78,43 @@ def _least(ways: Iterable[tuple[str, ...]]) -> Ways:
     return tuple(way for way in different if not any(set(other) < set(way) for other in different))
 
 
-anyone = Who("anyone", lambda caller, arguments, thing: True, strangers=True)
-signed_in = Who("anyone who has signed in", lambda caller, arguments, thing: caller.id is not None)
+anyone = Rule("anyone", lambda caller, arguments, thing: True, anonymous_ok=True)
+signed_in = Rule("anyone who has signed in", lambda caller, arguments, thing: caller.id is not None)
 
 
-def group(name: str) -> Who:
+def group(name: str) -> Rule:
     """Members of a group, by the token."""
-    return Who(f"the group {name}", lambda caller, arguments, thing: name in caller.groups)
+    return Rule(f"the group {name}", lambda caller, arguments, thing: name in caller.groups)
 
 
-def myself(parameter: str) -> Who:
+def caller_is(parameter: str) -> Rule:
     """The caller whom the path names."""
-    return Who(
+    return Rule(
         f"the one whom `{parameter}` names",
         lambda caller, arguments, thing: _is(caller, arguments.get(parameter)),
     )
 
 
-def owner(attribute: str) -> Who:
+def owned_by(attribute: str) -> Rule:
     """Whoever the thing itself names as its owner."""
-    return Who(
+    return Rule(
         f"its `{attribute}`",
         lambda caller, arguments, thing: _is(caller, getattr(thing, attribute, None)),
-        looks=True,
+        needs_entity=True,
     )
 
 
 def _is(caller: Caller, name: Any) -> bool:
-    return caller.id is not None and isinstance(name, str) and composed(name) == caller.id
+    return caller.id is not None and isinstance(name, str) and nfc(name) == caller.id
 
 
-def they(told: str, when: Callable[[Any], bool]) -> Who:
+def allowed_if(told: str, when: Callable[[Any], bool]) -> Rule:
     """Somebody of whom the thing that was looked up tells: `they("its members", lambda standing: standing.role)`."""
-    return Who(told, lambda caller, arguments, thing: caller.id is not None and when(thing), looks=True)
+    return Rule(told, lambda caller, arguments, thing: caller.id is not None and when(thing), needs_entity=True)
 
 
-def shown(told: str, when: Callable[[Any], bool]) -> Who:
+def public_if(told: str, when: Callable[[Any], bool]) -> Rule:
     """Anyone, as long as the thing itself is open to everybody: `shown("a published post", is_published)`."""
-    return Who(f"anyone, of {told}", lambda caller, arguments, thing: when(thing), looks=True, strangers=True)
+    return Rule(
+        f"anyone, of {told}", lambda caller, arguments, thing: when(thing), needs_entity=True, anonymous_ok=True
+    )

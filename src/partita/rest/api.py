@@ -15,8 +15,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from partita.design.patterns import Pattern
 from partita.rest import pattern_routes
-from partita.rest.access import Who, anyone
-from partita.rest.pattern_routes import Look, cache_of
+from partita.rest.access import Rule, anyone
+from partita.rest.pattern_routes import EntityLookup, cache_of
 from partita.rest.routes import Route
 from partita.rest.service_routes import looked_up, operation
 from partita.store.store import Store
@@ -31,7 +31,7 @@ class Declares(Protocol):
     def __call__(self, function: F, /) -> F: ...
 
 
-class Repeated(NamedTuple):
+class BackgroundJob(NamedTuple):
     """Work of a service that no request waits for, and how many seconds lie between."""
 
     work: Callable[[Any], object]
@@ -47,34 +47,34 @@ class Api(Generic[S]):
         self.about = about
         self.service = service
         self.routes: list[Route] = []
-        self.repeated: list[Repeated] = []
-        self.open_try: str | None = None
-        self.signed_try: str | None = None
+        self.background_jobs: list[BackgroundJob] = []
+        self.anonymous_example: str | None = None
+        self.signed_in_example: str | None = None
 
-    def tries(self, *, open: str | None = None, signed: str | None = None) -> None:  # noqa: A002 - as opposed to signed
+    def examples(self, *, anonymous: str | None = None, signed_in: str | None = None) -> None:
         """Addresses of demo data that a newcomer is shown: without a token, and with an admin's."""
-        self.open_try = open
-        self.signed_try = signed
+        self.anonymous_example = anonymous
+        self.signed_in_example = signed_in
 
-    def repeats(self, work: Callable[[S], object], *, every: float) -> None:
+    def background_job(self, work: Callable[[S], object], *, every: float) -> None:
         """What the service puts off is done every so many seconds while it is served, and once more at the end."""
-        self.repeated.append(Repeated(work, every))
+        self.background_jobs.append(BackgroundJob(work, every))
 
     # From the design
 
-    def reads(
-        self, path: str, pattern: Pattern[Any, Any], *, who: Who = anyone, name: str = "", cache: str = ""
+    def expose_get(
+        self, path: str, pattern: Pattern[Any, Any], *, who: Rule = anyone, name: str = "", cache: str = ""
     ) -> None:
         """GET of one entity, with its tag."""
         self._add(pattern_routes.reading(path, pattern, who, len(self.routes), name, cache))
 
-    def lists(
+    def expose_list(
         self,
         path: str,
         pattern: Pattern[Any, Any],
         *,
-        who: Who = anyone,
-        of: Any = None,
+        who: Rule = anyone,
+        on: Any = None,
         name: str = "",
         about: str = "",
         cache: str = "",
@@ -83,56 +83,58 @@ class Api(Generic[S]):
 
         `about` says what it gives, where neither the pattern's docstring nor its name does.
         """
-        look = self._look(path, who, of)
+        look = self._look(path, who, on)
         self._add(pattern_routes.listing_of(path, pattern, who, look, len(self.routes), name, about, cache))
 
-    def changes(
-        self, path: str, pattern: Pattern[Any, Any], *fields: str, who: Who, of: Any = None, name: str = ""
+    def expose_patch(
+        self, path: str, pattern: Pattern[Any, Any], *fields: str, who: Rule, on: Any = None, name: str = ""
     ) -> None:
         """PATCH of some attributes; `If-Match` refuses when the entity was edited since it was read.
 
         `of` as for operations, where the rule looks at something else than the entity.
         """
-        look = None if of is None else self._look(path, who, of)
+        look = None if on is None else self._look(path, who, on)
         self._add(pattern_routes.changing(path, pattern, fields, who, look, name))
 
-    def deletes(self, path: str, pattern: Pattern[Any, Any], *, who: Who, of: Any = None, name: str = "") -> None:
+    def expose_delete(
+        self, path: str, pattern: Pattern[Any, Any], *, who: Rule, on: Any = None, name: str = ""
+    ) -> None:
         """DELETE of one entity and what it owns; what was let pass is what is deleted. `of` as for changes."""
-        look = None if of is None else self._look(path, who, of)
+        look = None if on is None else self._look(path, who, on)
         self._add(pattern_routes.deleting(path, pattern, who, look, name))
 
     # From the service: the function takes the service, perhaps the caller, a body (a struct), IfMatch, and the rest.
     # `of` says what a rule that looks at a thing looks at: a pattern, or a function that takes the service and, by
     # their names, arguments of the path and the caller.
 
-    def get(self, path: str, *, who: Who = anyone, of: Any = None, cache: str = "") -> Declares:
-        return self._operation("GET", path, who, of, cache=cache or cache_of(who))
+    def get(self, path: str, *, who: Rule = anyone, on: Any = None, cache: str = "") -> Declares:
+        return self._operation("GET", path, who, on, cache=cache or cache_of(who))
 
-    def post(self, path: str, *, who: Who, of: Any = None, status: int = 200, location: str | None = None) -> Declares:
+    def post(self, path: str, *, who: Rule, on: Any = None, status: int = 200, location: str | None = None) -> Declares:
         """`location` is the address of what was made, with attributes of the reply in braces."""
-        return self._operation("POST", path, who, of, status=201 if location else status, location=location)
+        return self._operation("POST", path, who, on, status=201 if location else status, location=location)
 
-    def put(self, path: str, *, who: Who, of: Any = None) -> Declares:
-        return self._operation("PUT", path, who, of)
+    def put(self, path: str, *, who: Rule, on: Any = None) -> Declares:
+        return self._operation("PUT", path, who, on)
 
-    def patch(self, path: str, *, who: Who, of: Any = None) -> Declares:
-        return self._operation("PATCH", path, who, of)
+    def patch(self, path: str, *, who: Rule, on: Any = None) -> Declares:
+        return self._operation("PATCH", path, who, on)
 
-    def delete(self, path: str, *, who: Who, of: Any = None) -> Declares:
-        return self._operation("DELETE", path, who, of)
+    def delete(self, path: str, *, who: Rule, on: Any = None) -> Declares:
+        return self._operation("DELETE", path, who, on)
 
-    def _operation(self, method: str, path: str, who: Who, of: Any, **more: Any) -> Declares:
+    def _operation(self, method: str, path: str, who: Rule, on: Any, **more: Any) -> Declares:
         def declare(function: F) -> F:
-            self._add(operation(method, path, function, who, self._look(path, who, of), **more))
+            self._add(operation(method, path, function, who, self._look(path, who, on), **more))
             return function
 
         return declare
 
-    def _look(self, path: str, who: Who, of: Any) -> Look | None:
+    def _look(self, path: str, who: Rule, on: Any) -> EntityLookup | None:
         """How a rule finds the thing that it looks at; None where it has been decided without."""
-        if who.looks and of is None:
-            raise TypeError(f"{self.name} {path}: say what {who.told!r} is looked up in, with of=")
-        return looked_up(of) if who.looks else None
+        if who.needs_entity and on is None:
+            raise TypeError(f"{self.name} {path}: say what {who.description!r} is looked up in, with on=")
+        return looked_up(on) if who.needs_entity else None
 
     def _add(self, route: Route) -> None:
         for each in self.routes:

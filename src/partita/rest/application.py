@@ -9,12 +9,12 @@ from partita.errors import PartitaError
 from partita.http.request_body import BodyTooLarge, read_body
 from partita.rest.auth.identity import Caller, Verifier
 from partita.rest.etags import IfMatch, digest
-from partita.rest.mounted_api import PARSED_SIZE, BoundApi, Kept, Parsed
+from partita.rest.mounted_api import PARSED_SIZE, CachedReply, MountedApi, ParsedAddress
 from partita.rest.pages.home import PATHS, entrance_page, systems_listed
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import Problem
-from partita.rest.responses import JSON, Answer, Asked, conditional, refusal_of, told
-from partita.rest.routes import Call, Reply, Route
+from partita.rest.responses import JSON, RequestHeaders, Response, conditional, refusal_of, response_for
+from partita.rest.routes import JsonReply, Route, RouteCall
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -29,25 +29,25 @@ _log = logging.getLogger("partita.rest")
 _NO_MATCH = IfMatch(None)
 
 
-class Address(NamedTuple):
+class RequestLine(NamedTuple):
     method: str
     path: bytes
     query: bytes
 
 
-class _Asking:
+class RequestState:
     """A request, and how far it has got: what goes wrong is told in the words of its route."""
 
     __slots__ = ("address", "asked", "bound", "call", "route")
 
-    def __init__(self, address: Address, asked: Asked) -> None:
+    def __init__(self, address: RequestLine, asked: RequestHeaders) -> None:
         self.address = address
         self.asked = asked
-        self.bound: BoundApi | None = None
+        self.bound: MountedApi | None = None
         self.route: Route | None = None
-        self.call: Call | None = None
+        self.call: RouteCall | None = None
 
-    def refusal(self, error: Exception) -> Answer:
+    def refusal(self, error: Exception) -> Response:
         if isinstance(error, Problem):
             return refusal_of(error)
         problem = None
@@ -60,7 +60,7 @@ class _Asking:
         return refusal_of(problem)
 
 
-def _log_fault(address: Address, error: Exception) -> None:
+def _log_fault(address: RequestLine, error: Exception) -> None:
     """What Partita raises says in its own sentence what is wrong; of anything else the whole way is needed."""
     what, method, path = "an unexpected error at %s %s: %s", address.method, address.path.decode("latin-1")
     _log.error(what, method, path, error, exc_info=None if isinstance(error, PartitaError) else error)
@@ -69,7 +69,7 @@ def _log_fault(address: Address, error: Exception) -> None:
 class RestApplication:
     """Every bound API under `/api/<name>`; at `/api` and `/` the way to them."""
 
-    def __init__(self, apis: list[BoundApi], verifier: Verifier) -> None:
+    def __init__(self, apis: list[MountedApi], verifier: Verifier) -> None:
         self._apis = {bound.api.name: bound for bound in apis}
         self._verifier = verifier
 
@@ -79,27 +79,27 @@ class RestApplication:
         return all(bound.version is not None for bound in self._apis.values())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        address = Address(scope["method"], scope["raw_path"], scope["query_string"])
-        asked: Asked = dict(scope["headers"])
+        address = RequestLine(scope["method"], scope["raw_path"], scope["query_string"])
+        asked: RequestHeaders = dict(scope["headers"])
         if address.path in PATHS:
-            answer = self._entrance(_Asking(address, asked), scope.get("scheme", "http"))
+            answer = self._entrance(RequestState(address, asked), scope.get("scheme", "http"))
         elif address.method in ("GET", "HEAD") and self.never_waits:
             answer = self.answer_at_once(*address, asked)
         else:
-            answer = await self._answer_in_time(_Asking(address, asked), receive)
+            answer = await self._answer_in_time(RequestState(address, asked), receive)
         body = b"" if address.method == "HEAD" else answer.body
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": body})
 
-    def answer_at_once(self, method: str, path: bytes, query: bytes, asked: Asked) -> Answer:
+    def answer_at_once(self, method: str, path: bytes, query: bytes, asked: RequestHeaders) -> Response:
         """The answer to a GET or HEAD, which on an embedded engine never waits; whatever goes wrong is one, too."""
-        asking = _Asking(Address(method, path, query), asked)
+        asking = RequestState(RequestLine(method, path, query), asked)
         try:
             return self._read(asking).measured()
         except Exception as error:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
             return asking.refusal(error).measured()
 
-    def _entrance(self, asking: "_Asking", scheme: str) -> Answer:
+    def _entrance(self, asking: "RequestState", scheme: str) -> Response:
         """The page at `/`, or the list at `/api`."""
         apis = [bound.api for bound in self._apis.values()]
         try:
@@ -110,11 +110,11 @@ class RestApplication:
             else:
                 kind, body = JSON, systems_listed(apis)
             headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # who takes no HTML gets another `/`
-            return _given(Answer(200, body, headers), asking).measured()
+            return _given(Response(200, body, headers), asking).measured()
         except Problem as problem:
             return asking.refusal(problem).measured()
 
-    async def _answer_in_time(self, asking: "_Asking", receive: Receive) -> Answer:
+    async def _answer_in_time(self, asking: "RequestState", receive: Receive) -> Response:
         """The same for what may wait: a write, or whatever is kept elsewhere."""
         try:
             bound, tail = self._system(asking)
@@ -126,11 +126,11 @@ class RestApplication:
             body = None if wanted is None else decoder_of(wanted)(await _body(receive, asking.asked))
             asking.call = call = _call(bound, parsed, caller, body, asking.asked)
             result = await asyncio.to_thread(parsed.route.run, call)
-            return told(bound, parsed.route, result, asking.asked).measured()
+            return response_for(bound, parsed.route, result, asking.asked).measured()
         except Exception as error:  # noqa: BLE001 - as above
             return asking.refusal(error).measured()
 
-    def _read(self, asking: "_Asking") -> Answer:
+    def _read(self, asking: "RequestState") -> Response:
         bound, tail = self._system(asking)
         page = _page(bound, tail, asking.address.method)
         if page is not None:
@@ -138,16 +138,16 @@ class RestApplication:
         version = bound.version() if bound.version is not None and asking.address.method == "GET" else None
         kept = self._kept(bound, asking, version)
         if kept is not None:
-            return told(bound, kept.route, kept.reply, asking.asked)
+            return response_for(bound, kept.route, kept.reply, asking.asked)
         parsed, caller = self._known(asking, tail)
         asking.call = call = _call(bound, parsed, caller, None, asking.asked)
         result = parsed.route.run(call)
-        if version is not None and isinstance(result, Reply) and result.fresh:
-            kept = Kept(result, parsed.route, call.arguments, version)
+        if version is not None and isinstance(result, JsonReply) and result.fresh:
+            kept = CachedReply(result, parsed.route, call.arguments, version)
             bound.replies.put(asking.address[1:], kept, len(result.body))
-        return told(bound, parsed.route, result, asking.asked)
+        return response_for(bound, parsed.route, result, asking.asked)
 
-    def _known(self, asking: "_Asking", tail: str) -> tuple[Parsed, Caller]:
+    def _known(self, asking: "RequestState", tail: str) -> tuple[ParsedAddress, Caller]:
         """What the address says, and who asks; raises where he may not even ask."""
         bound, address = asking.bound, asking.address
         assert bound is not None
@@ -155,7 +155,7 @@ class RestApplication:
         if parsed is not None:
             asking.route = parsed.route
             caller = self._verifier.caller(asking.asked.get(b"authorization"))
-            parsed.route.who.greet(caller, parsed.in_path)
+            parsed.route.who.check_caller(caller, parsed.in_path)
             return parsed, caller
         asking.route, values = _routed(bound, tail, address.method)
         caller = self._verifier.caller(asking.asked.get(b"authorization"))
@@ -163,7 +163,7 @@ class RestApplication:
         bound.parsed.put(address, parsed, PARSED_SIZE + sum(map(len, address)))
         return parsed, caller
 
-    def _kept(self, bound: BoundApi, asking: "_Asking", version: int | None) -> Kept | None:
+    def _kept(self, bound: MountedApi, asking: "RequestState", version: int | None) -> CachedReply | None:
         """The reply of last time, if the data is what it was, nothing has expired, and the caller may have it."""
         kept = bound.replies.get(asking.address[1:])
         if kept is None or kept.version != version or b"if-match" in asking.asked:
@@ -171,11 +171,11 @@ class RestApplication:
         if kept.reply.expires is not None and kept.reply.expires <= bound.db.context.clock().timestamp():
             return None
         caller = self._verifier.caller(asking.asked.get(b"authorization"))
-        kept.route.who.greet(caller, kept.arguments)
+        kept.route.who.check_caller(caller, kept.arguments)
         kept.route.who.check(caller, kept.arguments, kept.reply.thing)
         return kept
 
-    def _system(self, asking: "_Asking") -> tuple[BoundApi, str]:
+    def _system(self, asking: "RequestState") -> tuple[MountedApi, str]:
         _, _, name, *rest = asking.address.path.decode("latin-1").split("/", 3)
         asking.bound = bound = self._apis.get(name)
         if bound is None:
@@ -183,15 +183,15 @@ class RestApplication:
         return bound, rest[0] if rest else ""
 
 
-def _parsed(route: Route, values: list[str], caller: Caller, query: bytes) -> Parsed:
+def _parsed(route: Route, values: list[str], caller: Caller, query: bytes) -> ParsedAddress:
     """What the address says, of which a caller who may not even ask is told nothing."""
     in_path = path_arguments(route, values)
-    route.who.greet(caller, in_path)
+    route.who.check_caller(caller, in_path)
     in_query = query_arguments(route, query) if route.in_query or query else {}
-    return Parsed(route, in_path, in_path | in_query)
+    return ParsedAddress(route, in_path, in_path | in_query)
 
 
-def _call(bound: BoundApi, parsed: Parsed, caller: Caller, body: Any, asked: Asked) -> Call:
+def _call(bound: MountedApi, parsed: ParsedAddress, caller: Caller, body: Any, asked: RequestHeaders) -> RouteCall:
     route = parsed.route
     if_match = _NO_MATCH
     if b"if-match" in asked:
@@ -199,19 +199,19 @@ def _call(bound: BoundApi, parsed: Parsed, caller: Caller, body: Any, asked: Ask
             raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
         if_match = IfMatch(asked[b"if-match"].decode("latin-1"))
     arguments = dict(parsed.arguments)
-    return Call(bound.db, bound.service, bound.memory, bound.pages, caller, arguments, body, if_match)
+    return RouteCall(bound.db, bound.service, bound.memory, bound.pages, caller, arguments, body, if_match)
 
 
-def _page(bound: BoundApi, tail: str, method: str) -> Answer | None:
+def _page(bound: MountedApi, tail: str, method: str) -> Response | None:
     """The two pages that every API has."""
     if tail not in ("docs", "openapi.json"):
         return None
     _check_readable(method)
     kind, body = (HTML, bound.page) if tail == "docs" else (JSON, bound.description)
-    return Answer(200, body, [(b"content-type", kind), _FRESH])
+    return Response(200, body, [(b"content-type", kind), _FRESH])
 
 
-def _given(page: Answer, asking: _Asking) -> Answer:
+def _given(page: Response, asking: RequestState) -> Response:
     return conditional(page, digest(page.body), asking.address.method, asking.asked)
 
 
@@ -221,7 +221,7 @@ def _check_readable(method: str) -> None:
         raise Problem(405, "method-not-allowed", "here one can GET, HEAD", allow="GET, HEAD")
 
 
-def _routed(bound: BoundApi, tail: str, method: str) -> tuple[Route, list[str]]:
+def _routed(bound: MountedApi, tail: str, method: str) -> tuple[Route, list[str]]:
     found = bound.find(tail)
     if found is None:
         raise Problem(404, "not-found", f"there is nothing at {bound.root}/{tail}; see {bound.root}/docs")
@@ -233,7 +233,7 @@ def _routed(bound: BoundApi, tail: str, method: str) -> tuple[Route, list[str]]:
     return route, values
 
 
-async def _body(receive: Receive, asked: Asked) -> bytes:
+async def _body(receive: Receive, asked: RequestHeaders) -> bytes:
     kind, *settings = [each.strip().lower() for each in asked.get(b"content-type", JSON).split(b";")]
     charsets = [each.partition(b"=")[2] for each in settings if each.startswith(b"charset=")]
     if (kind != JSON and not kind.endswith(b"+json")) or any(each not in UTF8 for each in charsets):

@@ -6,18 +6,18 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 
 _log = logging.getLogger("partita.rest")
 
 
 @asynccontextmanager
-async def repeating(apis: Iterable[BoundApi]) -> AsyncIterator[None]:
+async def repeating(apis: Iterable[MountedApi]) -> AsyncIterator[None]:
     """Every work is repeated for as long as this lasts; at its end each is done a last time."""
     ending = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         for bound in apis:
-            for work, every in bound.api.repeated:
+            for work, every in bound.api.background_jobs:
                 tasks.create_task(_repeated(partial(work, bound.service), every, ending))
         try:
             yield

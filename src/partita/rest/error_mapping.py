@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.dynamodb.exceptions import ValidationException
 from partita.plan.design import Design
-from partita.plan.errors import NotUnique, ReferenceMissing, TransitionRefused
+from partita.plan.errors import InvalidTransition, NotUnique, ReferenceMissing
 from partita.rest.error_wording import Wording
-from partita.rest.routes import Call, Route
+from partita.rest.routes import Route, RouteCall
 from partita.rest.validation_messages import IN_A_MAP, misfit_inside
 
 _LONG_KEY = re.compile(r"Size of (hash|range)key has exceeded")
@@ -27,7 +27,7 @@ _AFTER_HEAD = re.compile(r"[.\[]")
 class Written:
     """What a client wrote, by its own names: parameters of the address, and members of the body."""
 
-    def __init__(self, route: Route, call: Call | None) -> None:
+    def __init__(self, route: Route, call: RouteCall | None) -> None:
         self.values: dict[str, Any] = dict(call.arguments) if call is not None else {}
         self._names = {each.name: each.name for each in (*route.in_path, *route.in_query)}
         for each in msgspec.structs.fields(route.body) if route.body is not None else ():
@@ -60,12 +60,12 @@ class Blame:
     def of(self, error: Exception, written: Written) -> tuple[str | None, str] | None:
         """The member and what to say of it; None where the error is about no value."""
         match error:
-            case ValueRefused():
+            case InvalidValue():
                 return self._of_value(error, written)
             case NotUnique():
                 field = self._first(error.entity, self._unique(error), written)
                 return field, f"{field}: {str(error).partition(': ')[2]}"
-            case TransitionRefused():
+            case InvalidTransition():
                 field = self._first(error.entity, (error.field,), written)
                 return field, str(error).replace(f"{error.entity}.{error.field}", field, 1)
             case ReferenceMissing():
@@ -77,7 +77,7 @@ class Blame:
                 return longest, f"{longest or 'a value'} is too long for a key"
         return None
 
-    def _of_value(self, error: ValueRefused, written: Written) -> tuple[str | None, str]:
+    def _of_value(self, error: InvalidValue, written: Written) -> tuple[str | None, str]:
         entity, _, path = error.where.partition(".")
         path = error.argument or path
         further, said = misfit_inside(error.wrong) or ("", None)

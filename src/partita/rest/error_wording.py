@@ -13,7 +13,7 @@ from partita.design.models import KeyAttribute, Model
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
-    CursorRefused,
+    InvalidCursor,
     LimitReached,
     NotFound,
     ReferenceMissing,
@@ -44,7 +44,7 @@ class Wording:
     def detail(self, operation: str, error: Exception) -> str:
         """What went wrong in an operation; what is not about a key or a cursor stays as it was said."""
         text = str(error)
-        if isinstance(error, CursorRefused):
+        if isinstance(error, InvalidCursor):
             return f"the cursor is not one of {operation}: {text.rpartition(': ')[2]}"
         if isinstance(error, StoredItemInvalid):
             return self._unreadable(error)
@@ -63,7 +63,7 @@ class Wording:
     def _unreadable(self, error: StoredItemInvalid) -> str:
         """Which item it is, as far as its key can be read; what is wrong with it the log says."""
         key = str(error).removeprefix(f"{error.entity} ").partition(" on disk: ")[0]
-        forms = [keys for model in self._read_as.get(error.entity, ()) for keys in (model.key, *model.was)]
+        forms = [keys for model in self._read_as.get(error.entity, ()) for keys in (model.key, *model.old_keys)]
         found = (_values(keys.attributes, key.split(" ")) for keys in forms)
         values = next((each for each in found if each is not None), {})
         return f"{error.entity}{_told(values)} cannot be read as it is stored; the log says why"

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from partita.design.codecs import Anything, Member
+from partita.design.codecs import Anything, AttributeMember
 from partita.design.conditions import All, AnyOf, Condition, F, Stored
 from partita.design.markers import CountOf, SumOf, Version
 from partita.design.models import Attribute, Model
@@ -29,7 +29,7 @@ def _edited(model: Model) -> tuple[Attribute, ...]:
 
 
 def edited_values(entity: Any) -> list[Any]:
-    """What somebody edits: neither what is counted nor what is marked `Quiet`."""
+    """What somebody edits: neither what is counted nor what is marked `Untracked`."""
     return [getattr(entity, each.field) for each in _edited(entity.__model__)]
 
 
@@ -47,7 +47,7 @@ def _joined(by: type[All | AnyOf], terms: list[Condition]) -> Condition:
     return by(tuple(terms)) if len(terms) > 1 else terms[0]
 
 
-def _forms(entity: Any, member: Member) -> Iterator[Condition]:
+def _forms(entity: Any, member: AttributeMember) -> Iterator[Condition]:
     field, value = F[member.field], getattr(entity, member.field)
     if value is not None and member.codec.encode(value) is not None:
         yield field == value
@@ -55,7 +55,7 @@ def _forms(entity: Any, member: Member) -> Iterator[Condition]:
         yield from (field == Stored({"S": text}) for text in _other_texts(value))
     if not member.may_be_missing:
         return
-    absent = member.absent_value
+    absent = member.default_when_absent
     null = None if member.optional or isinstance(member.codec, Anything) else absent
     if _reads_so(entity, member, absent):
         yield field.is_absent()
@@ -70,7 +70,7 @@ def _other_texts(moment: datetime) -> list[str]:
     return sorted(each for each in texts if each != time_text(moment) and time_of(each) == moment)
 
 
-def _reads_so(entity: Any, member: Member, value: Any) -> bool:
+def _reads_so(entity: Any, member: AttributeMember, value: Any) -> bool:
     """Whether an item with this value instead is read as the same entity: an entity derives what it lacks."""
     values = {each: getattr(entity, each) for each in entity.__model__.attributes}
     return edited_values(type(entity)(**values | {member.field: value})) == edited_values(entity)

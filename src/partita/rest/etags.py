@@ -5,7 +5,7 @@
 
 `If-None-Match` is about the whole reply. `If-Match` is about the edit alone: a like that arrives while somebody writes
 changes the reply, and is no reason to refuse what they have written. What an edit is, the design says: every attribute
-except those that are counted or marked `Quiet`. A zipped reply is another one, so its tag ends in `.gz`.
+except those that are counted or marked `Untracked`. A zipped reply is another one, so its tag ends in `.gz`.
 """
 
 from hashlib import blake2b

@@ -11,21 +11,21 @@ from partita.rest.json_codec import encoded
 from partita.rest.openapi import openapi
 from partita.rest.pages.docs_page import docs_page
 from partita.rest.problems import Problem, problem_of
-from partita.rest.response_cache import Listed, Memory, Shown
-from partita.rest.routes import Call, Reply, Route
+from partita.rest.response_cache import RenderedItem, RenderedPage, TwoGenerationCache
+from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store.store import Store
 
 
-class Kept(NamedTuple):
+class CachedReply(NamedTuple):
     """A reply, and what has to be so for it to be given again."""
 
-    reply: Reply
+    reply: JsonReply
     route: Route
     arguments: dict[str, Any]
     version: int
 
 
-class Parsed(NamedTuple):
+class ParsedAddress(NamedTuple):
     """What an address says: its route, the arguments of its path, and all of them."""
 
     route: Route
@@ -37,7 +37,7 @@ PARSED = 4 * 1024 * 1024  # bytes
 PARSED_SIZE = 1024  # about what one of them takes, beside its address
 
 
-class BoundApi:
+class MountedApi:
     """`version` tells when the data has changed; where there is one, reads never wait and run on the event loop."""
 
     def __init__(self, api: Api[Any], db: Store, version: Callable[[], int] | None = None) -> None:
@@ -46,10 +46,10 @@ class BoundApi:
         self.db = db
         self.version = version
         self.service = api.service(db)
-        self.memory: Memory[Shown] = Memory()
-        self.pages: Memory[Listed] = Memory()
-        self.parsed: Memory[Parsed] = Memory(PARSED)
-        self.replies: Memory[Kept] = Memory()
+        self.memory: TwoGenerationCache[RenderedItem] = TwoGenerationCache()
+        self.pages: TwoGenerationCache[RenderedPage] = TwoGenerationCache()
+        self.parsed: TwoGenerationCache[ParsedAddress] = TwoGenerationCache(PARSED)
+        self.replies: TwoGenerationCache[CachedReply] = TwoGenerationCache()
         self.root = f"/api/{api.name}"
         self.description = encoded(described)
         self.page = docs_page(api.title, described).encode()
@@ -69,7 +69,9 @@ class BoundApi:
         """The routes at a path, by method, and the values of its placeholders; constants go before placeholders."""
         return _walk(self._tree, tail.split("/"), 0, [])
 
-    def problem(self, error: Exception, route: Route | None, call: Call | None, *, matching: bool) -> Problem | None:
+    def problem(
+        self, error: Exception, route: Route | None, call: RouteCall | None, *, matching: bool
+    ) -> Problem | None:
         """The problem that an error is, with all names as the client knows them; None for a fault of ours."""
         problem = problem_of(error, matching=matching)
         if problem is None or route is None:

@@ -168,7 +168,7 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
     described: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.about.splitlines()[0],
-        "description": f"{route.about}\n\nFor {route.who.told}.",
+        "description": f"{route.about}\n\nFor {route.who.description}.",
         "responses": _responses(route, of, components),
     }
     parameters = [_parameter(each, "path", of, components) for each in route.in_path]
@@ -185,7 +185,7 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
         content = {"schema": schema, "example": example(schema, components)}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
     if not route.who.is_open:
-        described["security"] = [{"token": []}, *([{}] if route.who.strangers else [])]
+        described["security"] = [{"token": []}, *([{}] if route.who.anonymous_ok else [])]
     return described
 
 

@@ -9,14 +9,14 @@ import msgspec
 from partita.design.patterns import Pattern
 from partita.plan.read_requests import key_values, plan_of
 from partita.rest import operation_summaries, routes
-from partita.rest.access import Who
+from partita.rest.access import Rule
 from partita.rest.etags import digest, entity_tag
 from partita.rest.json_codec import encoded
-from partita.rest.response_cache import Shown, listing, page_body, showing
-from partita.rest.routes import Call, Reply, Route
+from partita.rest.response_cache import RenderedItem, caching_decoder, listing, page_body
+from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store import writing
 from partita.store.flows import Flow, run
-from partita.store.reading import Page, as_stored, decoding, fetch_one, fetch_page
+from partita.store.reading import Page, as_stored, decoder_for_read, fetch_one, fetch_page
 from partita.store.store import missing
 
 R = TypeVar("R")
@@ -24,30 +24,30 @@ OPEN = "no-cache"  # may be kept by anybody, and is asked for again with its tag
 CLOSED = "private, no-cache"
 
 
-class Look(NamedTuple):
+class EntityLookup(NamedTuple):
     """How the thing is found that a rule looks at; `by_data` says that the address and the data alone decide."""
 
-    find: Callable[[Call], Any]
+    find: Callable[[RouteCall], Any]
     by_data: bool
 
 
-def cache_of(who: Who) -> str:
+def cache_of(who: Rule) -> str:
     return OPEN if who.is_open else CLOSED
 
 
-def run_at_once(call: Call, flow: Flow[R]) -> R:
+def run_at_once(call: RouteCall, flow: Flow[R]) -> R:
     return run(flow, call.db.backend, time.sleep)
 
 
-def reading(path: str, pattern: Pattern[Any, Any], who: Who, number: int, name: str, cache: str) -> Route:
+def reading(path: str, pattern: Pattern[Any, Any], who: Rule, number: int, name: str, cache: str) -> Route:
     """GET of one entity, with its tag; `number` tells its way of showing an item from others."""
     entity = routes.read_type(pattern)
     find = finder(pattern, number, _whole)
 
-    def read(call: Call) -> Reply:
+    def read(call: RouteCall) -> JsonReply:
         found = find(call)
         who.check(call.caller, call.arguments, found.entity)
-        return Reply(found.body, found.tag, found.entity, found.expires, fresh=True)
+        return JsonReply(found.body, found.tag, found.entity, found.expires, fresh=True)
 
     return Route(
         "GET",
@@ -64,16 +64,16 @@ def reading(path: str, pattern: Pattern[Any, Any], who: Who, number: int, name: 
 
 
 def finder(
-    pattern: Pattern[Any, Any], number: int, show: Callable[[Any, float | None], Shown]
-) -> Callable[[Call], Shown]:
+    pattern: Pattern[Any, Any], number: int, show: Callable[[Any, float | None], RenderedItem]
+) -> Callable[[RouteCall], RenderedItem]:
     """How the one item of a pattern is read and shown; what is not there is raised."""
     names = [each.name for each in pattern.arguments]
-    decoder: Any = decoding(pattern.read)
+    decoder: Any = decoder_for_read(pattern.read)
 
-    def find(call: Call) -> Shown:
+    def find(call: RouteCall) -> RenderedItem:
         wanted = pattern(*[call.arguments[name] for name in names])
-        decode = showing(call.memory, number, decoder, show)
-        found: Shown | None = run_at_once(call, fetch_one(call.db.context, wanted, decode=decode))
+        decode = caching_decoder(call.memory, number, decoder, show)
+        found: RenderedItem | None = run_at_once(call, fetch_one(call.db.context, wanted, decode=decode))
         if found is None:
             raise missing(wanted)
         return found
@@ -81,13 +81,20 @@ def finder(
     return find
 
 
-def _whole(found: Any, expires: float | None) -> Shown:
+def _whole(found: Any, expires: float | None) -> RenderedItem:
     body = encoded(found)
-    return Shown(body, expires, found, entity_tag(found, body))
+    return RenderedItem(body, expires, found, entity_tag(found, body))
 
 
 def listing_of(
-    path: str, pattern: Pattern[Any, Any], who: Who, look: Look | None, number: int, name: str, about: str, cache: str
+    path: str,
+    pattern: Pattern[Any, Any],
+    who: Rule,
+    look: EntityLookup | None,
+    number: int,
+    name: str,
+    about: str,
+    cache: str,
 ) -> Route:
     """GET of a page of a query, with a cursor to the next."""
     return Route(
@@ -103,47 +110,49 @@ def listing_of(
     )
 
 
-def _lister(pattern: Pattern[Any, Any], who: Who, look: Look | None, number: int) -> Callable[[Call], Reply]:
-    decoder: Any = decoding(pattern.read)
+def _lister(
+    pattern: Pattern[Any, Any], who: Rule, look: EntityLookup | None, number: int
+) -> Callable[[RouteCall], JsonReply]:
+    decoder: Any = decoder_for_read(pattern.read)
     several = len(pattern.read.sources) > 1
     lasting = all(source.model.expires is None for source in pattern.read.sources)
     names = [each.name for each in pattern.arguments]
     fresh = look is None or look.by_data
 
-    def show(found: Any, expires: float | None) -> Shown:
-        body = routes.told_apart(found) if several else encoded(found)
-        return Shown(body, expires, None, digest(body))
+    def show(found: Any, expires: float | None) -> RenderedItem:
+        body = routes.with_type_member(found) if several else encoded(found)
+        return RenderedItem(body, expires, None, digest(body))
 
-    def read(call: Call) -> Reply:
+    def read(call: RouteCall) -> JsonReply:
         arguments, thing = call.arguments, None
         if look is not None:
             thing = look.find(call)
             who.check(call.caller, arguments, thing)
         wanted = pattern(*[arguments[name] for name in names])
-        decode = showing(call.memory, number, decoder, show)
+        decode = caching_decoder(call.memory, number, decoder, show)
         size, cursor = arguments["limit"], arguments["cursor"]
         if not lasting:
             flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=decode)
-            shown: Page[Shown] = run_at_once(call, flow)
+            shown: Page[RenderedItem] = run_at_once(call, flow)
             body, tag = page_body(shown.items, shown.cursor)
             expires = min((each.expires for each in shown.items if each.expires is not None), default=None)
-            return Reply(body, tag, thing, expires, fresh=fresh)
+            return JsonReply(body, tag, thing, expires, fresh=fresh)
         flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=as_stored)
         page: Page[msgspec.Raw] = run_at_once(call, flow)
         made = listing(call.pages, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
-        return Reply(made.body, made.tag, thing, fresh=fresh)
+        return JsonReply(made.body, made.tag, thing, fresh=fresh)
 
     return read
 
 
 def changing(
-    path: str, pattern: Pattern[Any, Any], fields: tuple[str, ...], who: Who, look: Look | None, name: str
+    path: str, pattern: Pattern[Any, Any], fields: tuple[str, ...], who: Rule, look: EntityLookup | None, name: str
 ) -> Route:
     """PATCH of some attributes; `If-Match` refuses when the entity was edited since it was read."""
     entity = routes.read_type(pattern)
     name = name or f"change_{pattern.name}"
 
-    def change(call: Call) -> Any:
+    def change(call: RouteCall) -> Any:
         check = _checking(call, who, look)
 
         def edit(found: Any) -> None:
@@ -164,17 +173,17 @@ def changing(
         change,
         who,
         *routes.split(path, routes.parameters_of(pattern)),
-        body=routes.change_of(entity, fields, _camel(name)),
+        body=routes.patch_struct(entity, fields, _camel(name)),
         result=entity,
         takes_if_match=True,
         tagged=True,
     )
 
 
-def deleting(path: str, pattern: Pattern[Any, Any], who: Who, look: Look | None, name: str) -> Route:
+def deleting(path: str, pattern: Pattern[Any, Any], who: Rule, look: EntityLookup | None, name: str) -> Route:
     """DELETE of one entity and what it owns; what was let pass is what is deleted."""
 
-    def delete(call: Call) -> None:
+    def delete(call: RouteCall) -> None:
         check = _checking(call, who, look)
         wanted = pattern(**call.arguments)
         plan = plan_of(wanted.read)
@@ -195,7 +204,7 @@ def deleting(path: str, pattern: Pattern[Any, Any], who: Who, look: Look | None,
     )
 
 
-def _checking(call: Call, who: Who, look: Look | None) -> Callable[[Any], None]:
+def _checking(call: RouteCall, who: Rule, look: EntityLookup | None) -> Callable[[Any], None]:
     """What lets an entity pass that is to be written: the rule, of it or of what is looked at instead, and the tag."""
     if look is not None:
         who.check(call.caller, call.arguments, look.find(call))

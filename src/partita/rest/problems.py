@@ -4,21 +4,21 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.errors import NoReply, StorageBusy
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
-    Contended,
-    CursorRefused,
+    InvalidCursor,
+    InvalidTransition,
     LimitReached,
     NotFound,
     NotUnique,
     OutcomeUnknown,
     ReferenceMissing,
+    RetriesExhausted,
     StoredItemInvalid,
-    TransitionRefused,
     VersionConflict,
 )
 
@@ -68,8 +68,8 @@ TITLES = {
     "internal": "Something went wrong on our side",
 }
 
-_CONFLICTS = (AlreadyExists, LimitReached, TransitionRefused)
-_WAITING = (Contended, OutcomeUnknown)
+_CONFLICTS = (AlreadyExists, LimitReached, InvalidTransition)
+_WAITING = (RetriesExhausted, OutcomeUnknown)
 _BUSY = ("ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded")
 
 
@@ -88,7 +88,7 @@ def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
             return Problem(409, "taken", str(error))
         case ReferenceMissing():
             return Problem(422, "invalid", str(error))
-        case ValueRefused():
+        case InvalidValue():
             return Problem(422, "invalid", str(error))
         case VersionConflict() | ConditionFailed():
             if matching:
@@ -96,7 +96,7 @@ def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
             return Problem(409, "conflict", str(error))
         case StoredItemInvalid():
             return Problem(500, "unreadable", str(error))
-        case CursorRefused():
+        case InvalidCursor():
             return Problem(400, "malformed", str(error), "cursor")
         case StorageBusy():
             return Problem(503, "busy", "the database is busy")

@@ -17,12 +17,12 @@ import msgspec
 from partita.rest.etags import digest
 
 V = TypeVar("V")
-Decode = Callable[[msgspec.Raw, int | None], "Shown | None"]
+Decode = Callable[[msgspec.Raw, int | None], "RenderedItem | None"]
 
 GENERATION = 8 * 1024 * 1024  # bytes
 
 
-class Shown(NamedTuple):
+class RenderedItem(NamedTuple):
     """An item as a reply shows it; `expires` is the second from which it is hidden."""
 
     body: bytes
@@ -31,7 +31,7 @@ class Shown(NamedTuple):
     tag: str = ""
 
 
-class Listed(NamedTuple):
+class RenderedPage(NamedTuple):
     """A page as a reply shows it, and what it was made from."""
 
     items: list[msgspec.Raw]
@@ -50,7 +50,7 @@ class ItemDecoder(Protocol):
     def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]: ...
 
 
-class Memory(Generic[V]):
+class TwoGenerationCache(Generic[V]):
     """Values by key, each of a size in bytes."""
 
     def __init__(self, generation: int = GENERATION) -> None:
@@ -77,12 +77,15 @@ class Memory(Generic[V]):
         self.young[key] = (value, size)
 
 
-def showing(
-    memory: Memory[Shown], number: int, decoder: ItemDecoder, show: Callable[[Any, float | None], Shown]
+def caching_decoder(
+    memory: TwoGenerationCache[RenderedItem],
+    number: int,
+    decoder: ItemDecoder,
+    show: Callable[[Any, float | None], RenderedItem],
 ) -> Decode:
     """What the store's flows call in place of a decoder; `number` tells one way of showing from another."""
 
-    def decode(raw: msgspec.Raw, now: int | None) -> Shown | None:
+    def decode(raw: msgspec.Raw, now: int | None) -> RenderedItem | None:
         key = (number, bytes(raw))
         found = memory.young.get(key)
         shown = found[0] if found is not None else memory.get(key)
@@ -95,18 +98,20 @@ def showing(
     return decode
 
 
-def page_body(items: list[Shown], cursor: str | None) -> tuple[bytes, str]:
+def page_body(items: list[RenderedItem], cursor: str | None) -> tuple[bytes, str]:
     """A page's JSON and its tag."""
     shown = b",".join([each.body for each in items])
     body = b'{"items":[%b],"cursor":%b}' % (shown, msgspec.json.encode(cursor))
     return body, digest("".join([*(each.tag for each in items), cursor or ""]).encode())
 
 
-def listing(memory: Memory[Listed], key: Any, items: list[msgspec.Raw], cursor: str | None, decode: Decode) -> Listed:
+def listing(
+    memory: TwoGenerationCache[RenderedPage], key: Any, items: list[msgspec.Raw], cursor: str | None, decode: Decode
+) -> RenderedPage:
     """The page of these items, which never expire; given again where it was made from the same bytes."""
     last = memory.get(key)
     if last is None or last.items != items or last.cursor != cursor:
         shown = [each for raw in items if (each := decode(raw, None)) is not None]
-        last = Listed(items, cursor, *page_body(shown, cursor))
+        last = RenderedPage(items, cursor, *page_body(shown, cursor))
         memory.put(key, last, last.size)
     return last

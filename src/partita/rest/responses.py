@@ -9,13 +9,13 @@ import msgspec
 from partita.http.gzip import takes_gzip
 from partita.rest.etags import ZIPPED, digest, entity_tag, none_match
 from partita.rest.json_codec import encoded
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from partita.rest.problems import MEDIA_TYPE, Problem
-from partita.rest.routes import Reply, Route, placeholders, told_apart
+from partita.rest.routes import JsonReply, Route, placeholders, with_type_member
 from partita.store.reading import Page
 
 Headers = list[tuple[bytes, bytes]]
-Asked = dict[bytes, bytes]
+RequestHeaders = dict[bytes, bytes]
 
 ZIP_FROM = 8 * 1024  # a smaller reply is sent sooner than it is zipped
 JSON = b"application/json"
@@ -24,58 +24,58 @@ _TYPED = (b"content-type", JSON)
 _VARIES = (b"vary", b"accept-encoding, authorization")
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     status: int
     body: bytes
     headers: Headers
 
-    def measured(self) -> "Answer":
+    def measured(self) -> "Response":
         if self.status not in (204, 304):
             self.headers.append((b"content-length", b"%d" % len(self.body)))
         return self
 
 
-def told(bound: BoundApi, route: Route, result: Any, asked: Asked) -> Answer:
+def response_for(bound: MountedApi, route: Route, result: Any, asked: RequestHeaders) -> Response:
     if route.result is None:
-        return Answer(204, b"", [])
-    if isinstance(result, Reply):
+        return Response(204, b"", [])
+    if isinstance(result, JsonReply):
         body, tag = result.body, result.tag
     elif isinstance(result, Page):
-        items = [msgspec.Raw(told_apart(each)) for each in result.items] if route.several else result.items
+        items = [msgspec.Raw(with_type_member(each)) for each in result.items] if route.several else result.items
         body = encoded({"items": items, "cursor": result.cursor})
         tag = digest(body)
     else:
-        body = told_apart(result) if route.several else encoded(result)
+        body = with_type_member(result) if route.several else encoded(result)
         tag = entity_tag(result, body) if route.tagged or route.several else digest(body)
     headers: Headers = [_TYPED]
     if route.cache is not None:
         headers.append((b"cache-control", route.cache.encode()))
     if route.location is not None:
         headers.append((b"location", _location(bound, route.location, result)))
-    return conditional(Answer(route.status, body, headers), tag, route.method, asked)
+    return conditional(Response(route.status, body, headers), tag, route.method, asked)
 
 
-def conditional(answer: Answer, tag: str, method: str, asked: Asked) -> Answer:
+def conditional(answer: Response, tag: str, method: str, asked: RequestHeaders) -> Response:
     """The answer with its tag, zipped where that was asked for; 304 where the client has it."""
     if method in ("GET", "HEAD"):
         wanted = asked.get(b"if-none-match")
         if wanted is not None and not none_match(wanted.decode("latin-1"), tag):
-            return Answer(304, b"", [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
+            return Response(304, b"", [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
     if len(answer.body) < ZIP_FROM or not takes_gzip(asked.get(b"accept-encoding", b"")):
-        return Answer(answer.status, answer.body, [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
+        return Response(answer.status, answer.body, [*answer.headers, (b"etag", b'"%b"' % tag.encode()), _VARIES])
     zipping = zlib.compressobj(1, wbits=31)
     body = zipping.compress(answer.body) + zipping.flush()
     extra = [(b"etag", f'"{tag}{ZIPPED}"'.encode()), _VARIES, (b"content-encoding", b"gzip")]
-    return Answer(answer.status, body, [*answer.headers, *extra])
+    return Response(answer.status, body, [*answer.headers, *extra])
 
 
-def _location(bound: BoundApi, path: str, made: Any) -> bytes:
+def _location(bound: MountedApi, path: str, made: Any) -> bytes:
     for name in placeholders(path):
         path = path.replace(f"{{{name}}}", quote(str(msgspec.to_builtins(getattr(made, name))), safe=""))
     return f"{bound.root}{path}".encode()
 
 
-def refusal_of(problem: Problem) -> Answer:
+def refusal_of(problem: Problem) -> Response:
     headers: Headers = [(b"content-type", MEDIA_TYPE), (b"cache-control", b"no-store")]
     if problem.allow is not None:
         headers.append((b"allow", problem.allow.encode()))
@@ -83,4 +83,4 @@ def refusal_of(problem: Problem) -> Answer:
         headers.append((b"www-authenticate", b"Bearer"))
     if problem.status == 503:
         headers.append((b"retry-after", b"1"))
-    return Answer(problem.status, problem.body(), headers)
+    return Response(problem.status, problem.body(), headers)

@@ -11,11 +11,11 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import msgspec
 
 from partita.design.patterns import Pattern
-from partita.rest.access import Who
+from partita.rest.access import Rule
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
 from partita.rest.json_codec import encoded
-from partita.rest.response_cache import Listed, Memory, Shown
+from partita.rest.response_cache import RenderedItem, RenderedPage, TwoGenerationCache
 from partita.store.reading import Page
 from partita.store.store import Store
 
@@ -37,20 +37,20 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
 
-class Call(NamedTuple):
+class RouteCall(NamedTuple):
     """One request, parsed: what a route's `run` is given."""
 
     db: Store
     service: Any
-    memory: Memory[Shown]
-    pages: Memory[Listed]
+    memory: TwoGenerationCache[RenderedItem]
+    pages: TwoGenerationCache[RenderedPage]
     caller: Caller
     arguments: dict[str, Any]
     body: Any
     if_match: IfMatch
 
 
-class Reply(NamedTuple):
+class JsonReply(NamedTuple):
     """A body that is JSON already, `thing` being what the rule looked at.
 
     `fresh` says that it depends on the arguments and the data alone, until the second `expires`.
@@ -71,8 +71,8 @@ class Route:
     path: str
     name: str
     about: str
-    run: Callable[[Call], Any]
-    who: Who
+    run: Callable[[RouteCall], Any]
+    who: Rule
     in_path: tuple[Parameter, ...] = ()  # in the order of the path
     in_query: tuple[Parameter, ...] = ()
     body: Any = None  # its type, or None
@@ -139,7 +139,7 @@ def page_of(entity: Any) -> Any:
     return msgspec.defstruct(f"{name}Page", [("items", list[listed]), ("cursor", str | None)])
 
 
-def told_apart(entity: Any) -> bytes:
+def with_type_member(entity: Any) -> bytes:
     """The JSON of one of several entities: its first member says which."""
     member, name = _type_member(type(entity))
     return b'{"%b":"%b",%b' % (member.encode(), name.encode(), encoded(entity)[1:])
@@ -158,20 +158,20 @@ def _with_type(entity: Any) -> Any:
     member, name = _type_member(entity)
     return msgspec.defstruct(
         f"Listed{entity.__name__}",
-        [(each.name, plain(hints[each.name])) for each in fields],
+        [(each.name, without_markers(hints[each.name])) for each in fields],
         rename={each.name: each.encode_name for each in fields},
         tag_field=member,
         tag=name,
     )
 
 
-def change_of(entity: Any, fields: Sequence[str], name: str) -> Any:
+def patch_struct(entity: Any, fields: Sequence[str], name: str) -> Any:
     """A struct with some of an entity's attributes, each of which may be left out."""
     hints = get_type_hints(entity, include_extras=True)
     unknown = [field for field in fields if field not in hints]
     if unknown:
         raise TypeError(f"{entity.__name__} has no {', '.join(unknown)}")
-    members = [(field, plain(hints[field]) | msgspec.UnsetType, msgspec.UNSET) for field in fields]
+    members = [(field, without_markers(hints[field]) | msgspec.UnsetType, msgspec.UNSET) for field in fields]
     renamed = {field.name: field.encode_name for field in msgspec.structs.fields(entity)}
     return msgspec.defstruct(
         name,
@@ -182,7 +182,7 @@ def change_of(entity: Any, fields: Sequence[str], name: str) -> Any:
     )
 
 
-def plain(hint: Any) -> Any:
+def without_markers(hint: Any) -> Any:
     """A type without the design's own markers; msgspec's bounds stay."""
     if get_origin(hint) is not Annotated:
         return hint

@@ -6,17 +6,19 @@ from typing import Any
 
 from partita.design.patterns import Pattern
 from partita.rest import operation_summaries, routes
-from partita.rest.access import Who
-from partita.rest.pattern_routes import Look, finder
-from partita.rest.response_cache import Shown
-from partita.rest.routes import Call, Route
+from partita.rest.access import Rule
+from partita.rest.pattern_routes import EntityLookup, finder
+from partita.rest.response_cache import RenderedItem
+from partita.rest.routes import Route, RouteCall
 
 
-def operation(method: str, path: str, function: Callable[..., Any], who: Who, look: Look | None, **more: Any) -> Route:
+def operation(
+    method: str, path: str, function: Callable[..., Any], who: Rule, look: EntityLookup | None, **more: Any
+) -> Route:
     """The function's route; `more` is what a route has beside what the function says itself."""
     signature = routes.signature_of(function)
 
-    def operate(call: Call) -> Any:
+    def operate(call: RouteCall) -> Any:
         if look is not None:
             who.check(call.caller, call.arguments, look.find(call))
         given = dict(call.arguments)
@@ -46,15 +48,15 @@ def operation(method: str, path: str, function: Callable[..., Any], who: Who, lo
     )
 
 
-def looked_up(of: Any) -> Look:
+def looked_up(on: Any) -> EntityLookup:
     """By a pattern, or a function of the service."""
-    if isinstance(of, Pattern):
-        find = finder(of, id(of), lambda found, expires: Shown(b"", expires, found))
-        return Look(lambda call: find(call).entity, by_data=True)
-    names = list(inspect.signature(of).parameters)[1:]
+    if isinstance(on, Pattern):
+        find = finder(on, id(on), lambda found, expires: RenderedItem(b"", expires, found))
+        return EntityLookup(lambda call: find(call).entity, by_data=True)
+    names = list(inspect.signature(on).parameters)[1:]
 
-    def ask(call: Call) -> Any:
+    def ask(call: RouteCall) -> Any:
         given = {**call.arguments, "caller": call.caller}
-        return of(call.service, **{name: given[name] for name in names})
+        return on(call.service, **{name: given[name] for name in names})
 
-    return Look(ask, by_data=False)
+    return EntityLookup(ask, by_data=False)

@@ -12,7 +12,7 @@ from partita.server.signatures import Signatures, SignedRequest
 ACCOUNT = "000000000000"
 
 
-class Guard:
+class Authorizer:
     """Lets a request pass, or raises DynamoDB's error."""
 
     def __init__(self, credentials: Mapping[str, Credential]) -> None:

@@ -30,7 +30,7 @@ ReadAtOnce = Callable[[str, bytes, bytes, dict[bytes, bytes]], tuple[int, bytes,
 """From method, path, query string and headers to status, body and headers; it neither waits nor raises."""
 
 
-class LaneProtocol(HttpToolsProtocol):
+class FastPathProtocol(HttpToolsProtocol):
     """uvicorn's protocol with the fast lane, and with an end to its patience."""
 
     answers: Answers | None = None  # set by `serve` once the backend is open

@@ -11,7 +11,7 @@ from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
 from partita.dynamodb.limits import MB
 from partita.http.gzip import takes_gzip
 from partita.http.request_body import BodyTooLarge, plain_body, read_raw_body
-from partita.server.authorization import Guard
+from partita.server.authorization import Authorizer
 from partita.server.dispatch import JSON, Answers, reply_headers
 from partita.server.signatures import SignedRequest
 
@@ -36,7 +36,7 @@ class Application:
         open_backend: Callable[[], Awaitable[OwnedAsyncBackend]],
         opened: Callable[[Answers], None],
         rest: AsgiApplication | None = None,
-        guard: Guard | None = None,
+        guard: Authorizer | None = None,
         meanwhile: Meanwhile = nullcontext,
     ) -> None:
         """`opened` is told once the backend is there; `rest` answers at and below `/api`, and `/` to a browser.

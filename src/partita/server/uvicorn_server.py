@@ -12,9 +12,9 @@ from partita.dynamodb.backend import OwnedAsyncBackend
 from partita.errors import ConfigurationError
 from partita.http.cors import Cors
 from partita.http.hosts import is_loopback
-from partita.server.authorization import Guard
+from partita.server.authorization import Authorizer
 from partita.server.dispatch import Answers
-from partita.server.fast_protocol import IDLE_SECONDS, LaneProtocol, ReadAtOnce
+from partita.server.fast_protocol import IDLE_SECONDS, FastPathProtocol, ReadAtOnce
 from partita.server.protocol_app import Application, AsgiApplication, Meanwhile
 
 MOST_CONNECTIONS = 1000
@@ -63,7 +63,7 @@ def serve(
     rest: AsgiApplication | None = None,
     *,
     read_at_once: ReadAtOnce | None = None,
-    guard: Guard | None = None,
+    guard: Authorizer | None = None,
     origins: Sequence[str] = (),
     meanwhile: Meanwhile = nullcontext,
 ) -> None:
@@ -74,7 +74,7 @@ def serve(
     With a guard, or for pages of other origins, every request takes the ASGI way: the fast lane looks at neither.
     """
     listen(at)
-    lane = type("Lane", (LaneProtocol,), {})  # its own class, since uvicorn makes the connections
+    lane = type("Lane", (FastPathProtocol,), {})  # its own class, since uvicorn makes the connections
 
     def opened(answers: Answers) -> None:
         if guard is None and not origins:

@@ -54,7 +54,7 @@ class Reader(Protocol):
     def totals(self, space: str) -> Totals: ...
 
 
-class Transaction(Reader, Protocol):
+class StorageTransaction(Reader, Protocol):
     """Reads see the transaction's own writes; leaving the block by an error undoes all of them."""
 
     def apply(self, writes: Iterable[Write]) -> None: ...
@@ -76,7 +76,7 @@ class Storage(Reader, Protocol):
 
     def snapshot(self) -> AbstractContextManager[Reader]: ...
 
-    def transaction(self, *, wait: bool = True) -> AbstractContextManager[Transaction]:
+    def transaction(self, *, wait: bool = True) -> AbstractContextManager[StorageTransaction]:
         """`wait=False` raises `StorageBusy` at once when somebody else is writing."""
         ...
 

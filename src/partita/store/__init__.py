@@ -3,23 +3,23 @@
 from partita.plan.errors import (
     AlreadyExists,
     ConditionFailed,
-    Contended,
-    CursorRefused,
+    InvalidCursor,
+    InvalidTransition,
     LimitReached,
     NotFound,
     NotUnique,
     OutcomeUnknown,
     ReferenceMissing,
+    RetriesExhausted,
     StoredItemInvalid,
     StoreError,
-    TransitionRefused,
     VersionConflict,
 )
 from partita.store.adoption import Adoption
 from partita.store.async_store import AsyncStore
 from partita.store.reading import Page
-from partita.store.retries import Call, Capacity
-from partita.store.seeding import Piece
+from partita.store.retries import CapacityMeter, SentRequest
+from partita.store.seeding import SeedStep
 from partita.store.store import Store
 from partita.store.transactions import Transaction
 
@@ -27,22 +27,22 @@ __all__ = [
     "Adoption",
     "AlreadyExists",
     "AsyncStore",
-    "Call",
-    "Capacity",
+    "CapacityMeter",
     "ConditionFailed",
-    "Contended",
-    "CursorRefused",
+    "InvalidCursor",
+    "InvalidTransition",
     "LimitReached",
     "NotFound",
     "NotUnique",
     "OutcomeUnknown",
     "Page",
-    "Piece",
     "ReferenceMissing",
+    "RetriesExhausted",
+    "SeedStep",
+    "SentRequest",
     "Store",
     "StoreError",
     "StoredItemInvalid",
     "Transaction",
-    "TransitionRefused",
     "VersionConflict",
 ]

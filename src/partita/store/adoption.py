@@ -13,24 +13,24 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.key_parts import EXACT
 from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
-from partita.plan.actions import Action, Assign, Clause, Step, absent, equals, present
-from partita.plan.changes import carried
+from partita.plan.actions import Assign, Clause, ItemAction, Step, absent, equals, present
+from partita.plan.changes import merged_with_unknown
 from partita.plan.design import Counter, Design
 from partita.plan.effects import GUARD, OWNER, Effects, actions, effects, identity_of
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoreError
 from partita.plan.expressions import same
-from partita.plan.items import Values, key_of, key_text, stored_key, values_of
+from partita.plan.items import Values, key_in_item, key_of, key_text, values_of
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute
 from partita.store.flows import Flow
-from partita.store.reading import fetch_found, second
-from partita.store.retries import Context, ask
+from partita.store.reading import fetch_found, now_seconds
+from partita.store.retries import StoreContext, send_idempotent
 
 
 @dataclass
@@ -42,18 +42,18 @@ class Adoption:
 
     seen: int = 0
     rewritten: int = 0
-    guarded: int = 0
+    guards_created: int = 0
     counted: int = 0
-    made: int = 0
+    created: int = 0
     unknown: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
     @contextmanager
-    def mending(self, name: str) -> Iterator[None]:
+    def collecting_errors(self, name: str) -> Iterator[None]:
         """What cannot be mended is told under its name, and the others go on."""
         try:
             yield
-        except (StoreError, ValueRefused) as refusal:
+        except (StoreError, InvalidValue) as refusal:
             self.refused.append(f"{name}: {refusal}")
 
 
@@ -67,7 +67,7 @@ class _Count:
 Counts = dict[Any, _Count]
 
 
-def adopt(context: Context, design: Design, progress: Callable[[Adoption], None]) -> Flow[Adoption]:
+def adopt(context: StoreContext, design: Design, progress: Callable[[Adoption], None]) -> Flow[Adoption]:
     """Bring every item of the design's tables to what the design says."""
     done = Adoption()
     counts: Counts = {}
@@ -75,7 +75,7 @@ def adopt(context: Context, design: Design, progress: Callable[[Adoption], None]
         start: Item | None = None
         while True:
             request = wire.Scan(table_name=table.name, exclusive_start_key=start, consistent_read=True)
-            reply = yield from ask(context, request)
+            reply = yield from send_idempotent(context, request)
             for raw in reply.items or ():
                 yield from _adopt_item(context, design, table, raw, done, counts)
             progress(done)
@@ -88,7 +88,7 @@ def adopt(context: Context, design: Design, progress: Callable[[Adoption], None]
 
 
 def _adopt_item(
-    context: Context, design: Design, table: Table, raw: msgspec.Raw, done: Adoption, counts: Counts
+    context: StoreContext, design: Design, table: Table, raw: msgspec.Raw, done: Adoption, counts: Counts
 ) -> Flow[None]:
     item: Item = msgspec.json.decode(raw)
     name = key_text({each: item[each] for each in table.key_names})
@@ -99,24 +99,24 @@ def _adopt_item(
     if model is None:
         done.unknown.append(name)
         return
-    with done.mending(f"{model.name} {name}"):
-        entity = decoder_of(model)(raw, second(context))
+    with done.collecting_errors(f"{model.name} {name}"):
+        entity = decoder_of(model)(raw, now_seconds(context))
         if entity is None:
             return  # it has expired: nobody sees it, and what it held is free
         values = values_of(model, entity)
-        _count(effects(design, model, values, carried(model, item, values, values)), counts)
+        _count(effects(design, model, values, merged_with_unknown(model, item, values, values)), counts)
         _expect(design, model, values, counts)
         rewritten, guarded = yield from adopt_item(context, design, model, item)
         done.rewritten += rewritten
-        done.guarded += guarded
+        done.guards_created += guarded
 
 
-def adopt_item(context: Context, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
+def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
     """Bring one item to what the design says; whether it was rewritten, and how many guards were made."""
     values = values_of(model, decoder_of(model).from_item(item))
-    wanted = carried(model, item, values, values)
+    wanted = merged_with_unknown(model, item, values, values)
     wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
-    lies_at = stored_key(model, item)
+    lies_at = key_in_item(model, item)
     held, wanting = yield from _guards(context, model, lies_at, effects(design, model, values, wanted))
     rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
     guarding = actions(model, held, wanting, set(), context.clock())
@@ -134,25 +134,25 @@ def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValu
     return new
 
 
-def _rewriting(model: Model, old: Item, new: Item) -> Iterator[Action]:
+def _rewriting(model: Model, old: Item, new: Item) -> Iterator[ItemAction]:
     """The item as it should be, in place of what it was; fenced by all that was read."""
-    old_key, new_key = stored_key(model, old), stored_key(model, new)
+    old_key, new_key = key_in_item(model, old), key_in_item(model, new)
     seen = tuple(Clause(equals(name, old[name]), lambda: Raced("it changed")) for name in old if name not in old_key)
     if old_key == new_key:
         here = Clause(present(model.table.pk), lambda: NotFound(model.name, key_text(old_key)))
-        yield Action("put", model.table.name, new_key, model.name, item=new, clauses=(here, *seen))
+        yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(here, *seen))
         return
-    yield Action("delete", model.table.name, old_key, model.name, clauses=seen)
+    yield ItemAction("delete", model.table.name, old_key, model.name, clauses=seen)
     free = Clause(absent(model.table.pk), lambda: AlreadyExists(model.name, key_text(new_key)))
-    yield Action("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
+    yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 
 
-def _guards(context: Context, model: Model, lies_at: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
+def _guards(context: StoreContext, model: Model, lies_at: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
     """The guards that name the item by its old key, and those that it is to have in place of them or of none."""
     held, wanting = Effects(), Effects()
     for identity, guard in after.guards.items():
         request = wire.GetItem(table_name=model.table.name, key=guard.key, consistent_read=True)
-        reply = yield from ask(context, request)
+        reply = yield from send_idempotent(context, request)
         owner = None if reply.item is None else msgspec.json.decode(reply.item).get(OWNER)
         if owner == {"M": guard.owner}:
             continue
@@ -177,7 +177,7 @@ def _expect(design: Design, model: Model, values: Values, counts: Counts) -> Non
             counts.setdefault((place, counter.attribute.name), _Count(counter, key))
 
 
-def _set_counter(context: Context, count: _Count, done: Adoption) -> Flow[None]:
+def _set_counter(context: StoreContext, count: _Count, done: Adoption) -> Flow[None]:
     parent, attribute = count.counter.parent, count.counter.attribute
     found = yield from fetch_found(context, parent, count.key)
     if found is None or getattr(found.entity, attribute.field) == count.total:
@@ -185,7 +185,7 @@ def _set_counter(context: Context, count: _Count, done: Adoption) -> Flow[None]:
     text = key_text(key_of(parent, values_of(parent, found.entity)))
     unchanged = Clause(equals(attribute.name, found.item.get(attribute.name)), lambda: Raced(f"{text} changed"))
     steps: dict[str, Step] = {attribute.name: Assign({"N": str(count.total)})}
-    setting = Action("update", parent.table.name, count.key, parent.name, steps=steps, clauses=(unchanged,))
-    with done.mending(f"{parent.name} {text}"):
+    setting = ItemAction("update", parent.table.name, count.key, parent.name, steps=steps, clauses=(unchanged,))
+    with done.collecting_errors(f"{parent.name} {text}"):
         yield from execute(context, [setting])
         done.counted += 1

@@ -14,17 +14,17 @@ from partita.design.tables import Table
 from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.values import Item
 from partita.plan.design import Design
-from partita.plan.errors import Contended
+from partita.plan.errors import RetriesExhausted
 from partita.plan.read_requests import plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
-from partita.store.entity_flows import Operations
+from partita.store.entity_flows import EntityFlows
 from partita.store.execution import ATTEMPTS
 from partita.store.flows import Flow, run_async
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
-from partita.store.retries import Call, Capacity
+from partita.store.retries import CapacityMeter, SentRequest
 from partita.store.scanning import scan_page, scanned_tables
 from partita.store.store import context_of, loaded, missing
 from partita.store.table_setup import create_tables, table_differences
@@ -45,16 +45,16 @@ class AsyncStore:
         *tables: Table,
         clock: Callable[[], datetime] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        chance: Callable[[], float] | None = None,
+        random: Callable[[], float] | None = None,
         retries: int = 8,
         secret: bytes | None = None,
-        on_call: Sequence[Callable[[Call], None]] = (),
+        on_call: Sequence[Callable[[SentRequest], None]] = (),
     ) -> None:
         self.design = loaded(design, *tables)
         self.backend = backend
-        self.context = context_of(clock, chance, retries, secret, on_call)
+        self.context = context_of(clock, random, retries, secret, on_call)
         self._sleep = sleep
-        self._does = Operations(self.design, self.context)
+        self._flows = EntityFlows(self.design, self.context)
 
     async def close(self) -> None:
         """Closes the backend, where it is one that can be closed."""
@@ -95,41 +95,41 @@ class AsyncStore:
             raise missing(call)
         return found
 
-    async def many(self, calls: Sequence[Get[E]]) -> list[E | None]:
+    async def get_many(self, calls: Sequence[Get[E]]) -> list[E | None]:
         return await self._run(fetch_batch(self.context, calls))
 
     async def create(self, entity: E, *, when: Condition | None = None) -> E:
-        return await self._run(self._does.create(entity, when))
+        return await self._run(self._flows.create(entity, when))
 
     async def put(self, entity: E) -> E:
-        return await self._run(self._does.put(entity))
+        return await self._run(self._flows.put(entity))
 
     async def replace(self, entity: Any) -> None:
-        await self._run(self._does.replace(entity))
+        await self._run(self._flows.replace(entity))
 
     @asynccontextmanager
     async def change(
-        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, quietly: bool = False
+        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, system_change: bool = False
     ) -> AsyncIterator[E]:
         draft: Any = Draft(plan_of(call.read).model)
         yield draft
-        await self._run(self._does.change(call, draft, when, version, quietly))
+        await self._run(self._flows.change(call, draft, when, version, system_change))
 
     async def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
-        return await self._run(self._does.update(call, edit))
+        return await self._run(self._flows.update(call, edit))
 
     @overload
     async def delete(self, what: Get[E], *, when: Condition | None = ...) -> E | None: ...
     @overload
     async def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
     async def delete(self, what: Any, *, when: Condition | None = None) -> Any:
-        return await self._run(self._does.delete(what, when))
+        return await self._run(self._flows.delete(what, when))
 
     async def put_many(self, entities: Sequence[Any]) -> None:
-        await self._run(self._does.put_many(entities))
+        await self._run(self._flows.put_many(entities))
 
     async def delete_many(self, calls: Sequence[Get[Any]]) -> None:
-        await self._run(self._does.delete_many(calls))
+        await self._run(self._flows.delete_many(calls))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -137,17 +137,17 @@ class AsyncStore:
         yield transaction
         await self._run(transaction.flow())
 
-    async def attempts(self, entity: str) -> AsyncIterator[int]:
+    async def retrying(self, entity: str) -> AsyncIterator[int]:
         for attempt in range(ATTEMPTS):
             yield attempt
             await self._sleep(self.context.pause(min(attempt, self.context.retries)).seconds)
-        raise Contended(entity, ATTEMPTS)
+        raise RetriesExhausted(entity, ATTEMPTS)
 
-    async def holder(self, entity: type[E], unique: str, *values: Any) -> E | None:
-        return await self._run(self._does.holder(entity, unique, *values))
+    async def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> E | None:
+        return await self._run(self._flows.find_by_unique(entity, unique, *values))
 
-    async def release(self, entity: type[Any], unique: str, *values: Any) -> None:
-        await self._run(self._does.release(entity, unique, *values))
+    async def release_unique(self, entity: type[Any], unique: str, *values: Any) -> None:
+        await self._run(self._flows.release_unique(entity, unique, *values))
 
     async def adopt(self, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
         return await self._run(adopt(self.context, self.design, progress))
@@ -169,26 +169,26 @@ class AsyncStore:
         return await self._run(table_differences(self.context, self.design))
 
     @contextmanager
-    def measure(self) -> Iterator[Capacity]:
+    def measure(self) -> Iterator[CapacityMeter]:
         """Capacity used inside the block, by whatever task."""
-        meter = Capacity()
+        meter = CapacityMeter()
         self.context.meters.append(meter)
         try:
             yield meter
         finally:
             self.context.meters.remove(meter)
 
-    def recognise(self, table: str, item: Item) -> Any:
+    def decode_item(self, table: str, item: Item) -> Any:
         """The entity that an item is, for streams, exports and scans; None for guards and what is of no entity."""
-        return self._does.recognise(table, item)
+        return self._flows.decode_item(table, item)
 
     def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         return explain(call, item_bytes)
 
     def explain_create(self, entity: Any) -> str:
-        return self._does.explain_create(entity)
+        return self._flows.explain_create(entity)
 
     def explain_change(self, call: Get[E], edit: Callable[[E], None]) -> str:
         draft: Any = Draft(plan_of(call.read).model)
         edit(draft)
-        return self._does.explain_change(call, draft)
+        return self._flows.explain_change(call, draft)

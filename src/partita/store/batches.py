@@ -7,28 +7,28 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
 from partita.plan.design import Design
 from partita.plan.item_compiler import written_item
-from partita.plan.items import validated, values_of
-from partita.plan.writes import blind_deletion, fresh, stands_alone
+from partita.plan.items import validate_entity, values_of
+from partita.plan.writes import can_delete_without_read, has_no_invariants, with_initial_values
 from partita.store.flows import Flow
-from partita.store.retries import Context, ask
+from partita.store.retries import StoreContext, send_idempotent
 
 _decode_item = msgspec.json.Decoder(dict).decode
 _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
 
 
-def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[None]:
+def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> Flow[None]:
     """Put entities that nothing depends on, in batches."""
     models = {kind: design.holding(kind) for kind in set(map(type, entities))}
     for model in models.values():
-        if not stands_alone(design, model):
-            raise ValueRefused(model.name, "a batch cannot keep its promises; create it, or use a transaction")
+        if not has_no_invariants(design, model):
+            raise InvalidValue(model.name, "a batch cannot keep its promises; create it, or use a transaction")
     packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]  # all fit, or none is sent
     puts = (wire.WriteRequest(put_request=wire.PutRequest(item=_item(each))) for each in packed)
     yield from batch_write(context, zip((models[type(entity)].table.name for entity in entities), puts, strict=True))
@@ -36,7 +36,7 @@ def put_many(context: Context, design: Design, entities: Sequence[Any]) -> Flow[
 
 def _packed(model: Model, entity: Any, now: datetime) -> Item | bytes:
     """The item as bytes, which take a fraction of its room and nothing of the collector's time while they wait."""
-    item = written_item(model, values_of(model, fresh(model, validated(model, entity), now)))
+    item = written_item(model, values_of(model, with_initial_values(model, validate_entity(model, entity), now)))
     try:
         return msgspec.json.encode(item)
     except (UnicodeEncodeError, RecursionError):  # the backend refuses it in its own words
@@ -48,12 +48,12 @@ def _item(packed: Item | bytes) -> Item:
     return item
 
 
-def delete_many(context: Context, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
+def delete_many(context: StoreContext, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
     """Delete items that nothing depends on, in batches."""
     requests = []
     for model, key in keys:
-        if not blind_deletion(design, model) or design.ownerships.get(model):
-            raise ValueRefused(model.name, "a batch cannot keep its promises; delete it, or use a transaction")
+        if not can_delete_without_read(design, model) or design.ownerships.get(model):
+            raise InvalidValue(model.name, "a batch cannot keep its promises; delete it, or use a transaction")
         requests.append(deletion_of(model, key))
     yield from batch_write(context, requests)
 
@@ -62,7 +62,7 @@ def deletion_of(model: Model, key: Item) -> tuple[str, wire.WriteRequest]:
     return model.table.name, wire.WriteRequest(delete_request=wire.DeleteRequest(key=key))
 
 
-def batch_write(context: Context, requests: Iterable[tuple[str, wire.WriteRequest]]) -> Flow[None]:
+def batch_write(context: StoreContext, requests: Iterable[tuple[str, wire.WriteRequest]]) -> Flow[None]:
     """All of the requests, twenty-five at a time, and again what was left unprocessed."""
     attempt = 0
     waiting = iter(requests)
@@ -71,7 +71,7 @@ def batch_write(context: Context, requests: Iterable[tuple[str, wire.WriteReques
         asked: dict[str, list[wire.WriteRequest]] = {}
         for table, request in batch:
             asked.setdefault(table, []).append(request)
-        reply = yield from ask(context, wire.BatchWriteItem(request_items=asked))
+        reply = yield from send_idempotent(context, wire.BatchWriteItem(request_items=asked))
         left = {} if reply.unprocessed_items is None else _decode_left(reply.unprocessed_items)
         again = [(table, request) for table, refused in left.items() for request in refused]
         attempt = 0 if len(again) < len(batch) else attempt + 1

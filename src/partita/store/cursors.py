@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from partita.dynamodb.values import Item
-from partita.plan.errors import CursorRefused
+from partita.plan.errors import InvalidCursor
 from partita.plan.read_requests import Plan, query, repeats
 
 START: Any = 0  # this range has not been read yet
@@ -48,22 +48,22 @@ def cursor_text(bound: str, states: list[State], secret: bytes | None) -> str:
 
 
 def states_of(name: str, text: Any, bound: str, count: int, secret: bytes | None) -> list[State]:
-    """The states that a cursor holds, one for each of `count` ranges, or a CursorRefused."""
+    """The states that a cursor holds, one for each of `count` ranges, or a InvalidCursor."""
     if not isinstance(text, str) or not text.isascii():
-        raise CursorRefused(name, "it cannot be read")
+        raise InvalidCursor(name, "it cannot be read")
     body, _, signature = text.encode().partition(b".")
     if secret is not None and not hmac.compare_digest(signature, _signature(body, secret)):
-        raise CursorRefused(name, "its signature is wrong")
+        raise InvalidCursor(name, "its signature is wrong")
     try:
         made_for, states = msgspec.json.decode(
             base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=tuple[str, list[Item | int]]
         )
     except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError):
-        raise CursorRefused(name, "it cannot be read") from None
+        raise InvalidCursor(name, "it cannot be read") from None
     if made_for != bound:
-        raise CursorRefused(name, "it was made for other arguments")
+        raise InvalidCursor(name, "it was made for other arguments")
     if len(states) != count:
-        raise CursorRefused(name, f"it is of {len(states)} ranges, and not of {count}")
+        raise InvalidCursor(name, f"it is of {len(states)} ranges, and not of {count}")
     return states
 
 

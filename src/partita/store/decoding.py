@@ -12,7 +12,7 @@ import msgspec
 
 from partita.design.codecs import shape_of
 from partita.design.codegen import Env
-from partita.design.models import KeySet, Model, ViewModel
+from partita.design.models import EntityKeys, Model, ViewModel
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
 from partita.plan.effects import OWNER
@@ -112,7 +112,7 @@ def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:
     """The values that an item's key holds, in today's format or in one that is still read."""
 
     def parts(*texts: str) -> dict[str, Any]:
-        for keys in (model.key, *model.was):
+        for keys in (model.key, *model.old_keys):
             found = _parsed(keys, texts)
             if found is not None:
                 return found
@@ -121,7 +121,7 @@ def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:
     return parts
 
 
-def _parsed(keys: KeySet, texts: tuple[str, ...]) -> dict[str, Any] | None:
+def _parsed(keys: EntityKeys, texts: tuple[str, ...]) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     for attribute, text in zip(keys.attributes, texts, strict=True):
         if attribute.template is None:
@@ -162,7 +162,7 @@ class Recogniser:
         return None if model is None else decoder_of(model).from_item(item)
 
     def _model_of(self, texts: tuple[str, ...]) -> Model | None:
-        for attempt in (lambda model: (model.key,), lambda model: model.was):
+        for attempt in (lambda model: (model.key,), lambda model: model.old_keys):
             for model in self._models:
                 if any(_parsed(keys, texts) is not None for keys in attempt(model)):
                     return model

@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.codecs import Codec, ListOf, SetOf
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.key_parts import EXACT
 from partita.design.models import Model
 from partita.plan.changes import Edit
-from partita.plan.items import fitting, of_its_kind
+from partita.plan.items import normalize_operand, normalize_value
 
 
 class Draft:
@@ -35,7 +35,7 @@ class Draft:
         _known(self._model, name)
         if isinstance(value, Stepped):
             if value.name != name:
-                raise ValueRefused(f"{self._model.name}.{name}", f"cannot be made from {value.name!r} unread")
+                raise InvalidValue(f"{self._model.name}.{name}", f"cannot be made from {value.name!r} unread")
             _recorded(self)[name] = value.edit
         elif isinstance(value, Unread):
             value.refuse()
@@ -72,8 +72,8 @@ def _fitting(model: Model, name: str, value: Any) -> Any:
     if value is None:
         if attribute.optional:
             return None
-        raise ValueRefused(f"{model.name}.{name}", "it may not be None")
-    return fitting(model, attribute, value)
+        raise InvalidValue(f"{model.name}.{name}", "it may not be None")
+    return normalize_value(model, attribute, value)
 
 
 class Stepped:
@@ -115,23 +115,23 @@ class Unread:
         where = f"{self._model.name}.{self._name}"
         suits = attribute.kind in (int, float, Decimal) if kind in ("add", "take") else _suits(kind, attribute.codec)
         if not suits:
-            raise ValueRefused(where, f"{kind} does not suit its type")
-        value = of_its_kind(self._model, attribute, given)
+            raise InvalidValue(where, f"{kind} does not suit its type")
+        value = normalize_operand(self._model, attribute, given)
         if kind == "take":
             kind, value = "add", value.copy_negate() if isinstance(value, Decimal) else -value
         if self._earlier is None:
             return Stepped(self._name, Edit(kind, value))
         if self._earlier.kind != kind or kind == "exclude":
-            raise ValueRefused(where, "two different steps in one change; make two changes")
+            raise InvalidValue(where, "two different steps in one change; make two changes")
         return Stepped(self._name, Edit(kind, _both(self._earlier.value, value)))
 
     def refuse(self, *_: Any) -> Any:
-        raise ValueRefused(
+        raise InvalidValue(
             f"{self._model.name}.{self._name}", "a change does not read; use db.update(...) to decide by what is stored"
         )
 
     def _refuse_inside(self, *_: Any) -> Any:
-        raise ValueRefused(
+        raise InvalidValue(
             f"{self._model.name}.{self._name}",
             f"a change cannot set what is inside; assign the whole (draft.{self._name} = ...), or use db.update(...)",
         )

@@ -7,41 +7,41 @@ import msgspec
 
 from partita.describe.explain_write import explain_actions, explain_change
 from partita.design.conditions import Condition
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.markers import Unique
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
-from partita.plan.changes import Change
+from partita.plan.changes import ItemChange
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, guard_key
 from partita.plan.errors import StoredItemInvalid
-from partita.plan.items import key_text, of_its_kind, validated, values_of
+from partita.plan.items import key_text, normalize_operand, validate_entity, values_of
 from partita.plan.read_requests import get_key, key_values, plan_of
-from partita.plan.writes import creation, fresh
+from partita.plan.writes import creation, with_initial_values
 from partita.store import batches, writing
 from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
 from partita.store.old_keys import move_old, refuse_old, with_old
 from partita.store.reading import fetch_found
-from partita.store.retries import Context, ask
+from partita.store.retries import StoreContext, send_idempotent
 
 E = TypeVar("E")
 
 
-class Operations:
+class EntityFlows:
     """Each method answers with a flow."""
 
-    def __init__(self, design: Design, context: Context) -> None:
+    def __init__(self, design: Design, context: StoreContext) -> None:
         self.design = design
         self.context = context
 
     def create(self, entity: E, when: Condition | None) -> Flow[E]:
         model = self.design.holding(type(entity))
-        if model.was:
-            yield from refuse_old(self.context, model, values_of(model, validated(model, entity)))
+        if model.old_keys:
+            yield from refuse_old(self.context, model, values_of(model, validate_entity(model, entity)))
         return (yield from writing.create(self.context, self.design, model, entity, when))
 
     def put(self, entity: E) -> Flow[E]:
@@ -56,11 +56,11 @@ class Operations:
         return with_old(self.context, self.design, model, values_of(model, entity), act)
 
     def change(
-        self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None, quietly: bool
+        self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None, system_change: bool
     ) -> Flow[None]:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
-        wanted = Change(plan.model, key, edits_of(draft), self.context.clock(), when, version, quietly)
+        wanted = ItemChange(plan.model, key, edits_of(draft), self.context.clock(), when, version, system_change)
 
         def act() -> Flow[None]:
             return writing.change(self.context, self.design, wanted)
@@ -83,10 +83,10 @@ class Operations:
         else:
             model = self.design.holding(type(what))
             key = {name: getattr(what, name) for name in model.key.fields}
-        if model.was:
+        if model.old_keys:
             yield from move_old(self.context, self.design, model, key)
         gone = yield from writing.delete(self.context, self.design, model, key, when)
-        if gone is None and not model.was and (yield from move_old(self.context, self.design, model, key)):
+        if gone is None and not model.old_keys and (yield from move_old(self.context, self.design, model, key)):
             gone = yield from writing.delete(self.context, self.design, model, key, when)
         return gone
 
@@ -98,13 +98,13 @@ class Operations:
         keys = [(plan.model, get_key(plan, arguments)) for plan, arguments in plans]
         return batches.delete_many(self.context, self.design, keys)
 
-    def holder(self, entity: type[E], unique: str, *values: Any) -> Flow[E | None]:
+    def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> Flow[E | None]:
         """Who holds a unique value: the guard, then its item."""
         model = model_of(entity)
         declared = _unique(model, unique)
         key = guard_key(model, declared, _unique_values(model, declared, values))
         request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
-        reply = yield from ask(self.context, request)
+        reply = yield from send_idempotent(self.context, request)
         if reply.item is None:
             return None
         guard = msgspec.json.decode(reply.item)
@@ -113,42 +113,42 @@ class Operations:
         held = yield from fetch_found(self.context, model, guard[OWNER]["M"])
         return None if held is None else held.entity
 
-    def release(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
-        """Let go of a value that `Unique(held=True)` kept."""
+    def release_unique(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
+        """Let go of a value that `Unique(keep_after_delete=True)` kept."""
         model = model_of(entity)
         declared = _unique(model, unique)
         return writing.release(self.context, model, declared, _unique_values(model, declared, values))
 
-    def recognise(self, table: str, item: Item) -> Any:
+    def decode_item(self, table: str, item: Item) -> Any:
         """The entity that an item of a table is, told by its key."""
         for each in self.design.tables:
             if each.name == table:
                 return recogniser_of(each).entity_of(item)
-        raise ValueRefused(table, f"design {self.design.name!r} has no such table")
+        raise InvalidValue(table, f"design {self.design.name!r} has no such table")
 
     def explain_create(self, entity: Any) -> str:
         model = self.design.holding(type(entity))
         now = self.context.clock()
-        made = fresh(model, validated(model, entity), now)
+        made = with_initial_values(model, validate_entity(model, entity), now)
         return explain_actions(f"create {model.name}", model, creation(self.design, model, made, now))
 
     def explain_change(self, call: Get[Any], draft: Draft) -> str:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
-        return explain_change(self.design, Change(plan.model, key, edits_of(draft), self.context.clock()))
+        return explain_change(self.design, ItemChange(plan.model, key, edits_of(draft), self.context.clock()))
 
 
 def _unique_values(model: Model, declared: Unique, values: tuple[Any, ...]) -> dict[str, Any]:
     """The values that a guard is looked for by, as they are stored."""
     if len(values) != len(declared.fields):
         wanted = ", ".join(declared.fields)
-        raise ValueRefused(f"{model.name}.{declared.name}", f"{len(values)} values given, it is of {wanted}")
+        raise InvalidValue(f"{model.name}.{declared.name}", f"{len(values)} values given, it is of {wanted}")
     given = zip(declared.fields, values, strict=True)
-    return {name: of_its_kind(model, model.attributes[name], value) for name, value in given}
+    return {name: normalize_operand(model, model.attributes[name], value) for name, value in given}
 
 
 def _unique(model: Model, name: str) -> Unique:
     for declared in model.uniques:
         if declared.name == name:
             return declared
-    raise ValueRefused(f"{model.name}.{name}", "is not declared Unique")
+    raise InvalidValue(f"{model.name}.{name}", "is not declared Unique")

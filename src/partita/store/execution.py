@@ -10,25 +10,25 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
 from partita.dynamodb.values import Item
 from partita.plan import actions as act
-from partita.plan.actions import Action, Append, Assign, Include, Remove
+from partita.plan.actions import Append, Assign, Include, ItemAction, Remove
 from partita.plan.effects import Identity
-from partita.plan.errors import Contended, Orphaned, OutcomeUnknown, Raced, StoreError
-from partita.plan.expressions import comparable, same
+from partita.plan.errors import NothingToTake, OutcomeUnknown, Raced, RetriesExhausted, StoreError
+from partita.plan.expressions import same, sort_value
 from partita.store.flows import Flow
-from partita.store.retries import Context, send
+from partita.store.retries import StoreContext, send
 
 ATTEMPTS = 30  # how often a fenced write reads again before it gives up
 _TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
 _TOO_DEEP = re.compile("nesting levels have exceeded", re.IGNORECASE)
-Planner = Callable[[set[Identity]], Flow[list[Action]]]
+Planner = Callable[[set[Identity]], Flow[list[ItemAction]]]
 
 
-def execute(context: Context, actions: list[Action]) -> Flow[Any]:
+def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
     """Do all of it or raise the error of what stood in the way; a single write answers with its reply."""
     actions = act.merged(actions)
     if not actions:
@@ -48,13 +48,15 @@ def execute(context: Context, actions: list[Action]) -> Flow[Any]:
         raise
 
 
-def _execute_one(context: Context, action: Action) -> Flow[Any]:
+def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
     doubtful = False
 
     def was_done(refusal: wire_errors.DynamoDBError) -> bool:
         nonlocal doubtful
         doubtful = True
-        return isinstance(refusal, wire_errors.ConditionalCheckFailedException) and _is_done(action, refusal.item)
+        return isinstance(refusal, wire_errors.ConditionalCheckFailedException) and _already_applied(
+            action, refusal.item
+        )
 
     request = act.single(action)
     try:
@@ -68,18 +70,18 @@ def _execute_one(context: Context, action: Action) -> Flow[Any]:
         raise cause from None
 
 
-def _largest(actions: list[Action]) -> ValueRefused:
+def _largest(actions: list[ItemAction]) -> InvalidValue:
     """What is to blame when an item is too large: the largest attribute that was written."""
     where = max(_written(actions), key=lambda each: len(msgspec.json.encode(each[1])))[0]
-    return ValueRefused(where, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB")
+    return InvalidValue(where, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB")
 
 
-def _deepest(actions: list[Action]) -> ValueRefused:
+def _deepest(actions: list[ItemAction]) -> InvalidValue:
     where = max(_written(actions), key=lambda each: _levels(each[1]))[0]
-    return ValueRefused(where, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB")
+    return InvalidValue(where, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB")
 
 
-def _written(actions: list[Action]) -> Iterator[tuple[str, Any]]:
+def _written(actions: list[ItemAction]) -> Iterator[tuple[str, Any]]:
     """Every attribute that is written, with its value."""
     for action in actions:
         values: dict[str, Any] = dict(action.item or {})
@@ -93,7 +95,7 @@ def _levels(value: Any) -> int:
     return 1 + max(map(_levels, inside), default=0)
 
 
-def _is_done(action: Action, item: Item | None) -> bool:
+def _already_applied(action: ItemAction, item: Item | None) -> bool:
     """Whether an item is already what the action makes of it: the reply of its first sending was lost."""
     if action.kind == "delete" or item is None:
         return action.kind == "delete" and item is None
@@ -106,26 +108,28 @@ def _is_done(action: Action, item: Item | None) -> bool:
 def _stepped(held: Any, step: Any) -> bool:
     if isinstance(step, Remove):
         return held is None
-    return isinstance(step, Assign) and held is not None and comparable(held) == comparable(step.value)
+    return isinstance(step, Assign) and held is not None and sort_value(held) == sort_value(step.value)
 
 
-def _execute_all(context: Context, actions: list[Action]) -> Flow[None]:
+def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
     token = context.token()
     for attempt in range(context.retries + 1):
         try:
             yield from send(context, act.transaction(actions, token))
         except wire_errors.TransactionCanceledException as cancelled:
-            error = _cause(actions, cancelled)
+            error = _cancellation_error(actions, cancelled)
             if error is not None:
                 raise error from None
             token = context.token()
             yield context.pause(attempt)
         else:
             return
-    raise Contended(actions[0].entity, context.retries + 1)
+    raise RetriesExhausted(actions[0].entity, context.retries + 1)
 
 
-def _cause(actions: list[Action], cancelled: wire_errors.TransactionCanceledException) -> Exception | None:
+def _cancellation_error(
+    actions: list[ItemAction], cancelled: wire_errors.TransactionCanceledException
+) -> Exception | None:
     """Why it was cancelled; None where only another transaction was in the way."""
     causes: list[Exception] = []
     for action, reason in zip(actions, cancelled.reasons, strict=True):
@@ -136,15 +140,15 @@ def _cause(actions: list[Action], cancelled: wire_errors.TransactionCanceledExce
     return next((cause for cause in causes if isinstance(cause, Raced)), causes[0] if causes else None)
 
 
-def fenced(context: Context, entity: str, plan: Planner) -> Flow[Any]:
+def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any]:
     """Plan and execute; plan again when what was read has changed, or a parent turned out to be gone."""
     orphaned: set[Identity] = set()
     for attempt in range(ATTEMPTS):
         actions = yield from plan(orphaned)
         try:
             return (yield from execute(context, actions))
-        except Orphaned as gone:
+        except NothingToTake as gone:
             orphaned.add(gone.identity)
         except Raced:
             yield context.pause(min(attempt, context.retries))
-    raise Contended(entity, ATTEMPTS)
+    raise RetriesExhausted(entity, ATTEMPTS)

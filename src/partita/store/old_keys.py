@@ -11,18 +11,20 @@ import msgspec
 
 from partita.design.models import Model
 from partita.plan.design import Design
-from partita.plan.errors import AlreadyExists, Contended, NotFound, Raced
+from partita.plan.errors import AlreadyExists, NotFound, Raced, RetriesExhausted
 from partita.plan.items import Values, key_of, key_text, old_keys
 from partita.store.adoption import adopt_item
 from partita.store.execution import ATTEMPTS
 from partita.store.flows import Flow
 from partita.store.reading import fetch_old
-from partita.store.retries import Context
+from partita.store.retries import StoreContext
 
 R = TypeVar("R")
 
 
-def with_old(context: Context, design: Design, model: Model, values: Values, act: Callable[[], Flow[R]]) -> Flow[R]:
+def with_old(
+    context: StoreContext, design: Design, model: Model, values: Values, act: Callable[[], Flow[R]]
+) -> Flow[R]:
     """Act; where there is nothing to act on, move the item from its old key and act again."""
     try:
         return (yield from act())
@@ -33,7 +35,7 @@ def with_old(context: Context, design: Design, model: Model, values: Values, act
     return (yield from act())  # somebody else may have moved it, too
 
 
-def move_old(context: Context, design: Design, model: Model, values: Values) -> Flow[bool]:
+def move_old(context: StoreContext, design: Design, model: Model, values: Values) -> Flow[bool]:
     """Bring the item under an old key to its new one; false where there is none. Who was overtaken looks again."""
     for attempt in range(ATTEMPTS):
         raw = yield from fetch_old(context, model, values)
@@ -47,10 +49,10 @@ def move_old(context: Context, design: Design, model: Model, values: Values) -> 
             yield context.pause(min(attempt, context.retries))
         else:
             return True
-    raise Contended(model.name, ATTEMPTS)
+    raise RetriesExhausted(model.name, ATTEMPTS)
 
 
-def refuse_old(context: Context, model: Model, values: Values) -> Flow[None]:
+def refuse_old(context: StoreContext, model: Model, values: Values) -> Flow[None]:
     """What lies under an old key exists already."""
     if (yield from fetch_old(context, model, values)) is not None:
         raise AlreadyExists(model.name, key_text(key_of(model, values)))

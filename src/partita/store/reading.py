@@ -10,15 +10,15 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item
-from partita.plan.changes import Found
-from partita.plan.expressions import comparable
+from partita.plan.changes import StoredItem
+from partita.plan.expressions import sort_value
 from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
     Plan,
@@ -34,7 +34,7 @@ from partita.plan.read_requests import (
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow
-from partita.store.retries import Context, ask
+from partita.store.retries import StoreContext, send_idempotent
 
 E = TypeVar("E")
 Decode = Callable[[msgspec.Raw, int | None], Any]
@@ -53,48 +53,48 @@ class Page(Generic[E]):
     cursor: str | None
 
 
-def second(context: Context) -> int:
+def now_seconds(context: StoreContext) -> int:
     return int(context.clock().timestamp())
 
 
 def fetch_one(
-    context: Context, call: Get[E], *, consistent: bool = False, decode: Decode | None = None
+    context: StoreContext, call: Get[E], *, consistent: bool = False, decode: Decode | None = None
 ) -> Flow[E | None]:
     """The entity, or whatever else `decode` makes of the item's bytes."""
     plan = plan_of(call.read)
     try:
-        reply = yield from ask(context, get_item(plan, call.arguments, consistent=consistent))
+        reply = yield from send_idempotent(context, get_item(plan, call.arguments, consistent=consistent))
     except ValidationException:
         check_lengths(plan, call.arguments)
         raise
     item = reply.item
-    if item is None and plan.model.was:
+    if item is None and plan.model.old_keys:
         item = yield from fetch_old(context, plan.model, key_values(plan, call.arguments))
     if item is None:
         return None
-    now = second(context) if decode is not None or plan.model.expires is not None else None
+    now = now_seconds(context) if decode is not None or plan.model.expires is not None else None
     found: E | None = (decode or decoder_of(plan.model))(item, now)
     return found
 
 
-def fetch_old(context: Context, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
+def fetch_old(context: StoreContext, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
     """The item under one of the entity's old keys."""
     for key in old_keys(model, values):
         request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
-        reply = yield from ask(context, request)
+        reply = yield from send_idempotent(context, request)
         if reply.item is not None:
             return reply.item
     return None
 
 
-def fetch_found(context: Context, model: Model, key: Item) -> Flow[Found | None]:
+def fetch_found(context: StoreContext, model: Model, key: Item) -> Flow[StoredItem | None]:
     """An item for a fenced write: strongly read, with its bytes decoded both ways."""
     request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
-    reply = yield from ask(context, request)
+    reply = yield from send_idempotent(context, request)
     if reply.item is None:
         return None
-    entity = decoder_of(model)(reply.item, second(context))
-    return None if entity is None else Found(msgspec.json.decode(reply.item), entity)
+    entity = decoder_of(model)(reply.item, now_seconds(context))
+    return None if entity is None else StoredItem(msgspec.json.decode(reply.item), entity)
 
 
 @dataclass
@@ -112,12 +112,12 @@ class _Range:
         """The sort key of what comes next."""
         if self.next_key is None:
             item = msgspec.json.decode(self.waiting[0])
-            self.next_key = tuple(comparable(item[name]) for name in plan.sort_names)
+            self.next_key = tuple(sort_value(item[name]) for name in plan.sort_names)
         return self.next_key
 
 
 def fetch_page(
-    context: Context,
+    context: StoreContext,
     call: Query[E],
     *,
     size: int | None = None,
@@ -128,7 +128,7 @@ def fetch_page(
 ) -> Flow[Page[E]]:
     """The next page of a query, with expired items only where they are asked for; `decode` as for one item."""
     if size is not None and size < 1:
-        raise ValueRefused(call.read.name, f"a page holds at least one item, not {size!r}")
+        raise InvalidValue(call.read.name, f"a page holds at least one item, not {size!r}")
     plan = plan_of(call.read)
     over = repeats(plan, call.arguments)
     states: list[State] = [START] * len(over)
@@ -136,8 +136,8 @@ def fetch_page(
         states = states_of(plan.read.name, cursor, binding(plan, call.arguments), len(over), context.secret)
     ranges = [_opened(repeat, state) for repeat, state in zip(over, states, strict=True)]
     wanted = size or call.read.page_size
-    decode = decode or decoding(call.read)
-    now = None if expired else second(context)
+    decode = decode or decoder_for_read(call.read)
+    now = None if expired else now_seconds(context)
     items: list[E] = []
     while wanted is None or len(items) < wanted:
         for each in ranges:
@@ -167,7 +167,7 @@ def _state(each: _Range) -> State:
 
 
 def _fill(
-    context: Context,
+    context: StoreContext,
     plan: Plan,
     arguments: tuple[Any, ...],
     each: _Range,
@@ -177,7 +177,7 @@ def _fill(
     """Read on until the range has something waiting or ends."""
     while not each.waiting and not each.ended:
         request = query(plan, arguments, repeat=each.repeat, limit=limit, start=each.resume, consistent=consistent)
-        reply = yield from ask(context, request)
+        reply = yield from send_idempotent(context, request)
         each.waiting = list(reply.items or ())
         if reply.last_evaluated_key is None:
             each.ended = True
@@ -204,7 +204,7 @@ def _taken(plan: Plan, ready: list[_Range], room: int | None) -> list[msgspec.Ra
     return taken
 
 
-def decoding(read: Read) -> Decode:
+def decoder_for_read(read: Read) -> Decode:
     """How the items of a read become entities."""
     if read.view is not None:
         return decoder_of(read.view)
@@ -213,7 +213,7 @@ def decoding(read: Read) -> Decode:
     return Recogniser(tuple(source.model for source in read.sources))
 
 
-def fetch_batch(context: Context, calls: Sequence[Get[E]]) -> Flow[list[E | None]]:
+def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E | None]]:
     """Many gets in as few BatchGetItem as they need; the result is in the order of the calls."""
     wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
     found = yield from _fetch_keys(context, wanted)
@@ -221,7 +221,7 @@ def fetch_batch(context: Context, calls: Sequence[Get[E]]) -> Flow[list[E | None
     old = {
         at: [(plan, key) for key in old_keys(plan.model, key_values(plan, call.arguments))]
         for at, (call, (plan, _)) in enumerate(zip(calls, wanted, strict=True))
-        if results[at] is None and plan.model.was
+        if results[at] is None and plan.model.old_keys
     }
     if old:
         found = yield from _fetch_keys(context, [each for several in old.values() for each in several])
@@ -231,13 +231,13 @@ def fetch_batch(context: Context, calls: Sequence[Get[E]]) -> Flow[list[E | None
     return results
 
 
-def _fetch_keys(context: Context, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[tuple[str, Any], Any]]:
+def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[tuple[str, Any], Any]]:
     """What is stored under the keys."""
     found: dict[tuple[str, Any], Any] = {}
     waiting = list({_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
     decoders = {_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
     names = {plan.table: plan.model.table.key_names for plan, _ in waiting}
-    now = second(context)
+    now = now_seconds(context)
     while waiting:
         batch, waiting = waiting[: limits.BATCH_GET_KEYS], waiting[limits.BATCH_GET_KEYS :]
         asked: dict[str, wire.KeysAndAttributes] = {}
@@ -252,12 +252,12 @@ def _fetch_keys(context: Context, wanted: Sequence[tuple[Plan, Item]]) -> Flow[d
     return found
 
 
-def _batch(context: Context, asked: dict[str, wire.KeysAndAttributes]) -> Flow[list[tuple[str, msgspec.Raw]]]:
+def _batch(context: StoreContext, asked: dict[str, wire.KeysAndAttributes]) -> Flow[list[tuple[str, msgspec.Raw]]]:
     """One BatchGetItem, and again for what it left unprocessed."""
     found: list[tuple[str, msgspec.Raw]] = []
     attempt = 0
     while asked:
-        reply = yield from ask(context, wire.BatchGetItem(request_items=asked))
+        reply = yield from send_idempotent(context, wire.BatchGetItem(request_items=asked))
         got = [(table, raw) for table, items in (reply.responses or {}).items() for raw in items]
         found += got
         left = reply.unprocessed_keys
@@ -269,4 +269,4 @@ def _batch(context: Context, asked: dict[str, wire.KeysAndAttributes]) -> Flow[l
 
 
 def _identity(table: str, key: Item) -> tuple[str, Any]:
-    return table, tuple(sorted((name, comparable(value)) for name, value in key.items()))
+    return table, tuple(sorted((name, sort_value(value)) for name, value in key.items()))

@@ -30,7 +30,7 @@ _WRITES = {wire.PutItem, wire.UpdateItem, wire.DeleteItem, wire.BatchWriteItem, 
 
 
 @dataclass(eq=False)
-class Capacity:
+class CapacityMeter:
     """Units used; `reads` and `writes` as DynamoDB bills them."""
 
     reads: float = 0.0
@@ -52,7 +52,7 @@ def _units(reply: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Call:
+class SentRequest:
     """One request and how it ended, for logs, metrics and traces; `error` is None where it was answered.
 
     A span of a trace ends when the listener hears of the call and began `seconds` earlier.
@@ -71,23 +71,23 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Context:
+class StoreContext:
     """What flows are given: a clock, chance, ids, and who listens."""
 
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    chance: Callable[[], float] = random.random
+    random: Callable[[], float] = random.random
     timer: Callable[[], float] = time.perf_counter
     token: Callable[[], str] = lambda: uuid.uuid4().hex
-    on_call: tuple[Callable[[Call], None], ...] = ()
+    on_call: tuple[Callable[[SentRequest], None], ...] = ()
     retries: int = 8
     first_wait: float = 0.025
     longest_wait: float = 5.0
     secret: bytes | None = None
-    meters: list[Capacity] = field(default_factory=list)
+    meters: list[CapacityMeter] = field(default_factory=list)
 
     def pause(self, attempt: int) -> Wait:
         """Full jitter: anything up to a bound that doubles."""
-        return Wait(self.chance() * min(self.longest_wait, self.first_wait * 2**attempt))
+        return Wait(self.random() * min(self.longest_wait, self.first_wait * 2**attempt))
 
     def tell(self, request: wire.Request[Any], attempt: int, began: float, reply: Any, error: Exception | None) -> None:
         """Counts a call, and tells whoever listens."""
@@ -95,10 +95,10 @@ class Context:
         for meter in self.meters:
             meter.add(request, units)
         for listener in self.on_call:
-            listener(Call(request, attempt, units, self.timer() - began, error))
+            listener(SentRequest(request, attempt, units, self.timer() - began, error))
 
 
-def may_be_done(error: Exception) -> bool:
+def may_have_been_applied(error: Exception) -> bool:
     """Whether the backend may have done what was asked although it answered with this."""
     if isinstance(error, NoReply):
         return error.perhaps_executed
@@ -106,7 +106,7 @@ def may_be_done(error: Exception) -> bool:
 
 
 def send(
-    context: Context,
+    context: StoreContext,
     request: wire.Request[T],
     *,
     repeatable: bool = True,
@@ -131,10 +131,10 @@ def send(
                 context.tell(request, attempt, began, None, error)
             if doubtful and was_done is not None and isinstance(error, DynamoDBError) and was_done(error):
                 return None
-            doubtful = doubtful or may_be_done(error)
+            doubtful = doubtful or may_have_been_applied(error)
             if doubtful and not repeatable:
                 raise OutcomeUnknown(entity) from error
-            if attempt == context.retries or not _passes(error):
+            if attempt == context.retries or not is_transient(error):
                 raise
             yield context.pause(attempt)
         else:
@@ -144,13 +144,13 @@ def send(
     raise AssertionError("unreachable")
 
 
-def ask(context: Context, request: wire.Request[T]) -> Flow[T]:
+def send_idempotent(context: StoreContext, request: wire.Request[T]) -> Flow[T]:
     """The reply to a request that may be sent any number of times."""
     asked: Flow[Any] = send(context, request)
     return asked
 
 
-def _passes(error: Exception) -> bool:
+def is_transient(error: Exception) -> bool:
     if isinstance(error, OSError):
         return True
     return isinstance(error, DynamoDBError) and error.code in NOTHING_DONE | PERHAPS_DONE

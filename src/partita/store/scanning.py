@@ -17,8 +17,8 @@ from partita.plan.effects import OWNER
 from partita.plan.errors import StoredItemInvalid
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.flows import Flow
-from partita.store.reading import second
-from partita.store.retries import Context, ask
+from partita.store.reading import now_seconds
+from partita.store.retries import StoreContext, send_idempotent
 
 
 def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table, set[Model]]:
@@ -31,18 +31,18 @@ def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table,
 
 
 def scan_page(
-    context: Context, table: Table, wanted: set[Model], start: Item | None
+    context: StoreContext, table: Table, wanted: set[Model], start: Item | None
 ) -> Flow[tuple[list[Any], Item | None]]:
     """The entities of one page of a table, and where the next one starts; what cannot be read is left out."""
     request = wire.Scan(table_name=table.name, exclusive_start_key=start, consistent_read=True)
-    reply = yield from ask(context, request)
+    reply = yield from send_idempotent(context, request)
     found = []
     for raw in reply.items or ():
         model = recogniser_of(table).model_of(raw)
         if model not in wanted or OWNER in msgspec.json.decode(raw):
             continue
         try:
-            entity = decoder_of(model)(raw, second(context))
+            entity = decoder_of(model)(raw, now_seconds(context))
         except StoredItemInvalid:
             continue
         if entity is not None:

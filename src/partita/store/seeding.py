@@ -17,12 +17,12 @@ from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
 from partita.dynamodb.values import Item
 from partita.store.store import Store
 
-Piece: TypeAlias = Sequence[Entity] | Callable[[Store], None]
+SeedStep: TypeAlias = Sequence[Entity] | Callable[[Store], None]
 
 TABLE = "partita-seeds"
 
 
-def plant(db: Store, name: str, pieces: Iterable[Piece], progress: Callable[[int], None] = lambda done: None) -> int:
+def load(db: Store, name: str, pieces: Iterable[SeedStep], progress: Callable[[int], None] = lambda done: None) -> int:
     """Write the pieces that are not yet written; answers with how many were. `progress` hears how many are done.
 
     `name` tells one seeding from another: the system, its scale and its seed.
@@ -44,7 +44,7 @@ def plant(db: Store, name: str, pieces: Iterable[Piece], progress: Callable[[int
     return written
 
 
-def is_planted(db: Store, name: str, total: int) -> bool:
+def is_loaded(db: Store, name: str, total: int) -> bool:
     """Whether a seeding of this many pieces has run to its end."""
     _create_table(db)
     return _done(db, name) >= total

@@ -22,19 +22,19 @@ from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.values import Item
 from partita.plan.design import Design
-from partita.plan.errors import Contended, NotFound
+from partita.plan.errors import NotFound, RetriesExhausted
 from partita.plan.items import key_text
 from partita.plan.proof.patterns import prove
 from partita.plan.read_requests import get_key, plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
-from partita.store.entity_flows import Operations
+from partita.store.entity_flows import EntityFlows
 from partita.store.execution import ATTEMPTS
 from partita.store.flows import Flow, run
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import Results
-from partita.store.retries import Call, Capacity, Context
+from partita.store.retries import CapacityMeter, SentRequest, StoreContext
 from partita.store.scanning import scan_page, scanned_tables
 from partita.store.table_setup import create_tables, table_differences
 from partita.store.transactions import Transaction
@@ -62,16 +62,16 @@ class Store:
         *tables: Table,
         clock: Callable[[], datetime] | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] | None = None,
+        random: Callable[[], float] | None = None,
         retries: int = 8,
         secret: bytes | None = None,
-        on_call: Sequence[Callable[[Call], None]] = (),
+        on_call: Sequence[Callable[[SentRequest], None]] = (),
     ) -> None:
         self.design = loaded(design, *tables)
         self.backend = backend
-        self.context = context_of(clock, chance, retries, secret, on_call)
+        self.context = context_of(clock, random, retries, secret, on_call)
         self._sleep = sleep
-        self._does = Operations(self.design, self.context)
+        self._flows = EntityFlows(self.design, self.context)
 
     def close(self) -> None:
         """Closes the backend, where it is one that can be closed."""
@@ -109,25 +109,25 @@ class Store:
             raise missing(call)
         return found
 
-    def many(self, calls: Sequence[Get[E]]) -> list[E | None]:
+    def get_many(self, calls: Sequence[Get[E]]) -> list[E | None]:
         """Many gets in batches, answered in their order."""
         return self._run(fetch_batch(self.context, calls))
 
     def create(self, entity: E, *, when: Condition | None = None) -> E:
         """Store a new entity; answers with it as it was stored."""
-        return self._run(self._does.create(entity, when))
+        return self._run(self._flows.create(entity, when))
 
     def put(self, entity: E) -> E:
         """Create it, or replace what is there."""
-        return self._run(self._does.put(entity))
+        return self._run(self._flows.put(entity))
 
     def replace(self, entity: Any) -> None:
         """Make the stored entity equal to this one, unless its version has moved."""
-        self._run(self._does.replace(entity))
+        self._run(self._flows.replace(entity))
 
     @contextmanager
     def change(
-        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, quietly: bool = False
+        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, system_change: bool = False
     ) -> Iterator[E]:
         """A draft; what is done to it inside the block is one write at its end.
 
@@ -135,11 +135,11 @@ class Store:
         """
         draft: Any = Draft(plan_of(call.read).model)
         yield draft
-        self._run(self._does.change(call, draft, when, version, quietly))
+        self._run(self._flows.change(call, draft, when, version, system_change))
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
         """Read the entity, let `edit` change it, write the difference; again when somebody was faster."""
-        return self._run(self._does.update(call, edit))
+        return self._run(self._flows.update(call, edit))
 
     @overload
     def delete(self, what: Get[E], *, when: Condition | None = ...) -> E | None: ...
@@ -147,13 +147,13 @@ class Store:
     def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
     def delete(self, what: Any, *, when: Condition | None = None) -> Any:
         """Delete by key or entity, with all that it owns; answers with what it was."""
-        return self._run(self._does.delete(what, when))
+        return self._run(self._flows.delete(what, when))
 
     def put_many(self, entities: Sequence[Any]) -> None:
-        self._run(self._does.put_many(entities))
+        self._run(self._flows.put_many(entities))
 
     def delete_many(self, calls: Sequence[Get[Any]]) -> None:
-        self._run(self._does.delete_many(calls))
+        self._run(self._flows.delete_many(calls))
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -162,10 +162,10 @@ class Store:
         yield transaction
         self._run(transaction.flow())
 
-    def attempts(self, entity: str) -> Iterator[int]:
+    def retrying(self, entity: str) -> Iterator[int]:
         """For what is read, decided and then written under conditions: again, after a pause, until the caller leaves.
 
-        for _ in db.attempts("Seat"):
+        for _ in db.retrying("Seat"):
             seat = db.one(a_seat("12A"), consistent=True)
             ...
             try:
@@ -177,14 +177,14 @@ class Store:
         for attempt in range(ATTEMPTS):
             yield attempt
             self._sleep(self.context.pause(min(attempt, self.context.retries)).seconds)
-        raise Contended(entity, ATTEMPTS)
+        raise RetriesExhausted(entity, ATTEMPTS)
 
-    def holder(self, entity: type[E], unique: str, *values: Any) -> E | None:
+    def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> E | None:
         """Who holds a unique value."""
-        return self._run(self._does.holder(entity, unique, *values))
+        return self._run(self._flows.find_by_unique(entity, unique, *values))
 
-    def release(self, entity: type[Any], unique: str, *values: Any) -> None:
-        self._run(self._does.release(entity, unique, *values))
+    def release_unique(self, entity: type[Any], unique: str, *values: Any) -> None:
+        self._run(self._flows.release_unique(entity, unique, *values))
 
     def adopt(self, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
         """Bring what other code stored to what the design says: old keys, missing guards, wrong counters."""
@@ -211,18 +211,18 @@ class Store:
         return self._run(table_differences(self.context, self.design))
 
     @contextmanager
-    def measure(self) -> Iterator[Capacity]:
+    def measure(self) -> Iterator[CapacityMeter]:
         """Capacity used inside the block."""
-        meter = Capacity()
+        meter = CapacityMeter()
         self.context.meters.append(meter)
         try:
             yield meter
         finally:
             self.context.meters.remove(meter)
 
-    def recognise(self, table: str, item: Item) -> Any:
+    def decode_item(self, table: str, item: Item) -> Any:
         """The entity that an item is, for streams, exports and scans; None for guards and what is of no entity."""
-        return self._does.recognise(table, item)
+        return self._flows.decode_item(table, item)
 
     def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         """What the read sends and costs, and why it is right."""
@@ -230,26 +230,26 @@ class Store:
 
     def explain_create(self, entity: Any) -> str:
         """What creating the entity would do to which items, under which conditions, for how many units."""
-        return self._does.explain_create(entity)
+        return self._flows.explain_create(entity)
 
     def explain_change(self, call: Get[E], edit: Callable[[E], None]) -> str:
         """What a change would do, or what it would have to read first; `edit` is given the draft."""
         draft: Any = Draft(plan_of(call.read).model)
         edit(draft)
-        return self._does.explain_change(call, draft)
+        return self._flows.explain_change(call, draft)
 
 
 def context_of(
     clock: Callable[[], datetime] | None,
-    chance: Callable[[], float] | None,
+    random: Callable[[], float] | None,
     retries: int,
     secret: bytes | None,
-    on_call: Sequence[Callable[[Call], None]],
-) -> Context:
-    context = Context(retries=retries, secret=secret, on_call=tuple(on_call))
+    on_call: Sequence[Callable[[SentRequest], None]],
+) -> StoreContext:
+    context = StoreContext(retries=retries, secret=secret, on_call=tuple(on_call))
     if clock is not None:
         context = replace(context, clock=clock)
-    return context if chance is None else replace(context, chance=chance)
+    return context if random is None else replace(context, random=random)
 
 
 def missing(call: Get[Any]) -> NotFound:

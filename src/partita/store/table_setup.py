@@ -11,23 +11,23 @@ from partita.dynamodb.shapes import TableDescription
 from partita.plan.design import Design
 from partita.plan.schema import Difference, create_table, differences, settings
 from partita.store.flows import Flow, Wait
-from partita.store.retries import Context, ask
+from partita.store.retries import StoreContext, send_idempotent
 
 _POLL = Wait(0.5)
 
 
-def create_tables(context: Context, design: Design) -> Flow[list[Difference]]:
+def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference]]:
     """Make what is missing; answers with what differs and DynamoDB does not allow to change."""
     left: list[Difference] = []
     for table in design.tables:
         try:
-            yield from ask(context, create_table(table))
+            yield from send_idempotent(context, create_table(table))
         except ResourceInUseException:
             left += yield from _adapt(context, design, table.name)
         yield from _active(context, table.name)
         for request in settings(table):
             try:
-                yield from ask(context, request)
+                yield from send_idempotent(context, request)
             except ValidationException as refusal:
                 if "already" not in str(refusal):
                     raise
@@ -36,7 +36,7 @@ def create_tables(context: Context, design: Design) -> Flow[list[Difference]]:
     return left
 
 
-def table_differences(context: Context, design: Design) -> Flow[list[Difference]]:
+def table_differences(context: StoreContext, design: Design) -> Flow[list[Difference]]:
     """What differs between the design and the tables that exist."""
     found: list[Difference] = []
     for table in design.tables:
@@ -49,22 +49,22 @@ def table_differences(context: Context, design: Design) -> Flow[list[Difference]
     return found
 
 
-def _adapt(context: Context, design: Design, name: str) -> Flow[list[Difference]]:
+def _adapt(context: StoreContext, design: Design, name: str) -> Flow[list[Difference]]:
     (table,) = (each for each in design.tables if each.name == name)
     left = []
     for difference in differences(table, (yield from _active(context, name))):
         if difference.request is None:
             left.append(difference)
             continue
-        yield from ask(context, difference.request)
+        yield from send_idempotent(context, difference.request)
         yield from _active(context, name)
     return left
 
 
-def _active(context: Context, name: str) -> Flow[TableDescription]:
+def _active(context: StoreContext, name: str) -> Flow[TableDescription]:
     """The table once it and all of its indexes can be used."""
     while True:
-        reply = yield from ask(context, wire.DescribeTable(table_name=name))
+        reply = yield from send_idempotent(context, wire.DescribeTable(table_name=name))
         table = reply.table or TableDescription()
         states = {table.table_status, *(each.index_status for each in table.global_secondary_indexes or ())}
         if states <= {"ACTIVE", None}:

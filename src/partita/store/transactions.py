@@ -6,33 +6,33 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from partita.design.conditions import Condition
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.design.reads import Get
-from partita.plan.actions import Action, Clause, absent
-from partita.plan.changes import Change, Found, plan_change
+from partita.plan.actions import Clause, ItemAction, absent
+from partita.plan.changes import ItemChange, StoredItem, plan_change
 from partita.plan.design import Design
-from partita.plan.effects import LEAVING, Identity, identity_of
+from partita.plan.effects import BEING_DELETED, Identity, identity_of
 from partita.plan.errors import ConditionFailed
-from partita.plan.expressions import on_disk
-from partita.plan.items import Values, item_of, key_of, key_text, validated, values_of
+from partita.plan.expressions import to_stored
+from partita.plan.items import Values, item_of, key_of, key_text, validate_entity, values_of
 from partita.plan.read_requests import key_values, plan_of
-from partita.plan.writes import creation, fresh, plain_put, stands_alone
+from partita.plan.writes import creation, has_no_invariants, unconditional_put, with_initial_values
 from partita.store.drafts import Draft, edits_of
-from partita.store.execution import fenced
+from partita.store.execution import retry_on_race
 from partita.store.flows import Flow
-from partita.store.retries import Context
+from partita.store.retries import StoreContext
 from partita.store.writing import planned_change, planned_deletion
 
 E = TypeVar("E")
-Step = Callable[[set[Identity]], Flow[list[Action]]]
+Step = Callable[[set[Identity]], Flow[list[ItemAction]]]
 
 
 @dataclass
 class Transaction:
     """Collects writes; they are sent together when its block ends without an error."""
 
-    context: Context
+    context: StoreContext
     design: Design
     _steps: list[Step] = field(default_factory=list)
     _written: dict[Identity, str] = field(default_factory=dict)
@@ -41,10 +41,10 @@ class Transaction:
     def create(self, entity: E) -> E:
         """Must not exist; answers with the entity as it will be stored."""
         model = self.design.holding(type(entity))
-        made: E = fresh(model, validated(model, entity), self.context.clock())
+        made: E = with_initial_values(model, validate_entity(model, entity), self.context.clock())
         self._claim("create", model, values_of(model, made))
 
-        def step(_: set[Identity]) -> Flow[list[Action]]:
+        def step(_: set[Identity]) -> Flow[list[ItemAction]]:
             yield from ()
             return creation(self.design, model, made, self.context.clock())
 
@@ -54,14 +54,14 @@ class Transaction:
     def put(self, entity: E) -> E:
         """Create it or replace what is there; only for entities that nothing depends on."""
         model = self.design.holding(type(entity))
-        if not stands_alone(self.design, model):
-            raise ValueRefused(model.name, "a put cannot keep its promises; create it, or change it")
-        made: E = fresh(model, validated(model, entity), self.context.clock())
+        if not has_no_invariants(self.design, model):
+            raise InvalidValue(model.name, "a put cannot keep its promises; create it, or change it")
+        made: E = with_initial_values(model, validate_entity(model, entity), self.context.clock())
         self._claim("put", model, values_of(model, made))
 
-        def step(_: set[Identity]) -> Flow[list[Action]]:
+        def step(_: set[Identity]) -> Flow[list[ItemAction]]:
             yield from ()
-            return [plain_put(model, made)]
+            return [unconditional_put(model, made)]
 
         self._steps.append(step)
         return made
@@ -72,7 +72,7 @@ class Transaction:
         *,
         when: Condition | None = None,
         version: int | None = None,
-        quietly: bool = False,
+        system_change: bool = False,
         seen: E | None = None,
     ) -> E:
         """A draft whose changes are part of the transaction.
@@ -85,11 +85,11 @@ class Transaction:
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
-        def step(orphaned: set[Identity]) -> Flow[list[Action]]:
+        def step(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
             if not edits_of(draft):
                 return self._check(plan.model, key, when)
             now = self.context.clock()
-            wanted = Change(plan.model, key, edits_of(draft), now, when, version, quietly, orphaned)
+            wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, orphaned)
             if known and not wanted.edits.keys() & set(plan.model.key.fields):
                 planned = plan_change(self.design, wanted, None) or plan_change(self.design, wanted, known.pop())
                 assert planned is not None
@@ -106,7 +106,7 @@ class Transaction:
         key = key_values(plan, call.arguments)
         self._claim("delete", plan.model, key)
 
-        def step(orphaned: set[Identity]) -> Flow[list[Action]]:
+        def step(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
             actions, _ = yield from planned_deletion(self.context, self.design, plan.model, key, when, orphaned)
             return actions
 
@@ -117,7 +117,7 @@ class Transaction:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
 
-        def step(_: set[Identity]) -> Flow[list[Action]]:
+        def step(_: set[Identity]) -> Flow[list[ItemAction]]:
             yield from ()
             return self._check(plan.model, key, condition)
 
@@ -132,32 +132,32 @@ class Transaction:
         place = identity_of(model.table.name, key)
         earlier = self._written.get(place)
         if earlier is not None and (earlier, write) != ("delete", "create"):
-            raise ValueRefused(model.name, f"two writes to {key_text(key)} in one transaction; make them one")
+            raise InvalidValue(model.name, f"two writes to {key_text(key)} in one transaction; make them one")
         self._written[place] = write
 
-    def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[Action]:
+    def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[ItemAction]:
         if condition is None:
             return []
         stored = key_of(model, key)
-        stays = on_disk(model, condition) & absent(LEAVING) if model.owns else on_disk(model, condition)
+        stays = to_stored(model, condition) & absent(BEING_DELETED) if model.owns else to_stored(model, condition)
         clause = Clause(stays, lambda: ConditionFailed(model.name, key_text(stored)))
-        return [Action("check", model.table.name, stored, model.name, clauses=(clause,))]
+        return [ItemAction("check", model.table.name, stored, model.name, clauses=(clause,))]
 
     def flow(self) -> Flow[None]:
         """Plan every write and send them as one."""
 
-        def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
-            actions: list[Action] = []
+        def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+            actions: list[ItemAction] = []
             for step in self._steps:
                 actions += yield from step(orphaned)
             return actions
 
-        yield from fenced(self.context, self._name, plan)
+        yield from retry_on_race(self.context, self._name, plan)
 
 
-def _as_seen(model: Model, key: Values, entity: Any) -> Found:
+def _as_seen(model: Model, key: Values, entity: Any) -> StoredItem:
     """An item as its entity tells it; where it is stored otherwise, what relies on it is refused and it is read."""
     values = values_of(model, entity)
     if key_of(model, values) != key_of(model, key):
-        raise ValueRefused(model.name, f"seen is another one, {key_text(key_of(model, values))}")
-    return Found(item_of(model, values), copy.copy(entity))
+        raise InvalidValue(model.name, f"seen is another one, {key_text(key_of(model, values))}")
+    return StoredItem(item_of(model, values), copy.copy(entity))

@@ -7,57 +7,57 @@ from typing import Any, TypeVar
 import msgspec
 
 from partita.design.conditions import Condition
-from partita.design.errors import ValueRefused
+from partita.design.errors import InvalidValue
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
-from partita.design.reads import Query, Read, Source
+from partita.design.reads import EntityKey, Query, Read
 from partita.dynamodb.values import Item
-from partita.plan.actions import Action, Clause, equals, present
-from partita.plan.changes import Change, Edit, Found, changed_values, plan_change, replacement
+from partita.plan.actions import Clause, ItemAction, equals, present
+from partita.plan.changes import Edit, ItemChange, StoredItem, changed_values, edits_to_replace, plan_change
 from partita.plan.design import Design
-from partita.plan.effects import LEAVING, Identity, guard_key
+from partita.plan.effects import BEING_DELETED, Identity, guard_key
 from partita.plan.errors import AlreadyExists, NotFound, Raced, StoredItemInvalid
-from partita.plan.items import fitting, key_of, key_text, stored_key, validated, values_of
+from partita.plan.items import key_in_item, key_of, key_text, normalize_value, validate_entity, values_of
 from partita.plan.proof.ownership import Ownership
 from partita.plan.writes import (
-    blind_deletion,
+    can_delete_without_read,
     creation,
     deletion,
-    fresh,
-    leaving,
-    plain_put,
-    stands_alone,
+    has_no_invariants,
+    mark_being_deleted,
+    unconditional_put,
+    with_initial_values,
 )
 from partita.store.adoption import adopt_item
 from partita.store.batches import batch_write, deletion_of
 from partita.store.decoding import decoder_of
-from partita.store.execution import execute, fenced
+from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
 from partita.store.reading import as_stored, fetch_found, fetch_page
-from partita.store.retries import Context
+from partita.store.retries import StoreContext
 
 E = TypeVar("E")
 
 
-def create(context: Context, design: Design, model: Model, entity: E, when: Condition | None = None) -> Flow[E]:
+def create(context: StoreContext, design: Design, model: Model, entity: E, when: Condition | None = None) -> Flow[E]:
     """The entity as it was stored: validated, with its times, version and counters."""
-    made: E = fresh(model, validated(model, entity), context.clock())
+    made: E = with_initial_values(model, validate_entity(model, entity), context.clock())
     yield from execute(context, creation(design, model, made, context.clock(), when))
     return made
 
 
-def put(context: Context, design: Design, model: Model, entity: E) -> Flow[E]:
+def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[E]:
     """Create it, or replace what is there."""
-    if stands_alone(design, model):
-        made: E = fresh(model, validated(model, entity), context.clock())
-        yield from execute(context, [plain_put(model, made)])
+    if has_no_invariants(design, model):
+        made: E = with_initial_values(model, validate_entity(model, entity), context.clock())
+        yield from execute(context, [unconditional_put(model, made)])
         return made
-    entity = validated(model, entity)
+    entity = validate_entity(model, entity)
 
-    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_found(context, model, key_of(model, values_of(model, entity)))
         if found is None:
-            return creation(design, model, fresh(model, entity, context.clock()), context.clock())
+            return creation(design, model, with_initial_values(model, entity, context.clock()), context.clock())
         wanted = _replacing(context, model, entity, orphaned)
         if not wanted.edits:
             return []
@@ -69,39 +69,39 @@ def put(context: Context, design: Design, model: Model, entity: E) -> Flow[E]:
             setattr(entity, name, value)
         return planned
 
-    yield from fenced(context, model.name, plan)
+    yield from retry_on_race(context, model.name, plan)
     return entity
 
 
 def _replacing(
-    context: Context, model: Model, entity: Any, orphaned: set[Identity], version: int | None = None
-) -> Change:
+    context: StoreContext, model: Model, entity: Any, orphaned: set[Identity], version: int | None = None
+) -> ItemChange:
     key = {name: getattr(entity, name) for name in model.key.fields}
-    return Change(model, key, replacement(model, entity), context.clock(), version=version, orphaned=orphaned)
+    return ItemChange(model, key, edits_to_replace(model, entity), context.clock(), version=version, orphaned=orphaned)
 
 
-def replace(context: Context, design: Design, model: Model, entity: Any) -> Flow[None]:
+def replace(context: StoreContext, design: Design, model: Model, entity: Any) -> Flow[None]:
     """Make the stored entity equal to this one; the version that this one was read with must still stand."""
-    entity = validated(model, entity)
+    entity = validate_entity(model, entity)
     versioned = model.one_marked(Version)
     version = getattr(entity, versioned.field) if versioned is not None else None
     change_ = _replacing(context, model, entity, set(), version)
     yield from change(context, design, change_)
 
 
-def change(context: Context, design: Design, wanted: Change) -> Flow[None]:
+def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[None]:
     """A change, blind where that is enough, and otherwise read and fenced."""
     if not wanted.edits:
         return
     model = wanted.model
 
-    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
         return (yield from planned_change(context, design, _excusing(wanted, orphaned)))
 
-    yield from fenced(context, model.name, plan)
+    yield from retry_on_race(context, model.name, plan)
 
 
-def planned_change(context: Context, design: Design, wanted: Change) -> Flow[list[Action]]:
+def planned_change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[list[ItemAction]]:
     actions = plan_change(design, wanted, None)
     if actions is not None:
         return actions
@@ -114,21 +114,23 @@ def planned_change(context: Context, design: Design, wanted: Change) -> Flow[lis
     return actions
 
 
-def _excusing(wanted: Change, orphaned: set[Identity]) -> Change:
+def _excusing(wanted: ItemChange, orphaned: set[Identity]) -> ItemChange:
     return dataclasses.replace(wanted, orphaned=orphaned)
 
 
-def update(context: Context, design: Design, model: Model, key: dict[str, Any], edit: Callable[[E], None]) -> Flow[E]:
+def update(
+    context: StoreContext, design: Design, model: Model, key: dict[str, Any], edit: Callable[[E], None]
+) -> Flow[E]:
     """Read, let `edit` change the entity, write what it changed; again from the start when somebody was faster."""
     result: list[E] = []
 
-    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_found(context, model, key_of(model, key))
         if found is None:
             raise NotFound(model.name, key_text(key_of(model, key)))
         entity: E = decoder_of(model).from_item(found.item)
         edit(entity)
-        wanted = Change(model, key, _edits(model, found.entity, entity), context.clock(), orphaned=orphaned)
+        wanted = ItemChange(model, key, _edits(model, found.entity, entity), context.clock(), orphaned=orphaned)
         result[:] = [entity]
         if not wanted.edits:
             return []
@@ -137,7 +139,7 @@ def update(context: Context, design: Design, model: Model, key: dict[str, Any], 
             setattr(entity, name, value)
         return planned
 
-    yield from fenced(context, model.name, plan)
+    yield from retry_on_race(context, model.name, plan)
     return result[0]
 
 
@@ -149,15 +151,15 @@ def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
         if held is value or (held == value and not attribute.codec.open):
             continue
         if value is None and not attribute.optional:
-            raise ValueRefused(f"{model.name}.{attribute.field}", "it may not be None")
-        fitted = None if value is None else fitting(model, attribute, value)
+            raise InvalidValue(f"{model.name}.{attribute.field}", "it may not be None")
+        fitted = None if value is None else normalize_value(model, attribute, value)
         setattr(after, attribute.field, fitted)
         if not attribute.codec.same(held, fitted):
             edits[attribute.field] = Edit("assign", fitted)
     return edits
 
 
-def _on_what_was_read(model: Model, actions: list[Action] | None, found: Found) -> list[Action]:
+def _on_what_was_read(model: Model, actions: list[ItemAction] | None, found: StoredItem) -> list[ItemAction]:
     """The same actions, refused if any attribute of the entity has changed since."""
     if not actions:
         return []
@@ -168,7 +170,7 @@ def _on_what_was_read(model: Model, actions: list[Action] | None, found: Found) 
 
 
 def delete(
-    context: Context,
+    context: StoreContext,
     design: Design,
     model: Model,
     key: dict[str, Any],
@@ -187,13 +189,13 @@ def delete(
         for ownership in design.ownerships[model]:
             yield from _delete_owned(context, design, model, ownership, found.entity)
         return (yield from _delete_marked(context, design, model, key))
-    last: list[Found | None] = [None]
+    last: list[StoredItem | None] = [None]
 
-    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
         actions, last[0] = yield from planned_deletion(context, design, model, key, when, orphaned, check)
         return actions
 
-    reply = yield from fenced(context, model.name, plan)
+    reply = yield from retry_on_race(context, model.name, plan)
     if last[0] is not None:
         return last[0].entity
     attributes = getattr(reply, "attributes", None)
@@ -201,59 +203,59 @@ def delete(
 
 
 def _mark(
-    context: Context,
+    context: StoreContext,
     design: Design,
     model: Model,
     key: dict[str, Any],
     when: Condition | None,
     check: Callable[[Any], None] | None,
-) -> Flow[Found | None]:
+) -> Flow[StoredItem | None]:
     """Under the conditions of its deletion the entity is marked as leaving."""
-    last: list[Found | None] = [None]
+    last: list[StoredItem | None] = [None]
     stored_key = key_of(model, key)
 
-    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
         last[0] = found = yield from fetch_found(context, model, stored_key)
         if found is None:
             return []
-        marking = [leaving(model, stored_key, when)]
+        marking = [mark_being_deleted(model, stored_key, when)]
         if check is not None:
             check(found.entity)
             return _on_what_was_read(model, marking, found)
         return marking
 
-    yield from fenced(context, model.name, plan)
+    yield from retry_on_race(context, model.name, plan)
     return last[0]
 
 
-def _delete_marked(context: Context, design: Design, model: Model, key: dict[str, Any]) -> Flow[Any]:
+def _delete_marked(context: StoreContext, design: Design, model: Model, key: dict[str, Any]) -> Flow[Any]:
     """The owner goes; where another has deleted it, and somebody perhaps made it anew, there is nothing to do."""
     gone: list[Any] = [None]
 
-    def plan(orphaned: set[Identity]) -> Flow[list[Action]]:
+    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_found(context, model, key_of(model, key))
-        gone[0] = None if found is None or LEAVING not in found.item else found.entity
+        gone[0] = None if found is None or BEING_DELETED not in found.item else found.entity
         if found is None or gone[0] is None:
             return []
         first, *others = deletion(design, model, key_of(model, key), found, context.clock(), None, orphaned)
-        marked = Clause(present(LEAVING), lambda: Raced(model.name))
+        marked = Clause(present(BEING_DELETED), lambda: Raced(model.name))
         return [dataclasses.replace(first, clauses=(*first.clauses, marked)), *others]
 
-    yield from fenced(context, model.name, plan)
+    yield from retry_on_race(context, model.name, plan)
     return gone[0]
 
 
 def planned_deletion(
-    context: Context,
+    context: StoreContext,
     design: Design,
     model: Model,
     key: dict[str, Any],
     when: Condition | None,
     orphaned: set[Identity],
     check: Callable[[Any], None] | None = None,
-) -> Flow[tuple[list[Action], Found | None]]:
+) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
     stored_key = key_of(model, key)
-    if check is None and blind_deletion(design, model):
+    if check is None and can_delete_without_read(design, model):
         return deletion(design, model, stored_key, None, context.clock(), when), None
     found = yield from fetch_found(context, model, stored_key)
     if found is None:
@@ -265,11 +267,11 @@ def planned_deletion(
     return actions, found
 
 
-def _delete_owned(context: Context, design: Design, model: Model, ownership: Ownership, parent: Any) -> Flow[None]:
+def _delete_owned(context: StoreContext, design: Design, model: Model, ownership: Ownership, parent: Any) -> Flow[None]:
     """All children, page by page, under the keys that they have; in batches where nothing depends on them."""
     child = ownership.child
-    read = Read((Source(child, ownership.keys),), ownership.given(parent))
-    at_once = blind_deletion(design, child) and not design.ownerships.get(child)
+    read = Read((EntityKey(child, ownership.keys),), ownership.given(parent))
+    at_once = can_delete_without_read(design, child) and not design.ownerships.get(child)
     cursor: str | None = None
     while True:
         query = Query[Any](read)
@@ -278,7 +280,7 @@ def _delete_owned(context: Context, design: Design, model: Model, ownership: Own
         if items and not (yield from _is_leaving(context, model, parent)):
             return  # another has deleted it; these may be of a new one
         if at_once:
-            yield from batch_write(context, [deletion_of(child, stored_key(child, item)) for item in items])
+            yield from batch_write(context, [deletion_of(child, key_in_item(child, item)) for item in items])
         else:
             for item in items:
                 yield from _delete_child(context, design, child, item)
@@ -287,27 +289,27 @@ def _delete_owned(context: Context, design: Design, model: Model, ownership: Own
             return
 
 
-def _is_leaving(context: Context, model: Model, parent: Any) -> Flow[bool]:
+def _is_leaving(context: StoreContext, model: Model, parent: Any) -> Flow[bool]:
     found = yield from fetch_found(context, model, key_of(model, values_of(model, parent)))
-    return found is not None and LEAVING in found.item
+    return found is not None and BEING_DELETED in found.item
 
 
-def _delete_child(context: Context, design: Design, child: Model, item: Item) -> Flow[None]:
+def _delete_child(context: StoreContext, design: Design, child: Model, item: Item) -> Flow[None]:
     """One with promises of its own; where other code wrote its key in another form, it is moved to ours first.
 
     What cannot be read, or is there under both keys, has nothing more to keep: the row goes.
     """
     try:
         entity = decoder_of(child).from_item(item)
-        if key_of(child, values_of(child, entity)) != stored_key(child, item):
+        if key_of(child, values_of(child, entity)) != key_in_item(child, item):
             yield from adopt_item(context, design, child, item)
     except (StoredItemInvalid, AlreadyExists):
-        yield from batch_write(context, [deletion_of(child, stored_key(child, item))])
+        yield from batch_write(context, [deletion_of(child, key_in_item(child, item))])
         return
     yield from delete(context, design, child, {name: getattr(entity, name) for name in child.key.fields})
 
 
-def release(context: Context, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:
+def release(context: StoreContext, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:
     """Let go of a held unique value."""
-    gone = Action("delete", model.table.name, guard_key(model, unique, values), model.name)
+    gone = ItemAction("delete", model.table.name, guard_key(model, unique, values), model.name)
     yield from execute(context, [gone])

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from partita import NotUnique, Store, ValueRefused
+from partita import InvalidValue, NotUnique, Store
 from partita.dynamodb.requests import PutItem, Scan
 from tests.store import kitchen_sink_design
 from tests.store.clocks import Clock
@@ -39,7 +39,7 @@ def old_rows(store: Store) -> None:
 def test_old_rows_become_what_the_design_says(edges: Store) -> None:
     old_rows(edges)
     done = edges.adopt()
-    assert (done.seen, done.rewritten, done.guarded, done.counted) == (6, 5, 1, 1)
+    assert (done.seen, done.rewritten, done.guards_created, done.counted) == (6, 5, 1, 1)
     assert (done.unknown, done.refused) == (["OTHER OTHER"], [])
     assert [each.number for each in edges(things("b"))] == [1, 2, 30]
     assert edges.one(box("b")).held == 3
@@ -60,7 +60,7 @@ def test_adopting_again_finds_nothing_to_do(edges: Store) -> None:
     edges.adopt()
     before = disk(edges)
     again = edges.adopt()
-    assert (again.rewritten, again.guarded, again.counted) == (0, 0, 0)
+    assert (again.rewritten, again.guards_created, again.counted) == (0, 0, 0)
     assert disk(edges) == before
 
 
@@ -105,7 +105,7 @@ def test_a_scan_leaves_out_what_cannot_be_read(edges: Store) -> None:
 
 
 def test_a_scan_of_another_design_is_refused(edges: Store) -> None:
-    with pytest.raises(ValueRefused, match="does not hold it"):
+    with pytest.raises(InvalidValue, match="does not hold it"):
         list(edges.scan(Artist))
 
 
@@ -129,13 +129,13 @@ def test_a_guard_that_another_item_holds_is_left_to_it(edges: Store) -> None:
     for ticket_id in ("1", "2"):
         put(edges, PK={"S": f"TICKET#{ticket_id}"}, SK={"S": "TICKET"}, code={"S": "same"}, until=until)
     edges.adopt()
-    holder = edges.holder(Ticket, "code", "same")
+    holder = edges.find_by_unique(Ticket, "code", "same")
     assert holder is not None
     other = "2" if holder.ticket_id == "1" else "1"
     assert edges.delete(ticket(other)) is not None
-    assert edges.holder(Ticket, "code", "same") == holder
+    assert edges.find_by_unique(Ticket, "code", "same") == holder
     edges.delete(ticket(holder.ticket_id))
-    assert edges.holder(Ticket, "code", "same") is None
+    assert edges.find_by_unique(Ticket, "code", "same") is None
 
 
 def test_what_was_never_counted_does_not_make_a_counter_negative(edges: Store) -> None:
@@ -167,6 +167,6 @@ def test_an_old_row_without_its_guard_can_be_changed(edges: Store) -> None:
     put(edges, PK={"S": "TICKET#1"}, SK={"S": "TICKET"}, code={"S": "A"}, until={"S": "2099-01-01T00:00:00Z"})
     with edges.change(ticket("1")) as draft:
         draft.until = edges.context.clock() + timedelta(days=1)
-    holder = edges.holder(Ticket, "code", "A")
+    holder = edges.find_by_unique(Ticket, "code", "A")
     assert holder is not None
     assert holder.ticket_id == "1"

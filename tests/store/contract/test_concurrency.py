@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from partita import AlreadyExists, LimitReached, NotFound, Store, TransitionRefused
+from partita import AlreadyExists, InvalidTransition, LimitReached, NotFound, Store
 from tests.store.kitchen_sink_design import Artist, Importance, State, Work, artist, work
 from tests.store.test_properties import check_law
 
 ARTISTS = ("ann", "bob#1")
-REFUSALS = (AlreadyExists, NotFound, TransitionRefused, LimitReached)
+REFUSALS = (AlreadyExists, NotFound, InvalidTransition, LimitReached)
 
 
 class Writer:

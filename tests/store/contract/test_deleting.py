@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from partita import (
-    Call,
     ConditionFailed,
     CountOf,
     Entity,
@@ -18,6 +17,7 @@ from partita import (
     Owns,
     ReferenceMissing,
     References,
+    SentRequest,
     Store,
     StoreError,
     Table,
@@ -96,9 +96,9 @@ def left(db: Store) -> int:
 
 def meanwhile(db: Store, request: int, act: Callable[[], object]) -> Store:
     """The same store, in which somebody else acts after a certain request of ours."""
-    heard: list[Call] = []
+    heard: list[SentRequest] = []
 
-    def listen(call: Call) -> None:
+    def listen(call: SentRequest) -> None:
         heard.append(call)
         if len(heard) == request:
             act()
@@ -185,7 +185,7 @@ def test_a_put_of_an_owner_does_not_take_its_mark_away(db: Store) -> None:
 
 def test_children_are_looked_for_as_they_are_stored_now(db: Store) -> None:
     """An eventually consistent read might miss who joined just before the mark."""
-    heard: list[Call] = []
+    heard: list[SentRequest] = []
     Store(db.backend, design, clock=db.context.clock, on_call=[heard.append]).delete(club("c"))
     queries = [call.request for call in heard if isinstance(call.request, Query)]
     assert len(queries) == 3
@@ -239,7 +239,7 @@ class Label(
     Entity,
     table=shelves,
     key=("LABELS#{shelf:shard(4)}", "{room}#{shelf}"),
-    was=[("ROOM#{room:plain}", "LABEL#{shelf:plain}")],
+    old_keys=[("ROOM#{room:plain}", "LABEL#{shelf:plain}")],
 ):
     room: str
     shelf: str

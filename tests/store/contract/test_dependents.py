@@ -11,6 +11,7 @@ from partita import (
     Entity,
     Expires,
     F,
+    InvalidValue,
     Item,
     Limit,
     LimitReached,
@@ -21,7 +22,6 @@ from partita import (
     SumOf,
     Table,
     Unique,
-    ValueRefused,
     pattern,
     prove,
 )
@@ -49,7 +49,7 @@ class Boat(Entity, table=harbour, key=("BOAT#{boat_id}", "BOAT")):
     length: Decimal
 
 
-class Pass(Entity, table=harbour, key=("PASS#{pass_id}", "PASS#{number:+4}"), was=[("PASS#{pass_id}", "PASS")]):
+class Pass(Entity, table=harbour, key=("PASS#{pass_id}", "PASS#{number:+4}"), old_keys=[("PASS#{pass_id}", "PASS")]):
     pass_id: str
     number: int = 0
     holder: Annotated[str, Unique()]
@@ -89,7 +89,7 @@ def moor(db: Store, boat_id: str, length: str) -> None:
 def test_moving_an_entity_takes_its_guards_along(db: Store) -> None:
     with db.change(berth("b", "n")) as draft:
         draft.side = "s"
-    assert db.holder(Berth, "name", "First") == db.one(berth("b", "s"))
+    assert db.find_by_unique(Berth, "name", "First") == db.one(berth("b", "s"))
     with pytest.raises(NotUnique):
         db.create(Berth(berth_id="c", side="n", name="First"))
 
@@ -97,7 +97,7 @@ def test_moving_an_entity_takes_its_guards_along(db: Store) -> None:
 def test_what_is_counted_under_a_key_keeps_it_there(db: Store) -> None:
     moor(db, "1", "3")
     with (
-        pytest.raises(ValueRefused, match=r"^Berth: side cannot change: its Boat items would be left behind$"),
+        pytest.raises(InvalidValue, match=r"^Berth: side cannot change: its Boat items would be left behind$"),
         db.change(berth("b", "n")) as draft,
     ):
         draft.side = "s"
@@ -140,16 +140,16 @@ def old_pass(db: Store, until: str) -> None:
 def test_a_guard_follows_its_item_from_an_old_key(db: Store) -> None:
     old_pass(db, "2099-01-01T00:00:00.000000Z")
     assert db.adopt().refused == []
-    assert db.holder(Pass, "holder", "ann") == db.one(a_pass("p", 0))
-    assert db.adopt().guarded == 0
+    assert db.find_by_unique(Pass, "holder", "ann") == db.one(a_pass("p", 0))
+    assert db.adopt().guards_created == 0
     assert db.delete(a_pass("p", 0)) is not None
-    assert db.holder(Pass, "holder", "ann") is None
+    assert db.find_by_unique(Pass, "holder", "ann") is None
 
 
 def test_an_item_under_an_old_key_is_deleted_with_its_guard(db: Store) -> None:
     old_pass(db, "2099-01-01T00:00:00.000000Z")
     assert db.delete(a_pass("p", 0)) is not None
-    assert db.holder(Pass, "holder", "ann") is None
+    assert db.find_by_unique(Pass, "holder", "ann") is None
 
 
 def test_adoption_leaves_alone_what_has_expired(db: Store, clock: Clock) -> None:
@@ -157,4 +157,4 @@ def test_adoption_leaves_alone_what_has_expired(db: Store, clock: Clock) -> None
     clock.passes(hours=2)
     db.create(Pass(pass_id="q", holder="ann", until=clock.now + timedelta(hours=1)))
     done = db.adopt()
-    assert (done.refused, done.rewritten, done.guarded) == ([], 0, 0)
+    assert (done.refused, done.rewritten, done.guards_created) == ([], 0, 0)

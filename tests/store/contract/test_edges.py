@@ -15,6 +15,7 @@ from partita import (
     F,
     Index,
     InKey,
+    InvalidValue,
     Item,
     Items,
     Keys,
@@ -26,7 +27,6 @@ from partita import (
     Table,
     Transitions,
     Unique,
-    ValueRefused,
     Version,
     VersionConflict,
     pattern,
@@ -59,7 +59,7 @@ class Box(Entity, table=table, key=("BOX#{box_id}", "BOX")):
 
 
 class Thing(
-    Entity, table=table, key=("BOX#{box_id}", "THING#{number:3}"), was=[("BOX#{box_id}", "THING#{number:plain}")]
+    Entity, table=table, key=("BOX#{box_id}", "THING#{number:3}"), old_keys=[("BOX#{box_id}", "THING#{number:plain}")]
 ):
     box_id: Annotated[str, InKey()]
     number: Annotated[int, InKey()]
@@ -109,7 +109,7 @@ def test_a_guard_expires_with_its_item_and_follows_its_time(edges: Store, clock:
         edges.create(Ticket(ticket_id="2", code="A", until=clock() + timedelta(days=1)))
     clock.passes(days=1)
     edges.create(Ticket(ticket_id="2", code="A", until=clock() + timedelta(days=1)))
-    assert edges.holder(Ticket, "code", "A") == edges.one(ticket("2"))
+    assert edges.find_by_unique(Ticket, "code", "A") == edges.one(ticket("2"))
 
 
 def test_an_expired_item_gives_its_key_to_a_new_one(edges: Store, clock: Clock) -> None:
@@ -158,7 +158,7 @@ def test_steps_of_long_decimals_are_exact(edges: Store) -> None:
 
 
 def test_a_number_that_is_none_is_refused_by_name(edges: Store) -> None:
-    with pytest.raises(ValueRefused, match=r"^Box.anything: nan is not a number that DynamoDB stores$"):
+    with pytest.raises(InvalidValue, match=r"^Box.anything: nan is not a number that DynamoDB stores$"):
         edges.create(Box(box_id="b", name="x", anything={"n": float("nan")}))
 
 
@@ -169,15 +169,15 @@ def test_a_plain_key_is_the_same_for_composed_and_decomposed_text(edges: Store) 
 
 
 def test_an_index_key_is_never_empty(edges: Store) -> None:
-    with pytest.raises(ValueRefused, match=r"^Box.name: empty text cannot be part of a key$"):
+    with pytest.raises(InvalidValue, match=r"^Box.name: empty text cannot be part of a key$"):
         edges.create(Box(box_id="b", name=""))
     edges.create(Box(box_id="b", name="x"))
     with (
-        pytest.raises(ValueRefused, match=r"^Box.name: empty text cannot be part of a key$"),
+        pytest.raises(InvalidValue, match=r"^Box.name: empty text cannot be part of a key$"),
         edges.change(box("b")) as draft,
     ):
         draft.name = ""
-    with pytest.raises(ValueRefused, match=r"^Box.name: empty text cannot be part of a key$"):
+    with pytest.raises(InvalidValue, match=r"^Box.name: empty text cannot be part of a key$"):
         edges(boxes_named("")).first(1)
 
 
@@ -221,8 +221,8 @@ def test_every_stored_item_is_recognised_by_its_key(edges: Store, clock: Clock) 
     ticket_made = edges.create(Ticket(ticket_id="1", code="A", until=clock()))
     put(edges, PK={"S": "OTHER"}, SK={"S": "OTHER"})
     items = [msgspec.json.decode(item) for item in edges.backend.call(Scan(table_name="edges")).items or ()]
-    known = [entity for item in items if (entity := edges.recognise("edges", item)) is not None]
+    known = [entity for item in items if (entity := edges.decode_item("edges", item)) is not None]
     assert len(items) == 4
     assert sorted(known, key=lambda each: type(each).__name__) == [made, ticket_made]
-    with pytest.raises(ValueRefused, match=r"^elsewhere: design 'edges' has no such table$"):
-        edges.recognise("elsewhere", {})
+    with pytest.raises(InvalidValue, match=r"^elsewhere: design 'edges' has no such table$"):
+        edges.decode_item("elsewhere", {})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partita import AlreadyExists, Call, F, NotUnique, OutcomeUnknown, Store
+from partita import AlreadyExists, F, NotUnique, OutcomeUnknown, SentRequest, Store
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import InternalServerError, ThrottlingException
 from tests.store.clocks import Clock
@@ -32,14 +32,14 @@ class Troubled:
 
     def __init__(self, db: Store, clock: Clock, request: type[wire.Request[Any]], *faults: Fault) -> None:
         self.waits: list[float] = []
-        self.calls: list[Call] = []
+        self.calls: list[SentRequest] = []
         self.backend = Faulty(db.backend, request, *faults)
         self.db = Store(
             self.backend,
             db.design,
             clock=clock,
             sleep=self.waits.append,
-            chance=lambda: 1.0,
+            random=lambda: 1.0,
             on_call=[self.calls.append],
         )
 
@@ -62,7 +62,7 @@ def test_throttling_without_end_is_raised(db: Store, clock: Clock) -> None:
 def test_pauses_are_spread_by_chance(db: Store, clock: Clock, ann: Artist) -> None:
     waits: list[float] = []
     backend = Faulty(db.backend, wire.GetItem, throttled, throttled)
-    Store(backend, db.design, clock=clock, sleep=waits.append, chance=lambda: 0.5)(artist("ann"))
+    Store(backend, db.design, clock=clock, sleep=waits.append, random=lambda: 0.5)(artist("ann"))
     assert waits == [0.0125, 0.025]
 
 
@@ -139,7 +139,7 @@ def test_what_a_batch_left_is_written_and_read_again(db: Store, clock: Clock) ->
     writing.db.put_many([Note(artist_id="ann", number=number, text="") for number in range(30)])
     assert len(list(db(notes("ann")))) == 30
     reading = Troubled(db, clock, wire.BatchGetItem, half_read, half_read)
-    found = reading.db.many([note("ann", number) for number in range(30)])
+    found = reading.db.get_many([note("ann", number) for number in range(30)])
     assert [each.number for each in found if each] == list(range(30))
 
 

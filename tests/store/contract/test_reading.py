@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from partita import AlreadyExists, CursorRefused, NotFound, Store, StoredItemInvalid, ValueRefused
+from partita import AlreadyExists, InvalidCursor, InvalidValue, NotFound, Store, StoredItemInvalid
 from partita.dynamodb.requests import PutItem
 from tests.store.clocks import Clock
 from tests.store.kitchen_sink_design import (
@@ -147,7 +147,7 @@ def test_days_are_merged_in_order_and_cost_one_query_each(db: Store, clock: Cloc
         found = [each.work_id for each in db(works_of_days(days))]
     assert found == [f"w{number:02}" for number in reversed(range(12))]
     assert used.requests == 3
-    with pytest.raises(ValueRefused, match=r"works_of_days: 8 values, but the pattern declares at most 7"):
+    with pytest.raises(InvalidValue, match=r"works_of_days: 8 values, but the pattern declares at most 7"):
         db(works_of_days([date(2095, 1, day) for day in range(1, 9)])).first(1)
 
 
@@ -200,9 +200,9 @@ def test_a_cursor_of_another_query_is_refused(db: Store) -> None:
     for number in range(3):
         db.create(Note(artist_id="ann", number=number, text=""))
     cursor = db(notes("ann")).page(1).cursor
-    with pytest.raises(CursorRefused, match=r"^the cursor is not one of notes: it was made for other arguments$"):
+    with pytest.raises(InvalidCursor, match=r"^the cursor is not one of notes: it was made for other arguments$"):
         db(notes("bob")).page(1, cursor)
-    with pytest.raises(CursorRefused, match=r"it cannot be read"):
+    with pytest.raises(InvalidCursor, match=r"it cannot be read"):
         db(notes("ann")).page(1, "rubbish")
 
 
@@ -212,7 +212,7 @@ def test_a_signed_cursor_cannot_be_made_up(db: Store, clock: Clock) -> None:
     signed = Store(db.backend, db.design, clock=clock, secret=b"s3cret")
     cursor = signed(notes("ann")).page(1).cursor
     assert [each.number for each in signed(notes("ann")).page(2, cursor).items] == [1, 2]
-    with pytest.raises(CursorRefused, match=r"its signature is wrong"):
+    with pytest.raises(InvalidCursor, match=r"its signature is wrong"):
         signed(notes("ann")).page(1, db(notes("ann")).page(1).cursor)
 
 
@@ -220,7 +220,7 @@ def test_many_gets_are_answered_in_their_order(db: Store) -> None:
     for number in range(130):
         db.put(Note(artist_id="ann", number=number, text=str(number)))
     with db.measure() as used:
-        found = db.many([note("ann", number) for number in (129, 5, 5, 999, *range(120))])
+        found = db.get_many([note("ann", number) for number in (129, 5, 5, 999, *range(120))])
     assert [each.number if each else None for each in found[:4]] == [129, 5, 5, None]
     assert used.requests == 2
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import pytest
 
 from partita import (
-    SHARDS,
+    ALL_SHARDS,
     AlreadyExists,
     Entity,
     Index,
@@ -64,7 +64,7 @@ def drop(number: int) -> Item[Drop]: ...
 
 @pattern
 def drops() -> Items[Drop]:
-    return query(Drop, SHARDS).smallest_first("number")
+    return query(Drop, ALL_SHARDS).smallest_first("number")
 
 
 @pattern
@@ -107,7 +107,7 @@ def test_a_table_with_one_key_attribute_keeps_its_promises(shapes: Store) -> Non
         shapes.create(Person(id="ann", email="b@example.com"))
     with shapes.change(person("ann")) as draft:
         draft.id = "anna"
-    assert shapes.holder(Person, "email", "a@example.com") == shapes.one(person("anna"))
+    assert shapes.find_by_unique(Person, "email", "a@example.com") == shapes.one(person("anna"))
 
 
 def test_numbers_are_keys_in_their_own_type(shapes: Store) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partita import NotFound, Store, ValueRefused
+from partita import InvalidValue, NotFound, Store
 from partita.dynamodb.requests import DeleteItem, PutItem
 from partita.store.adoption import Adoption
 from partita_systems.blog import design as d
@@ -83,7 +83,7 @@ def test_a_documented_post_is_removed_with_all_that_is_on_it(blog: Blog, db: Sto
 @pytest.mark.usefixtures("documented")
 def test_a_post_is_not_removed_from_under_a_like_that_cannot_be_deleted(blog: Blog, db: Store) -> None:
     put_like(db, "p1", "u5", "2025-01-01T01:00:00+01:00")
-    with pytest.raises(ValueRefused, match="adopt the table first"):
+    with pytest.raises(InvalidValue, match="adopt the table first"):
         blog.remove("p1")
     adopt(db)
     blog.remove("p1")
@@ -95,7 +95,7 @@ def test_a_post_is_not_removed_from_under_a_like_that_cannot_be_deleted(blog: Bl
 
 def test_adoption_refuses_nothing_of_what_the_document_shows(adopted: Adoption) -> None:
     assert (adopted.refused, adopted.unknown) == ([], [])
-    assert adopted.made == 3  # a text and two guards
+    assert adopted.created == 3  # a text and two guards
 
 
 @pytest.mark.usefixtures("adopted")
@@ -162,7 +162,7 @@ def test_all_that_can_be_done_is_done_with_adopted_rows(blog: Blog, db: Store) -
 def test_a_second_adoption_finds_nothing_to_do(db: Store) -> None:
     before = disk(db)
     again = adopt(db)
-    assert (again.rewritten, again.guarded, again.counted, again.made, again.refused) == (0, 0, 0, 0, [])
+    assert (again.rewritten, again.guards_created, again.counted, again.created, again.refused) == (0, 0, 0, 0, [])
     assert disk(db) == before
 
 
@@ -264,7 +264,7 @@ def test_a_subcategory_that_has_lost_its_link_gets_it_again(db: Store, documente
     put_category(db, "k4", 3, "k1")
     adopt(db)
     db.delete(d.child("k1", "k4", 3))
-    assert adopt(db).made == 1
+    assert adopt(db).created == 1
     assert {each.child_id: each.order for each in db(d.children("k1"))} == {"k2": 10, "k3": 9, "k4": 3}
     assert db.one(d.category("k1")).child_count == 3
 
@@ -286,7 +286,7 @@ def test_links_that_tell_another_place_than_their_category_follow_it(db: Store, 
     assert list(db(d.children("k4"))) == []
     assert [db.one(d.category(each)).child_count for each in ("k1", "k4")] == [2, 0]
     again = adopt(db)
-    assert (again.rewritten, again.made, again.counted) == (0, 0, 0)
+    assert (again.rewritten, again.created, again.counted) == (0, 0, 0)
 
 
 def test_times_of_rows_stay_as_they_were(db: Store, adopted: Adoption) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import AlreadyExists, ConditionFailed, NotFound, ReferenceMissing, Store, ValueRefused
+from partita import AlreadyExists, ConditionFailed, InvalidValue, NotFound, ReferenceMissing, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
@@ -112,7 +112,7 @@ def test_two_categories_cannot_become_each_other_s_child(blog: Blog, db: Store) 
     def move(pair: tuple[str, str]) -> bool:
         try:
             blog.categories.move(*pair)
-        except ValueRefused:
+        except InvalidValue:
             return False
         return True
 

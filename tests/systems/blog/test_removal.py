@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from partita import Call, NotFound, Store
+from partita import NotFound, SentRequest, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
@@ -27,7 +27,7 @@ def test_a_post_that_is_being_removed_is_neither_published_nor_added_to(blog: Bl
     for turn in range(1, 100):
         left = [turn]
 
-        def meddle(_: Call, left: list[int] = left, name: str = name) -> None:
+        def meddle(_: SentRequest, left: list[int] = left, name: str = name) -> None:
             left[0] -= 1
             if left[0] == 0:
                 with suppress(NotFound):
@@ -70,7 +70,7 @@ def test_a_comment_that_two_delete_at_once_is_counted_out_once(
             blog.threads.reply(comment, CAIO, "resposta")
         left = [turn]
 
-        def meddle(_: Call, left: list[int] = left, comment: str = comment) -> None:
+        def meddle(_: SentRequest, left: list[int] = left, comment: str = comment) -> None:
             left[0] -= 1
             if left[0] == 0:
                 with suppress(NotFound):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita import LimitReached, NotFound, Store, ValueRefused
+from partita import InvalidValue, LimitReached, NotFound, Store
 from partita.dynamodb.requests import PutItem
 from partita_systems.blog import design as d
 from partita_systems.blog.categories import MOST_ROOTS
@@ -394,18 +394,18 @@ def test_root_categories_are_put_in_order_too(blog: Blog, db: Store) -> None:
 def test_an_order_that_names_not_all_is_refused(blog: Blog) -> None:
     root = blog.categories.add("Música").category_id
     first, _ = (blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))
-    with pytest.raises(ValueRefused, match=r"Category\.category_ids"):
+    with pytest.raises(InvalidValue, match=r"Category\.category_ids"):
         blog.categories.reorder(root, [first])
 
 
 def test_there_are_two_levels_of_categories(blog: Blog, db: Store) -> None:
     musica, cinema = (blog.categories.add(name).category_id for name in ("Música", "Cinema"))
     samba = blog.categories.add("Samba", musica).category_id
-    with pytest.raises(ValueRefused, match=r"Category\.parent_id: it is a subcategory itself"):
+    with pytest.raises(InvalidValue, match=r"Category\.parent_id: it is a subcategory itself"):
         blog.categories.add("Samba de roda", samba)
-    with pytest.raises(ValueRefused, match=r"Category\.parent_id: 'Música' has subcategories"):
+    with pytest.raises(InvalidValue, match=r"Category\.parent_id: 'Música' has subcategories"):
         blog.categories.move(musica, cinema)
-    with pytest.raises(ValueRefused, match=r"Category\.parent_id"):
+    with pytest.raises(InvalidValue, match=r"Category\.parent_id"):
         blog.categories.move(cinema, cinema)
     assert [each.name for each in db(d.root_categories())] == ["Música", "Cinema"]
 
@@ -450,7 +450,7 @@ def test_the_merge_is_bounded_because_a_root_has_a_bounded_number_of_children(bl
 
 def test_there_are_no_more_roots_than_can_be_put_in_order_at_once(blog: Blog, db: Store) -> None:
     every = [blog.categories.add(f"Raiz {number}").category_id for number in range(MOST_ROOTS)]
-    with pytest.raises(ValueRefused, match=r"Category\.parent_id: there are 90 roots already"):
+    with pytest.raises(InvalidValue, match=r"Category\.parent_id: there are 90 roots already"):
         blog.categories.add("Mais uma")
     blog.categories.reorder(None, every[::-1])
     assert [each.category_id for each in db(d.root_categories())] == every[::-1]
@@ -461,7 +461,7 @@ def test_only_an_empty_category_is_removed(blog: Blog, db: Store, post: d.Post) 
     assert samba is not None
     (root,) = [each.category_id for each in db(d.root_categories())]
     for full, name in ((root, "Música"), (samba, "Samba")):
-        with pytest.raises(ValueRefused, match=f"Category.category_id: '{name}' still has subcategories or posts"):
+        with pytest.raises(InvalidValue, match=f"Category.category_id: '{name}' still has subcategories or posts"):
             blog.categories.remove(full)
     blog.remove(post.post_id)
     blog.categories.remove(samba)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita import NotFound, Store, ValueRefused
+from partita import InvalidValue, NotFound, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.adoption import adopt
 from partita_systems.blog.service import Blog
@@ -21,7 +21,7 @@ def documented(db: Store) -> None:
 def adopts_to_the_end(db: Store) -> bool:
     """Whether one adoption brings everything to what the design says."""
     first, again = adopt(db), adopt(db)
-    left = again.rewritten + again.guarded + again.counted + again.made
+    left = again.rewritten + again.guards_created + again.counted + again.created
     return first.refused == again.refused == [] and left == 0
 
 
@@ -71,9 +71,9 @@ def test_an_empty_category_is_removed_with_its_link(blog: Blog, db: Store) -> No
 
 def test_a_category_whose_subcategories_or_posts_nobody_counted_is_not_empty(blog: Blog) -> None:
     for full in ("k1", "k2"):
-        with pytest.raises(ValueRefused, match="still has subcategories or posts"):
+        with pytest.raises(InvalidValue, match="still has subcategories or posts"):
             blog.categories.remove(full)
-    with pytest.raises(ValueRefused, match="has subcategories and cannot become one"):
+    with pytest.raises(InvalidValue, match="has subcategories and cannot become one"):
         blog.categories.move("k1", "k5")
 
 
@@ -106,7 +106,7 @@ def test_a_new_profile_and_a_new_notification_still_need_them(blog: Blog, nobody
         lambda: blog.notify("u1", d.NotificationType.LIKE, "", "p1"),
         lambda: blog.notify("u1", d.NotificationType.LIKE, "u2", ""),
     ):
-        with pytest.raises(ValueRefused):
+        with pytest.raises(InvalidValue):
             refused()
     machine, notes = nobody.by("stream", "MACHINE"), "/users/u1/notifications"
     assert nobody.by("u3").post("/users", {"bio": "…"}).status == 422

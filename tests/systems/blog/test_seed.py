@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.store.seeding import is_planted, plant
+from partita.store.seeding import is_loaded, load
 from partita_systems.blog import design as d
 from partita_systems.blog.seed import pieces, total
 from tests.systems.blog.conftest import disk
@@ -42,9 +42,9 @@ def test_the_number_of_pieces_is_known_before(scale: float) -> None:
 
 
 def test_a_few_hundred_items_keep_every_promise(db: Store) -> None:
-    plant(db, "blog", pieces(1, 1))
-    assert is_planted(db, "blog", total(1))
-    assert plant(db, "blog", pieces(1, 1)) == 0
+    load(db, "blog", pieces(1, 1))
+    assert is_loaded(db, "blog", total(1))
+    assert load(db, "blog", pieces(1, 1)) == 0
     kinds = Counter(item["entityType"]["S"] for item in disk(db))
     assert 200 < sum(kinds.values()) < 1_000
     assert kinds.keys() == {model.type_name for model in d.design.models}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import NotFound, ReferenceMissing, Store, StoreError, ValueRefused
+from partita import InvalidValue, NotFound, ReferenceMissing, Store, StoreError
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.systems.blog.conftest import ANA, BIA, disk
@@ -85,7 +85,7 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(
     blog: Blog, db: Store, post: d.Post, refused: Refused, named: str
 ) -> None:
     before = disk(db)
-    with pytest.raises(ValueRefused, match=named):
+    with pytest.raises(InvalidValue, match=named):
         refused(blog, post)
     assert disk(db) == before
 
@@ -119,7 +119,7 @@ def test_what_does_not_exist_is_refused_and_nothing_is_written(
 
 def test_a_post_without_a_category_cannot_be_published(blog: Blog, db: Store) -> None:
     draft = blog.write(ANA, "Olá", "texto").post_id
-    with pytest.raises(ValueRefused, match=r"Post\.subcategory_id: a post is published in a category"):
+    with pytest.raises(InvalidValue, match=r"Post\.subcategory_id: a post is published in a category"):
         blog.publish(draft)
 
 

@@ -66,7 +66,7 @@ def example(db: Store) -> Store:
 def done(db: Store) -> tuple[int, int, int, int, list[str]]:
     found = adopt(db)
     assert found.unknown == []
-    return found.rewritten, found.guarded, found.counted, found.made, found.refused
+    return found.rewritten, found.guards_created, found.counted, found.created, found.refused
 
 
 def test_the_document_s_own_example_is_read_and_listed_as_it_is(example: Store) -> None:
@@ -155,7 +155,7 @@ def test_of_two_who_have_one_address_one_holds_it_and_the_other_is_named_and_lef
     for user_id, email in stored.items():
         document_user(db, PK=user_id, email=email)
     *_, refused = done(db)
-    holder = db.holder(d.User, "email", "user@example.com")
+    holder = db.find_by_unique(d.User, "email", "user@example.com")
     assert holder is not None
     assert holder.email == "user@example.com"
     (other,) = stored.keys() - {holder.user_id}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import LimitReached, NotFound, NotUnique, ReferenceMissing, Store, ValueRefused
+from partita import InvalidValue, LimitReached, NotFound, NotUnique, ReferenceMissing, Store
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.store.clocks import Clock
@@ -37,7 +37,7 @@ def counted(db: Store, user_id: str) -> tuple[int, int]:
 def try_to_add(checks: Checks, user_id: str) -> str | None:
     try:
         return add(checks, user_id).check_id
-    except (LimitReached, ReferenceMissing, ValueRefused):
+    except (LimitReached, ReferenceMissing, InvalidValue):
         return None
 
 

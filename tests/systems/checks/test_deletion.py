@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partita import Store, ValueRefused, connect
+from partita import InvalidValue, Store, connect
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add, disk
@@ -53,7 +53,7 @@ def test_who_is_leaving_gets_no_new_checks(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com")
     with db.change(d.user(user.user_id)) as draft:
         draft.status = d.UserStatus.LEAVING
-    with pytest.raises(ValueRefused, match=f"Check.userid: '{user.user_id}' is leaving"):
+    with pytest.raises(InvalidValue, match=f"Check.userid: '{user.user_id}' is leaving"):
         add(checks, user.user_id)
     assert disk(db, "CHECK") == []
 

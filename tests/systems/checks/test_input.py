@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita import LimitReached, NotUnique, Store, StoreError, ValueRefused
+from partita import InvalidValue, LimitReached, NotUnique, Store, StoreError
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import add, disk
@@ -38,7 +38,7 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(
 ) -> None:
     user = checks.register("a@example.com")
     good: dict[str, object] = {"url": "https://x.org", "check_type": d.CheckType.AVAILABILITY, "delay_ms": 60_000}
-    with pytest.raises(ValueRefused, match=named):
+    with pytest.raises(InvalidValue, match=named):
         checks.add(user.user_id, **(good | given))  # type: ignore[arg-type]
     assert disk(db, "CHECK") == []
 
@@ -73,7 +73,7 @@ def test_an_outcome_that_makes_no_sense_is_refused_by_name(
 ) -> None:
     check = add(checks, checks.register("a@example.com").user_id)
     (claim,) = checks.claim(1)
-    with pytest.raises(ValueRefused, match=named):
+    with pytest.raises(InvalidValue, match=named):
         checks.record(claim, outcome)
     assert list(db(d.results(check.check_id))) == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from partita import OpenEnum, Store
 from partita.describe.design_page import page
-from partita.store import Call
+from partita.store import SentRequest
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add
@@ -26,13 +26,13 @@ def told() -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows if len(row) == CELLS}
 
 
-def requests_in(calls: list[Call]) -> str:
+def requests_in(calls: list[SentRequest]) -> str:
     counted = Counter(type(call.request).__name__.replace("TransactWriteItems", "transaction") for call in calls)
     return ", ".join(f"{count} {name}" for name, count in counted.items())
 
 
 def test_the_units_that_it_tells_are_measured(db: Store, clock: Clock) -> None:
-    heard: list[Call] = []
+    heard: list[SentRequest] = []
     db = Store(db.backend, d.design, clock=clock, on_call=[heard.append])
     checks = Checks(db)
     user = checks.register("a@example.com", check_limit=10).user_id

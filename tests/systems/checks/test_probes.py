@@ -50,7 +50,7 @@ class Pages(BaseHTTPRequestHandler):
             return
 
     def log_message(self, *_: Any) -> None:
-        """Quiet."""
+        """Untracked."""
 
 
 def _body(path: str) -> bytes:

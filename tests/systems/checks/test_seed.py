@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.store.seeding import is_planted, plant
+from partita.store.seeding import is_loaded, load
 from partita_systems.checks import design as d
 from partita_systems.checks.adoption import adopt
 from partita_systems.checks.seed import CHECKS_EACH, RESULTS_EACH, pieces, total
@@ -47,9 +47,9 @@ def test_the_number_of_pieces_is_known_before(scale: float) -> None:
 
 
 def test_some_thousand_items_keep_every_promise(db: Store, checks: Checks, clock: Clock) -> None:
-    plant(db, "checks", pieces(1, 1))
-    assert is_planted(db, "checks", total(1))
-    assert plant(db, "checks", pieces(1, 1)) == 0
+    load(db, "checks", pieces(1, 1))
+    assert is_loaded(db, "checks", total(1))
+    assert load(db, "checks", pieces(1, 1)) == 0
     users = list(db.scan(d.User))
     assert len(users) == len({user.email for user in users}) == 20
     assert {user.tier for user in users} == {d.Tier.FREE, d.Tier.PRO}
@@ -67,4 +67,4 @@ def test_some_thousand_items_keep_every_promise(db: Store, checks: Checks, clock
     running = sum(count for kind, count in kinds.items() if kind.endswith("ACTIVE"))
     assert len(list(db(d.due_checks(clock())))) == running
     done = adopt(db)
-    assert (done.rewritten, done.guarded, done.counted, done.refused) == (0, 0, 0, [])
+    assert (done.rewritten, done.guards_created, done.counted, done.refused) == (0, 0, 0, [])

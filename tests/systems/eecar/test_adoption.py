@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partita import Store, ValueRefused, connect, get
+from partita import InvalidValue, Store, connect, get
 from partita.dynamodb.requests import DeleteItem, PutItem, UpdateItem
 from partita_systems.eecar import design as d
 from partita_systems.eecar.adoption import adopt
@@ -186,7 +186,7 @@ def test_old_rows_are_used_before_anybody_adopts_them(db: Store, eecar: Eecar) -
 def test_adopted_rows_are_in_every_list_that_they_belong_to(db: Store, eecar: Eecar) -> None:
     plant(db)
     done = adopt(db)
-    assert (done.seen, done.made, done.unknown, done.refused) == (14, 6, [], [])
+    assert (done.seen, done.created, done.unknown, done.refused) == (14, 6, [], [])
     assert {each.part_id for each in eecar.parts.in_category("battery").items} == {"p_1", "p_2"}
     assert {each.part_id for each in eecar.parts.of_seller(SELLER).items} == {"p_1", "p_2"}
     assert db.one(d.part("p_1")).updated_at == db.one(d.part("p_2")).created_at
@@ -214,7 +214,7 @@ def test_adopting_again_finds_nothing_to_do(db: Store) -> None:
     adopt(db)
     adopted = disk(db)
     done = adopt(db)
-    assert (done.made, done.rewritten, done.guarded, done.counted, done.refused) == (0, 0, 0, 0, [])
+    assert (done.created, done.rewritten, done.guards_created, done.counted, done.refused) == (0, 0, 0, 0, [])
     assert disk(db) == adopted
 
 
@@ -325,13 +325,13 @@ def test_companions_follow_what_other_code_has_changed_or_deleted(db: Store, eec
 def test_progress_is_told_while_it_adopts(db: Store) -> None:
     plant(db)
     told: list[int] = []
-    adopt(db, lambda done: told.append(done.made))
+    adopt(db, lambda done: told.append(done.created))
     assert told[0] == 0
     assert told[-1] == 6
 
 
 def test_an_item_that_would_be_too_large_is_refused_by_name(db: Store, eecar: Eecar) -> None:
     a_part(db, "p_1", "배터리")
-    with pytest.raises(ValueRefused, match=r"Spec.chemicalProps"):
+    with pytest.raises(InvalidValue, match=r"Spec.chemicalProps"):
         eecar.parts.specify("p_1", d.Spec(chemical_props={"성분": "가" * 150_000}))
     assert db(d.spec("p_1")) is None

@@ -10,7 +10,7 @@ from partita import Store
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.background_jobs import repeating
-from partita.rest.mounted_api import BoundApi
+from partita.rest.mounted_api import MountedApi
 from partita_systems.eecar import design as d
 from partita_systems.eecar.api import api
 from partita_systems.eecar.service import Eecar
@@ -26,12 +26,12 @@ MATCH = {
 
 
 @pytest.fixture
-def bound(db: Store) -> BoundApi:
-    return BoundApi(api, db, db.backend.version)  # type: ignore[attr-defined]
+def bound(db: Store) -> MountedApi:
+    return MountedApi(api, db, db.backend.version)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def nobody(bound: BoundApi) -> Iterator[Client]:
+def nobody(bound: MountedApi) -> Iterator[Client]:
     issuer = LocalIssuer()
     with asyncio.Runner() as runner:
         yield Client(RestApplication([bound], issuer.verifier()), "/api/eecar", issuer, runner.get_loop())
@@ -85,7 +85,7 @@ def test_a_catalogue_that_cannot_be_looked_up_is_refused_by_name(
 
 
 def test_hits_are_written_while_it_is_served_and_not_by_who_reads(
-    bound: BoundApi, machine: Client, buyer: Client, db: Store
+    bound: MountedApi, machine: Client, buyer: Client, db: Store
 ) -> None:
     machine.put("/matches/h", MATCH)
     with db.measure() as used:

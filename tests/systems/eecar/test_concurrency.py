@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from partita import NotFound, ReferenceMissing, Store, TransitionRefused, VersionConflict, connect, get
+from partita import InvalidTransition, NotFound, ReferenceMissing, Store, VersionConflict, connect, get
 from partita_systems.eecar import design as d
 from partita_systems.eecar.proposals import Answer
 from partita_systems.eecar.service import Eecar
@@ -56,7 +56,7 @@ def test_of_many_answers_to_one_offer_exactly_one_wins(eecar: Eecar, db: Store, 
     def answer(given: Answer) -> None:
         eecar.proposals.answer(made.proposal_id, SELLER, given, version=made.version)
 
-    assert won(answer, answers, VersionConflict, TransitionRefused) == 1
+    assert won(answer, answers, VersionConflict, InvalidTransition) == 1
     settled = db.one(d.proposal(made.proposal_id), consistent=True)
     assert settled.version == 2
     assert db.one(get(d.Sent, made.proposal_id), consistent=True).status == settled.status
@@ -76,7 +76,7 @@ def test_of_an_answer_and_a_revised_offer_one_wins(eecar: Eecar, db: Store, batt
         else:
             eecar.proposals.revise(proposal.proposal_id, BUYER, version=1, quantity=1, price_offer=1)
 
-    assert won(act, range(12), VersionConflict, TransitionRefused) == 6
+    assert won(act, range(12), VersionConflict, InvalidTransition) == 6
     for proposal in made:
         settled = db.one(d.proposal(proposal.proposal_id), consistent=True)
         assert (settled.status, settled.price_offer) in (("accepted", 8_000_000), ("pending", 1))
@@ -133,7 +133,7 @@ def test_hits_that_many_processes_write_are_all_counted(eecar: Eecar, db: Store,
 def test_a_need_is_fulfilled_or_cancelled_and_not_both(eecar: Eecar, db: Store) -> None:
     need = eecar.needs.post(a_need())
     ends = [eecar.needs.fulfil, eecar.needs.cancel] * 4
-    ended = won(lambda end: end(MAKER, need.need_id), ends, TransitionRefused)
+    ended = won(lambda end: end(MAKER, need.need_id), ends, InvalidTransition)
     status = db.one(d.need(MAKER, need.need_id), consistent=True).status
     assert (ended, status) in ((4, "fulfilled"), (4, "cancelled"))
     for other in get_args(d.NeedStatus):
@@ -219,7 +219,7 @@ def left_behind(kind: type[Any], meanwhile: Act, at: int, *, old: bool) -> list[
 
         def listen(_: object) -> None:
             if next(numbers) == at:
-                with suppress(NotFound, ReferenceMissing, TransitionRefused):
+                with suppress(NotFound, ReferenceMissing, InvalidTransition):
                     meanwhile(Eecar(db), key)
 
         DELETE[kind](Eecar(Store(backend, d.design, clock=Clock(), on_call=[listen])), key)

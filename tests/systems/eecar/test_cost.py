@@ -109,7 +109,7 @@ def test_a_hit_is_written_without_a_copy_of_what_was_matched(eecar: Eecar, db: S
     parts = [d.MatchedPart(part_id=f"p_{number}", score=0.5, reason="이유 " * 100) for number in range(20)]
     db.put(a_match(clock, matched_parts=parts))
     size = len(str(disk(db)["MATCH#h1 RESULT"]).encode()) // 1024
-    with db.measure() as used, db.change(d.match("h1"), quietly=True) as draft:
+    with db.measure() as used, db.change(d.match("h1"), system_change=True) as draft:
         draft.hit_count += 1
     assert size > 10
     assert used.writes <= size + 3  # the item, and a small index entry taken out and put in

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita import Call, Store, connect
+from partita import SentRequest, Store, connect
 from partita_systems.eecar import design as d
 from partita_systems.eecar.adoption import adopt
 from partita_systems.eecar.service import Eecar
@@ -18,7 +18,7 @@ def withdrawn_until(db: Store, part_id: str, calls: int) -> bool:
     """Whether the withdrawal was through before so many requests."""
     left = [calls]
 
-    def count(_: Call) -> None:
+    def count(_: SentRequest) -> None:
         left[0] -= 1
         if left[0] == 0:
             raise Interrupted

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from partita import Store
-from partita.cli.serve import document
+from partita.cli.serve import system_page
 from partita.describe.design_page import page
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import Category
@@ -103,7 +103,7 @@ SAID = """
 
 @pytest.mark.parametrize("word", SAID.split())
 def test_the_printed_page_says_all_that_the_document_says(word: str) -> None:
-    assert word.replace("_소재", " 소재") in document("eecar")
+    assert word.replace("_소재", " 소재") in system_page("eecar")
 
 
 def test_the_printed_page_has_every_entity_and_pattern() -> None:

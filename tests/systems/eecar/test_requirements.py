@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 import pytest
 
-from partita import Call, NotFound, Store, TransitionRefused, ValueRefused, VersionConflict, get
+from partita import InvalidTransition, InvalidValue, NotFound, SentRequest, Store, VersionConflict, get
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ALIASES, ANY, Category, category_of
 from partita_systems.eecar.matches import query_hash
@@ -66,7 +66,7 @@ def test_hits_that_could_not_be_written_are_written_the_next_time(eecar: Eecar, 
         eecar.matches.remember(a_match(clock, name))
     writes = count(1)
 
-    def fail(call: Call) -> None:
+    def fail(call: SentRequest) -> None:
         if call.operation == "UpdateItem" and next(writes) == 2:
             raise ZeroDivisionError
 
@@ -151,7 +151,7 @@ def test_a_part_may_change_its_category(eecar: Eecar, battery: d.Part) -> None:
 
 @pytest.mark.parametrize("word", ["", "  ", "ANY", "any", "가" * 61])
 def test_what_is_no_category_is_refused_by_name(eecar: Eecar, db: Store, word: str) -> None:
-    with pytest.raises(ValueRefused, match=r"Part.category"):
+    with pytest.raises(InvalidValue, match=r"Part.category"):
         eecar.parts.list_(a_part(category=Category(word)))
     assert disk(db) == {}
 
@@ -193,7 +193,7 @@ def test_a_need_that_is_prolonged_lives_on(eecar: Eecar, db: Store, clock: Clock
 def test_a_need_that_has_ended_stays_ended(eecar: Eecar) -> None:
     need = eecar.needs.post(a_need())
     eecar.needs.cancel(MAKER, need.need_id)
-    with pytest.raises(TransitionRefused, match=r"Need.status cannot become 'fulfilled'"):
+    with pytest.raises(InvalidTransition, match=r"Need.status cannot become 'fulfilled'"):
         eecar.needs.fulfil(MAKER, need.need_id)
 
 
@@ -250,7 +250,7 @@ def test_a_watch_is_found_by_category_only_while_it_is_active(eecar: Eecar, db: 
 
 
 def test_a_watch_and_its_index_item_are_written_together_or_not_at_all(eecar: Eecar, db: Store) -> None:
-    with pytest.raises(ValueRefused, match=r"Watch.criteria.maxPrice"):
+    with pytest.raises(InvalidValue, match=r"Watch.criteria.maxPrice"):
         eecar.watches.begin(a_watch(criteria=d.Criteria(max_price=-1)))
     assert disk(db) == {}
 
@@ -459,9 +459,9 @@ def test_an_answered_proposal_stays_answered(eecar: Eecar, db: Store, battery: d
     with pytest.raises(VersionConflict):
         eecar.proposals.answer(made.proposal_id, SELLER, "accepted", version=1)
     for answer in ("accepted", "rejected"):
-        with pytest.raises(TransitionRefused, match=r"Proposal.status cannot become"):
+        with pytest.raises(InvalidTransition, match=r"Proposal.status cannot become"):
             eecar.proposals.answer(made.proposal_id, SELLER, answer, version=2)
-    with pytest.raises(TransitionRefused):
+    with pytest.raises(InvalidTransition):
         eecar.proposals.revise(made.proposal_id, BUYER, version=2, quantity=1, price_offer=1)
     assert db.one(d.proposal(made.proposal_id)).status == "rejected"
 
@@ -480,9 +480,9 @@ def test_nobody_accepts_a_price_that_changed_meanwhile(eecar: Eecar, db: Store, 
 
 def test_the_recipient_answers_and_the_sender_revises(eecar: Eecar, battery: d.Part) -> None:
     made = eecar.proposals.make(a_proposal(battery))
-    with pytest.raises(ValueRefused, match=r"Proposal.toCompanyId"):
+    with pytest.raises(InvalidValue, match=r"Proposal.toCompanyId"):
         eecar.proposals.answer(made.proposal_id, BUYER, "accepted", version=1)
-    with pytest.raises(ValueRefused, match=r"Proposal.fromCompanyId"):
+    with pytest.raises(InvalidValue, match=r"Proposal.fromCompanyId"):
         eecar.proposals.revise(made.proposal_id, SELLER, version=1, quantity=1, price_offer=1)
 
 
@@ -491,7 +491,7 @@ def test_a_design_without_the_service_holds_the_state_machine_too(db: Store, eec
     for status in ("accepted", "accepted"):
         with db.change(d.proposal(made.proposal_id)) as draft:
             draft.status = status
-    with pytest.raises(TransitionRefused), db.change(d.proposal(made.proposal_id)) as draft:
+    with pytest.raises(InvalidTransition), db.change(d.proposal(made.proposal_id)) as draft:
         draft.status = "rejected"
 
 
@@ -545,13 +545,13 @@ def test_notifications_come_newest_first_and_are_hidden_after_thirty_days(
 def test_bad_input_is_refused_by_name_and_nothing_is_written(
     eecar: Eecar, db: Store, given: dict[str, object], named: str
 ) -> None:
-    with pytest.raises(ValueRefused, match=named):
+    with pytest.raises(InvalidValue, match=named):
         eecar.parts.list_(a_part(**given), spec=a_spec())
     assert disk(db) == {}
 
 
 def test_a_bad_spec_leaves_no_part_behind(eecar: Eecar, db: Store) -> None:
-    with pytest.raises(ValueRefused, match=r"Spec.weight"):
+    with pytest.raises(InvalidValue, match=r"Spec.weight"):
         eecar.parts.list_(a_part(), spec=a_spec(weight=-1))
     assert disk(db) == {}
 
@@ -560,21 +560,21 @@ def test_bad_needs_watches_and_proposals_are_refused_by_name(
     eecar: Eecar, db: Store, clock: Clock, battery: d.Part
 ) -> None:
     before = disk(db)
-    with pytest.raises(ValueRefused, match=r"Need.expiresAt"):
+    with pytest.raises(InvalidValue, match=r"Need.expiresAt"):
         eecar.needs.post(a_need(expires_at=clock()))
-    with pytest.raises(ValueRefused, match=r"Need.requiredSpecs.category"):
+    with pytest.raises(InvalidValue, match=r"Need.requiredSpecs.category"):
         eecar.needs.post(a_need(required_specs=d.RequiredSpecs(category=ANY)))
-    with pytest.raises(ValueRefused, match=r"Watch.email"):
+    with pytest.raises(InvalidValue, match=r"Watch.email"):
         eecar.watches.begin(a_watch(email=None))
-    with pytest.raises(ValueRefused, match=r"Watch.email"):
+    with pytest.raises(InvalidValue, match=r"Watch.email"):
         eecar.watches.begin(a_watch(email="dasol@"))
-    with pytest.raises(ValueRefused, match=r"Proposal.toCompanyId"):
+    with pytest.raises(InvalidValue, match=r"Proposal.toCompanyId"):
         eecar.proposals.make(a_proposal(battery, to_company_id=BUYER))
-    with pytest.raises(ValueRefused, match=r"Proposal.partIds: there is no part 'p_none'"):
+    with pytest.raises(InvalidValue, match=r"Proposal.partIds: there is no part 'p_none'"):
         eecar.proposals.make(a_proposal(battery, part_ids=["p_none"]))
-    with pytest.raises(ValueRefused, match=r"Proposal.partIds"):
+    with pytest.raises(InvalidValue, match=r"Proposal.partIds"):
         eecar.proposals.make(a_proposal(battery, part_ids=[]))
-    with pytest.raises(ValueRefused, match=r"Proposal.quantity"):
+    with pytest.raises(InvalidValue, match=r"Proposal.quantity"):
         eecar.proposals.make(a_proposal(battery, quantity=0))
     assert disk(db) == before
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from partita import Store, connect
-from partita.store.seeding import plant
+from partita.store.seeding import load
 from partita_systems.eecar import design as d
 from partita_systems.eecar import seed
 from partita_systems.eecar.service import Eecar
@@ -45,9 +45,9 @@ def test_the_total_is_how_many_pieces_there_are(scale: float) -> None:
 
 def test_a_few_hundred_items_are_planted_quickly_and_all_can_be_seen(db: Store, eecar: Eecar) -> None:
     begun = time.perf_counter()
-    assert plant(db, "eecar", seed.pieces(1, 0)) == seed.total(1)
+    assert load(db, "eecar", seed.pieces(1, 0)) == seed.total(1)
     assert time.perf_counter() - begun < 3
-    assert plant(db, "eecar", seed.pieces(1, 0)) == 0
+    assert load(db, "eecar", seed.pieces(1, 0)) == 0
     items = disk(db)
     assert 300 <= len(items) <= 999
     held = Counter(key.split("#")[0] + " " + key.split(" ")[1].split("#")[0] for key in items)

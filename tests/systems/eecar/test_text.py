@@ -4,7 +4,7 @@ from unicodedata import normalize
 
 import pytest
 
-from partita import Store, ValueRefused
+from partita import InvalidValue, Store
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import Category
 from partita_systems.eecar.service import Eecar
@@ -74,5 +74,5 @@ def test_the_longest_texts_fit_and_one_more_character_does_not(eecar: Eecar) -> 
     assert whole is not None
     assert whole.part == part
     for name, text in longest.items():
-        with pytest.raises(ValueRefused, match=rf"Part.{name.partition('_')[0]}"):
+        with pytest.raises(InvalidValue, match=rf"Part.{name.partition('_')[0]}"):
             eecar.parts.list_(a_part(**{name: text + "힣"}))

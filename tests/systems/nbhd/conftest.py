@@ -10,8 +10,8 @@ from partita import Store, connect
 from partita.dynamodb.requests import DeleteItem, PutItem, Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import BoundApi
-from partita.store import Call
+from partita.rest.mounted_api import MountedApi
+from partita.store import SentRequest
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.api import api
 from partita_systems.nbhd.service import Nbhd
@@ -75,7 +75,7 @@ def nobody(db: Store) -> Iterator[Client]:
     """Nobody in particular, who asks over HTTP."""
     issuer = LocalIssuer()
     with asyncio.Runner() as runner:
-        app = RestApplication([BoundApi(api, db)], issuer.verifier())
+        app = RestApplication([MountedApi(api, db)], issuer.verifier())
         yield Client(app, "/api/nbhd", issuer, runner.get_loop())
 
 
@@ -90,7 +90,7 @@ class Interrupting:
         self.left = at
         self.act = act
 
-    def __call__(self, _: Call) -> None:
+    def __call__(self, _: SentRequest) -> None:
         self.left -= 1
         if self.left == 0:
             self.act()

@@ -124,7 +124,7 @@ def nbhd(db: Store) -> Nbhd:
 
 
 def done_nothing(done: Adoption) -> bool:
-    return (done.rewritten, done.guarded, done.counted, done.made) == (0, 0, 0, 0)
+    return (done.rewritten, done.guards_created, done.counted, done.created) == (0, 0, 0, 0)
 
 
 # as they are ------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def test_adoption_names_what_it_cannot_mend(db: Store) -> None:
 def test_adoption_finishes_what_was_left_half_done(nbhd: Nbhd, db: Store, clock: Clock) -> None:
     _half_done(nbhd, db, clock)
     done = adopt(db)
-    assert (done.made, done.refused) == (3, [])
+    assert (done.created, done.refused) == (3, [])
     assert db(d.neighborhood(HOME)) is None
     assert {each.did for each in db(d.past_members(HOME))} == {ALICE, "did:plc:b"}
     assert [each.did for each in db(d.past_members("nbhd-gone"))] == [ALICE]

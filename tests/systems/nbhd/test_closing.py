@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from partita import NotFound, ReferenceMissing, Store, ValueRefused
+from partita import InvalidValue, NotFound, ReferenceMissing, Store
 from partita.rest import Problem
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
@@ -74,7 +74,7 @@ def test_nobody_is_left_in_a_neighborhood_that_closes_while_somebody_joins_leave
 ) -> None:
     nbhd.register("did:plc:dan", "dan.bsky.social", "Dan")
     before = disk(db)
-    refused = (NotFound, ReferenceMissing, ValueRefused)
+    refused = (NotFound, ReferenceMissing, InvalidValue)
     for act in (
         lambda: nbhd.join(full, "did:plc:dan"),
         lambda: nbhd.leave(full, BORA),
@@ -106,9 +106,9 @@ def test_while_it_is_closed_nobody_joins_or_builds_and_no_list_has_it(nbhd: Nbhd
     assert db.one(d.neighborhood(full)).closed_by == ALICE
     assert list(db(d.neighborhoods())) == []
     nbhd.register("did:plc:dan", "dan.bsky.social", "Dan")
-    with pytest.raises(ValueRefused, match=r"Membership.neighborhood_id: .* is being closed"):
+    with pytest.raises(InvalidValue, match=r"Membership.neighborhood_id: .* is being closed"):
         nbhd.join(full, "did:plc:dan")
-    with pytest.raises(ValueRefused, match=r"Site.neighborhood_id"):
+    with pytest.raises(InvalidValue, match=r"Site.neighborhood_id"):
         nbhd.create_site(BORA, "Ours", "blog", "ours", neighborhood_id=full)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import AlreadyExists, NotFound, NotUnique, ReferenceMissing, Store, ValueRefused
+from partita import AlreadyExists, InvalidValue, NotFound, NotUnique, ReferenceMissing, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
 from tests.store.clocks import Clock
@@ -91,7 +91,7 @@ def test_accounts_deleted_while_others_join_leave_an_exact_count(db: Store, nbhd
         did = PEOPLE[1 + number // 2]
         nbhd.delete_account(did) if number % 2 else nbhd.join(home, did)
 
-    won(joins_or_goes, range(2 * (THREADS - 1)), ValueRefused)
+    won(joins_or_goes, range(2 * (THREADS - 1)), InvalidValue)
     for did in PEOPLE[1:]:
         nbhd.delete_account(did)
     assert count(db, home) == (1, 1)
@@ -107,7 +107,7 @@ def test_of_all_who_join_while_a_neighborhood_closes_there_is_history_and_no_mem
         nbhd.close(home, PEOPLE[0]) if number == THREADS // 2 else nbhd.join(home, PEOPLE[number])
 
     others = range(1, THREADS)
-    joined = won(joins, others, ValueRefused, ReferenceMissing) - 1
+    joined = won(joins, others, InvalidValue, ReferenceMissing) - 1
     assert db(d.neighborhood(home), consistent=True) is None
     assert list(db(d.memberships(home), consistent=True)) == []
     assert len(list(db(d.past_members(home), consistent=True))) == 1 + joined

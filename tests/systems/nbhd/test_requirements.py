@@ -8,11 +8,11 @@ import pytest
 from partita import (
     AlreadyExists,
     ConditionFailed,
+    InvalidValue,
     NotFound,
     NotUnique,
     ReferenceMissing,
     Store,
-    ValueRefused,
 )
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
@@ -206,7 +206,7 @@ def test_a_site_deleted_while_it_is_built_fails_the_build(nbhd: Nbhd, db: Store,
     nbhd.delete_site(ALICE, blog.site_id)
     nbhd.finish_build(ALICE, job)
     assert db.one(d.build(blog.site_id, job.started_at)).error == "the site was deleted while it was built"
-    with pytest.raises(ValueRefused, match=r"BuildJob.site_id: did:plc:alice has no site"):
+    with pytest.raises(InvalidValue, match=r"BuildJob.site_id: did:plc:alice has no site"):
         nbhd.start_build(ALICE, blog.site_id)
 
 
@@ -433,15 +433,15 @@ def test_a_deleted_account_neither_joins_nor_founds_nor_writes(nbhd: Nbhd, db: S
     site = nbhd.create_site(BORA, "Before", "blog", "before").site_id
     nbhd.delete_account(BORA)
     before = disk(db)
-    with pytest.raises(ValueRefused, match=r"Membership.user_did: the account is deleted"):
+    with pytest.raises(InvalidValue, match=r"Membership.user_did: the account is deleted"):
         nbhd.join(downtown.id, BORA)
-    with pytest.raises(ValueRefused, match=r"User.did: the account is deleted"):
+    with pytest.raises(InvalidValue, match=r"User.did: the account is deleted"):
         nbhd.change_handle(BORA, "bora.nbhd.city")
-    with pytest.raises(ValueRefused, match=r"Neighborhood.creator_did: the account is deleted"):
+    with pytest.raises(InvalidValue, match=r"Neighborhood.creator_did: the account is deleted"):
         nbhd.found(BORA, "Uptown")
-    with pytest.raises(ValueRefused, match=r"Site.did: the account is deleted"):
+    with pytest.raises(InvalidValue, match=r"Site.did: the account is deleted"):
         nbhd.create_site(BORA, "Mine", "blog", "bora")
-    with pytest.raises(ValueRefused, match=r"BuildJob.site_id: the account of its owner is deleted"):
+    with pytest.raises(InvalidValue, match=r"BuildJob.site_id: the account of its owner is deleted"):
         nbhd.start_build(BORA, site)
     assert disk(db) == before
 
@@ -455,13 +455,13 @@ def test_a_neighborhood_s_settings_decide_about_sites_that_name_it(nbhd: Nbhd, d
     def create(did: str, *, verified: bool) -> d.Site:
         return nbhd.create_site(did, "Ours", "blog", "ours", neighborhood_id=home.id, email_verified=verified)
 
-    with pytest.raises(ValueRefused, match=r"Site.neighborhood_id: .* only with a verified e-mail address"):
+    with pytest.raises(InvalidValue, match=r"Site.neighborhood_id: .* only with a verified e-mail address"):
         create(ALICE, verified=False)
-    with pytest.raises(ValueRefused, match=r"Site.neighborhood_id: did:plc:bora is no active member"):
+    with pytest.raises(InvalidValue, match=r"Site.neighborhood_id: did:plc:bora is no active member"):
         create(BORA, verified=True)
     with db.change(d.neighborhood(home.id)) as draft:
         draft.settings = d.Settings(allow_site_creation=False)
-    with pytest.raises(ValueRefused, match=r"Site.neighborhood_id: .* allows no new sites"):
+    with pytest.raises(InvalidValue, match=r"Site.neighborhood_id: .* allows no new sites"):
         create(ALICE, verified=True)
     with db.change(d.neighborhood(home.id)) as draft:
         draft.settings = d.Settings()
@@ -473,14 +473,14 @@ def test_a_neighborhood_s_settings_decide_about_sites_that_name_it(nbhd: Nbhd, d
 
 def test_a_config_that_no_item_holds_is_refused_by_name(nbhd: Nbhd, db: Store, blog: d.Site) -> None:
     posts = [{"title": "long", "text": "x" * 1000}] * 300
-    with pytest.raises(ValueRefused, match=r"Site.config: \d+,\d+ bytes of JSON"):
+    with pytest.raises(InvalidValue, match=r"Site.config: \d+,\d+ bytes of JSON"):
         nbhd.configure(ALICE, blog.site_id, {"posts": posts})
     deep: dict[str, object] = {}
     for _ in range(31):
         deep = {"in": deep}
-    with pytest.raises(ValueRefused, match=r"Site.config: nested 32 levels deep"):
+    with pytest.raises(InvalidValue, match=r"Site.config: nested 32 levels deep"):
         nbhd.configure(ALICE, blog.site_id, deep)
-    with pytest.raises(ValueRefused, match=r"Site.config"):
+    with pytest.raises(InvalidValue, match=r"Site.config"):
         nbhd.create_site(ALICE, "Odd", "blog", "odd", {"posts": object()})
     assert db.one(d.site(ALICE, blog.site_id)) == blog
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from partita import Store, connect
-from partita.store.seeding import plant
+from partita.store.seeding import load
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd import seed
 from tests.store.clocks import Clock
@@ -40,9 +40,9 @@ def test_the_total_is_how_many_pieces_there_are(scale: float) -> None:
 
 def test_a_few_hundred_items_are_planted_quickly_and_counted_exactly(db: Store) -> None:
     begun = time.perf_counter()
-    assert plant(db, "nbhd", seed.pieces(1, 0)) == seed.total(1)
+    assert load(db, "nbhd", seed.pieces(1, 0)) == seed.total(1)
     assert time.perf_counter() - begun < 3
-    assert plant(db, "nbhd", seed.pieces(1, 0)) == 0
+    assert load(db, "nbhd", seed.pieces(1, 0)) == 0
     items = disk(db)
     assert 300 <= len(items) <= 999
     homes = [key.split()[0].removeprefix("NBHD#") for key in items if key.endswith(" METADATA")]

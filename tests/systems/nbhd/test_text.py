@@ -5,7 +5,7 @@ from unicodedata import normalize
 
 import pytest
 
-from partita import NotUnique, Store, ValueRefused
+from partita import InvalidValue, NotUnique, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
 from partita_systems.nbhd.validation import checked_handle, slug_of
@@ -87,7 +87,7 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(
     nbhd: Nbhd, db: Store, act: Callable[[Nbhd], object], named: str
 ) -> None:
     before = disk(db)
-    with pytest.raises(ValueRefused, match=f"^{named}"):
+    with pytest.raises(InvalidValue, match=f"^{named}"):
         act(nbhd)
     assert disk(db) == before
 

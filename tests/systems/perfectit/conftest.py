@@ -11,8 +11,8 @@ from partita import Store, connect
 from partita.dynamodb.requests import Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import BoundApi
-from partita.store import Call
+from partita.rest.mounted_api import MountedApi
+from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import api
 from partita_systems.perfectit.cards import Content
@@ -75,18 +75,18 @@ def card(perfectit: PerfectIt, ann: str) -> str:
 
 
 @pytest.fixture
-def heard() -> list[Call]:
+def heard() -> list[SentRequest]:
     """What was asked of the table by those who ask over HTTP."""
     return []
 
 
 @pytest.fixture
-def nobody(db: Store, clock: Clock, heard: list[Call]) -> Iterator[Client]:
+def nobody(db: Store, clock: Clock, heard: list[SentRequest]) -> Iterator[Client]:
     """Nobody in particular, who asks PerfectIt."""
     issuer = LocalIssuer()
     listened = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[heard.append])
     with asyncio.Runner() as runner:
-        app = RestApplication([BoundApi(api, listened)], issuer.verifier())
+        app = RestApplication([MountedApi(api, listened)], issuer.verifier())
         yield Client(app, "/api/perfectit", issuer, runner.get_loop())
 
 

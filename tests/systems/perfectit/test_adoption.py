@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.store import Call
+from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.adoption import adopt
 from partita_systems.perfectit.cards import Content
@@ -43,7 +43,7 @@ def test_adoption_makes_counts_terms_controversy_and_what_the_document_lacks(tea
     assert [each.target_type for each in db(d.votes_of_target("m1"))] == [d.TargetType.COMMENT]
     assert [each.user_id for each in db(d.cards_in_collection("l1"))] == ["user123"]
     assert db.one(d.category("woodworking")).card_count == 1
-    assert done.made == len(TERMS) + 1
+    assert done.created == len(TERMS) + 1
 
 
 def test_what_was_adopted_is_worked_with_like_everything_else(team: PerfectIt, db: Store) -> None:
@@ -62,7 +62,7 @@ def test_a_second_adoption_finds_nothing_to_do(team: PerfectIt, db: Store) -> No
     adopt(db)
     before = disk(db)
     done = adopt(db)
-    assert (done.rewritten, done.guarded, done.counted, done.made, done.refused) == (0, 0, 0, 0, [])
+    assert (done.rewritten, done.guards_created, done.counted, done.created, done.refused) == (0, 0, 0, 0, [])
     assert disk(db) == before
 
 
@@ -87,9 +87,9 @@ def test_adoption_that_was_interrupted_is_finished_by_the_next(
     team: PerfectIt, db: Store, clock: Clock, whole: list[dict[str, Any]], after: int
 ) -> None:
     put_card(db, "124", status="DRAFT")
-    heard: list[Call] = []
+    heard: list[SentRequest] = []
 
-    def interrupt(call: Call) -> None:
+    def interrupt(call: SentRequest) -> None:
         heard.append(call)
         if len(heard) == after:
             raise Interrupted
@@ -128,7 +128,7 @@ def test_adoption_corrects_counts_terms_and_controversy_that_have_drifted(team: 
     db.put(d.Term(card_id="123", term="water"))
     db.put(d.Controversy(card_id="123", score=99))
     done = adopt(db)
-    assert (done.counted, done.made) == (1, 1)
+    assert (done.counted, done.created) == (1, 1)
     assert counts(db.one(d.card("123"))) == (1, 2, 1)
     assert db.one(d.controversy("123")).score == 1
     assert {each.term for each in db(d.terms_of_card("123"))} == TERMS
@@ -157,7 +157,7 @@ def test_a_draft_of_theirs_is_kept_for_thirty_days_from_its_adoption_on(
     assert db.one(d.card("124")).title == "x" * 200
     clock.passes(days=29)
     done = adopt(db)
-    assert (done.rewritten, done.made, done.counted) == (0, 0, 0)
+    assert (done.rewritten, done.created, done.counted) == (0, 0, 0)
     assert {each.card_id for each in db(d.drafts_of_author("user123"))} == {"124", "125"}
     clock.passes(days=1)
     assert list(db(d.drafts_of_author("user123"))) == []

@@ -7,7 +7,7 @@ import pytest
 
 from partita import Entity, Store, connect, new_id, time_in_id
 from partita.rest.openapi import openapi
-from partita.store import Call
+from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import api
 from partita_systems.perfectit.service import PerfectIt
@@ -45,7 +45,7 @@ def put(db: Store, *entities: Entity) -> None:
     put_as_they_are(db, entities)
 
 
-def requests(heard: list[Call]) -> list[tuple[str, float]]:
+def requests(heard: list[SentRequest]) -> list[tuple[str, float]]:
     return [(each.operation, each.units) for each in heard]
 
 
@@ -57,7 +57,7 @@ def refusal(reply: Response) -> tuple[int, str | None]:
 
 
 def test_a_comment_is_found_by_its_id_alone_with_one_get_item(
-    nobody: Client, ann: str, card: str, heard: list[Call]
+    nobody: Client, ann: str, card: str, heard: list[SentRequest]
 ) -> None:
     made = nobody.by(ann).post(f"/cards/{card}/comments", {"text": "Thin coats! 👍"})
     place = f"/cards/{card}/comments/{made.json['commentId']}"
@@ -69,7 +69,7 @@ def test_a_comment_is_found_by_its_id_alone_with_one_get_item(
 
 
 def test_a_notification_is_found_by_its_id_alone_with_one_get_item(
-    nobody: Client, ann: str, clock: Clock, db: Store, heard: list[Call]
+    nobody: Client, ann: str, clock: Clock, db: Store, heard: list[SentRequest]
 ) -> None:
     event = new_id("n", clock())
     db.create(notification_of(ann, event, clock()))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from partita import NotUnique, Store, ValueRefused, new_id
+from partita import InvalidValue, NotUnique, Store, new_id
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.search_terms import terms_of
@@ -130,7 +130,7 @@ def test_moved_at_once_into_each_other_categories_make_no_circle(here: PerfectIt
     def move(pair: tuple[str, str]) -> bool:
         try:
             here.move_category(*pair)
-        except ValueRefused:
+        except InvalidValue:
             return False
         return True
 

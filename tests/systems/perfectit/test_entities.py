@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import Get, Store, ValueRefused
+from partita import Get, InvalidValue, Store
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.search_terms import terms_of
@@ -160,29 +160,29 @@ def test_a_bad_card_is_refused_by_name_when_drafted_and_when_edited(
     perfectit: PerfectIt, card: str, ann: str, db: Store, given: dict[str, Any], named: str
 ) -> None:
     before = disk(db)
-    with pytest.raises(ValueRefused, match=f"(?i){named}"):
+    with pytest.raises(InvalidValue, match=f"(?i){named}"):
         perfectit.cards.draft(ann, Content(**{"title": "Good", **given}))
-    with pytest.raises(ValueRefused, match=f"(?i){named}"):
+    with pytest.raises(InvalidValue, match=f"(?i){named}"):
         perfectit.cards.edit(card, Content(**given))
     assert disk(db) == before
 
 
 def test_what_is_incomplete_stays_a_draft(perfectit: PerfectIt, card: str, ann: str) -> None:
-    with pytest.raises(ValueRefused, match=r"PerfectionCard.title: a card needs one"):
+    with pytest.raises(InvalidValue, match=r"PerfectionCard.title: a card needs one"):
         perfectit.cards.draft(ann, Content())
     half = perfectit.cards.draft(ann, Content(title="Half")).card_id
-    with pytest.raises(ValueRefused, match=r"PerfectionCard.category: a published card needs one"):
+    with pytest.raises(InvalidValue, match=r"PerfectionCard.category: a published card needs one"):
         perfectit.cards.publish(half)
     perfectit.cards.edit(half, Content(category="woodworking"))
-    with pytest.raises(ValueRefused, match=r"PerfectionCard.instructions: a published card needs at least one step"):
+    with pytest.raises(InvalidValue, match=r"PerfectionCard.instructions: a published card needs at least one step"):
         perfectit.cards.publish(half)
-    with pytest.raises(ValueRefused, match=r"PerfectionCard.category"):
+    with pytest.raises(InvalidValue, match=r"PerfectionCard.category"):
         perfectit.cards.edit(card, Content(category=None))
 
 
 @pytest.mark.parametrize("username", ["", "ab", "x" * 31, "two words", "a#b"])
 def test_a_bad_username_is_refused_by_name(perfectit: PerfectIt, username: str) -> None:
-    with pytest.raises(ValueRefused, match=r"User.username"):
+    with pytest.raises(InvalidValue, match=r"User.username"):
         perfectit.register(username, "Somebody")
 
 
@@ -196,7 +196,7 @@ def test_other_bad_input_is_refused_by_name(perfectit: PerfectIt, card: str, ann
         ("Category.sort_?order", lambda: perfectit.add_category("far", "Far", sort_order=100_000)),
         ("PerfectionCard.viewCount", lambda: perfectit.cards.count_views(card, 0)),
     ):
-        with pytest.raises(ValueRefused, match=f"(?i){named}"):
+        with pytest.raises(InvalidValue, match=f"(?i){named}"):
             refused()
 
 

@@ -9,7 +9,7 @@ import pytest
 from partita import ConditionFailed, NotFound, ReferenceMissing, Store
 from partita.rest import IfMatch, Problem
 from partita.rest.etags import edit_of
-from partita.store import Call
+from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import remove as remove_card
 from partita_systems.perfectit.cards import Content
@@ -63,9 +63,9 @@ def test_no_vote_survives_a_removal_however_they_meet(
     perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int
 ) -> None:
     comment = perfectit.comment(ann, card, "Which oil?")
-    heard: list[Call] = []
+    heard: list[SentRequest] = []
 
-    def meanwhile(call: Call) -> None:
+    def meanwhile(call: SentRequest) -> None:
         heard.append(call)
         if len(heard) == at:
             with suppress(NotFound, ReferenceMissing):
@@ -99,9 +99,9 @@ class Stopped(Exception):
 
 def heard_by(db: Store, clock: Clock, at: int, act: Callable[[], None]) -> PerfectIt:
     """Acts after so many requests."""
-    heard: list[Call] = []
+    heard: list[SentRequest] = []
 
-    def listen(call: Call) -> None:
+    def listen(call: SentRequest) -> None:
         heard.append(call)
         if len(heard) == at:
             act()

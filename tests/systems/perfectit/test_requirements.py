@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partita import CursorRefused, NotFound, NotUnique, ReferenceMissing, Store, ValueRefused, VersionConflict
+from partita import InvalidCursor, InvalidValue, NotFound, NotUnique, ReferenceMissing, Store, VersionConflict
 from partita.dynamodb.requests import DescribeTable, PutItem
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import WALK, Content
@@ -243,16 +243,16 @@ def test_recent_cards_read_a_bounded_number_of_days(perfectit: PerfectIt, ann: s
 
 
 def test_a_made_up_cursor_is_refused(perfectit: PerfectIt, card: str) -> None:
-    with pytest.raises(CursorRefused, match="the cursor is not one of recent"):
+    with pytest.raises(InvalidCursor, match="the cursor is not one of recent"):
         perfectit.cards.recent(1, "yesterday~")
-    with pytest.raises(CursorRefused):
+    with pytest.raises(InvalidCursor):
         perfectit.cards.recent(1, f"{perfectit.now().date()}~garbage")
 
 
 @pytest.mark.parametrize("day", [date.min, date.max, Clock().now.date() + timedelta(days=1), date(2025, 1, 1)])
 def test_a_cursor_of_a_day_that_is_not_walked_is_refused(perfectit: PerfectIt, card: str, day: date) -> None:
     for inside in (None, "WyJ4IixbXV0"):
-        with pytest.raises(CursorRefused, match="names none of the last 90 days"):
+        with pytest.raises(InvalidCursor, match="names none of the last 90 days"):
             perfectit.cards.recent(1, day_cursor(day, inside))
 
 
@@ -264,9 +264,9 @@ def test_the_cursor_within_a_day_is_signed_and_made_for_that_day(db: Store, cloc
     assert cursor is not None
     assert len(signing.cards.recent(1, cursor).items) == 1
     _, _, inside = cursor.partition("~")
-    with pytest.raises(CursorRefused, match="its signature is wrong"):
+    with pytest.raises(InvalidCursor, match="its signature is wrong"):
         signing.cards.recent(1, f"{cursor}x")
-    with pytest.raises(CursorRefused, match="it was made for other arguments"):
+    with pytest.raises(InvalidCursor, match="it was made for other arguments"):
         signing.cards.recent(1, day_cursor(clock().date() - timedelta(days=1), inside))
 
 
@@ -494,14 +494,14 @@ def test_root_categories_and_subcategories_come_in_their_order(perfectit: Perfec
 
 def test_categories_make_no_circle_and_none_is_removed_while_in_use(perfectit: PerfectIt, card: str, db: Store) -> None:
     perfectit.add_category("carving", "Carving", "woodworking")
-    with pytest.raises(ValueRefused, match=r"Category.parentId: woodworking has subcategories"):
+    with pytest.raises(InvalidValue, match=r"Category.parentId: woodworking has subcategories"):
         perfectit.move_category("woodworking", "carving")
-    with pytest.raises(ValueRefused, match=r"Category.parentId: a category is not its own parent"):
+    with pytest.raises(InvalidValue, match=r"Category.parentId: a category is not its own parent"):
         perfectit.move_category("carving", "carving")
     with pytest.raises(ReferenceMissing, match="Category refers to Category"):
         perfectit.add_category("lost", "Lost", "nowhere")
     perfectit.move_category("carving", d.ROOT)
-    with pytest.raises(ValueRefused, match=r"Category.id: woodworking still has cards"):
+    with pytest.raises(InvalidValue, match=r"Category.id: woodworking still has cards"):
         perfectit.remove_category("woodworking")
     perfectit.cards.remove(card)
     perfectit.remove_category("woodworking")
@@ -512,7 +512,7 @@ def test_categories_make_no_circle_and_none_is_removed_while_in_use(perfectit: P
 def test_a_category_that_cannot_be_moved_is_not_renamed_either(perfectit: PerfectIt, db: Store, parent: str) -> None:
     perfectit.add_category("carving", "Carving", "woodworking")
     before = disk(db)
-    with pytest.raises((ReferenceMissing, ValueRefused)):
+    with pytest.raises((ReferenceMissing, InvalidValue)):
         perfectit.change_category("woodworking", name="Wood", sort_order=3, parent_id=parent)
     assert disk(db) == before
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partita import Store, connect, time_in_id
-from partita.store.seeding import is_planted, plant
+from partita.store.seeding import is_loaded, load
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.search_terms import terms_of
 from partita_systems.perfectit.seed import pieces, total
@@ -48,10 +48,10 @@ def test_another_seed_plants_something_else(db: Store, other: Store) -> None:
 
 def test_a_seeding_that_goes_on_the_next_day_finds_what_it_planted(db: Store, clock: Clock) -> None:
     every = list(pieces(0.3, 7))
-    plant(db, "perfectit", every[: len(every) // 2])
+    load(db, "perfectit", every[: len(every) // 2])
     clock.passes(days=1)
-    assert plant(db, "perfectit", every) == len(every) - len(every) // 2
-    assert is_planted(db, "perfectit", total(0.3))
+    assert load(db, "perfectit", every) == len(every) - len(every) // 2
+    assert is_loaded(db, "perfectit", total(0.3))
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
@@ -60,7 +60,7 @@ def test_the_number_of_pieces_is_known_before(scale: float) -> None:
 
 
 def test_planted_comments_and_notifications_were_made_at_the_time_in_their_ids(db: Store) -> None:
-    plant(db, "perfectit", pieces(1, 1))
+    load(db, "perfectit", pieces(1, 1))
     for key in ("COMMENT#", "NOTIFICATION#"):
         found = [item for item in disk(db) if item["SK"].startswith(key)]
         assert len(found) > 20
@@ -68,7 +68,7 @@ def test_planted_comments_and_notifications_were_made_at_the_time_in_their_ids(d
 
 
 def test_a_few_hundred_items_keep_every_promise(db: Store, clock: Clock) -> None:
-    plant(db, "perfectit", pieces(1, 1))
+    load(db, "perfectit", pieces(1, 1))
     kinds = Counter(item.get("entityType", "guard") for item in disk(db))
     assert 300 < sum(kinds.values()) < 1_500
     assert kinds.keys() == {"guard", *(model.name for model in d.design.models)}

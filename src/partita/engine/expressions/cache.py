@@ -19,7 +19,7 @@ MOST = 2048
 LONGEST_NAMES = 4096  # characters; what is longer is made again each time
 
 
-class Kept(Generic[Made]):
+class ExpressionCache(Generic[Made]):
     """What `make` has made of texts and scopes."""
 
     def __init__(self, make: Callable[[str, Scope], Made]) -> None:

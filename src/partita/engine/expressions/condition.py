@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
 from partita.dynamodb.values import SETS, TYPES, AttributeValue, Item, type_of
-from partita.engine.expressions.cache import Kept
+from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.documents import compare, ordered, value_at
 from partita.engine.expressions.functions import begins_with, contains, has_type, size
 from partita.engine.expressions.nodes import (
@@ -282,4 +282,4 @@ def _shown(value: AttributeValue) -> str:
     return f"{kind}:[{', '.join(content)}]" if kind in SETS else f"{kind}:{content}"
 
 
-_tested = Kept(lambda text, scope: tested(parse_condition(text), scope))
+_tested = ExpressionCache(lambda text, scope: tested(parse_condition(text), scope))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.values import AttributeValue
 from partita.engine import key_encoding
-from partita.engine.expressions.cache import Kept
+from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.condition import check_between
 from partita.engine.expressions.nodes import (
     Between,
@@ -23,7 +23,7 @@ from partita.engine.expressions.nodes import (
 from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError
-from partita.engine.schema import Keys
+from partita.engine.schema import KeySchema
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -35,7 +35,7 @@ class KeyCondition(NamedTuple):
     values: list[AttributeValue]
 
 
-class KeyRange(NamedTuple):
+class KeyInterval(NamedTuple):
     """Positions low <= key < high, all of which begin with the partition's hash."""
 
     low: bytes
@@ -164,7 +164,7 @@ def _value(operand: Operand, scope: Scope) -> str:
     raise ValidationException("KeyConditionExpressions cannot contain nested operations")
 
 
-def key_range(keys: Keys, conditions: dict[str, KeyCondition]) -> KeyRange:
+def key_range(keys: KeySchema, conditions: dict[str, KeyCondition]) -> KeyInterval:
     """The one range that the conditions describe: `=` on the partition, at most one range, on the last sort key."""
     _check_conditions(keys, conditions)
     partition = key_encoding.partition_hash([conditions[key.name].values[0] for key in keys.partition])
@@ -175,12 +175,12 @@ def key_range(keys: Keys, conditions: dict[str, KeyCondition]) -> KeyRange:
             break
         if condition.operator != "=":
             low, high = _bounds(prefix, condition)
-            return KeyRange(low, high, partition)
+            return KeyInterval(low, high, partition)
         prefix += key_encoding.sort_bytes(condition.values[0])
-    return KeyRange(prefix, key_encoding.after_prefix(prefix), partition)
+    return KeyInterval(prefix, key_encoding.after_prefix(prefix), partition)
 
 
-def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
+def _check_conditions(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
     if len(keys.partition) > 1 or len(keys.sort) > 1:
         _check_wide(keys, conditions)
     for key in keys.partition:
@@ -200,7 +200,7 @@ def _check_conditions(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
             raise ValidationException("Query key condition not supported")
 
 
-def _check_wide(keys: Keys, conditions: dict[str, KeyCondition]) -> None:
+def _check_wide(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
     """A key of several attributes: every HASH is fixed, and every RANGE to the left of the last one asked for."""
 
     def unfixed(names: list[str]) -> list[str]:
@@ -243,4 +243,4 @@ def _bounds(prefix: bytes, condition: KeyCondition) -> tuple[bytes, bytes | None
             return at, key_encoding.after_prefix(prefix + key_encoding.sort_bytes(condition.values[1]))
 
 
-_wanted = Kept(lambda text, scope: _all_wanted(parse_condition(text), scope))
+_wanted = ExpressionCache(lambda text, scope: _all_wanted(parse_condition(text), scope))

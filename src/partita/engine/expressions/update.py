@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import SETS, AttributeValue, Item, type_of
-from partita.engine.expressions.cache import Kept
+from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.condition import check_distinct
 from partita.engine.expressions.documents import value_at
 from partita.engine.expressions.nodes import Action, Arithmetic, Call, Operand, Path, Update, Value
@@ -261,7 +261,7 @@ def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) 
         _remove(parent, last, lists)
 
 
-_recipe = Kept(lambda text, scope: Recipe(parse_update(text), scope))
+_recipe = ExpressionCache(lambda text, scope: Recipe(parse_update(text), scope))
 
 _ACT: dict[str, Callable[[Any, str | int, AttributeValue, _Lists], None]] = {
     "SET": _set,

@@ -5,7 +5,7 @@ from typing import Any
 
 from partita.dynamodb import requests as q
 from partita.dynamodb import statement_shapes, stream_shapes, tag_shapes
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_execute_statement import batch_select, batch_write
 from partita.engine.operations.batch_get_item import batch_get_item
 from partita.engine.operations.batch_write_item import batch_write_item
@@ -33,7 +33,7 @@ from partita.engine.operations.transact_write_items import transact_write_items
 from partita.engine.operations.update_item import update_item
 from partita.engine.operations.update_table import update_table
 
-READS: dict[type, Callable[[Context, Any], Any]] = {
+READS: dict[type, Callable[[EngineContext, Any], Any]] = {
     q.BatchGetItem: batch_get_item,
     q.DescribeContinuousBackups: describe_continuous_backups,
     q.DescribeTable: describe_table,
@@ -52,7 +52,7 @@ READS: dict[type, Callable[[Context, Any], Any]] = {
     stream_shapes.ListStreams: list_streams,
 }
 
-SELECTS: dict[type, Callable[[Context, Any], Any]] = {
+SELECTS: dict[type, Callable[[EngineContext, Any], Any]] = {
     statement_shapes.BatchExecuteStatement: batch_select,
     statement_shapes.ExecuteStatement: execute_select,
     statement_shapes.ExecuteTransaction: transaction_select,
@@ -60,13 +60,13 @@ SELECTS: dict[type, Callable[[Context, Any], Any]] = {
 """How a request of PartiQL is read when all of its statements are SELECTs."""
 
 
-def selecting(request: Any) -> Callable[[Context, Any], Any] | None:
+def selecting(request: Any) -> Callable[[EngineContext, Any], Any] | None:
     """How a request of PartiQL is answered without writing; None: it writes, or is no such request."""
     found = SELECTS.get(type(request))
     return found if found is not None and statement_shapes.only_selects(request) else None
 
 
-WRITES: dict[type, Callable[[Context, Any], Job]] = {
+WRITES: dict[type, Callable[[EngineContext, Any], Job]] = {
     q.BatchWriteItem: batch_write_item,
     q.CreateTable: create_table,
     q.DeleteItem: delete_item,

@@ -21,8 +21,8 @@ from partita.dynamodb.statement_shapes import (
     StatementRequest,
 )
 from partita.engine.capacity import Usage, consumed, read_units
-from partita.engine.constraints import Member, report_violations
-from partita.engine.context import Context, Job
+from partita.engine.constraints import Constraint, report_violations
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
 from partita.engine.operations.execute_statement import CONSUMED, ONLY_IN_TRANSACTIONS, STATEMENT
 from partita.engine.operations.item_writes import decide, returned
@@ -32,13 +32,13 @@ from partita.engine.partiql.statement_parameters import BoundStatement
 from partita.engine.partiql.statement_parser import parse_statement
 from partita.engine.partiql.statements import Body, Exists, Select
 from partita.engine.partiql.write_statements import Meant, meant
-from partita.engine.schema import Table
-from partita.engine.write import image_at
-from partita.storage.contract import Reader, Transaction
+from partita.engine.schema import StoredTable
+from partita.engine.write import load_version
+from partita.storage.contract import Reader, StorageTransaction
 
 STATEMENTS = 25
 _MEMBERS = (
-    Member("statements", required=True, shortest=1, longest=STATEMENTS, children=STATEMENT),
+    Constraint("statements", required=True, shortest=1, longest=STATEMENTS, children=STATEMENT),
     CONSUMED,
 )
 _SINGLE = "Only single item select is supported"
@@ -48,13 +48,13 @@ _SINGLE = "Only single item select is supported"
 class _Placed:
     """A statement that is about one item of a table."""
 
-    table: Table
+    table: StoredTable
     position: bytes
     statement: BoundStatement
     means: Meant | None = None
 
 
-def batch_select(context: Context, request: BatchExecuteStatement) -> BatchExecuteStatementOutput:
+def batch_select(context: EngineContext, request: BatchExecuteStatement) -> BatchExecuteStatementOutput:
     report_violations(request, _MEMBERS)
     asked = request.statements or []
     batch = _Batch(request)
@@ -65,13 +65,13 @@ def batch_select(context: Context, request: BatchExecuteStatement) -> BatchExecu
     return batch.output()
 
 
-def batch_write(context: Context, request: BatchExecuteStatement) -> Job:
+def batch_write(context: EngineContext, request: BatchExecuteStatement) -> Job:
     report_violations(request, _MEMBERS)
     kinds = {type(body) is Select for body in map(_body, request.statements or []) if body is not None}
     if len(kinds) > 1:
         raise ValidationException("Read and write requests together in the same batch is not supported.")
 
-    def job(txn: Transaction) -> BatchExecuteStatementOutput:
+    def job(txn: StorageTransaction) -> BatchExecuteStatementOutput:
         if True in kinds:
             return batch_select(context, request)
         batch = _Batch(request)
@@ -90,7 +90,7 @@ def _body(asked: StatementRequest) -> Body | None:
         return None
 
 
-def _selected(context: Context, asked: StatementRequest) -> _Placed:
+def _selected(context: EngineContext, asked: StatementRequest) -> _Placed:
     statement = BoundStatement(asked.statement or "", asked.parameters)
     assert isinstance(statement.body, Select)
     table = context.table(statement.table)
@@ -103,7 +103,7 @@ def _selected(context: Context, asked: StatementRequest) -> _Placed:
     return _Placed(table, table.position(key), statement)
 
 
-def _written(context: Context, asked: StatementRequest) -> _Placed:
+def _written(context: EngineContext, asked: StatementRequest) -> _Placed:
     statement = BoundStatement(asked.statement or "", asked.parameters)
     if isinstance(statement.body, Exists):
         raise ValidationException(ONLY_IN_TRANSACTIONS)
@@ -134,7 +134,7 @@ class _Batch:
         return found
 
     def read(self, reader: Reader, number: int, placed: _Placed, consistent: bool | None) -> None:
-        image = image_at(reader, placed.table, placed.position)
+        image = load_version(reader, placed.table, placed.position)
         usage = self._used.setdefault(placed.table.name, Usage(placed.table))
         usage.units += read_units(image.size if image else 0, consistent)
         item: Raw | None = None
@@ -144,7 +144,7 @@ class _Batch:
             item = Raw(image.row.value) if paths is None else shown(image.item, paths)
         self._answers[number] = BatchStatementResponse(table_name=placed.table.name, item=item)
 
-    def write(self, context: Context, txn: Transaction, number: int, placed: _Placed) -> None:
+    def write(self, context: EngineContext, txn: StorageTransaction, number: int, placed: _Placed) -> None:
         assert placed.means is not None
         means, table = placed.means, placed.table
         return_old = self._asked[number].return_values_on_condition_check_failure == "ALL_OLD"

@@ -10,7 +10,7 @@ from partita.dynamodb.responses import BatchGetItemOutput
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.constraints import check_members
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import ResolvedPath
 from partita.engine.parameters import check_combination, projection_of, scope_of
@@ -21,7 +21,7 @@ _encode = msgspec.json.encode
 DUPLICATES = "Provided list of item keys contains duplicates"
 
 
-def batch_get_item(context: Context, request: BatchGetItem) -> BatchGetItemOutput:
+def batch_get_item(context: EngineContext, request: BatchGetItem) -> BatchGetItemOutput:
     check_members(request)
     wanted = request.request_items or {}
     if not wanted:
@@ -39,7 +39,7 @@ def batch_get_item(context: Context, request: BatchGetItem) -> BatchGetItemOutpu
 class _Batch:
     """The reading of one batch, up to the size that a reply may have."""
 
-    def __init__(self, context: Context, reader: Reader, request: BatchGetItem) -> None:
+    def __init__(self, context: EngineContext, reader: Reader, request: BatchGetItem) -> None:
         self._context = context
         self._reader = reader
         self._request = request
@@ -103,7 +103,7 @@ def _checked(name: str, each: KeysAndAttributes) -> list[ResolvedPath] | None:
     return paths
 
 
-def _positions(context: Context, name: str, each: KeysAndAttributes) -> list[bytes]:
+def _positions(context: EngineContext, name: str, each: KeysAndAttributes) -> list[bytes]:
     table = context.table(name)
     positions = [table.position(key) for key in each.keys or []]
     if len(set(positions)) != len(positions):

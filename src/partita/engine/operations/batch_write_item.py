@@ -8,15 +8,15 @@ from partita.dynamodb.requests import BatchWriteItem, WriteRequest
 from partita.dynamodb.responses import BatchWriteItemOutput, ItemCollectionMetrics
 from partita.engine.capacity import Usage, consumed
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
-from partita.engine.operations.item_writes import Deleting, Intent, Outcome, Putting, metrics_of
-from partita.engine.schema import Table
-from partita.engine.write import image_at, writes_of
-from partita.storage.contract import Transaction, Write
+from partita.engine.operations.item_writes import Delete, Outcome, Put, WriteIntent, metrics_of
+from partita.engine.schema import StoredTable
+from partita.engine.write import load_version, writes_for
+from partita.storage.contract import StorageTransaction, Write
 
 
-def batch_write_item(context: Context, request: BatchWriteItem) -> Job:
+def batch_write_item(context: EngineContext, request: BatchWriteItem) -> Job:
     check_members(request)
     asked = request.request_items or {}
     if not asked:
@@ -26,14 +26,14 @@ def batch_write_item(context: Context, request: BatchWriteItem) -> Job:
     if sum(map(len, intents.values())) > BATCH_WRITE_REQUESTS:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
 
-    def job(txn: Transaction) -> BatchWriteItemOutput:
+    def job(txn: StorageTransaction) -> BatchWriteItemOutput:
         return _run(context, txn, request, intents)
 
     return job
 
 
 def _run(
-    context: Context, txn: Transaction, request: BatchWriteItem, intents: dict[str, list[Intent]]
+    context: EngineContext, txn: StorageTransaction, request: BatchWriteItem, intents: dict[str, list[WriteIntent]]
 ) -> BatchWriteItemOutput:
     now = context.clock()
     writes: list[Write] = []
@@ -43,9 +43,9 @@ def _run(
         usage = Usage(table)
         used.append(usage)
         for number, (position, intent) in enumerate(_placed(table, each)):
-            before = image_at(txn, table, position)
+            before = load_version(txn, table, position)
             after = intent.after(table, before)
-            follows, units = writes_of(txn, table, position, before, after, now, offset=number)
+            follows, units = writes_for(txn, table, position, before, after, now, offset=number)
             writes += follows
             usage.add(units)
             if request.return_item_collection_metrics is not None:
@@ -61,16 +61,18 @@ def _run(
     )
 
 
-def _by_table(context: Context, intents: dict[str, list[Intent]]) -> list[tuple[Table, list[Intent]]]:
+def _by_table(
+    context: EngineContext, intents: dict[str, list[WriteIntent]]
+) -> list[tuple[StoredTable, list[WriteIntent]]]:
     """The intents of each table, which may be named by its name and by its ARN in one request."""
-    found: dict[str, tuple[Table, list[Intent]]] = {}
+    found: dict[str, tuple[StoredTable, list[WriteIntent]]] = {}
     for name, each in intents.items():
         table = context.known_table(name)
         found.setdefault(table.name, (table, []))[1].extend(each)
     return list(found.values())
 
 
-def _placed(table: Table, intents: list[Intent]) -> list[tuple[bytes, Intent]]:
+def _placed(table: StoredTable, intents: list[WriteIntent]) -> list[tuple[bytes, WriteIntent]]:
     positions = [intent.place(table) for intent in intents]
     if len(set(positions)) != len(positions):
         raise ValidationException(DUPLICATES)
@@ -88,7 +90,7 @@ def _check_number(asked: dict[str, list[WriteRequest]]) -> None:
             )
 
 
-def _intent(request: WriteRequest) -> Intent:
+def _intent(request: WriteRequest) -> WriteIntent:
     put, delete = request.put_request, request.delete_request
     if (put is None) == (delete is None):
         raise ValidationException(
@@ -96,7 +98,7 @@ def _intent(request: WriteRequest) -> Intent:
             "must contain exactly one of the supported datatypes"
         )
     if put is not None:
-        putting = Putting.of(put.item or {})
+        putting = Put.of(put.item or {})
         putting.check_size()
         return putting
-    return Deleting((delete.key if delete else None) or {})
+    return Delete((delete.key if delete else None) or {})

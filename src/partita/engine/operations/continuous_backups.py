@@ -11,13 +11,13 @@ from partita.dynamodb.shapes import (
     PointInTimeRecoverySpecification,
 )
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.schema import TableRecord
-from partita.storage.contract import Transaction
+from partita.storage.contract import StorageTransaction
 
 
 def describe_continuous_backups(
-    context: Context, request: DescribeContinuousBackups
+    context: EngineContext, request: DescribeContinuousBackups
 ) -> DescribeContinuousBackupsOutput:
     check_members(request)
     context.catalog.refresh()
@@ -25,11 +25,11 @@ def describe_continuous_backups(
     return DescribeContinuousBackupsOutput(continuous_backups_description=_described(context, record))
 
 
-def update_continuous_backups(context: Context, request: UpdateContinuousBackups) -> Job:
+def update_continuous_backups(context: EngineContext, request: UpdateContinuousBackups) -> Job:
     check_members(request)
     wanted = request.point_in_time_recovery_specification or PointInTimeRecoverySpecification()
 
-    def job(txn: Transaction) -> UpdateContinuousBackupsOutput:
+    def job(txn: StorageTransaction) -> UpdateContinuousBackupsOutput:
         before = context.known_table(request.table_name).record
         if wanted.point_in_time_recovery_enabled:
             days = wanted.recovery_period_in_days or before.recovery_days or HISTORY_DAYS
@@ -42,7 +42,7 @@ def update_continuous_backups(context: Context, request: UpdateContinuousBackups
     return job
 
 
-def _described(context: Context, record: TableRecord) -> ContinuousBackupsDescription:
+def _described(context: EngineContext, record: TableRecord) -> ContinuousBackupsDescription:
     recovery = PointInTimeRecoveryDescription(point_in_time_recovery_status="DISABLED")
     if record.recovery_days is not None and record.recovery_since is not None:
         now = context.clock()

@@ -23,23 +23,23 @@ from partita.dynamodb.shapes import (
 )
 from partita.engine.catalog import new_table_id
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.describe_table import description
 from partita.engine.operations.tags import check_tags
-from partita.engine.schema import IndexRecord, Table, TableRecord
+from partita.engine.schema import IndexRecord, StoredTable, TableRecord
 from partita.engine.streams import opened_stream
-from partita.storage.contract import Transaction
+from partita.storage.contract import StorageTransaction
 
 _LARGEST_THROUGHPUT = 1_000_000_000_000
 
 
-def create_table(context: Context, request: CreateTable) -> Job:
+def create_table(context: EngineContext, request: CreateTable) -> Job:
     if request.table_name is None:
         raise ValidationException("The parameter 'TableName' is required but was not present in the request")
     check_members(request)
     check_form(request)
 
-    def job(txn: Transaction) -> CreateTableOutput:
+    def job(txn: StorageTransaction) -> CreateTableOutput:
         name = request.table_name or ""
         if name in context.writing.tables:
             raise ResourceInUseException(f"Table already exists: {name}")
@@ -50,13 +50,13 @@ def create_table(context: Context, request: CreateTable) -> Job:
             )
         record = _record(context, txn, request)
         context.writing.save(txn, record, None)
-        table = Table(record)
+        table = StoredTable(record)
         return CreateTableOutput(table_description=description(context, txn, table, "CREATING"))
 
     return job
 
 
-def _record(context: Context, txn: Transaction, request: CreateTable) -> TableRecord:
+def _record(context: EngineContext, txn: StorageTransaction, request: CreateTable) -> TableRecord:
     local, shared = request.local_secondary_indexes or [], request.global_secondary_indexes or []
     own, changes, *rest = context.writing.new_spaces(txn, 2 + len(local) + len(shared))
     now = context.clock()

@@ -4,12 +4,12 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.requests import DeleteItem
 from partita.dynamodb.responses import DeleteItemOutput
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
-from partita.engine.operations.item_writes import Deleting, write_job
+from partita.engine.context import EngineContext, Job
+from partita.engine.operations.item_writes import Delete, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
 
 
-def delete_item(context: Context, request: DeleteItem) -> Job:
+def delete_item(context: EngineContext, request: DeleteItem) -> Job:
     check_members(request)
     check_combination(request, ["condition_expression"], ["expected"])
     if request.return_values not in (None, "NONE", "ALL_OLD"):
@@ -18,4 +18,4 @@ def delete_item(context: Context, request: DeleteItem) -> Job:
     condition = condition_of(request, scope)
     if scope:
         scope.check_all_used()
-    return write_job(context, request, Deleting(request.key or {}), condition, DeleteItemOutput())
+    return write_job(context, request, Delete(request.key or {}), condition, DeleteItemOutput())

@@ -7,16 +7,16 @@ from partita.dynamodb.requests import DeleteTable
 from partita.dynamodb.responses import DeleteTableOutput
 from partita.engine.change_log import last_number
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.describe_table import description
-from partita.engine.schema import Table, TableRecord
-from partita.storage.contract import Transaction
+from partita.engine.schema import StoredTable, TableRecord
+from partita.storage.contract import StorageTransaction
 
 
-def delete_table(context: Context, request: DeleteTable) -> Job:
+def delete_table(context: EngineContext, request: DeleteTable) -> Job:
     check_members(request)
 
-    def job(txn: Transaction) -> DeleteTableOutput:
+    def job(txn: StorageTransaction) -> DeleteTableOutput:
         try:
             table = context.known_table(request.table_name)
         except ResourceNotFoundException:
@@ -39,7 +39,7 @@ def delete_table(context: Context, request: DeleteTable) -> Job:
     return job
 
 
-def _closed(context: Context, txn: Transaction, table: Table) -> TableRecord:
+def _closed(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> TableRecord:
     """The table's record with its stream closed: it can be read for another day."""
     if table.stream is None:
         return table.record

@@ -8,12 +8,12 @@ from partita.dynamodb.tag_shapes import (
     DescribeLimitsOutput,
     Endpoint,
 )
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 
 _CACHE_MINUTES = 1440
 
 
-def describe_limits(context: Context, request: DescribeLimits) -> DescribeLimitsOutput:
+def describe_limits(context: EngineContext, request: DescribeLimits) -> DescribeLimitsOutput:
     return DescribeLimitsOutput(
         account_max_read_capacity_units=ACCOUNT_CAPACITY,
         account_max_write_capacity_units=ACCOUNT_CAPACITY,
@@ -22,7 +22,7 @@ def describe_limits(context: Context, request: DescribeLimits) -> DescribeLimits
     )
 
 
-def describe_endpoints(context: Context, request: DescribeEndpoints) -> DescribeEndpointsOutput:
+def describe_endpoints(context: EngineContext, request: DescribeEndpoints) -> DescribeEndpointsOutput:
     """The region's own name, as DynamoDB says it: whoever gave an SDK another address is never sent there."""
     address = f"dynamodb.{context.region}.amazonaws.com"
     return DescribeEndpointsOutput(endpoints=[Endpoint(address=address, cache_period_in_minutes=_CACHE_MINUTES)])

@@ -9,23 +9,23 @@ from partita.dynamodb.stream_shapes import (
     Shard,
     StreamDescription,
 )
-from partita.engine.constraints import Member, report_violations
-from partita.engine.context import Context
+from partita.engine.constraints import Constraint, report_violations
+from partita.engine.context import EngineContext
 from partita.engine.streams import Stream, sequence_number, stream_named
 
-STREAM_ARN = Member("stream_arn", required=True, shortest=37, longest=1024)
+STREAM_ARN = Constraint("stream_arn", required=True, shortest=37, longest=1024)
 _MEMBERS = (
     STREAM_ARN,
-    Member("limit", least=1),
-    Member("exclusive_start_shard_id", shortest=28, longest=65),
-    Member(
+    Constraint("limit", least=1),
+    Constraint("exclusive_start_shard_id", shortest=28, longest=65),
+    Constraint(
         "shard_filter",
-        children=(Member("type", enum=("CHILD_SHARDS",)), Member("shard_id", shortest=28, longest=65)),
+        children=(Constraint("type", enum=("CHILD_SHARDS",)), Constraint("shard_id", shortest=28, longest=65)),
     ),
 )
 
 
-def describe_stream(context: Context, request: DescribeStream) -> DescribeStreamOutput:
+def describe_stream(context: EngineContext, request: DescribeStream) -> DescribeStreamOutput:
     report_violations(request, _MEMBERS)
     limit = request.limit or STREAM_LIST
     if limit > STREAM_LIST:

@@ -16,20 +16,20 @@ from partita.dynamodb.shapes import (
 )
 from partita.engine.backfill import START
 from partita.engine.constraints import check_members
-from partita.engine.context import Context
-from partita.engine.schema import Index, Table, TableRecord
+from partita.engine.context import EngineContext
+from partita.engine.schema import StoredIndex, StoredTable, TableRecord
 from partita.storage.contract import Reader
 
 _ON_DEMAND_READS, _ON_DEMAND_WRITES = 12000, 4000  # what a new on-demand table serves at once
 
 
-def describe_table(context: Context, request: DescribeTable) -> DescribeTableOutput:
+def describe_table(context: EngineContext, request: DescribeTable) -> DescribeTableOutput:
     check_members(request)
     table = named_table(context, request.table_name)
     return DescribeTableOutput(table=description(context, context.storage, table))
 
 
-def named_table(context: Context, name: str | None) -> Table:
+def named_table(context: EngineContext, name: str | None) -> StoredTable:
     """The table as it is in storage now; the error of the table operations names what was not found."""
     context.catalog.refresh()
     try:
@@ -38,7 +38,7 @@ def named_table(context: Context, name: str | None) -> Table:
         raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found") from None
 
 
-def description(context: Context, reader: Reader, table: Table, status: str = "ACTIVE") -> TableDescription:
+def description(context: EngineContext, reader: Reader, table: StoredTable, status: str = "ACTIVE") -> TableDescription:
     record = table.record
     totals = reader.totals(table.space)
     local = [_index(context, reader, record, each) for each in table.indexes.values() if not each.is_global]
@@ -76,7 +76,7 @@ def description(context: Context, reader: Reader, table: Table, status: str = "A
     )
 
 
-def stream_arn(context: Context, table: str, label: str) -> str:
+def stream_arn(context: EngineContext, table: str, label: str) -> str:
     return f"{context.table_arn(table)}/stream/{label}"
 
 
@@ -98,7 +98,7 @@ def _warm(units: ProvisionedThroughput | None) -> WarmThroughputDescription:
     )
 
 
-def _index(context: Context, reader: Reader, record: TableRecord, index: Index) -> IndexDescription:
+def _index(context: EngineContext, reader: Reader, record: TableRecord, index: StoredIndex) -> IndexDescription:
     totals = reader.totals(index.space)
     described = IndexDescription(
         index_name=index.name,

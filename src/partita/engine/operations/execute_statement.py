@@ -5,31 +5,31 @@ from partita.dynamodb.requests import UpdateItem
 from partita.dynamodb.responses import UpdateItemOutput
 from partita.dynamodb.statement_shapes import ExecuteStatement, ExecuteStatementOutput
 from partita.engine.capacity import consumed
-from partita.engine.constraints import Member, report_violations
-from partita.engine.context import Context, Job
+from partita.engine.constraints import Constraint, report_violations
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.item_writes import write_job
 from partita.engine.partiql.select_statements import select_page
 from partita.engine.partiql.statement_parameters import BoundStatement
 from partita.engine.partiql.statements import Exists, Select
 from partita.engine.partiql.write_statements import meant
-from partita.storage.contract import Transaction
+from partita.storage.contract import StorageTransaction
 
 STATEMENT = (
-    Member("statement", required=True, shortest=1, longest=8192),
-    Member("parameters", shortest=1),
-    Member("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE")),
+    Constraint("statement", required=True, shortest=1, longest=8192),
+    Constraint("parameters", shortest=1),
+    Constraint("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE")),
 )
-CONSUMED = Member("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
+CONSUMED = Constraint("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
 ONLY_IN_TRANSACTIONS = "EXISTS can only be used in ExecuteTransaction write requests."
 _MEMBERS = (
     *STATEMENT,
-    Member("next_token", shortest=1, longest=32768),
+    Constraint("next_token", shortest=1, longest=32768),
     CONSUMED,
-    Member("limit", least=1),
+    Constraint("limit", least=1),
 )
 
 
-def execute_select(context: Context, request: ExecuteStatement) -> ExecuteStatementOutput:
+def execute_select(context: EngineContext, request: ExecuteStatement) -> ExecuteStatementOutput:
     report_violations(request, _MEMBERS)
     statement = BoundStatement(request.statement or "", request.parameters)
     assert isinstance(statement.body, Select)
@@ -48,13 +48,13 @@ def execute_select(context: Context, request: ExecuteStatement) -> ExecuteStatem
     )
 
 
-def execute_write(context: Context, request: ExecuteStatement) -> Job:
+def execute_write(context: EngineContext, request: ExecuteStatement) -> Job:
     report_violations(request, _MEMBERS)
     statement = BoundStatement(request.statement or "", request.parameters)
     if isinstance(statement.body, Exists):
         raise ValidationException(ONLY_IN_TRANSACTIONS)
 
-    def job(txn: Transaction) -> ExecuteStatementOutput:
+    def job(txn: StorageTransaction) -> ExecuteStatementOutput:
         means = meant(context.known_table(statement.table), statement)
         asked = UpdateItem(
             table_name=statement.table,

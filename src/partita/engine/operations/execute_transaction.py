@@ -13,28 +13,28 @@ from partita.dynamodb.statement_shapes import (
     StatementRequest,
 )
 from partita.engine.capacity import Usage, consumed, read_units
-from partita.engine.constraints import Member, report_violations
-from partita.engine.context import Context, Job
+from partita.engine.constraints import Constraint, report_violations
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.execute_statement import CONSUMED, STATEMENT
 from partita.engine.operations.transact_get_items import ONCE
 from partita.engine.operations.transact_write_items import Action, run_transaction
 from partita.engine.partiql.key_bounds import exact_key, fixes_key
 from partita.engine.partiql.select_statements import filter_of, paths_of, shown
 from partita.engine.partiql.statement_parameters import BoundStatement
-from partita.engine.partiql.statements import Change, Exists, Remove, Select
+from partita.engine.partiql.statements import Exists, Remove, Select, UpdateClause
 from partita.engine.partiql.write_statements import meant
-from partita.engine.schema import Table
-from partita.engine.write import Image, image_at
-from partita.storage.contract import Transaction
+from partita.engine.schema import StoredTable
+from partita.engine.write import ItemVersion, load_version
+from partita.storage.contract import StorageTransaction
 
 _MEMBERS = (
-    Member("transact_statements", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=STATEMENT),
-    Member("client_request_token", shortest=1, longest=36),
+    Constraint("transact_statements", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=STATEMENT),
+    Constraint("client_request_token", shortest=1, longest=36),
     CONSUMED,
 )
 
 
-def transaction_select(context: Context, request: ExecuteTransaction) -> ExecuteTransactionOutput:
+def transaction_select(context: EngineContext, request: ExecuteTransaction) -> ExecuteTransactionOutput:
     report_violations(request, _MEMBERS)
     statements = _bound(request)
     tables = [context.table(statement.table) for statement in statements]
@@ -42,7 +42,7 @@ def transaction_select(context: Context, request: ExecuteTransaction) -> Execute
     if len({(table.name, position) for table, position in zip(tables, positions, strict=True)}) < len(positions):
         raise ValidationException(ONCE)
     with context.storage.snapshot() as reader:
-        images = [image_at(reader, table, position) for table, position in zip(tables, positions, strict=True)]
+        images = [load_version(reader, table, position) for table, position in zip(tables, positions, strict=True)]
     used: dict[str, Usage] = {}
     for table, image in zip(tables, images, strict=True):
         usage = used.setdefault(table.name, Usage(table))
@@ -57,7 +57,7 @@ def transaction_select(context: Context, request: ExecuteTransaction) -> Execute
     )
 
 
-def transaction_write(context: Context, request: ExecuteTransaction) -> Job:
+def transaction_write(context: EngineContext, request: ExecuteTransaction) -> Job:
     report_violations(request, _MEMBERS)
     statements = _bound(request)
     if any(isinstance(statement.body, Select) for statement in statements):
@@ -65,10 +65,10 @@ def transaction_write(context: Context, request: ExecuteTransaction) -> Job:
             "ExecuteTransaction API does not support both read and write operations in the same request."
         )
     for at, statement in enumerate(statements):
-        if isinstance(statement.body, Change | Remove) and statement.body.returning is not None:
+        if isinstance(statement.body, UpdateClause | Remove) and statement.body.returning is not None:
             raise _refused(at, "RETURNING clause is not supported in ExecuteTransaction.")
 
-    def job(txn: Transaction) -> ExecuteTransactionOutput:
+    def job(txn: StorageTransaction) -> ExecuteTransactionOutput:
         reply = run_transaction(context, txn, request, lambda: _actions(context, request, statements))
         return ExecuteTransactionOutput(responses=[], consumed_capacity=reply.consumed_capacity)
 
@@ -89,7 +89,7 @@ def _refused(at: int, why: str) -> ValidationException:
     return ValidationException(f"Validation failed in TransactStatements[{at}]: {why}")
 
 
-def _position(at: int, table: Table, statement: BoundStatement) -> bytes:
+def _position(at: int, table: StoredTable, statement: BoundStatement) -> bytes:
     assert isinstance(statement.body, Select)
     if statement.body.index is not None or not fixes_key(table.keys, statement.body.where, statement.scope):
         raise _refused(
@@ -99,7 +99,7 @@ def _position(at: int, table: Table, statement: BoundStatement) -> bytes:
     return table.position(exact_key(table.keys, statement.body.where, statement.scope)[0])
 
 
-def _shown(table: Table, statement: BoundStatement, image: Image | None) -> Raw | None:
+def _shown(table: StoredTable, statement: BoundStatement, image: ItemVersion | None) -> Raw | None:
     """The item as it is selected, where it is there and the whole WHERE holds for it."""
     assert isinstance(statement.body, Select)
     keep = filter_of(table, statement.body, statement)
@@ -114,14 +114,14 @@ class _Refused:
 
     error: ValidationException
 
-    def place(self, table: Table) -> bytes:
+    def place(self, table: StoredTable) -> bytes:
         raise self.error
 
-    def after(self, table: Table, before: Image | None) -> Image | None:
+    def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         raise self.error
 
 
-def _actions(context: Context, request: ExecuteTransaction, statements: list[BoundStatement]) -> list[Action]:
+def _actions(context: EngineContext, request: ExecuteTransaction, statements: list[BoundStatement]) -> list[Action]:
     asked = request.transact_statements or []
     return [
         _action(context, at, each, statement)
@@ -129,7 +129,7 @@ def _actions(context: Context, request: ExecuteTransaction, statements: list[Bou
     ]
 
 
-def _action(context: Context, at: int, asked: StatementRequest, statement: BoundStatement) -> Action:
+def _action(context: EngineContext, at: int, asked: StatementRequest, statement: BoundStatement) -> Action:
     return_old = asked.return_values_on_condition_check_failure == "ALL_OLD"
     table = context.known_table(statement.table)
     try:

@@ -7,7 +7,7 @@ from partita.dynamodb.requests import GetItem
 from partita.dynamodb.responses import GetItemOutput
 from partita.engine.capacity import consumed_by_get
 from partita.engine.constraints import check_members
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import projected
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.write import decode_item
@@ -15,7 +15,7 @@ from partita.engine.write import decode_item
 _encode = msgspec.json.encode
 
 
-def get_item(context: Context, request: GetItem) -> GetItemOutput:
+def get_item(context: EngineContext, request: GetItem) -> GetItemOutput:
     check_members(request)
     paths = None
     if request.projection_expression is not None or request.attributes_to_get is not None:

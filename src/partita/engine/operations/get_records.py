@@ -18,9 +18,9 @@ from partita.dynamodb.stream_shapes import (
     Record,
     StreamRecord,
 )
-from partita.engine.change_log import Change, read_changes
-from partita.engine.constraints import Member, report_violations
-from partita.engine.context import Context
+from partita.engine.change_log import LogRecord, read_changes
+from partita.engine.constraints import Constraint, report_violations
+from partita.engine.context import EngineContext
 from partita.engine.operations.get_shard_iterator import TRIMMED
 from partita.engine.streams import (
     Stream,
@@ -33,11 +33,11 @@ from partita.engine.streams import (
 from partita.engine.values import item_size
 from partita.engine.write import decode_item
 
-_MEMBERS = (Member("shard_iterator", required=True, shortest=1, longest=2048), Member("limit", least=1))
+_MEMBERS = (Constraint("shard_iterator", required=True, shortest=1, longest=2048), Constraint("limit", least=1))
 _SERVICE = Identity(principal_id="dynamodb.amazonaws.com", type="Service")
 
 
-def get_records(context: Context, request: GetRecords) -> GetRecordsOutput:
+def get_records(context: EngineContext, request: GetRecords) -> GetRecordsOutput:
     report_violations(request, _MEMBERS)
     limit = request.limit or STREAM_RECORDS
     if limit > STREAM_RECORDS:
@@ -49,7 +49,7 @@ def get_records(context: Context, request: GetRecords) -> GetRecordsOutput:
     return _page(context, stream, position.after, limit)
 
 
-def _page(context: Context, stream: Stream, after: int, limit: int) -> GetRecordsOutput:
+def _page(context: EngineContext, stream: Stream, after: int, limit: int) -> GetRecordsOutput:
     horizon = trim_horizon(context)
     closed = stream.record.closed
     records: list[Record] = []
@@ -71,7 +71,7 @@ def _page(context: Context, stream: Stream, after: int, limit: int) -> GetRecord
     return GetRecordsOutput(records=records, next_shard_iterator=following)
 
 
-def _record(context: Context, stream: Stream, number: int, change: Change, shown: StreamRecord) -> Record:
+def _record(context: EngineContext, stream: Stream, number: int, change: LogRecord, shown: StreamRecord) -> Record:
     return Record(
         event_id=blake2b(f"{stream.arn}#{number}".encode(), digest_size=16).hexdigest(),
         event_name=change.event,
@@ -83,7 +83,7 @@ def _record(context: Context, stream: Stream, number: int, change: Change, shown
     )
 
 
-def _shown(stream: Stream, number: int, change: Change) -> StreamRecord:
+def _shown(stream: Stream, number: int, change: LogRecord) -> StreamRecord:
     """The change as the stream's view type shows it; its size is that of the keys and of the images shown."""
     view = stream.record.view_type
     new = change.new if change.new and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None

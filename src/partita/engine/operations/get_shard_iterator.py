@@ -10,8 +10,8 @@ from partita.dynamodb.exceptions import (
 )
 from partita.dynamodb.stream_shapes import GetShardIterator, GetShardIteratorOutput
 from partita.engine.change_log import last_number
-from partita.engine.constraints import Member, report_violations
-from partita.engine.context import Context
+from partita.engine.constraints import Constraint, report_violations
+from partita.engine.context import EngineContext
 from partita.engine.operations.describe_stream import STREAM_ARN
 from partita.engine.streams import Stream, number_at, shard_iterator, stream_named, trim_horizon
 
@@ -19,13 +19,13 @@ TRIMMED = "The data you are trying to access has been trimmed"
 _BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 _MEMBERS = (
     STREAM_ARN,
-    Member("shard_id", required=True, shortest=28, longest=65),
-    Member("shard_iterator_type", required=True, enum=("TRIM_HORIZON", "LATEST", *_BY_NUMBER, "AT_TIMESTAMP")),
-    Member("sequence_number", shortest=21, longest=40),
+    Constraint("shard_id", required=True, shortest=28, longest=65),
+    Constraint("shard_iterator_type", required=True, enum=("TRIM_HORIZON", "LATEST", *_BY_NUMBER, "AT_TIMESTAMP")),
+    Constraint("sequence_number", shortest=21, longest=40),
 )
 
 
-def get_shard_iterator(context: Context, request: GetShardIterator) -> GetShardIteratorOutput:
+def get_shard_iterator(context: EngineContext, request: GetShardIterator) -> GetShardIteratorOutput:
     report_violations(request, _MEMBERS)
     _check_form(request)
     stream = stream_named(context, request.stream_arn)
@@ -49,7 +49,7 @@ def _check_form(request: GetShardIterator) -> None:
         raise ValidationException(f"{INVALID}Timestamp should not be passed for this iterator type")
 
 
-def _start(context: Context, stream: Stream, request: GetShardIterator) -> int:
+def _start(context: EngineContext, stream: Stream, request: GetShardIterator) -> int:
     """The lowest number that the iterator will give."""
     oldest = max(stream.first, trim_horizon(context))
     kind = request.shard_iterator_type
@@ -72,14 +72,14 @@ def _start(context: Context, stream: Stream, request: GetShardIterator) -> int:
     return number + (kind == "AFTER_SEQUENCE_NUMBER")
 
 
-def _at_timestamp(context: Context, moment: float) -> int:
+def _at_timestamp(context: EngineContext, moment: float) -> int:
     """Records show the second of their creation, so the first whose second is not before `moment` is wanted."""
     if not math.isfinite(moment) or moment > context.clock():
         raise ValidationException(f"{INVALID}Timestamp cannot be in the future")
     return number_at(math.ceil(moment))
 
 
-def _last(context: Context, stream: Stream) -> int:
+def _last(context: EngineContext, stream: Stream) -> int:
     """The highest number that a caller can know of."""
     last = last_number(context.storage, stream.table) if stream.record.closed is None else stream.record.closed
     return max(stream.first, last)

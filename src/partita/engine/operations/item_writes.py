@@ -13,40 +13,40 @@ from partita.dynamodb.responses import ItemCollectionMetrics, WriteOutput
 from partita.dynamodb.values import Item
 from partita.engine import legacy_parameters
 from partita.engine.capacity import Usage, consumed
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expressions.condition import Bound
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import Scope, run_expression
 from partita.engine.expressions.update import Changes, changes_of
 from partita.engine.item_collections import collection_metrics
-from partita.engine.schema import Table
+from partita.engine.schema import StoredTable
 from partita.engine.values import attribute_size, checked_item, item_size
-from partita.engine.write import Image, image_at, writes_of
-from partita.storage.contract import Reader, Transaction, Write
+from partita.engine.write import ItemVersion, load_version, writes_for
+from partita.storage.contract import Reader, StorageTransaction, Write
 
 _encode = msgspec.json.encode
 _NO_PLACEHOLDERS = Scope()
 
 
-class Intent(Protocol):
+class WriteIntent(Protocol):
     """What a request means to do with one item, once its table is known."""
 
-    def place(self, table: Table) -> bytes:
+    def place(self, table: StoredTable) -> bytes:
         """Checks the request against the table's keys; where the item lies."""
         ...
 
-    def after(self, table: Table, before: Image | None) -> Image | None:
+    def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         """The item as it shall be; None: gone."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Putting:
+class Put:
     item: Item
     size: int
 
     @classmethod
-    def of(cls, item: Item) -> "Putting":
+    def of(cls, item: Item) -> "Put":
         canonical, size = checked_item(item)
         return cls(canonical, size)
 
@@ -54,44 +54,44 @@ class Putting:
         if self.size > ITEM_BYTES:
             raise ValidationException("Item size has exceeded the maximum allowed size")
 
-    def place(self, table: Table) -> bytes:
+    def place(self, table: StoredTable) -> bytes:
         table.check_item(self.item)
         return table.keys.position(self.item)
 
-    def after(self, table: Table, before: Image | None) -> Image | None:
-        return Image.of(self.item, self.size)
+    def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
+        return ItemVersion.of(self.item, self.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Deleting:
+class Delete:
     key: Item
 
-    def place(self, table: Table) -> bytes:
+    def place(self, table: StoredTable) -> bytes:
         return table.position(self.key)
 
-    def after(self, table: Table, before: Image | None) -> Image | None:
+    def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Checking:
+class ConditionCheck:
     """A condition check: the item stays as it is."""
 
     key: Item
 
-    def place(self, table: Table) -> bytes:
+    def place(self, table: StoredTable) -> bytes:
         return table.position(self.key)
 
-    def after(self, table: Table, before: Image | None) -> Image | None:
+    def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         return before
 
 
 @dataclass(frozen=True, slots=True)
-class Updating:
+class Update:
     key: Item
     changes: Changes | None
 
-    def place(self, table: Table) -> bytes:
+    def place(self, table: StoredTable) -> bytes:
         if self.changes:
             for name in table.keys.names:
                 if name in self.changes.recipe.touched:
@@ -101,13 +101,13 @@ class Updating:
             table.scalar_paths(self.changes.recipe.paths)
         return table.position(self.key)
 
-    def after(self, table: Table, before: Image | None) -> Image | None:
+    def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         if before is None and self.changes and self.changes.recipe.only_removes:
             return None  # taking away from nothing makes nothing (scylladb/scylladb#5862, tried on the service)
         old = before.item if before else table.primary_key(self.key)[0]
         size = before.size if before else item_size(old)
         if self.changes is None:
-            return Image.of(old, size)
+            return ItemVersion.of(old, size)
         item, touched = self.changes.apply(old), self.changes.recipe.touched
         for name in touched:
             size += attribute_size(name, item) - attribute_size(name, old)
@@ -115,9 +115,9 @@ class Updating:
             raise ValidationException("Item size to update has exceeded the maximum allowed size")
         if not table.index_key_names.isdisjoint(touched):
             self._check_index_keys(table, item)
-        return Image.of(item, size)
+        return ItemVersion.of(item, size)
 
-    def _check_index_keys(self, table: Table, item: Item) -> None:
+    def _check_index_keys(self, table: StoredTable, item: Item) -> None:
         for name in table.index_key_names:
             if name in item and (item[name].get("S") == "" or item[name].get("B") == ""):
                 what = "string" if "S" in item[name] else "binary"
@@ -143,19 +143,19 @@ def update_changes(request: Any, scope: Scope | None) -> Changes | None:
 class Outcome(NamedTuple):
     """One item's change, decided and not yet applied."""
 
-    table: Table
-    before: Image | None
-    after: Image | None
+    table: StoredTable
+    before: ItemVersion | None
+    after: ItemVersion | None
     writes: list[Write]
     usage: Usage
 
 
 def decide(
-    context: Context,
+    context: EngineContext,
     reader: Reader,
-    table: Table,
+    table: StoredTable,
     position: bytes,
-    intent: Intent,
+    intent: WriteIntent,
     condition: Bound | None,
     return_old: bool,
     offset: int = 0,
@@ -163,21 +163,21 @@ def decide(
     """Reads the item, holds the condition against it and works out every write that follows."""
     if condition is not None:
         table.scalar_paths(condition.paths)
-    before = image_at(reader, table, position)
+    before = load_version(reader, table, position)
     if condition is not None and not condition.keep(before.item if before else {}):
         raise ConditionalCheckFailedException(before.item if before and return_old else None)
     after = intent.after(table, before)
-    writes, usage = writes_of(reader, table, position, before, after, context.clock(), offset=offset)
+    writes, usage = writes_for(reader, table, position, before, after, context.clock(), offset=offset)
     return Outcome(table, before, after, writes, usage)
 
 
 def write_job(
-    context: Context, request: Any, intent: Intent, condition: Bound | None, reply: WriteOutput
-) -> Callable[[Transaction], WriteOutput]:
+    context: EngineContext, request: Any, intent: WriteIntent, condition: Bound | None, reply: WriteOutput
+) -> Callable[[StorageTransaction], WriteOutput]:
     """The transaction of one PutItem, UpdateItem or DeleteItem."""
     return_old = request.return_values_on_condition_check_failure == "ALL_OLD"
 
-    def job(txn: Transaction) -> WriteOutput:
+    def job(txn: StorageTransaction) -> WriteOutput:
         table = context.known_table(request.table_name)
         position = intent.place(table)
         outcome = decide(context, txn, table, position, intent, condition, return_old)
@@ -190,7 +190,7 @@ def write_job(
     return job
 
 
-def returned(asked: str | None, intent: Intent, outcome: Outcome) -> Raw | None:
+def returned(asked: str | None, intent: WriteIntent, outcome: Outcome) -> Raw | None:
     """What ReturnValues asks for."""
     if asked is None or asked == "NONE":
         return None
@@ -199,7 +199,7 @@ def returned(asked: str | None, intent: Intent, outcome: Outcome) -> Raw | None:
         return None
     if asked.startswith("ALL"):
         return Raw(image.row.value)
-    paths = intent.changes.recipe.paths if isinstance(intent, Updating) and intent.changes else []
+    paths = intent.changes.recipe.paths if isinstance(intent, Update) and intent.changes else []
     touched = projected(image.item, paths)
     return Raw(_encode(touched)) if touched else None
 

@@ -3,17 +3,17 @@
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.limits import STREAM_LIST
 from partita.dynamodb.stream_shapes import ListStreams, ListStreamsOutput, StreamSummary
-from partita.engine.constraints import Member, report_violations
-from partita.engine.context import Context
+from partita.engine.constraints import Constraint, report_violations
+from partita.engine.context import EngineContext
 from partita.engine.streams import streams
 
 _MEMBERS = (
-    Member("table_name", pattern="[a-zA-Z0-9_.-]+", shortest=3, longest=255, is_name=True),
-    Member("limit", least=1),
+    Constraint("table_name", pattern="[a-zA-Z0-9_.-]+", shortest=3, longest=255, is_name=True),
+    Constraint("limit", least=1),
 )
 
 
-def list_streams(context: Context, request: ListStreams) -> ListStreamsOutput:
+def list_streams(context: EngineContext, request: ListStreams) -> ListStreamsOutput:
     report_violations(request, _MEMBERS)
     limit = request.limit or STREAM_LIST
     if limit > STREAM_LIST:

@@ -5,10 +5,10 @@ from bisect import bisect_right
 from partita.dynamodb.requests import ListTables
 from partita.dynamodb.responses import ListTablesOutput
 from partita.engine.constraints import check_members
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 
 
-def list_tables(context: Context, request: ListTables) -> ListTablesOutput:
+def list_tables(context: EngineContext, request: ListTables) -> ListTablesOutput:
     check_members(request)
     context.catalog.refresh()
     names = sorted(context.catalog.tables)

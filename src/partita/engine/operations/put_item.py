@@ -4,15 +4,15 @@ from partita.dynamodb.exceptions import RequestValidationException
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.responses import PutItemOutput
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
-from partita.engine.operations.item_writes import Putting, write_job
+from partita.engine.context import EngineContext, Job
+from partita.engine.operations.item_writes import Put, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
 
 
-def put_item(context: Context, request: PutItem) -> Job:
+def put_item(context: EngineContext, request: PutItem) -> Job:
     check_members(request)
     try:
-        intent = Putting.of(request.item or {})
+        intent = Put.of(request.item or {})
         check_combination(request, ["condition_expression"], ["expected"])
         scope = scope_of(request)
         condition = condition_of(request, scope)

@@ -6,10 +6,10 @@ from partita.dynamodb.responses import QueryOutput
 from partita.engine import legacy_parameters
 from partita.engine.capacity import consumed
 from partita.engine.constraints import check_members
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expressions.key_conditions import (
     KeyCondition,
-    KeyRange,
+    KeyInterval,
     key_conditions,
     key_range,
 )
@@ -24,12 +24,12 @@ from partita.engine.operations.selection import (
 )
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.read import read_page
-from partita.engine.schema import Table, refuse_empty_key
+from partita.engine.schema import StoredTable, refuse_empty_key
 
 _NO_PLACEHOLDERS = Scope()
 
 
-def query(context: Context, request: Query) -> QueryOutput:
+def query(context: EngineContext, request: Query) -> QueryOutput:
     check_members(request)
     if request.limit is not None and request.limit < 1:
         raise ValidationException(
@@ -83,7 +83,7 @@ def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
     return found
 
 
-def _started(request: Query, table: Table, wanted: KeyRange) -> tuple[bytes, bytes | None]:
+def _started(request: Query, table: StoredTable, wanted: KeyInterval) -> tuple[bytes, bytes | None]:
     """The part of the range that is left behind ExclusiveStartKey."""
     if request.exclusive_start_key is None:
         return wanted.low, wanted.high

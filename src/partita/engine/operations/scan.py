@@ -6,7 +6,7 @@ from partita.dynamodb.responses import ScanOutput
 from partita.engine import key_encoding
 from partita.engine.capacity import consumed
 from partita.engine.constraints import check_members
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.operations.selection import (
     filter_of,
     index_of,
@@ -16,10 +16,10 @@ from partita.engine.operations.selection import (
 )
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.read import read_page
-from partita.engine.schema import Index, Table
+from partita.engine.schema import StoredIndex, StoredTable
 
 
-def scan(context: Context, request: Scan) -> ScanOutput:
+def scan(context: EngineContext, request: Scan) -> ScanOutput:
     check_members(request)
     check_combination(
         request,
@@ -66,7 +66,7 @@ def _check_segment(request: Scan) -> None:
         )
 
 
-def _bounds(request: Scan, table: Table, index: Index | None) -> tuple[bytes, bytes | None]:
+def _bounds(request: Scan, table: StoredTable, index: StoredIndex | None) -> tuple[bytes, bytes | None]:
     low, high = key_encoding.segment_bounds(request.segment or 0, request.total_segments or 1)
     if request.exclusive_start_key is None:
         return low, high

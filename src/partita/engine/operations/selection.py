@@ -14,7 +14,7 @@ from partita.engine.expressions.condition import Bound
 from partita.engine.expressions.scope import ResolvedPath, Scope
 from partita.engine.parameters import bound_condition
 from partita.engine.read import Page, Selection
-from partita.engine.schema import Index, Table
+from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.values import checked_item
 
 _encode = msgspec.json.encode
@@ -34,7 +34,7 @@ def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> Bound | N
     return None
 
 
-def check_filter(table: Table, index: Index | None, found: Bound | None, parameter: str) -> None:
+def check_filter(table: StoredTable, index: StoredIndex | None, found: Bound | None, parameter: str) -> None:
     """A Query's filter may not look at the keys that the Query is about, nor at what the index does not hold."""
     if found is None:
         return
@@ -53,7 +53,7 @@ def check_filter(table: Table, index: Index | None, found: Bound | None, paramet
         )
 
 
-def index_of(table: Table, name: str | None, consistent: bool | None) -> Index | None:
+def index_of(table: StoredTable, name: str | None, consistent: bool | None) -> StoredIndex | None:
     """The index that a request names."""
     if name is None:
         return None
@@ -68,7 +68,7 @@ def index_of(table: Table, name: str | None, consistent: bool | None) -> Index |
 
 
 def selection_of(
-    request: Any, table: Table, index: Index | None, found: Bound | None, paths: list[ResolvedPath] | None
+    request: Any, table: StoredTable, index: StoredIndex | None, found: Bound | None, paths: list[ResolvedPath] | None
 ) -> Selection:
     """What of each row is returned, after checking that the index has it."""
     select = request.select
@@ -98,7 +98,9 @@ def selection_of(
     )
 
 
-def _fetches(index: Index | None, select: str | None, found: Bound | None, paths: list[ResolvedPath] | None) -> bool:
+def _fetches(
+    index: StoredIndex | None, select: str | None, found: Bound | None, paths: list[ResolvedPath] | None
+) -> bool:
     """Whether the rows of an index must be looked up in the table; a global index cannot do that."""
     if index is None or index.holds_all:
         return False
@@ -118,7 +120,7 @@ def _fetches(index: Index | None, select: str | None, found: Bound | None, paths
     return not index.is_global and any(not index.holds(str(path[0])) for path in needed)
 
 
-def start_position(table: Table, index: Index | None, start: Item) -> bytes:
+def start_position(table: StoredTable, index: StoredIndex | None, start: Item) -> bytes:
     """Where ExclusiveStartKey lies; the row itself need not exist."""
     names = index.start_names if index else table.keys.names
     if len(start) != len(names) or any(name not in start for name in names):

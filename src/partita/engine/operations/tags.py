@@ -20,20 +20,20 @@ from partita.dynamodb.tag_shapes import (
     TagResource,
     UntagResource,
 )
-from partita.engine.constraints import TAG, Member, report_violations
-from partita.engine.context import Context, Job
-from partita.engine.schema import Table
-from partita.storage.contract import Transaction
+from partita.engine.constraints import TAG, Constraint, report_violations
+from partita.engine.context import EngineContext, Job
+from partita.engine.schema import StoredTable
+from partita.storage.contract import StorageTransaction
 
 
-def tag_resource(context: Context, request: TagResource) -> Job:
+def tag_resource(context: EngineContext, request: TagResource) -> Job:
     name = _table_name(context, request.resource_arn)
-    report_violations(request, (Member("tags", required=True, children=TAG),))
+    report_violations(request, (Constraint("tags", required=True, children=TAG),))
     if not request.tags:
         raise ValidationException("Atleast one Tag needs to be provided as Input.")
     check_tags(request.tags)
 
-    def job(txn: Transaction) -> EmptyOutput:
+    def job(txn: StorageTransaction) -> EmptyOutput:
         record = _existing(context, name, request.resource_arn).record
         tags = record.tags | {tag.key or "": tag.value or "" for tag in request.tags or []}
         if len(tags) > TAGS:
@@ -56,13 +56,13 @@ def check_tags(tags: list[Tag]) -> None:
             raise ValidationException(f"{INVALID}Tag keys that begin with aws: are reserved, TagKey: {key}")
 
 
-def untag_resource(context: Context, request: UntagResource) -> Job:
+def untag_resource(context: EngineContext, request: UntagResource) -> Job:
     name = _table_name(context, request.resource_arn)
-    report_violations(request, (Member("tag_keys", required=True),))
+    report_violations(request, (Constraint("tag_keys", required=True),))
     if not request.tag_keys:
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
 
-    def job(txn: Transaction) -> EmptyOutput:
+    def job(txn: StorageTransaction) -> EmptyOutput:
         record = _existing(context, name, request.resource_arn).record
         left = {key: value for key, value in record.tags.items() if key not in (request.tag_keys or [])}
         context.writing.save(txn, replace(record, tags=left), record)
@@ -71,7 +71,7 @@ def untag_resource(context: Context, request: UntagResource) -> Job:
     return job
 
 
-def list_tags_of_resource(context: Context, request: ListTagsOfResource) -> ListTagsOfResourceOutput:
+def list_tags_of_resource(context: EngineContext, request: ListTagsOfResource) -> ListTagsOfResourceOutput:
     name = _table_name(context, request.resource_arn)
     context.catalog.refresh()
     table = context.catalog.tables.get(name)
@@ -99,7 +99,7 @@ def _start(token: str) -> int:
         raise ValidationException("Invalid NextToken") from None
 
 
-def _table_name(context: Context, arn: str | None) -> str:
+def _table_name(context: EngineContext, arn: str | None) -> str:
     """The table in an ARN; an index or stream cannot have tags of its own."""
     if arn is None:
         raise ValidationException("Invalid TableArn")
@@ -109,7 +109,7 @@ def _table_name(context: Context, arn: str | None) -> str:
     return parts[5].removeprefix("table/")
 
 
-def _existing(context: Context, name: str, arn: str | None) -> Table:
+def _existing(context: EngineContext, name: str, arn: str | None) -> StoredTable:
     table = context.writing.tables.get(name)
     if table is None:
         raise ResourceNotFoundException(f"Requested resource not found: ResourcArn: {arn} not found")

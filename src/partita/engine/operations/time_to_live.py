@@ -8,12 +8,12 @@ from partita.dynamodb.responses import DescribeTimeToLiveOutput, UpdateTimeToLiv
 from partita.dynamodb.shapes import TimeToLiveDescription, TimeToLiveSpecification
 from partita.engine.backfill import START, fill
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.schema import TableRecord
-from partita.storage.contract import Transaction
+from partita.storage.contract import StorageTransaction
 
 
-def describe_time_to_live(context: Context, request: DescribeTimeToLive) -> DescribeTimeToLiveOutput:
+def describe_time_to_live(context: EngineContext, request: DescribeTimeToLive) -> DescribeTimeToLiveOutput:
     check_members(request)
     context.catalog.refresh()
     record = context.table(request.table_name).record
@@ -25,11 +25,11 @@ def describe_time_to_live(context: Context, request: DescribeTimeToLive) -> Desc
     )
 
 
-def update_time_to_live(context: Context, request: UpdateTimeToLive) -> Job:
+def update_time_to_live(context: EngineContext, request: UpdateTimeToLive) -> Job:
     check_members(request)
     wanted = request.time_to_live_specification or TimeToLiveSpecification()
 
-    def job(txn: Transaction) -> UpdateTimeToLiveOutput:
+    def job(txn: StorageTransaction) -> UpdateTimeToLiveOutput:
         before = context.known_table(request.table_name).record
         _check_change(before, wanted)
         if wanted.enabled:

@@ -11,11 +11,11 @@ from partita.dynamodb.requests import Get, TransactGetItems
 from partita.dynamodb.responses import ItemResponse, TransactGetItemsOutput
 from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.constraints import check_members
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import projected
 from partita.engine.expressions.scope import ResolvedPath
 from partita.engine.parameters import check_combination, projection_of, scope_of
-from partita.engine.schema import Table
+from partita.engine.schema import StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Row
 
@@ -23,7 +23,7 @@ _encode = msgspec.json.encode
 ONCE = "Transaction request cannot include multiple operations on one item"
 
 
-def transact_get_items(context: Context, request: TransactGetItems) -> TransactGetItemsOutput:
+def transact_get_items(context: EngineContext, request: TransactGetItems) -> TransactGetItemsOutput:
     check_members(request)
     gets = [each.get for each in request.transact_items or [] if each.get is not None]
     paths = [_paths(get) for get in gets]
@@ -55,7 +55,7 @@ def _paths(get: Get) -> list[ResolvedPath] | None:
     return paths
 
 
-def _positions(gets: list[Get], tables: list[Table]) -> list[bytes]:
+def _positions(gets: list[Get], tables: list[StoredTable]) -> list[bytes]:
     """Where each item lies; a key that does not fit its table cancels the transaction and says which."""
     positions: list[bytes] = []
     reasons: list[dict[str, Any]] = []

@@ -20,24 +20,24 @@ from partita.dynamodb.responses import ItemCollectionMetrics, TransactWriteItems
 from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.catalog import TOKENS
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.expressions.condition import Bound
 from partita.engine.operations.item_writes import (
-    Checking,
-    Deleting,
-    Intent,
+    ConditionCheck,
+    Delete,
     Outcome,
-    Putting,
-    Updating,
+    Put,
+    Update,
+    WriteIntent,
     decide,
     metrics_of,
     update_changes,
 )
 from partita.engine.operations.transact_get_items import ONCE
 from partita.engine.parameters import check_combination, condition_of, scope_of
-from partita.engine.schema import Table
-from partita.engine.write import image_at
-from partita.storage.contract import Row, Transaction, Write
+from partita.engine.schema import StoredTable
+from partita.engine.write import load_version
+from partita.storage.contract import Row, StorageTransaction, Write
 
 _encode = msgspec.json.encode
 
@@ -58,19 +58,19 @@ class Action:
     """One write or check of a transaction."""
 
     table_name: str
-    intent: Intent
+    intent: WriteIntent
     condition: Bound | None
     return_old: bool
 
     @property
     def is_check(self) -> bool:
-        return isinstance(self.intent, Checking)
+        return isinstance(self.intent, ConditionCheck)
 
 
-def transact_write_items(context: Context, request: TransactWriteItems) -> Job:
+def transact_write_items(context: EngineContext, request: TransactWriteItems) -> Job:
     check_members(request)
     actions = [_action(each) for each in request.transact_items or []]
-    puts = [action.intent for action in actions if isinstance(action.intent, Putting)]
+    puts = [action.intent for action in actions if isinstance(action.intent, Put)]
     for put in puts:
         put.check_size()
     if sum(put.size for put in puts) > TRANSACTION_BYTES:
@@ -79,14 +79,14 @@ def transact_write_items(context: Context, request: TransactWriteItems) -> Job:
             "in the transaction exceeding the 4MB limit"
         )
 
-    def job(txn: Transaction) -> TransactWriteItemsOutput:
+    def job(txn: StorageTransaction) -> TransactWriteItemsOutput:
         return run_transaction(context, txn, request, lambda: actions)
 
     return job
 
 
 def run_transaction(
-    context: Context, txn: Transaction, request: Any, actions: Callable[[], list[Action]]
+    context: EngineContext, txn: StorageTransaction, request: Any, actions: Callable[[], list[Action]]
 ) -> TransactWriteItemsOutput:
     """Runs the actions, unless the request's token says that they have been run."""
     if request.client_request_token is None:
@@ -108,15 +108,15 @@ def _action(item: TransactWriteItem) -> Action:
     expressions = ["update_expression", "condition_expression"] if item.update else ["condition_expression"]
     check_combination(request, expressions, [])
     scope = scope_of(request)
-    intent: Intent
+    intent: WriteIntent
     if item.put is not None:
-        intent = Putting.of(item.put.item or {})
+        intent = Put.of(item.put.item or {})
     elif item.update is not None:
-        intent = Updating(item.update.key or {}, update_changes(item.update, scope))
+        intent = Update(item.update.key or {}, update_changes(item.update, scope))
     elif item.delete is not None:
-        intent = Deleting(item.delete.key or {})
+        intent = Delete(item.delete.key or {})
     else:
-        intent = Checking(request.key or {})
+        intent = ConditionCheck(request.key or {})
     condition = condition_of(request, scope)
     if scope:
         scope.check_all_used()
@@ -125,7 +125,7 @@ def _action(item: TransactWriteItem) -> Action:
 
 
 def _run(
-    context: Context, txn: Transaction, request: Any, actions: list[Action], digest: list[str]
+    context: EngineContext, txn: StorageTransaction, request: Any, actions: list[Action], digest: list[str]
 ) -> TransactWriteItemsOutput:
     context = context.at_one_moment()
     tables = [context.known_table(action.table_name) for action in actions]
@@ -145,7 +145,9 @@ def _run(
     return _output(request, used, "write", metrics)
 
 
-def _outcomes(context: Context, txn: Transaction, actions: list[Action], tables: list[Table]) -> list[Outcome]:
+def _outcomes(
+    context: EngineContext, txn: StorageTransaction, actions: list[Action], tables: list[StoredTable]
+) -> list[Outcome]:
     """What each action does; the first pass over all of them says for each whether it can."""
     outcomes: list[Outcome] = []
     reasons: list[dict[str, Any]] = []
@@ -180,11 +182,13 @@ class _TwiceOnOneItem(ValidationException):
     """A fault of the request, not of one action."""
 
 
-def _outcome(context: Context, txn: Transaction, action: Action, table: Table, position: bytes, offset: int) -> Outcome:
+def _outcome(
+    context: EngineContext, txn: StorageTransaction, action: Action, table: StoredTable, position: bytes, offset: int
+) -> Outcome:
     outcome = decide(context, txn, table, position, action.intent, action.condition, action.return_old, offset)
     if not action.is_check:
         return outcome
-    before = image_at(txn, table, position)
+    before = load_version(txn, table, position)
     return Outcome(table, before, before, [], Usage(table, outcome.usage.units))
 
 
@@ -194,7 +198,9 @@ def _digest(request: Any) -> str:
     return blake2b(_encode(same), digest_size=16).hexdigest()
 
 
-def _repeated(context: Context, txn: Transaction, request: Any, digest: str) -> TransactWriteItemsOutput | None:
+def _repeated(
+    context: EngineContext, txn: StorageTransaction, request: Any, digest: str
+) -> TransactWriteItemsOutput | None:
     """The answer to a token that was seen within ten minutes; it is charged as a transactional read."""
     row = txn.get(TOKENS, (request.client_request_token or "").encode())
     if row is None:
@@ -211,7 +217,9 @@ def _repeated(context: Context, txn: Transaction, request: Any, digest: str) -> 
     return _output(request, used, "read", {})
 
 
-def _token_write(context: Context, txn: Transaction, request: Any, digest: str, outcomes: list[Outcome]) -> Write:
+def _token_write(
+    context: EngineContext, txn: StorageTransaction, request: Any, digest: str, outcomes: list[Outcome]
+) -> Write:
     sizes = [
         (each.table.name, max(each.before.size if each.before else 0, each.after.size if each.after else 0))
         for each in outcomes

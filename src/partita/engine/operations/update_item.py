@@ -4,12 +4,12 @@ from partita.dynamodb.exceptions import RequestValidationException
 from partita.dynamodb.requests import UpdateItem
 from partita.dynamodb.responses import UpdateItemOutput
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
-from partita.engine.operations.item_writes import Updating, update_changes, write_job
+from partita.engine.context import EngineContext, Job
+from partita.engine.operations.item_writes import Update, update_changes, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
 
 
-def update_item(context: Context, request: UpdateItem) -> Job:
+def update_item(context: EngineContext, request: UpdateItem) -> Job:
     check_members(request)
     try:
         check_combination(
@@ -24,4 +24,4 @@ def update_item(context: Context, request: UpdateItem) -> Job:
         raise error.enveloped() from None
     if scope:
         scope.check_all_used()
-    return write_job(context, request, Updating(request.key or {}, changes), condition, UpdateItemOutput())
+    return write_job(context, request, Update(request.key or {}, changes), condition, UpdateItemOutput())

@@ -21,7 +21,7 @@ from partita.dynamodb.shapes import (
 from partita.engine import change_log
 from partita.engine.backfill import START, fill
 from partita.engine.constraints import check_members
-from partita.engine.context import Context, Job
+from partita.engine.context import EngineContext, Job
 from partita.engine.operations.create_table import (
     check_global,
     check_included,
@@ -30,18 +30,18 @@ from partita.engine.operations.create_table import (
     index_record,
 )
 from partita.engine.operations.describe_table import description
-from partita.engine.schema import IndexRecord, Table, TableRecord
+from partita.engine.schema import IndexRecord, StoredTable, TableRecord
 from partita.engine.streams import opened_stream
-from partita.storage.contract import Transaction
+from partita.storage.contract import StorageTransaction
 
 _ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 
 
-def update_table(context: Context, request: UpdateTable) -> Job:
+def update_table(context: EngineContext, request: UpdateTable) -> Job:
     check_members(request)
     _check_form(request)
 
-    def job(txn: Transaction) -> UpdateTableOutput:
+    def job(txn: StorageTransaction) -> UpdateTableOutput:
         before = _existing(context, request.table_name).record
         record = before
         for change in (_protected, _classed, _billed, _streamed, _indexed):
@@ -49,7 +49,7 @@ def update_table(context: Context, request: UpdateTable) -> Job:
         status = "ACTIVE" if record == before else "UPDATING"
         departing = _departing(context, txn, before, record)
         context.writing.save(txn, record, before)
-        described = description(context, txn, Table(record), status)
+        described = description(context, txn, StoredTable(record), status)
         if departing:
             described.global_secondary_indexes = [*(described.global_secondary_indexes or []), *departing]
         fill(context, record.name, txn)
@@ -58,16 +58,18 @@ def update_table(context: Context, request: UpdateTable) -> Job:
     return job
 
 
-def _departing(context: Context, txn: Transaction, before: TableRecord, after: TableRecord) -> list[IndexDescription]:
+def _departing(
+    context: EngineContext, txn: StorageTransaction, before: TableRecord, after: TableRecord
+) -> list[IndexDescription]:
     """The indexes that are about to go, as they are seen for the last time."""
     left = {each.name for each in after.indexes}
     gone = [replace(each, status="DELETING", backfilled_to=None) for each in before.indexes if each.name not in left]
     if not gone:
         return []
-    return description(context, txn, Table(replace(before, indexes=gone))).global_secondary_indexes or []
+    return description(context, txn, StoredTable(replace(before, indexes=gone))).global_secondary_indexes or []
 
 
-def _existing(context: Context, name: str | None) -> Table:
+def _existing(context: EngineContext, name: str | None) -> StoredTable:
     try:
         return context.known_table(name)
     except ResourceNotFoundException:
@@ -129,13 +131,15 @@ def _check_index_updates(updates: list[IndexUpdate]) -> None:
         raise LimitExceededException(_ONE_AT_A_TIME)
 
 
-def _protected(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _protected(
+    context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord
+) -> TableRecord:
     if request.deletion_protection_enabled is None:
         return record
     return replace(record, deletion_protection=request.deletion_protection_enabled)
 
 
-def _classed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _classed(context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord) -> TableRecord:
     if request.table_class is not None:
         record = replace(record, table_class=request.table_class)
     if request.sse_specification is not None:
@@ -146,7 +150,7 @@ def _classed(context: Context, txn: Transaction, request: UpdateTable, record: T
     return record
 
 
-def _billed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _billed(context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord) -> TableRecord:
     now = context.clock()
     if request.billing_mode == "PAY_PER_REQUEST" and record.billing_mode != "PAY_PER_REQUEST":
         indexes = [replace(index, throughput=None) for index in record.indexes]
@@ -186,11 +190,13 @@ def _exceeds(one: ProvisionedThroughput, other: ProvisionedThroughput) -> bool:
     )
 
 
-def _streamed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _streamed(
+    context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord
+) -> TableRecord:
     wanted = request.stream_specification
     if wanted is None:
         return record
-    table = Table(record)
+    table = StoredTable(record)
     last = change_log.last_number(txn, table)
     if wanted.stream_enabled:
         if table.stream is not None:
@@ -203,7 +209,7 @@ def _streamed(context: Context, txn: Transaction, request: UpdateTable, record: 
     return replace(record, streams=[*record.streams[:-1], closed])
 
 
-def _indexed(context: Context, txn: Transaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _indexed(context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord) -> TableRecord:
     for update in request.global_secondary_index_updates or []:
         if update.create is not None:
             record = _with_index(context, txn, request, record, update.create)
@@ -215,7 +221,7 @@ def _indexed(context: Context, txn: Transaction, request: UpdateTable, record: T
 
 
 def _with_index(
-    context: Context, txn: Transaction, request: UpdateTable, record: TableRecord, index: SecondaryIndex
+    context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord, index: SecondaryIndex
 ) -> TableRecord:
     if any(each.name == index.index_name for each in record.indexes):
         raise ValidationException("Attempting to create an index which already exists")

@@ -5,15 +5,15 @@ from itertools import product
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import AttributeValue, Item
 from partita.engine.expressions.documents import ordered
-from partita.engine.expressions.key_conditions import KeyCondition, KeyRange, key_range
+from partita.engine.expressions.key_conditions import KeyCondition, KeyInterval, key_range
 from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, In, Operand, Path, Value
 from partita.engine.expressions.scope import Scope
-from partita.engine.schema import KeyAttribute, Keys
+from partita.engine.schema import KeySchema, KeySchemaAttribute
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def exact_key(keys: Keys, where: Condition | None, scope: Scope) -> tuple[Item, Condition | None]:
+def exact_key(keys: KeySchema, where: Condition | None, scope: Scope) -> tuple[Item, Condition | None]:
     """The key that WHERE fixes by equality, and what else it asks; an error when a key attribute is left open."""
     key: Item = {}
     rest: list[Condition] = []
@@ -30,14 +30,14 @@ def exact_key(keys: Keys, where: Condition | None, scope: Scope) -> tuple[Item, 
     return key, _together(rest)
 
 
-def fixes_key(keys: Keys, where: Condition | None, scope: Scope) -> bool:
+def fixes_key(keys: KeySchema, where: Condition | None, scope: Scope) -> bool:
     """Whether WHERE fixes the whole key by equality."""
     found = [_on_attribute(condition, scope) for condition in _conjuncts(where)]
     fixed = {each[0] for each in found if each and each[1].operator == "="}
     return fixed >= set(keys.names)
 
 
-def key_ranges(keys: Keys, where: Condition | None, scope: Scope) -> list[KeyRange] | None:
+def key_ranges(keys: KeySchema, where: Condition | None, scope: Scope) -> list[KeyInterval] | None:
     """The ranges that hold every item of a SELECT, in the order of their values; None: only a Scan finds them.
 
     They only narrow the reading: the whole WHERE is held against each item that is read.
@@ -57,7 +57,7 @@ def key_ranges(keys: Keys, where: Condition | None, scope: Scope) -> list[KeyRan
     sort, ranged = _sort_conditions(keys, known)
     names = [attribute.name for attribute in [*keys.partition, *sort]]
     choices = product(*(values or [] for values in fixed), *(_fixed(known[key.name]) or [] for key in sort))
-    ranges: dict[bytes, KeyRange] = {}
+    ranges: dict[bytes, KeyInterval] = {}
     for values in choices:
         equal = {name: KeyCondition("=", [value]) for name, value in zip(names, values, strict=True)}
         whole = _intersection([key_range(keys, equal | each) for each in ranged or [{}]])
@@ -67,10 +67,10 @@ def key_ranges(keys: Keys, where: Condition | None, scope: Scope) -> list[KeyRan
 
 
 def _sort_conditions(
-    keys: Keys, known: dict[str, list[KeyCondition]]
-) -> tuple[list[KeyAttribute], list[dict[str, KeyCondition]]]:
+    keys: KeySchema, known: dict[str, list[KeyCondition]]
+) -> tuple[list[KeySchemaAttribute], list[dict[str, KeyCondition]]]:
     """The sort attributes that are fixed, from the left, and the conditions on the one behind them."""
-    fixed: list[KeyAttribute] = []
+    fixed: list[KeySchemaAttribute] = []
     for attribute in keys.sort:
         conditions = known.get(attribute.name, [])
         if _fixed(conditions) is None:
@@ -87,9 +87,9 @@ def _fixed(conditions: list[KeyCondition]) -> list[AttributeValue] | None:
     return None
 
 
-def _intersection(ranges: list[KeyRange]) -> KeyRange:
+def _intersection(ranges: list[KeyInterval]) -> KeyInterval:
     highs = [each.high for each in ranges if each.high is not None]
-    return KeyRange(max(each.low for each in ranges), min(highs) if highs else None, ranges[0].partition)
+    return KeyInterval(max(each.low for each in ranges), min(highs) if highs else None, ranges[0].partition)
 
 
 def _conjuncts(where: Condition | None) -> list[Condition]:
@@ -128,7 +128,7 @@ def _values(choices: tuple[Operand, ...], scope: Scope) -> list[AttributeValue] 
     return found if len(found) == len(choices) else None
 
 
-def check_type(attribute: KeyAttribute, value: AttributeValue) -> None:
+def check_type(attribute: KeySchemaAttribute, value: AttributeValue) -> None:
     """A value that a key is compared with must have the key's type."""
     if attribute.type not in value:
         raise ValidationException(

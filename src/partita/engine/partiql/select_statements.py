@@ -11,10 +11,10 @@ from msgspec import Raw
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.values import Item
 from partita.engine.capacity import Usage
-from partita.engine.context import Context
+from partita.engine.context import EngineContext
 from partita.engine.expressions.condition import Bound, bound
 from partita.engine.expressions.documents import value_at
-from partita.engine.expressions.key_conditions import KeyRange
+from partita.engine.expressions.key_conditions import KeyInterval
 from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.projection import check_apart
 from partita.engine.expressions.scope import ResolvedPath
@@ -23,12 +23,12 @@ from partita.engine.partiql.key_bounds import key_ranges
 from partita.engine.partiql.statement_parameters import BoundStatement, worded
 from partita.engine.partiql.statements import Select
 from partita.engine.read import Selection, read_page
-from partita.engine.schema import Index, Keys, Table
+from partita.engine.schema import KeySchema, StoredIndex, StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
 
 _encode = msgspec.json.encode
-_WHOLE = KeyRange(b"", None, b"")
+_WHOLE = KeyInterval(b"", None, b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SelectPage:
 
 
 def select_page(
-    context: Context,
+    context: EngineContext,
     statement: BoundStatement,
     select: Select,
     *,
@@ -76,7 +76,7 @@ def select_page(
     return SelectPage(items, following, page.usage(selection, consistent))
 
 
-def filter_of(table: Table, select: Select, statement: BoundStatement) -> Bound | None:
+def filter_of(table: StoredTable, select: Select, statement: BoundStatement) -> Bound | None:
     """WHERE, to be held against each item."""
     if select.where is None:
         return None
@@ -86,7 +86,7 @@ def filter_of(table: Table, select: Select, statement: BoundStatement) -> Bound 
     return keep
 
 
-def paths_of(table: Table, select: Select) -> tuple[Path, ...] | None:
+def paths_of(table: StoredTable, select: Select) -> tuple[Path, ...] | None:
     """What is selected, checked; None: whole items."""
     if select.paths is None:
         return None
@@ -107,7 +107,7 @@ def _shown_name(path: Path) -> str:
     return str(path.parts[last]) + "".join(f"[{index}]" for index in path.parts[last + 1 :])
 
 
-def _fetches(index: Index | None, keep: Bound | None, paths: tuple[Path, ...] | None) -> bool:
+def _fetches(index: StoredIndex | None, keep: Bound | None, paths: tuple[Path, ...] | None) -> bool:
     """Whether rows of a local index have to be looked up in the table; a global index cannot do that."""
     if index is None or index.holds_all:
         return False
@@ -125,11 +125,11 @@ def _fetches(index: Index | None, keep: Bound | None, paths: tuple[Path, ...] | 
     return bool(selected or filtered)
 
 
-def _held(index: Index, paths: tuple[Path, ...] | None) -> set[str]:
+def _held(index: StoredIndex, paths: tuple[Path, ...] | None) -> set[str]:
     return {str(path.parts[0]) for path in paths or () if index.holds(str(path.parts[0]))}
 
 
-def _check_order(select: Select, keys: Keys, ranges: list[KeyRange] | None) -> bool:
+def _check_order(select: Select, keys: KeySchema, ranges: list[KeyInterval] | None) -> bool:
     """Whether the sort key runs backwards; only keys can be ordered by, and only within known partitions."""
     if not select.order:
         return False
@@ -146,7 +146,7 @@ def _check_order(select: Select, keys: Keys, ranges: list[KeyRange] | None) -> b
     return any(order.descending for order in select.order if order.name in sort)
 
 
-def _ordered(select: Select, keys: Keys, ranges: list[KeyRange]) -> list[KeyRange]:
+def _ordered(select: Select, keys: KeySchema, ranges: list[KeyInterval]) -> list[KeyInterval]:
     """Ranges come in the order of their partition and then their sort values."""
     partition, sort = [key.name for key in keys.partition], [key.name for key in keys.sort]
     if any(order.descending for order in select.order if order.name in partition + sort):
@@ -154,16 +154,16 @@ def _ordered(select: Select, keys: Keys, ranges: list[KeyRange]) -> list[KeyRang
     return ranges
 
 
-def _rows(reader: Reader, space: str, ranges: list[KeyRange], reverse: bool) -> Iterator[tuple[bytes, int, bytes]]:
+def _rows(reader: Reader, space: str, ranges: list[KeyInterval], reverse: bool) -> Iterator[tuple[bytes, int, bytes]]:
     for each in ranges:
         yield from reader.range(space, each.low, each.high, reverse=reverse)
 
 
-def _behind(position: bytes, ranges: list[KeyRange], reverse: bool) -> list[KeyRange]:
+def _behind(position: bytes, ranges: list[KeyInterval], reverse: bool) -> list[KeyInterval]:
     """What is left of the ranges behind a position."""
     for at, (low, high, partition) in enumerate(ranges):
         if low <= position and (high is None or position < high):
-            rest = KeyRange(low, position, partition) if reverse else KeyRange(position + b"\0", high, partition)
+            rest = KeyInterval(low, position, partition) if reverse else KeyInterval(position + b"\0", high, partition)
             return [rest, *ranges[at + 1 :]]
     raise ValidationException("NextToken does not match request")
 

@@ -8,7 +8,7 @@ from partita.engine.expressions.nodes import Action, Call, Condition, Operand, P
 from partita.engine.partiql.literals import literal, starts_literal, struct_key
 from partita.engine.partiql.statement_expressions import Expressions
 from partita.engine.partiql.statement_tokens import NotWellFormed
-from partita.engine.partiql.statements import Body, Change, Exists, Insert, Order, Remove, Select, Statement
+from partita.engine.partiql.statements import Body, Exists, Insert, Order, Remove, Select, Statement, UpdateClause
 
 _SET_FUNCTIONS = {"set_add": "ADD", "set_delete": "DELETE"}
 _ONE_TABLE = "FROM clause may only contain a single table name in data manipulation statements"
@@ -155,7 +155,7 @@ class _Parser(Expressions):
 
     # UPDATE and DELETE
 
-    def _update(self) -> Change:
+    def _update(self) -> UpdateClause:
         table = self._written_table()
         actions: list[Action] = []
         while True:
@@ -170,7 +170,7 @@ class _Parser(Expressions):
         if not actions:
             raise self.tokens.unexpected("Expected SET or REMOVE")
         where = self.condition() if self.tokens.accept("WHERE") else None
-        return Change(table, tuple(actions), where, self._returning())
+        return UpdateClause(table, tuple(actions), where, self._returning())
 
     def _assignment(self) -> Action:
         path = self.path()

@@ -31,7 +31,7 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class UpdateClause:
     """UPDATE; `returning` is what UpdateItem's ReturnValues would be."""
 
     table: str
@@ -56,7 +56,7 @@ class Exists:
     select: Select
 
 
-Body: TypeAlias = Select | Insert | Change | Remove | Exists
+Body: TypeAlias = Select | Insert | UpdateClause | Remove | Exists
 
 
 @dataclass(frozen=True, slots=True)

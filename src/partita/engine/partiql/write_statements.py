@@ -5,60 +5,61 @@ from dataclasses import dataclass
 from partita.dynamodb.exceptions import DuplicateItemException, ValidationException
 from partita.dynamodb.values import Item
 from partita.engine.expressions.condition import Bound, bound
-from partita.engine.expressions.nodes import Condition, Update
+from partita.engine.expressions.nodes import Condition
+from partita.engine.expressions.nodes import Update as UpdateNode
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.update import Changes, Recipe
-from partita.engine.operations.item_writes import Checking, Deleting, Intent, Putting, Updating
+from partita.engine.operations.item_writes import ConditionCheck, Delete, Put, Update, WriteIntent
 from partita.engine.partiql.key_bounds import check_type, exact_key, fixes_key
 from partita.engine.partiql.statement_parameters import BoundStatement, worded
-from partita.engine.partiql.statements import Change, Exists, Insert, Remove
-from partita.engine.schema import Table
-from partita.engine.write import Image
+from partita.engine.partiql.statements import Exists, Insert, Remove, UpdateClause
+from partita.engine.schema import StoredTable
+from partita.engine.write import ItemVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Inserting(Putting):
+class Inserting(Put):
     """A put that never replaces."""
 
-    def after(self, table: Table, before: Image | None) -> Image | None:
+    def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         if before is not None:
             raise DuplicateItemException()
-        return Image.of(self.item, self.size)
+        return ItemVersion.of(self.item, self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
     """What a statement means for its table: `returning` is ReturnValues of the operation that it stands for."""
 
-    intent: Intent
+    intent: WriteIntent
     condition: Bound | None
     returning: str | None
 
 
-def meant(table: Table, statement: BoundStatement) -> Meant:
+def meant(table: StoredTable, statement: BoundStatement) -> Meant:
     """The write in a statement."""
     body, scope = statement.body, statement.scope
     match body:
         case Insert():
             return Meant(_inserting(table, body, scope), None, None)
-        case Change():
+        case UpdateClause():
             key, rest = exact_key(table.keys, body.where, scope)
-            recipe: Recipe = worded(lambda: Recipe(Update(body.actions), scope))
-            return Meant(Updating(key, Changes(recipe, scope.values)), _existing(rest, scope), body.returning)
+            recipe: Recipe = worded(lambda: Recipe(UpdateNode(body.actions), scope))
+            return Meant(Update(key, Changes(recipe, scope.values)), _existing(rest, scope), body.returning)
         case Remove():
             key, rest = exact_key(table.keys, body.where, scope)
-            return Meant(Deleting(key), _absent_or(rest, scope), body.returning)
+            return Meant(Delete(key), _absent_or(rest, scope), body.returning)
         case Exists(select):
             if not fixes_key(table.keys, select.where, scope):
                 raise _not_a_check()
             key, rest = exact_key(table.keys, select.where, scope)
             if rest is None:
                 raise _not_a_check()
-            return Meant(Checking(key), _existing(rest, scope), None)
+            return Meant(ConditionCheck(key), _existing(rest, scope), None)
     raise ValidationException("Only insert, update and delete statements write")
 
 
-def _inserting(table: Table, body: Insert, scope: Scope) -> Inserting:
+def _inserting(table: StoredTable, body: Insert, scope: Scope) -> Inserting:
     item: Item = {name: scope.value(value.name) for name, value in body.members}
     for key in table.keys.all:
         if key.name not in item:

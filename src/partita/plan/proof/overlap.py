@@ -5,34 +5,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
-from partita.design.key_parts import Plain as PlainForm
+from partita.design.key_parts import Verbatim as PlainForm
 from partita.design.key_parts import may_be_equal
 from partita.design.key_templates import Segment
-from partita.design.models import KeyAttribute, KeySet, Model
+from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.open_enum import OpenEnum
-from partita.design.reads import SHARDS, Argument, Each
-from partita.plan.key_ranges import Beginning, Fixed, KeyRange, Piece
+from partita.design.reads import ALL_SHARDS, Argument, FanOut
+from partita.plan.key_ranges import FixedKey, KeyRange, Piece, SortPrefix
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainKey:
     """An attribute that is its own key: any value of its type, or one of `values`."""
 
     type: str
     values: frozenset[Any] | None
 
 
-def plain_of(model: Model, attribute: KeyAttribute) -> Plain:
+def plain_of(model: Model, attribute: KeyAttribute) -> PlainKey:
     assert attribute.field is not None
     kind = model.attributes[attribute.field].kind
     if get_origin(kind) is Literal:
-        return Plain(attribute.type, frozenset(get_args(kind)))
+        return PlainKey(attribute.type, frozenset(get_args(kind)))
     if isinstance(kind, type) and issubclass(kind, enum.Enum) and not issubclass(kind, OpenEnum):
-        return Plain(attribute.type, frozenset(member.value for member in kind))
-    return Plain(attribute.type, None)
+        return PlainKey(attribute.type, frozenset(member.value for member in kind))
+    return PlainKey(attribute.type, None)
 
 
-def keys_meet(one: Model, one_keys: KeySet, other: Model, other_keys: KeySet) -> bool:
+def keys_meet(one: Model, one_keys: EntityKeys, other: Model, other_keys: EntityKeys) -> bool:
     """Whether an item of each entity could have the same key."""
     pairs = zip(one_keys.attributes, other_keys.attributes, strict=True)
     return all(_attributes_meet(one, a, other, b) for a, b in pairs)
@@ -48,13 +48,13 @@ def _attributes_meet(one: Model, a: KeyAttribute, other: Model, b: KeyAttribute)
     return _plain_meets_template(plain_of(model, plain), keyed)
 
 
-def _plains_meet(one: Plain, other: Plain) -> bool:
+def _plains_meet(one: PlainKey, other: PlainKey) -> bool:
     if one.type != other.type:
         return False
     return one.values is None or other.values is None or bool(one.values & other.values)
 
 
-def _plain_meets_template(plain: Plain, keyed: KeyAttribute) -> bool:
+def _plain_meets_template(plain: PlainKey, keyed: KeyAttribute) -> bool:
     assert keyed.template is not None
     if plain.type != "S":
         return False
@@ -68,7 +68,7 @@ def _could_be(keyed: KeyAttribute, text: str) -> bool:
     return len(pieces) == len(segments) and all(s.could_be(p) for s, p in zip(segments, pieces, strict=True))
 
 
-def falls_inside(found: KeyRange, model: Model, keys: KeySet) -> bool:
+def falls_inside(found: KeyRange, model: Model, keys: EntityKeys) -> bool:
     """Whether an item of the entity, under these keys, could lie in the range."""
     by_name = {attribute.name: attribute for attribute in keys.attributes}
     if not all(_fixed_meets(fixed, model, by_name[fixed.attribute.name]) for fixed in found.fixed):
@@ -78,19 +78,19 @@ def falls_inside(found: KeyRange, model: Model, keys: KeySet) -> bool:
     return _beginning_meets(found.beginning, model, by_name[found.beginning.attribute.name])
 
 
-def _fixed_meets(fixed: Fixed, model: Model, attribute: KeyAttribute) -> bool:
+def _fixed_meets(fixed: FixedKey, model: Model, attribute: KeyAttribute) -> bool:
     if fixed.pieces is not None and attribute.template is not None:
         return _segments_meet(list(fixed.pieces), attribute.template.segments)
     if fixed.pieces is not None:
         return attribute.type == "S"
-    value = None if isinstance(fixed.value, Argument | Each) or fixed.value is SHARDS else fixed.value
+    value = None if isinstance(fixed.value, Argument | FanOut) or fixed.value is ALL_SHARDS else fixed.value
     if attribute.template is not None:
         return value is None or _could_be(attribute, str(getattr(value, "value", value)))
     plain = plain_of(model, attribute)
     return value is None or plain.values is None or getattr(value, "value", value) in plain.values
 
 
-def _beginning_meets(start: Beginning, model: Model, attribute: KeyAttribute) -> bool:
+def _beginning_meets(start: SortPrefix, model: Model, attribute: KeyAttribute) -> bool:
     if start.attribute.template is None or attribute.template is None:
         return True
     if not start.pieces and not start.tail:

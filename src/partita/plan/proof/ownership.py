@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.design.errors import DesignError
-from partita.design.key_parts import Shard
+from partita.design.key_parts import ShardPart
 from partita.design.key_slots import Slot, key_slots
 from partita.design.key_templates import Segment
 from partita.design.markers import Owns
-from partita.design.models import KeyAttribute, KeySet, Model
-from partita.design.reads import Argument, Read, Source
+from partita.design.models import EntityKeys, KeyAttribute, Model
+from partita.design.reads import Argument, EntityKey, Read
 from partita.plan.key_ranges import KeyRange, key_range
 
 
@@ -26,7 +26,7 @@ class Ownership:
     """
 
     child: Model
-    keys: KeySet
+    keys: EntityKeys
     parts: dict[str, str]
 
     @property
@@ -39,7 +39,7 @@ class Ownership:
     def given(self, parent: Any) -> tuple[Any, ...]:
         """The values of these parts, as a query of the parent's children is given them."""
         held = [(slot, getattr(parent, self.parts[slot.field])) for slot in self.slots]
-        return tuple(int(slot.form.write(value)) if isinstance(slot.form, Shard) else value for slot, value in held)
+        return tuple(int(slot.form.write(value)) if isinstance(slot.form, ShardPart) else value for slot, value in held)
 
 
 def ownerships(parent: Model, child: Model, owns: Owns) -> Iterator[Ownership]:
@@ -47,12 +47,12 @@ def ownerships(parent: Model, child: Model, owns: Owns) -> Iterator[Ownership]:
     today = _ownership(parent, child, child.key, owns)
     yield today
     searched = key_range(read_of(parent, today))
-    for keys in child.was:
+    for keys in child.old_keys:
         if not _always_inside(searched, keys):
             yield _ownership(parent, child, keys, owns)
 
 
-def _ownership(parent: Model, child: Model, keys: KeySet, owns: Owns) -> Ownership:
+def _ownership(parent: Model, child: Model, keys: EntityKeys, owns: Owns) -> Ownership:
     """The child's partition has to follow from the parent's attributes, and its range to be the parent's alone."""
     parts: dict[str, str] = {}
     for slot in key_slots(child, keys, whole=False):
@@ -84,7 +84,7 @@ def _check_in_full(parent: Model, child: Model, slot: Slot, source: str) -> None
         )
 
 
-def _kind(child: Model, keys: KeySet) -> str:
+def _kind(child: Model, keys: EntityKeys) -> str:
     return "key" if keys is child.key else "old key"
 
 
@@ -98,7 +98,7 @@ def _leads(slot: Slot, source: str, parent: Model, parts: dict[str, str], owns: 
 def _check_apart(parent: Model, found: Ownership) -> None:
     """No other parent gives the same range: the key itself is told, or something else that names the parent."""
     told = [slot for slot in found.slots if slot.form is None or slot.form.lossless]
-    own = {field for attribute in parent.key.hash for field in attribute.fields}
+    own = {field for attribute in parent.key.partition for field in attribute.fields}
     if any(slot.role == "hash" and found.parts[slot.field] not in own for slot in told):
         return
     covered = {found.parts[slot.field] for slot in told}
@@ -117,10 +117,10 @@ def _check_apart(parent: Model, found: Ownership) -> None:
 def read_of(parent: Model, found: Ownership) -> Read:
     """The read by which a parent's deletion finds its children."""
     values = tuple(Argument(found.parts[slot.field], at, slot.type) for at, slot in enumerate(found.slots))
-    return Read((Source(found.child, found.keys),), values, label=f"{parent.name} owns {found.child.name}")
+    return Read((EntityKey(found.child, found.keys),), values, label=f"{parent.name} owns {found.child.name}")
 
 
-def _always_inside(searched: KeyRange, keys: KeySet) -> bool:
+def _always_inside(searched: KeyRange, keys: EntityKeys) -> bool:
     """Whether an old key begins as today's does, as far as a parent gives it."""
     by_name = {each.name: each for each in keys.attributes}
     if any(_segments(by_name[each.attribute.name]) != _segments(each.attribute) for each in searched.fixed):

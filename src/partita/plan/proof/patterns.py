@@ -10,7 +10,7 @@ from datetime import date, datetime
 
 from partita.design.conditions import All, Comparison, Condition, Exists, Holds, OneOf
 from partita.design.errors import DesignError, ProofError
-from partita.design.key_parts import Form, descends
+from partita.design.key_parts import KeyPart, descends
 from partita.design.key_slots import Slot, slots_of
 from partita.design.models import Attribute, Model, ViewModel
 from partita.design.reads import Read
@@ -69,7 +69,7 @@ def prove_read(read: Read) -> Proof:
     ]
     if read.where is not None:
         sentences.append("a declared filter: what it drops is read and billed")
-    if read.single and read.sources[0].model.was:
+    if read.single and read.sources[0].model.old_keys:
         sentences.append("another GetItem under the old key, where there is nothing under the new one")
     return Proof(found, count, forward, tuple(sentence for sentence in sentences if sentence))
 
@@ -88,7 +88,7 @@ def _same_key(read: Read) -> None:
                 f"{first.keys.where} and {other.keys.where} are not in one table and index",
                 "read entities together only where one Query finds them",
             )
-        for a, b in zip(first.keys.hash, other.keys.hash, strict=True):
+        for a, b in zip(first.keys.partition, other.keys.partition, strict=True):
             mine = [(s.constant, s.form) for s in a.template.segments] if a.template else a.type
             theirs = [(s.constant, s.form) for s in b.template.segments] if b.template else b.type
             if mine != theirs:
@@ -119,7 +119,7 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
     others = 0
     dropped: list[str] = []
     for model in table.models:
-        for keys in (model.key, *model.was) if index is None else model.indexes.get(index, ()):
+        for keys in (model.key, *model.old_keys) if index is None else model.indexes.get(index, ()):
             if (model, keys) in expected or (index is None and model in returned):
                 continue
             if not falls_inside(found, model, keys):
@@ -200,7 +200,7 @@ def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
 
 
 def _sorts(slot: Slot, attribute: Attribute) -> bool:
-    form: Form | None = slot.form
+    form: KeyPart | None = slot.form
     if form is None:
         return attribute.codec.tag == "N" or attribute.kind in (str, datetime, date)
     return form.ordered

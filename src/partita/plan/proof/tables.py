@@ -3,7 +3,7 @@
 from itertools import combinations, product
 
 from partita.design.errors import DesignError
-from partita.design.models import KeySet, Model
+from partita.design.models import EntityKeys, Model
 from partita.design.tables import Table
 from partita.plan.effects import GUARD, OWNER
 from partita.plan.proof.overlap import keys_meet
@@ -27,7 +27,7 @@ def prove_table(table: Table) -> None:
 
 def _prove_old_keys(model: Model, other: Model) -> None:
     """What is read and deleted under an old key is the entity's own."""
-    for keys, others in product(model.was, (other.key, *other.was)):
+    for keys, others in product(model.old_keys, (other.key, *other.old_keys)):
         if keys_meet(model, keys, other, others):
             raise DesignError(
                 f"{model.name} and {other.name}",
@@ -44,10 +44,10 @@ def _prove_guards(table: Table, model: Model) -> None:
     twin = next((each for each in table.models if each is not model and each.name == model.name and each.uniques), None)
     if twin is not None:
         raise DesignError(model.name, "two entities have this name, and would share their guards", "rename one of them")
-    for keys in (keys for each in table.models for keys in (each.key, *each.was)):
+    for keys in (keys for each in table.models for keys in (each.key, *each.old_keys)):
         if any(each.type != "S" for each in keys.attributes):
             raise DesignError(model.name, "Unique needs a table whose keys are text", "use a key template")
-        first = keys.hash[0]
+        first = keys.partition[0]
         opening = first.template.segments[0] if first.template else None
         if opening is not None and opening.form is None and opening.constant == GUARD:
             raise DesignError(keys.owner, f"its key begins with {GUARD}#, as guards do", "use another constant")
@@ -85,6 +85,6 @@ def _key_types(table: Table) -> None:
                 )
 
 
-def written_as(keys: KeySet) -> str:
+def written_as(keys: EntityKeys) -> str:
     """The templates of a key, as they were declared."""
     return ", ".join(each.template.source if each.template else f"<{each.name}>" for each in keys.attributes)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from partita.errors import ConfigurationError
 from partita.rest.auth.identity import GROUPS, Verifier
-from partita.rest.auth.jwks import KeySet, keys_of
+from partita.rest.auth.jwks import JsonWebKeySet, keys_of
 
 NAME = "partita-local"
 MONTH = 30 * 24 * 3600
@@ -35,7 +35,7 @@ class LocalIssuer:
 
     def verifier(self) -> Verifier:
         keys = keys_of(self.key_set)
-        return Verifier(KeySet(lambda: keys), issuer=NAME)
+        return Verifier(JsonWebKeySet(lambda: keys), issuer=NAME)
 
     def token(self, subject: str, groups: tuple[str, ...] = (), seconds: int = MONTH, **claims: Any) -> str:
         now = int(time.time())

@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 import jwt
 
-from partita.rest.auth.jwks import Keys, KeySet
+from partita.rest.auth.jwks import JsonWebKeySet, Keys
 from partita.rest.problems import Problem
 
 GROUPS = "cognito:groups"
@@ -37,7 +37,7 @@ class Caller:
         return self.id
 
 
-NOBODY = Caller()
+ANONYMOUS = Caller()
 
 
 class Verifier:
@@ -49,7 +49,7 @@ class Verifier:
 
     def __init__(
         self,
-        key_set: KeySet,
+        key_set: JsonWebKeySet,
         issuer: str | None = None,
         audience: str | None = None,
         clock: Callable[[], float] = time.time,
@@ -62,7 +62,7 @@ class Verifier:
 
     def caller(self, header: bytes | None) -> Caller:
         if header is None:
-            return NOBODY
+            return ANONYMOUS
         self._key_set.refresh()
         keys = self._key_set.keys
         known = self._known.get(header)
@@ -101,10 +101,10 @@ class Verifier:
         groups = claims.get(GROUPS, [])
         if not isinstance(groups, list) or not _is_id(claims["sub"]):
             raise _refused("the token's claims are not of the expected form")
-        return Caller(composed(claims["sub"]), frozenset(map(str, groups)), claims), expires
+        return Caller(nfc(claims["sub"]), frozenset(map(str, groups)), claims), expires
 
 
-def composed(name: str) -> str:
+def nfc(name: str) -> str:
     """An id in the form that it has in a key, so that one who is written otherwise is not somebody else."""
     return normalize("NFC", name)
 

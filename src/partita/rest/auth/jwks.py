@@ -50,7 +50,7 @@ def in_the_background(work: Work) -> None:
     threading.Thread(target=work, name="partita-key-set", daemon=True).start()
 
 
-class KeySet:
+class JsonWebKeySet:
     """The keys as they were last read; `begin` says where they are read again.
 
     `keys` is another object after each read: what was concluded from the earlier one can be told by that.

@@ -12,7 +12,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 
 from partita.errors import ConfigurationError
 from partita.http.hosts import is_loopback
-from partita.rest.auth.jwks import Keys, KeySet, at_once, in_the_background, keys_of
+from partita.rest.auth.jwks import JsonWebKeySet, Keys, at_once, in_the_background, keys_of
 
 SECONDS = 5.0
 LARGEST = 1024 * 1024
@@ -21,14 +21,14 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 _CHUNK = 64 * 1024
 
 
-def key_set_at(source: str, clock: Callable[[], float] = time.monotonic) -> KeySet:
+def key_set_at(source: str, clock: Callable[[], float] = time.monotonic) -> JsonWebKeySet:
     """The key set in a file or at a URL; one that cannot be read now is a `ConfigurationError`."""
     if "://" not in source:
-        return KeySet(lambda: _in_file(Path(source)), at_once, clock)
+        return JsonWebKeySet(lambda: _in_file(Path(source)), at_once, clock)
     objection = _objection(source)
     if objection is not None:
         raise ConfigurationError(f"{source}: {objection}")
-    return KeySet(lambda: _at_url(source), in_the_background, clock)
+    return JsonWebKeySet(lambda: _at_url(source), in_the_background, clock)
 
 
 def _in_file(path: Path) -> Keys:

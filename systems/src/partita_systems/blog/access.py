@@ -6,7 +6,7 @@ moderators; and everybody sees and takes back what they left themselves.
 
 from typing import NamedTuple
 
-from partita.rest import Caller, group, owner, shown, they
+from partita.rest import Caller, allowed_if, group, owned_by, public_if
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 
@@ -14,9 +14,9 @@ admin = group("ADMIN")
 moderators = group("EDITOR") | admin
 writers = group("AUTHOR") | moderators
 machines = group("MACHINE") | admin  # who reads the stream and tells
-author = owner("author_id")
-post_author = they("the author of its post", lambda comment: comment.on_mine)
-readers = shown("a published post", lambda post: post.status == d.PostStatus.PUBLISHED)
+author = owned_by("author_id")
+post_author = allowed_if("the author of its post", lambda comment: comment.on_mine)
+readers = public_if("a published post", lambda post: post.status == d.PostStatus.PUBLISHED)
 
 
 def sees_all(caller: Caller, user_id: str) -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from partita import Adoption, F, Get, ReferenceMissing, Store, ValueRefused
+from partita import Adoption, F, Get, InvalidValue, ReferenceMissing, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.category_adoption import follow_link, link_category
 from partita_systems.blog.service import minutes_to_read
@@ -26,7 +26,7 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     exists = lru_cache(REMEMBERED)(lambda post_id: db(d.post(post_id), consistent=True) is not None)
     entities: list[type[Any]] = [d.Category, d.CategoryChild, d.Post, d.Comment, d.Reply]
     for found in db.scan(*entities, d.Like, d.LikeGuard, d.Bookmark, d.BookmarkGuard):
-        with done.mending(f"{type(found).__name__} {_name(found)}"):
+        with done.collecting_errors(f"{type(found).__name__} {_name(found)}"):
             if isinstance(found, Left) and not exists(found.post_id):
                 raise ReferenceMissing(type(found).__name__, d.Post.__name__, found.post_id)
             _mend(db, found, done)
@@ -59,17 +59,17 @@ def _move_text(db: Store, post: d.Post, done: Adoption) -> None:
     text = db(d.post_text(post.post_id), consistent=True)
     if post.content is None:
         if text is None:
-            raise ValueRefused("PostText.content", "the post has no text")
+            raise InvalidValue("PostText.content", "the post has no text")
         return
     with db.transaction() as transaction:
-        draft = transaction.change(d.post(post.post_id), when=F.content == post.content, quietly=True)
+        draft = transaction.change(d.post(post.post_id), when=F.content == post.content, system_change=True)
         draft.content = None
         draft.minutes_to_read = minutes_to_read(post.content)
         if text is None:
             transaction.create(d.PostText(post_id=post.post_id, content=post.content))
         else:
             transaction.change(d.post_text(post.post_id)).content = post.content
-    done.made += text is None
+    done.created += text is None
     done.rewritten += 1
 
 
@@ -80,7 +80,7 @@ def _name_root(db: Store, reply: d.Reply, done: Adoption) -> None:
     if not isinstance(root, d.Comment):
         raise ReferenceMissing(d.Reply.__name__, d.Comment.__name__, reply.parent_id)
     here = d.reply(reply.post_id, reply.parent_id, reply.reply_id, reply.created_at)
-    with db.change(here, quietly=True) as draft:
+    with db.change(here, system_change=True) as draft:
         draft.parent_created_at = root.created_at
         draft.answers = reply.answers or reply.parent_id
     done.rewritten += 1
@@ -104,7 +104,7 @@ def _guard(db: Store, mark: d.Like | d.Bookmark, done: Adoption) -> None:
         else:
             transaction.check(guard, F.created_at == held.created_at)
             transaction.delete(_mark_of(mark, mark.created_at))
-    done.made += held is None
+    done.created += held is None
     done.rewritten += held is not None
 
 

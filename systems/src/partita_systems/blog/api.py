@@ -5,7 +5,7 @@ from typing import TypeVar
 from msgspec import UNSET, UnsetType
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, anyone, myself, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, anyone, caller_is, signed_in
 from partita_systems.blog import bodies as b
 from partita_systems.blog import design as d
 from partita_systems.blog.access import (
@@ -36,10 +36,10 @@ def register(service: Blog, caller: Caller, profile: b.Profile) -> d.User:
     return service.register(caller.name, profile.name, groups=caller.groups, bio=profile.bio)
 
 
-api.reads("/users/{cognito_sub}", d.profile)
-api.changes("/users/{cognito_sub}", d.profile, "name", "bio", who=myself("cognito_sub"))
-api.deletes("/users/{cognito_sub}", d.profile, who=myself("cognito_sub") | admin)
-api.lists("/roles/{role}/users", d.users_by_role, who=moderators)
+api.expose_get("/users/{cognito_sub}", d.profile)
+api.expose_patch("/users/{cognito_sub}", d.profile, "name", "bio", who=caller_is("cognito_sub"))
+api.expose_delete("/users/{cognito_sub}", d.profile, who=caller_is("cognito_sub") | admin)
+api.expose_list("/roles/{role}/users", d.users_by_role, who=moderators)
 
 
 @api.put("/users/{cognito_sub}/role", who=admin)
@@ -48,8 +48,8 @@ def assign_role(service: Blog, cognito_sub: str, new: b.NewRole) -> None:
     service.assign_role(cognito_sub, new.role)
 
 
-api.lists("/users/{author_id}/posts", d.posts_of_author)
-api.lists("/users/{author_id}/drafts", d.drafts_of_author, who=myself("author_id") | moderators)
+api.expose_list("/users/{author_id}/posts", d.posts_of_author)
+api.expose_list("/users/{author_id}/drafts", d.drafts_of_author, who=caller_is("author_id") | moderators)
 
 
 @api.get("/users/{author_id}/comments", cache="private, no-cache")
@@ -89,16 +89,16 @@ def write(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
     )
 
 
-api.reads("/posts/{post_id}", d.post, who=readers | author | moderators)
+api.expose_get("/posts/{post_id}", d.post, who=readers | author | moderators)
 
 
-@api.get("/posts/{post_id}/text", who=readers | author | moderators, of=d.post)
+@api.get("/posts/{post_id}/text", who=readers | author | moderators, on=d.post)
 def text(service: Blog, post_id: str) -> d.PostText:
     """What the post says."""
     return service.read(post_id)[1]
 
 
-@api.patch("/posts/{post_id}", who=(author & writers) | moderators, of=d.post)
+@api.patch("/posts/{post_id}", who=(author & writers) | moderators, on=d.post)
 def edit(service: Blog, post_id: str, change: b.ChangedPost, match: IfMatch) -> d.Post:
     """Change what is given; a published post moves with its category."""
     service.edit(
@@ -117,19 +117,19 @@ def _given(value: T | UnsetType) -> T | None:
     return None if value is UNSET else value
 
 
-@api.delete("/posts/{post_id}", who=author | moderators, of=d.post)
+@api.delete("/posts/{post_id}", who=author | moderators, on=d.post)
 def remove(service: Blog, post_id: str, match: IfMatch) -> None:
     """The post goes with all that readers left on it."""
     service.remove(post_id, match.when(service.db.one(d.post(post_id), consistent=True)))
 
 
-@api.put("/posts/{post_id}/publication", who=(author & writers) | moderators, of=d.post)
+@api.put("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
 def publish(service: Blog, post_id: str) -> None:
     """From now on readers find it; it must be in a category."""
     service.publish(post_id)
 
 
-@api.delete("/posts/{post_id}/publication", who=(author & writers) | moderators, of=d.post)
+@api.delete("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
 def unpublish(service: Blog, post_id: str) -> None:
     """It is a draft again; what readers left on it stays."""
     service.unpublish(post_id)
@@ -137,12 +137,12 @@ def unpublish(service: Blog, post_id: str) -> None:
 
 # Threads
 
-api.lists("/posts/{post_id}/comments", d.thread, who=readers | author | moderators, of=d.post)
-api.lists(
+api.expose_list("/posts/{post_id}/comments", d.thread, who=readers | author | moderators, on=d.post)
+api.expose_list(
     "/posts/{post_id}/comments/{comment_id}",
     d.comment_with_replies,
     who=readers | author | moderators,
-    of=d.post,
+    on=d.post,
 )
 
 
@@ -158,19 +158,19 @@ def reply(service: Blog, caller: Caller, comment_id: str, message: b.Message) ->
     return service.threads.reply(comment_id, caller.name, message.content)
 
 
-@api.get("/comments/{comment_id}", who=readers | author | post_author | moderators, of=said)
+@api.get("/comments/{comment_id}", who=readers | author | post_author | moderators, on=said)
 def one_comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
     """A comment or a reply."""
     return service.threads.find(comment_id)
 
 
-@api.patch("/comments/{comment_id}", who=author, of=said)
+@api.patch("/comments/{comment_id}", who=author, on=said)
 def edit_comment(service: Blog, comment_id: str, message: b.Message, match: IfMatch) -> d.Comment | d.Reply:
     """Say it better."""
     return service.threads.edit(comment_id, message.content, match.when(service.threads.stored(comment_id)))
 
 
-@api.delete("/comments/{comment_id}", who=author | moderators, of=said)
+@api.delete("/comments/{comment_id}", who=author | moderators, on=said)
 def delete_comment(service: Blog, comment_id: str, match: IfMatch) -> None:
     """It goes; while it has replies its place is kept, without its text."""
     service.threads.delete(comment_id, match.when(service.threads.stored(comment_id)))
@@ -178,39 +178,39 @@ def delete_comment(service: Blog, comment_id: str, match: IfMatch) -> None:
 
 # Likes and bookmarks
 
-api.lists("/posts/{post_id}/likes", d.likes_of_post, who=readers | author | moderators, of=d.post)
+api.expose_list("/posts/{post_id}/likes", d.likes_of_post, who=readers | author | moderators, on=d.post)
 
 
-@api.get("/posts/{post_id}/likes/{user_id}", who=readers | myself("user_id") | author | moderators, of=d.post)
+@api.get("/posts/{post_id}/likes/{user_id}", who=readers | caller_is("user_id") | author | moderators, on=d.post)
 def has_liked(service: Blog, user_id: str, post_id: str) -> d.LikeGuard:
     """There is one if the user likes the post."""
     return service.db.one(d.has_liked(user_id, post_id))
 
 
-@api.put("/posts/{post_id}/likes/{user_id}", who=myself("user_id"))
+@api.put("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))
 def like(service: Blog, user_id: str, post_id: str) -> None:
     """Like a published post; twice is once."""
     service.like(user_id, post_id)
 
 
-@api.delete("/posts/{post_id}/likes/{user_id}", who=myself("user_id"))
+@api.delete("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))
 def unlike(service: Blog, user_id: str, post_id: str) -> None:
     """Take the like back."""
     service.unlike(user_id, post_id)
 
 
-api.lists("/posts/{post_id}/bookmarks", d.bookmarks_of_post, who=author | moderators, of=d.post)
-api.lists("/users/{user_id}/bookmarks", d.bookmarks_of_user, who=myself("user_id"))
-api.reads("/users/{user_id}/bookmarks/{post_id}", d.has_bookmarked, who=myself("user_id"))
+api.expose_list("/posts/{post_id}/bookmarks", d.bookmarks_of_post, who=author | moderators, on=d.post)
+api.expose_list("/users/{user_id}/bookmarks", d.bookmarks_of_user, who=caller_is("user_id"))
+api.expose_get("/users/{user_id}/bookmarks/{post_id}", d.has_bookmarked, who=caller_is("user_id"))
 
 
-@api.put("/users/{user_id}/bookmarks/{post_id}", who=myself("user_id"))
+@api.put("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
 def keep(service: Blog, user_id: str, post_id: str) -> None:
     """Keep a published post; twice is once."""
     service.bookmark(user_id, post_id)
 
 
-@api.delete("/users/{user_id}/bookmarks/{post_id}", who=myself("user_id"))
+@api.delete("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
 def let_go(service: Blog, user_id: str, post_id: str) -> None:
     """Take the bookmark out."""
     service.unbookmark(user_id, post_id)
@@ -218,11 +218,11 @@ def let_go(service: Blog, user_id: str, post_id: str) -> None:
 
 # Categories
 
-api.lists("/categories", d.root_categories)
-api.reads("/categories/{category_id}", d.category)
-api.lists("/categories/{parent_id}/subcategories", d.subcategories)
-api.lists("/categories/{subcategory_id}/posts", d.posts_by_category)
-api.changes("/categories/{category_id}", d.category, "name", who=moderators)
+api.expose_list("/categories", d.root_categories)
+api.expose_get("/categories/{category_id}", d.category)
+api.expose_list("/categories/{parent_id}/subcategories", d.subcategories)
+api.expose_list("/categories/{subcategory_id}/posts", d.posts_by_category)
+api.expose_patch("/categories/{category_id}", d.category, "name", who=moderators)
 
 
 @api.get("/categories/{category_id}/all-posts", who=anyone)
@@ -257,10 +257,10 @@ def remove_category(service: Blog, category_id: str, match: IfMatch) -> None:
 
 # Notifications
 
-api.lists("/users/{user_id}/notifications", d.notifications, who=myself("user_id"))
+api.expose_list("/users/{user_id}/notifications", d.notifications, who=caller_is("user_id"))
 
 
-@api.get("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+@api.get("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))
 def notification(service: Blog, user_id: str, notification_id: str) -> d.Notification:
     """Who did what."""
     return service.told(user_id, notification_id)
@@ -276,7 +276,7 @@ def notify(service: Blog, user_id: str, new: b.NewNotification) -> d.Notificatio
     return service.notify(user_id, new.type, new.actor_id, new.post_id, new.comment_id)
 
 
-@api.patch("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+@api.patch("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))
 def change_notification(
     service: Blog, user_id: str, notification_id: str, change: b.ChangedNotification, match: IfMatch
 ) -> d.Notification:
@@ -286,13 +286,13 @@ def change_notification(
     return service.told(user_id, notification_id)
 
 
-@api.put("/users/{user_id}/notifications/{notification_id}/read", who=myself("user_id"))
+@api.put("/users/{user_id}/notifications/{notification_id}/read", who=caller_is("user_id"))
 def mark_read(service: Blog, user_id: str, notification_id: str) -> None:
     """It has been seen."""
     service.mark_read(user_id, notification_id)
 
 
-@api.delete("/users/{user_id}/notifications/{notification_id}", who=myself("user_id"))
+@api.delete("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))
 def forget(service: Blog, user_id: str, notification_id: str, match: IfMatch) -> None:
     """It is gone."""
     found = service.told(user_id, notification_id)
@@ -300,4 +300,4 @@ def forget(service: Blog, user_id: str, notification_id: str, match: IfMatch) ->
         raise NotFound(d.Notification.__name__, notification_id)
 
 
-api.tries(open="/categories", signed="/roles/AUTHOR/users")
+api.examples(anonymous="/categories", signed_in="/roles/AUTHOR/users")

@@ -10,14 +10,14 @@ from partita import (
     AlreadyExists,
     Condition,
     ConditionFailed,
-    CursorRefused,
     F,
+    InvalidCursor,
+    InvalidValue,
     NotFound,
     Page,
     ReferenceMissing,
     Store,
     Transaction,
-    ValueRefused,
 )
 from partita_systems.blog import design as d
 from partita_systems.blog.counting import counts
@@ -38,7 +38,7 @@ class Categories:
     def add(self, name: str, parent_id: str | None = None) -> d.Category:
         """A new category, last among its siblings."""
         category_id = self.ids("k")
-        for _ in self.db.attempts(d.Category.__name__):
+        for _ in self.db.retrying(d.Category.__name__):
             order = self._last_place(parent_id)
             try:
                 with self.db.transaction() as transaction:
@@ -56,12 +56,12 @@ class Categories:
 
     def move(self, category_id: str, parent_id: str | None) -> None:
         """Under another root, or out to the roots; a category that has subcategories stays a root."""
-        for _ in self.db.attempts(d.Category.__name__):
+        for _ in self.db.retrying(d.Category.__name__):
             found = self.db.one(d.category(category_id), consistent=True)
             if found.parent_id == parent_id:
                 return
             if parent_id is not None and (parent_id == category_id or self._has_children(found)):
-                raise ValueRefused("Category.parent_id", f"{found.name!r} has subcategories and cannot become one")
+                raise InvalidValue("Category.parent_id", f"{found.name!r} has subcategories and cannot become one")
             order = self._last_place(parent_id)
             try:
                 with self.db.transaction() as transaction:
@@ -77,14 +77,14 @@ class Categories:
 
     def reorder(self, parent_id: str | None, category_ids: Sequence[str]) -> None:
         """Put all subcategories of a root, or all roots, into this order at once."""
-        for _ in self.db.attempts(d.Category.__name__):
+        for _ in self.db.retrying(d.Category.__name__):
             siblings = {each.category_id: each for each in self._siblings(parent_id)}
             if parent_id is not None and not siblings:
                 self.db.one(d.category(parent_id))
             if len(siblings) > MOST_IN_ORDER:
-                raise ValueRefused("Category.category_ids", f"more than {MOST_IN_ORDER}; put some under others first")
+                raise InvalidValue("Category.category_ids", f"more than {MOST_IN_ORDER}; put some under others first")
             if sorted(category_ids) != sorted(siblings):
-                raise ValueRefused("Category.category_ids", "name each of the categories that stand side by side once")
+                raise InvalidValue("Category.category_ids", "name each of the categories that stand side by side once")
             try:
                 with self.db.transaction() as transaction:
                     for place, category_id in enumerate(category_ids):
@@ -97,11 +97,11 @@ class Categories:
 
     def remove(self, category_id: str, check: Callable[[d.Category], None] = lambda found: None) -> None:
         """An empty category goes; `check` may raise when it is given what would be removed."""
-        for _ in self.db.attempts(d.Category.__name__):
+        for _ in self.db.retrying(d.Category.__name__):
             found = self.db.one(d.category(category_id), consistent=True)
             check(found)
             if self._has_children(found) or self._has_posts(found):
-                raise ValueRefused("Category.category_id", f"{found.name!r} still has subcategories or posts")
+                raise InvalidValue("Category.category_id", f"{found.name!r} still has subcategories or posts")
             try:
                 with self.db.transaction() as transaction:
                     same = _unmoved(found) & _as_full(found) & (F.name == found.name)
@@ -119,15 +119,15 @@ class Categories:
         ids = [category_id, *(link.child_id for link in self.db(d.children(category_id)))]
         try:
             return self.db(d.posts_by_categories(ids)).page(size, cursor)
-        except CursorRefused:
+        except InvalidCursor:
             reason = "it is broken, or the subcategories have changed since; begin again without it"
-            raise CursorRefused(d.posts_by_categories.name, reason) from None
+            raise InvalidCursor(d.posts_by_categories.name, reason) from None
 
     def _siblings(self, parent_id: str | None) -> list[d.Category]:
         if parent_id is None:
             return list(self.db(d.root_categories()))
         links = self.db(d.children(parent_id), consistent=True)
-        found = self.db.many([d.category(link.child_id) for link in links])
+        found = self.db.get_many([d.category(link.child_id) for link in links])
         return [each for each in found if each is not None]
 
     def _last_place(self, parent_id: str | None) -> int:
@@ -136,10 +136,10 @@ class Categories:
             if parent is None:
                 raise ReferenceMissing(d.Category.__name__, d.Category.__name__, parent_id)
             if parent.parent_id is not None:
-                raise ValueRefused("Category.parent_id", "it is a subcategory itself; there are two levels")
+                raise InvalidValue("Category.parent_id", "it is a subcategory itself; there are two levels")
         siblings = self._siblings(parent_id)
         if parent_id is None and len(siblings) >= MOST_ROOTS:
-            raise ValueRefused("Category.parent_id", f"there are {MOST_ROOTS} roots already; put it under one of them")
+            raise InvalidValue("Category.parent_id", f"there are {MOST_ROOTS} roots already; put it under one of them")
         return 1 + max((each.order for each in siblings), default=-1)
 
     def _has_children(self, category: d.Category) -> bool:

@@ -4,7 +4,7 @@ A category tells its parent and its place, and so does the link under the parent
 right; where the category says nothing, the link is.
 """
 
-from partita import Adoption, F, ReferenceMissing, Store, ValueRefused
+from partita import Adoption, F, InvalidValue, ReferenceMissing, Store
 from partita_systems.blog import design as d
 
 
@@ -21,7 +21,7 @@ def link_category(db: Store, category: d.Category, done: Adoption) -> None:
         here = (F.parent_id == category.parent_id) & (F.order == category.order)
         transaction.check(d.category(category.category_id), here)
         transaction.create(link)
-    done.made += 1
+    done.created += 1
 
 
 def follow_link(db: Store, link: d.CategoryChild, done: Adoption) -> None:
@@ -55,4 +55,4 @@ def _check_root(db: Store, category_id: str) -> None:
     if found is None:
         raise ReferenceMissing(d.Category.__name__, d.Category.__name__, category_id)
     if found.parent_id is not None:
-        raise ValueRefused("Category.parent_id", f"{category_id} is a subcategory itself; there are two levels")
+        raise InvalidValue("Category.parent_id", f"{category_id} is a subcategory itself; there are two levels")

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from datetime import datetime
 
-from partita import Condition, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store, ValueRefused
+from partita import Condition, ConditionFailed, F, Get, InvalidValue, NotFound, ReferenceMissing, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.counting import counts
 from partita_systems.blog.ids import Ids
@@ -124,5 +124,5 @@ def _both(one: Condition, other: Condition | None) -> Condition:
 def written(content: str) -> str:
     """A text that says something."""
     if not content.strip():
-        raise ValueRefused("Comment.content", "it says nothing")
+        raise InvalidValue("Comment.content", "it says nothing")
     return content

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from partita import (
-    KEPT,
+    AUTO,
     CountOf,
     CreatedAt,
     Entity,
@@ -21,15 +21,15 @@ from partita import (
     Limit,
     OpenEnum,
     Ordered,
-    Quiet,
     References,
     Table,
+    Untracked,
     UpdatedAt,
     View,
-    each,
+    collection,
+    fan_out,
     pattern,
     prove,
-    together,
 )
 
 MOST_CHILDREN = 24  # what a root category lists in one merge, and what one transaction can put in order
@@ -78,8 +78,8 @@ Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
 
 
 class Dated(View, naming="camel"):
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
 
 # 1. Users
@@ -144,7 +144,7 @@ class CategoryChild(
     Entity,
     table=blog,
     key=("CATEGORY#{parent_id}", "CHILD#{child_id}#{order}"),
-    was=[("CATEGORY#{parent_id}", "CHILD#{child_id}#{order:plain}")],
+    old_keys=[("CATEGORY#{parent_id}", "CHILD#{child_id}#{order:plain}")],
 ):
     """The link from a root to its subcategory; all that it says is in its key, once without leading zeros."""
 
@@ -223,7 +223,7 @@ class Notification(Dated, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATI
     actor_id: Id = ""
     post_id: Id = ""
     comment_id: Id | None = None
-    read: Annotated[bool, Quiet()] = False
+    read: Annotated[bool, Untracked()] = False
 
     of_user = Keys("GSI1", "NOTIFICATION#{user_id}", "NOTIFICATION#{created_at}#{notification_id}")
 
@@ -239,7 +239,7 @@ def posts_by_category(subcategory_id: str) -> Items[Post]: ...
 
 @pattern
 def posts_by_categories(category_ids: Sequence[str]) -> Items[Post]:
-    return Post.in_category.query(each(category_ids, 1 + MOST_CHILDREN)).newest_first().page(10)
+    return Post.in_category.query(fan_out(category_ids, 1 + MOST_CHILDREN)).newest_first().page(10)
 
 
 @pattern(Post.of_author.newest_first())
@@ -262,9 +262,9 @@ def comment_with_replies(post_id: str, comment_id: str) -> Items[Comment | Reply
     """A comment and the replies to it."""
 
 
-@pattern(together(Comment.by_id, Reply.by_id))
+@pattern(collection(Comment.by_id, Reply.by_id))
 def comment_by_id(comment_id: str) -> Items[Comment | Reply]: ...
-@pattern(together(Comment.of_author, Reply.of_author).newest_first())
+@pattern(collection(Comment.of_author, Reply.of_author).newest_first())
 def comments_of_user(author_id: str) -> Items[Comment | Reply]: ...
 @pattern
 def comment(post_id: str, comment_id: str, created_at: datetime) -> Item[Comment]: ...

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
 
-from partita import AlreadyExists, NotFound, Piece, Store, new_id
+from partita import AlreadyExists, NotFound, SeedStep, Store, new_id
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 
@@ -58,7 +58,7 @@ def total(scale: float) -> int:
     return len(CATEGORIES) + people + posts
 
 
-def pieces(scale: float, seed: int) -> Iterator[Piece]:
+def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
     """At scale 1 fourteen people and twenty posts, with what readers left on them."""
     people, posts = _sizes(scale)
     yield from (partial(_Planting(seed, people).categories, root) for root in CATEGORIES)

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from partita import AlreadyExists, Condition, ConditionFailed, F, NotFound, Store, ValueRefused
+from partita import AlreadyExists, Condition, ConditionFailed, F, InvalidValue, NotFound, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.categories import Categories
 from partita_systems.blog.comments import Threads
@@ -135,7 +135,7 @@ class Blog:
         def edit(post: d.Post) -> None:
             _stays(post)
             if post.subcategory_id is None:
-                raise ValueRefused("Post.subcategory_id", "a post is published in a category")
+                raise InvalidValue("Post.subcategory_id", "a post is published in a category")
             post.status = d.PostStatus.PUBLISHED
             post.published_at = post.published_at or self.now()
 
@@ -154,7 +154,7 @@ class Blog:
         """The post goes with all that readers left on it; nobody adds to it meanwhile, and it may be done again."""
         with self.db.change(d.post(post_id), when=when) as draft:
             draft.status = d.PostStatus.REMOVING
-        for _ in self.db.attempts(d.Post.__name__):
+        for _ in self.db.retrying(d.Post.__name__):
             self._clear(post_id)
             try:
                 with self.db.transaction() as transaction:
@@ -176,7 +176,7 @@ class Blog:
             self.db.delete(comment)
         for left in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
             if left.one() is not None:
-                raise ValueRefused("Post.post_id", "other code left likes or comments on it; adopt the table first")
+                raise InvalidValue("Post.post_id", "other code left likes or comments on it; adopt the table first")
 
     # Likes and bookmarks
 

@@ -27,6 +27,6 @@ def on_published(db: Store, post_id: str) -> Iterator[Transaction]:
 
 def on_shown_posts(db: Store, page: Page[Left]) -> Page[Left]:
     """A page without what lies on posts that are not published: one batch of gets."""
-    posts = db.many([d.post(post_id) for post_id in dict.fromkeys(each.post_id for each in page.items)])
+    posts = db.get_many([d.post(post_id) for post_id in dict.fromkeys(each.post_id for each in page.items)])
     shown = {post.post_id for post in posts if post is not None and post.status == d.PostStatus.PUBLISHED}
     return Page([each for each in page.items if each.post_id in shown], page.cursor)

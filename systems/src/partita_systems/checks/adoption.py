@@ -17,7 +17,7 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     users = set()
     for user in db.scan(d.User):
         users.add(user.user_id)
-        with done.mending(f"User {user.user_id}"):
+        with done.collecting_errors(f"User {user.user_id}"):
             done.rewritten += _fold(db, user)
     progress(done)
     for check in db.scan(d.Check):
@@ -32,9 +32,9 @@ def _fold(db: Store, user: d.User) -> bool:
     address = folded(user.email)
     if address == user.email:
         return False
-    holder = db.holder(d.User, "email", user.email)
+    holder = db.find_by_unique(d.User, "email", user.email)
     if holder is None or holder.user_id != user.user_id:
         return False
-    with db.change(d.user(user.user_id), quietly=True) as draft:
+    with db.change(d.user(user.user_id), system_change=True) as draft:
         draft.email = address
     return True

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from partita import LimitReached, NotFound
-from partita.rest import Api, Caller, IfMatch, Problem, group, myself, owner, signed_in
+from partita.rest import Api, Caller, IfMatch, Problem, caller_is, group, owned_by, signed_in
 from partita_systems.checks import design as d
 from partita_systems.checks.check_attributes import checked_url, options_of
 from partita_systems.checks.service import Checks, Claim, Uptime
 
 admin = group("admin")
 runners = group("runner") | admin  # who runs the checks
-mine = owner("userid")
+mine = owned_by("userid")
 api = Api("checks", "Checks", Checks, "Is it up, and does it say what it should?")
 
 Email = Annotated[
@@ -103,7 +103,7 @@ def find_user(service: Checks, email: Email) -> d.User:
     return found
 
 
-api.reads("/users/{user_id}", d.user, who=myself("user_id") | admin)
+api.expose_get("/users/{user_id}", d.user, who=caller_is("user_id") | admin)
 
 
 @api.delete("/users/{user_id}", who=admin)
@@ -113,7 +113,7 @@ def delete_user(service: Checks, user_id: str, match: IfMatch) -> None:
     service.remove_user(user_id, when=match.when(user))
 
 
-@api.put("/users/{user_id}/email", who=myself("user_id"))
+@api.put("/users/{user_id}/email", who=caller_is("user_id"))
 def change_email(service: Checks, user_id: str, registration: Registration) -> None:
     """Another e-mail address; it must not be somebody else's."""
     service.change_email(user_id, registration.email)
@@ -153,13 +153,13 @@ def add_check(service: Checks, caller: Caller, new: NewCheck) -> d.Check:
         raise Problem(409, "conflict", detail, "checkLimit") from None
 
 
-api.reads("/checks/{check_id}", d.check, who=mine | admin)
-api.deletes("/checks/{check_id}", d.check, who=mine | admin)
-api.lists("/users/{userid}/checks", d.checks_of_user, who=myself("userid") | admin)
-api.lists("/types/{check_type}/{status}/checks", d.checks_by_type_and_status, who=admin)
+api.expose_get("/checks/{check_id}", d.check, who=mine | admin)
+api.expose_delete("/checks/{check_id}", d.check, who=mine | admin)
+api.expose_list("/users/{userid}/checks", d.checks_of_user, who=caller_is("userid") | admin)
+api.expose_list("/types/{check_type}/{status}/checks", d.checks_by_type_and_status, who=admin)
 
 
-@api.patch("/checks/{check_id}", who=mine, of=d.check)
+@api.patch("/checks/{check_id}", who=mine, on=d.check)
 def change_check(service: Checks, check_id: str, change: ChangedCheck, match: IfMatch) -> d.Check:
     """Watch another address, at another pace, or for something else."""
     check = service.db.one(d.check(check_id), consistent=True)
@@ -174,25 +174,25 @@ def change_check(service: Checks, check_id: str, change: ChangedCheck, match: If
     return service.db.one(d.check(check_id), consistent=True)
 
 
-@api.post("/checks/{check_id}/pause", who=mine, of=d.check)
+@api.post("/checks/{check_id}/pause", who=mine, on=d.check)
 def pause(service: Checks, check_id: str) -> None:
     """Leave it alone for now."""
     service.pause(check_id)
 
 
-@api.post("/checks/{check_id}/resume", who=mine, of=d.check)
+@api.post("/checks/{check_id}/resume", who=mine, on=d.check)
 def resume(service: Checks, check_id: str) -> None:
     """Watch it again, from now."""
     service.resume(check_id)
 
 
-@api.get("/checks/{check_id}/uptime", who=mine | admin, of=d.check)
+@api.get("/checks/{check_id}/uptime", who=mine | admin, on=d.check)
 def uptime(service: Checks, check_id: str, days: Days = 7) -> Uptime:
     """The share of runs that found it up, over the last days, at most the last 10,000 runs."""
     return service.uptime(check_id, timedelta(days=days))
 
 
-api.lists("/checks/{check_id}/results", d.results, who=mine | admin, of=d.check)
+api.expose_list("/checks/{check_id}/results", d.results, who=mine | admin, on=d.check)
 
 
 # Running them
@@ -215,4 +215,4 @@ def record(service: Checks, check_id: str, new: NewResult) -> d.Result:
     return result
 
 
-api.tries(signed="/types/AVAILABILITY/ACTIVE/checks")
+api.examples(signed_in="/types/AVAILABILITY/ACTIVE/checks")

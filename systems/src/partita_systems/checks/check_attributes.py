@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from partita import ValueRefused
+from partita import InvalidValue
 from partita_systems.checks.design import CheckType
 
 HIGHEST_PRICE = 10**12
@@ -31,7 +31,7 @@ class Ebay(msgspec.Struct, rename="camel"):
     def __post_init__(self) -> None:
         price = self.max_price
         if price is not None and not (price.is_finite() and 0 <= price < HIGHEST_PRICE):
-            raise ValueRefused("Check.attributes.maxPrice", f"{price} is no price from 0 to below {HIGHEST_PRICE:,}")
+            raise InvalidValue("Check.attributes.maxPrice", f"{price} is no price from 0 to below {HIGHEST_PRICE:,}")
 
 
 OPTIONS: dict[CheckType, type[msgspec.Struct]] = {CheckType.AVAILABILITY: Availability, CheckType.EBAY: Ebay}
@@ -42,25 +42,25 @@ def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
     kind = OPTIONS.get(check_type)
     if kind is None:
         types = ", ".join(each.value for each in OPTIONS)
-        raise ValueRefused("Check.checkType", f"{check_type.value!r} is none of {types}")
+        raise InvalidValue("Check.checkType", f"{check_type.value!r} is none of {types}")
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
     for name in attributes:
         if name not in known:
             wrong = f"{check_type.value} has no {name!r}; it has {', '.join(known)}"
-            raise ValueRefused(f"Check.attributes.{name}", wrong)
+            raise InvalidValue(f"Check.attributes.{name}", wrong)
     try:
         return msgspec.convert(attributes, kind)
     except msgspec.ValidationError as refusal:
         wrong, _, way = str(refusal).partition(" - at `$.")
-        raise ValueRefused(f"Check.attributes.{way.rstrip('`')}", wrong) from None
+        raise InvalidValue(f"Check.attributes.{way.rstrip('`')}", wrong) from None
 
 
 def checked_url(url: str) -> str:
     """An http or https address that can be fetched: its host one that there can be, and no password."""
     if not url.isprintable() or " " in url or not _is_fetchable(url):
-        raise ValueRefused("Check.url", f"{url!r} is no http or https address")
+        raise InvalidValue("Check.url", f"{url!r} is no http or https address")
     if "@" in urlsplit(url).netloc:
-        raise ValueRefused("Check.url", "a name and password in an address are not sent; leave them out")
+        raise InvalidValue("Check.url", "a name and password in an address are not sent; leave them out")
     return url
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import msgspec
 
 from partita import (
-    KEPT,
-    SHARDS,
+    ALL_SHARDS,
+    AUTO,
     CountOf,
     CreatedAt,
     Entity,
@@ -21,9 +21,9 @@ from partita import (
     Limit,
     OpenEnum,
     Owns,
-    Quiet,
     Table,
     Unique,
+    Untracked,
     UpdatedAt,
     View,
     pattern,
@@ -81,13 +81,13 @@ users = Table("USER", pk="PK", sk="SK", naming="camel", indexes=(Index("EmailInd
 
 class User(Entity, table=users, key=("{user_id}", "USER")):
     user_id: Annotated[str, InKey()]
-    email: Annotated[str, Unique(fold=True)]
+    email: Annotated[str, Unique(case_insensitive=True)]
     tier: Tier = Tier.FREE
     check_limit: Annotated[int, msgspec.Meta(ge=0)] = 5
     check_count: Annotated[int, CountOf(lambda: Check, via={"user_id": "userid"})] = 0
     status: UserStatus = UserStatus.ACTIVE
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     by_email = Keys("EmailIndex")
     allowance = Limit(F.check_count <= F.check_limit)
@@ -103,7 +103,7 @@ class CheckSummary(View, naming="camel"):
     userid: str
     check_type: CheckType
     status: CheckStatus = CheckStatus.ACTIVE
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
 
     of_type = Keys("TypeStatusIndex")
 
@@ -126,11 +126,11 @@ class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
     url: str
     delay_ms: Annotated[int, msgspec.Meta(ge=LEAST_DELAY_MS)]
     attributes: dict[str, Any] = msgspec.field(default_factory=dict)
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
-    last_executed_at: Annotated[datetime | None, Quiet()] = None
-    last_result: Annotated[Outcome | None, Quiet()] = None
-    due_at: Annotated[datetime, Quiet()] = KEPT
-    failures: Annotated[int, Quiet()] = 0
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
+    last_executed_at: Annotated[datetime | None, Untracked()] = None
+    last_result: Annotated[Outcome | None, Untracked()] = None
+    due_at: Annotated[datetime, Untracked()] = AUTO
+    failures: Annotated[int, Untracked()] = 0
 
     of_user = Keys("UserCheckIndex")
     due = Keys("DueIndex", "{check_id:shard(4)}", when=F.status.is_in(CheckStatus.ACTIVE, CheckStatus.FAILED))
@@ -138,7 +138,7 @@ class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
 
     def __post_init__(self) -> None:
         """What the document does not have follows, in a row of the team's own code, from what it has."""
-        if self.due_at == KEPT:
+        if self.due_at == AUTO:
             self.due_at = (self.last_executed_at or self.created_at) + timedelta(milliseconds=self.delay_ms)
         if self.status == CheckStatus.FAILED and not self.failures:
             self.failures = FAILURES_IN_A_ROW
@@ -171,7 +171,7 @@ def checks_by_type_and_status(check_type: CheckType, status: CheckStatus) -> Ite
 
 @pattern
 def due_checks(now: datetime) -> Items[Check]:
-    return Check.due.query(SHARDS).until(now).oldest_first()
+    return Check.due.query(ALL_SHARDS).until(now).oldest_first()
 
 
 @pattern

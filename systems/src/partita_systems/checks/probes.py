@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from html.parser import HTMLParser
 from typing import Any
 
-from partita import ValueRefused
+from partita import InvalidValue
 from partita_systems.checks.check_attributes import Availability, Ebay, options_of
 from partita_systems.checks.design import Check, CheckType, Outcome
 from partita_systems.checks.fetching import Fetcher, NotFetched, Page
@@ -23,7 +23,7 @@ class Prober:
         try:
             options = options_of(check.check_type, check.attributes)
             page = self.fetcher.fetch(check.url)
-        except (NotFetched, ValueRefused) as refusal:
+        except (NotFetched, InvalidValue) as refusal:
             return Outcome(status="DOWN", reason=str(refusal))
         if page.status >= 400:
             return Outcome(status="DOWN", response_time=page.milliseconds, reason=f"HTTP status {page.status}")

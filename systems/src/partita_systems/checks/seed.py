@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from random import Random
 
-from partita import AlreadyExists, NotUnique, Piece, Store
+from partita import AlreadyExists, NotUnique, SeedStep, Store
 from partita_systems.checks import design as d
 
 FIRST = "ana bruno carla diego elena faisal greta hugo ines jonas kira luis mina noor olga pavel".split()
@@ -23,7 +23,7 @@ def total(scale: float) -> int:
     return 2 * _people(scale)
 
 
-def pieces(scale: float, seed: int) -> Iterator[Piece]:
+def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
     """At scale 1 twenty people with four checks each, and two days of results."""
     people = _people(scale)
     yield from (_Person(seed, number) for number in range(people))

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from partita import Condition, ConditionFailed, F, NotFound, Store, ValueRefused, new_id
+from partita import Condition, ConditionFailed, F, InvalidValue, NotFound, Store, new_id
 from partita_systems.checks import design as d
 from partita_systems.checks.check_attributes import checked_url, options_of
 
@@ -91,7 +91,7 @@ class Checks:
         """
         with self.db.change(d.user(user_id), when=when) as draft:
             draft.status = d.UserStatus.LEAVING
-        for _ in self.db.attempts(d.User.__name__):
+        for _ in self.db.retrying(d.User.__name__):
             for check in self.db(d.checks_of_user(user_id)):
                 self.remove(check.check_id)
             try:
@@ -121,7 +121,7 @@ class Checks:
                 made = transaction.create(check)
                 transaction.check(d.user(userid), _STAYING)
         except ConditionFailed:
-            raise ValueRefused("Check.userid", f"{userid!r} is leaving") from None
+            raise InvalidValue("Check.userid", f"{userid!r} is leaving") from None
         return made
 
     def remove(self, check_id: str) -> None:
@@ -164,14 +164,14 @@ class Checks:
     def record(self, claim: Claim, outcome: d.Outcome) -> d.Result | None:
         """Write how a run went; None, and nothing written, where the lease was lost meanwhile."""
         if outcome.status not in ("UP", "DOWN"):
-            raise ValueRefused("Outcome.status", f"{outcome.status!r} is neither UP nor DOWN")
+            raise InvalidValue("Outcome.status", f"{outcome.status!r} is neither UP nor DOWN")
         now = self.now()
         up = outcome.status == "UP"
         failures = 0 if up else claim.check.failures + 1
         try:
             with self.db.transaction() as transaction:
                 holding = (F.due_at == claim.until) & _RUNNABLE
-                draft = transaction.change(d.check(claim.check.check_id), when=holding, quietly=True)
+                draft = transaction.change(d.check(claim.check.check_id), when=holding, system_change=True)
                 draft.last_result = outcome
                 draft.last_executed_at = now
                 draft.failures = failures
@@ -208,7 +208,7 @@ def folded(email: str) -> str:
     address = email.strip().casefold()
     name, _, host = address.partition("@")
     if not name or not host:
-        raise ValueRefused("User.email", f"{email!r} is no e-mail address")
+        raise InvalidValue("User.email", f"{email!r} is no e-mail address")
     return address
 
 

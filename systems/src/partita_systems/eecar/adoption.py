@@ -29,7 +29,7 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     maps = Store(db.backend, d.stored_maps, clock=db.context.clock, on_call=db.context.on_call)
     work = _Work(db, maps, done)
     for found in db.scan(*ENTITIES):
-        with done.mending(_named(found)):
+        with done.collecting_errors(_named(found)):
             work.mend(found)
         progress(done)
     return done
@@ -76,7 +76,7 @@ class _Work:
         self._beside(here, F.seller_id == part.seller_id, get(d.Offered, part.part_id), offered(part))
         category = category_of(part.category, "Part.category")
         if category != part.category:
-            with self.db.change(here, when=F.category == part.category, quietly=True) as draft:
+            with self.db.change(here, when=F.category == part.category, system_change=True) as draft:
                 draft.category = category
             self.done.rewritten += 1
 
@@ -134,7 +134,7 @@ class _Work:
                 for name, value in asdict(wanted).items():
                     if getattr(stored, name) != value:
                         setattr(draft, name, value)
-        self.done.made += stored is None
+        self.done.created += stored is None
         self.done.rewritten += stored is not None
 
     def _only_with(self, owner: Get[Any], ended: Condition, at: Get[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from unicodedata import normalize
 
-from partita import OpenEnum, ValueRefused
+from partita import InvalidValue, OpenEnum
 
 LONGEST = 60
 
@@ -45,9 +45,9 @@ def category_of(text: str, where: str = "Part.category") -> Category:
     if known is not None:
         return known
     if len(word) > LONGEST:
-        raise ValueRefused(where, f"a category has at most {LONGEST} characters")
+        raise InvalidValue(where, f"a category has at most {LONGEST} characters")
     if not word or word.casefold() == ANY.value.casefold():
-        raise ValueRefused(where, f"{str(text)!r} is no category")
+        raise InvalidValue(where, f"{str(text)!r} is no category")
     return Category(word)
 
 

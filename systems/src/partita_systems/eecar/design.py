@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from partita import (
-    KEPT,
-    SHARDS,
+    ALL_SHARDS,
+    AUTO,
     CreatedAt,
     Entity,
     Expires,
@@ -25,14 +25,14 @@ from partita import (
     Items,
     Keys,
     Owns,
-    Quiet,
     References,
     Table,
     Transitions,
+    Untracked,
     UpdatedAt,
     Version,
     View,
-    each,
+    fan_out,
     pattern,
     prove,
     query,
@@ -42,7 +42,9 @@ from partita_systems.eecar.categories import Category
 KEEP_MATCHES = timedelta(days=7)
 KEEP_NOTIFICATIONS = timedelta(days=30)
 CACHE_SHARDS = int(os.environ.get("EECAR_CACHE_SHARDS", "1"))
-CACHE, EVERY_CACHE = ("CACHE", ()) if CACHE_SHARDS == 1 else (f"CACHE#{{query_hash:shard({CACHE_SHARDS})}}", (SHARDS,))
+CACHE, EVERY_CACHE = (
+    ("CACHE", ()) if CACHE_SHARDS == 1 else (f"CACHE#{{query_hash:shard({CACHE_SHARDS})}}", (ALL_SHARDS,))
+)
 NEW = ""
 
 Party = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -85,8 +87,8 @@ class PartSummary(View, naming="camel"):
     price: Won
     quantity: Count
     seller_id: Party
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     in_category = Keys("GSI1", "CATEGORY#{category}", "CREATED_AT#{created_at}")
 
@@ -184,7 +186,7 @@ class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
     target_application: Line
     priority: Priority = Priority.MEDIUM
     status: Annotated[NeedStatus, Transitions({"active": ("fulfilled", "cancelled")}, start=("active",))] = "active"
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
     expires_at: datetime | None = None
 
     in_order = Keys("GSI1", "NEED#{status}", "PRIORITY#{priority:ranked}#CREATED#{created_at}")
@@ -203,7 +205,7 @@ class MatchSummary(View, naming="camel"):
     query: Text
     model_used: Line
     created_at: datetime
-    hit_count: Annotated[Count, Quiet()] = 0
+    hit_count: Annotated[Count, Untracked()] = 0
 
     by_hits = Keys("GSI1", CACHE, "HIT_COUNT#{hit_count:12}")
 
@@ -245,7 +247,7 @@ class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
     criteria: Criteria
     once: bool = False
     status: Annotated[WatchStatus, Transitions({"active": ("triggered", "cancelled")}, start=("active",))] = "active"
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
     triggered_at: datetime | None = None
 
     of_buyer = Keys("GSI1", "BUYER#{buyer_id}", "STATUS#{status}#CREATED#{created_at}")
@@ -292,7 +294,7 @@ class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
     terms: dict[str, Any] = msgspec.field(default_factory=dict)
     status: Annotated[ProposalStatus, ANSWERS] = "pending"
     version: Annotated[int, Version()] = 1
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
     responded_at: datetime | None = None
 
     received = Keys("GSI1", "COMPANY#{to_company_id}", "STATUS#{status}#CREATED#{created_at}")
@@ -400,7 +402,7 @@ def trigger(watch_id: str, part_id: str) -> Item[Trigger]: ...
 @pattern
 def watching_categories(categories: Sequence[Category]) -> Items[Watching]:
     """Who watches one of these, in the order in which they began: a part's category and `ANY`."""
-    return Watching.in_category.query(each(categories, at_most=2)).oldest_first()
+    return Watching.in_category.query(fan_out(categories, limit=2)).oldest_first()
 
 
 @pattern

@@ -43,7 +43,7 @@ class Matches(Subject):
     def catalogue(self, categories: Iterable[Category] = ()) -> dict[str, int]:
         """How far the parts of these categories (or all) have come: read before matching, remembered with the match."""
         wanted = list(categories) or [ANY]
-        found = self.db.many([d.catalogue(category) for category in wanted])
+        found = self.db.get_many([d.catalogue(category) for category in wanted])
         return {
             category.value: 0 if reached is None else reached.version
             for category, reached in zip(wanted, found, strict=True)
@@ -60,7 +60,7 @@ class Matches(Subject):
             self._move(moved)
 
     def _move(self, category: Category) -> None:
-        for _ in self.db.attempts("Catalogue"):
+        for _ in self.db.retrying("Catalogue"):
             with suppress(NotFound):
                 with self.db.change(d.catalogue(category)) as draft:
                     draft.version += 1
@@ -76,7 +76,7 @@ class Matches(Subject):
         """
         seen = {catalogue_of(word, "Match.catalogue").value: version for word, version in match.catalogue.items()}
         match = replace(match, catalogue=seen or self.catalogue())
-        for _ in self.db.attempts("Match"):
+        for _ in self.db.retrying("Match"):
             with suppress(AlreadyExists):
                 self.db.create(match)
                 return
@@ -110,7 +110,7 @@ class Matches(Subject):
         try:
             while batch:
                 query_hash, hits = batch.popitem()
-                with suppress(NotFound), self.db.change(d.match(query_hash), quietly=True) as draft:
+                with suppress(NotFound), self.db.change(d.match(query_hash), system_change=True) as draft:
                     draft.hit_count += hits
         finally:
             with self._lock:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from partita import ValueRefused
+from partita import InvalidValue
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import category_of
 from partita_systems.eecar.service_base import Subject
@@ -39,7 +39,7 @@ class Needs(Subject):
 
     def _check_future(self, expires_at: datetime | None) -> None:
         if expires_at is not None and (expires_at.tzinfo is None or expires_at <= self.now()):
-            raise ValueRefused("Need.expiresAt", f"{expires_at.isoformat()} is past, or has no time zone")
+            raise InvalidValue("Need.expiresAt", f"{expires_at.isoformat()} is past, or has no time zone")
 
 
 def canonical(required: d.RequiredSpecs, where: str) -> d.RequiredSpecs:

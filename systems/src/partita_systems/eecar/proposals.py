@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from partita import ConditionFailed, F, Page, TransitionRefused, ValueRefused, get
+from partita import ConditionFailed, F, InvalidTransition, InvalidValue, Page, get
 from partita_systems.eecar import design as d
 from partita_systems.eecar.lookup_items import beside, sent
 from partita_systems.eecar.notifications import proposal_received
@@ -23,7 +23,7 @@ class Proposals(Subject):
     def make(self, proposal: d.Proposal) -> d.Proposal:
         """An offer to another company, which is told of it."""
         if proposal.from_company_id == proposal.to_company_id:
-            raise ValueRefused("Proposal.toCompanyId", "a company cannot propose to itself")
+            raise InvalidValue("Proposal.toCompanyId", "a company cannot propose to itself")
         self._check_parts(proposal.part_ids)
         with self.db.transaction() as transaction:
             made = transaction.create(replace(proposal, proposal_id=self._id("o")))
@@ -63,14 +63,14 @@ class Proposals(Subject):
         except ConditionFailed:
             raise self._refusal(proposal_id, side, by, changes["status"]) from None
 
-    def _refusal(self, proposal_id: str, side: str, by: str, status: str) -> ValueRefused | TransitionRefused:
+    def _refusal(self, proposal_id: str, side: str, by: str, status: str) -> InvalidValue | InvalidTransition:
         found = self.db.one(d.proposal(proposal_id), consistent=True)
         if getattr(found, side) != by:
-            return ValueRefused("Proposal." + SIDES[side], f"it is not {by!r} who may do this")
-        return TransitionRefused("Proposal", "status", status)
+            return InvalidValue("Proposal." + SIDES[side], f"it is not {by!r} who may do this")
+        return InvalidTransition("Proposal", "status", status)
 
     def _check_parts(self, part_ids: list[str]) -> None:
-        found = self.db.many([d.part(part_id) for part_id in part_ids])
+        found = self.db.get_many([d.part(part_id) for part_id in part_ids])
         for part_id, part in zip(part_ids, found, strict=True):
             if part is None:
-                raise ValueRefused("Proposal.partIds", f"there is no part {part_id!r}")
+                raise InvalidValue("Proposal.partIds", f"there is no part {part_id!r}")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from partita import AlreadyExists, Piece, Store, TransitionRefused, VersionConflict, new_id
+from partita import AlreadyExists, InvalidTransition, SeedStep, Store, VersionConflict, new_id
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, Category
 from partita_systems.eecar.matches import query_hash
@@ -63,7 +63,7 @@ def total(scale: float) -> int:
     return 1 + sum(_sizes(scale))
 
 
-def pieces(scale: float, seed: int) -> Iterator[Piece]:
+def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
     """At scale 1 forty parts, twenty-four needs, ten watches, twenty proposals and five cached matches."""
     parts, needs, watches, proposals, matches = _sizes(scale)
     yield [d.Catalogue(category=category, version=1) for category in (*CATEGORIES, ANY)]
@@ -256,7 +256,7 @@ class _Proposal(_Planted):
         answer = answers.get(self.number % 5)
         if answer is not None:
             later = self.service(db, at + timedelta(days=1))
-            with suppress(VersionConflict, TransitionRefused):
+            with suppress(VersionConflict, InvalidTransition):
                 later.proposals.answer(self.id("o"), seller, answer, version=1)
 
 

@@ -21,4 +21,4 @@ class Subject:
 
     def _those(self, calls: Sequence[Get[E]]) -> list[E]:
         """What is there of many, in their order."""
-        return [found for found in self.db.many(calls) if found is not None]
+        return [found for found in self.db.get_many(calls) if found is not None]

@@ -13,10 +13,10 @@ from partita import (
     AlreadyExists,
     ConditionFailed,
     F,
+    InvalidTransition,
+    InvalidValue,
     NotFound,
     ReferenceMissing,
-    TransitionRefused,
-    ValueRefused,
     get,
 )
 from partita_systems.eecar import design as d
@@ -54,7 +54,7 @@ class Watches(Subject):
             beside(self.db, d.watch(watch_id), watching, lambda _: _ACTIVE, write)
         except (ConditionFailed, NotFound):
             self.db.one(d.watch(watch_id), consistent=True)
-            raise TransitionRefused("Watch", "status", "active") from None
+            raise InvalidTransition("Watch", "status", "active") from None
 
     def reach(self, watch_id: str, email: str | None, phone: str | None) -> None:
         """Where the buyer is told."""
@@ -98,7 +98,7 @@ class Watches(Subject):
         told = self.db(d.trigger(watch_id, part_id), consistent=True)
         if told is None:
             self.db.one(d.watch(watch_id), consistent=True)
-            raise TransitionRefused("Watch", "status", "triggered")
+            raise InvalidTransition("Watch", "status", "triggered")
         return told
 
 
@@ -111,8 +111,8 @@ def canonical(criteria: d.Criteria, where: str) -> d.Criteria:
 
 def _check_address(email: str | None, phone: str | None) -> None:
     if not email and not phone:
-        raise ValueRefused("Watch.email", "neither an e-mail address nor a phone number is given")
+        raise InvalidValue("Watch.email", "neither an e-mail address nor a phone number is given")
     if email and _EMAIL.fullmatch(email) is None:
-        raise ValueRefused("Watch.email", f"{email!r} is no e-mail address")
+        raise InvalidValue("Watch.email", f"{email!r} is no e-mail address")
     if phone and not any(map(str.isdecimal, phone)):
-        raise ValueRefused("Watch.phone", f"{phone!r} is no phone number")
+        raise InvalidValue("Watch.phone", f"{phone!r} is no phone number")

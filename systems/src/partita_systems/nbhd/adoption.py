@@ -5,7 +5,7 @@ What is right already is left alone, and every step stands for itself, so it may
 
 from collections.abc import Callable
 
-from partita import Adoption, Entity, F, Get, Store, ValueRefused
+from partita import Adoption, Entity, F, Get, InvalidValue, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
 from partita_systems.nbhd.validation import checked_handle, checked_subdomain, slug_of
@@ -18,7 +18,7 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     done = db.adopt(progress)
     nbhd = Nbhd(db)
     for found in db.scan(*ENTITIES):
-        with done.mending(_named(found)):
+        with done.collecting_errors(_named(found)):
             _mend(nbhd, found, done)
         progress(done)
     return done
@@ -31,7 +31,7 @@ def _mend(nbhd: Nbhd, found: Entity, done: Adoption) -> None:
         case d.Neighborhood(closed_by=None):
             done.rewritten += _slug(nbhd, found)
         case d.Neighborhood(closed_by=str(closer)):
-            done.made += nbhd.close(found.id, closer)
+            done.created += nbhd.close(found.id, closer)
         case d.Membership():
             _membership(nbhd, found, done)
         case d.Site():
@@ -43,7 +43,7 @@ def _handle(nbhd: Nbhd, user: d.User) -> bool:
     if handle == user.bluesky_handle:
         return False
     as_seen = F.bluesky_handle == user.bluesky_handle
-    with nbhd.db.change(d.user(user.did), when=as_seen, quietly=True) as draft:
+    with nbhd.db.change(d.user(user.did), when=as_seen, system_change=True) as draft:
         draft.bluesky_handle = handle
     return True
 
@@ -61,7 +61,7 @@ def _subdomain(nbhd: Nbhd, site: d.Site) -> bool:
     label = checked_subdomain(site.subdomain)
     if label == site.subdomain:
         return False
-    with nbhd.db.change(_place(site), when=F.subdomain == site.subdomain, quietly=True) as draft:
+    with nbhd.db.change(_place(site), when=F.subdomain == site.subdomain, system_change=True) as draft:
         draft.subdomain = label
     return True
 
@@ -76,13 +76,13 @@ def _membership(nbhd: Nbhd, membership: d.Membership, done: Adoption) -> None:
     home, did = membership.neighborhood_id, membership.user_did
     if nbhd.db(d.neighborhood(home), consistent=True) is None:
         nbhd.leave(home, did)
-        done.made += 1
+        done.created += 1
         return
     if membership.status != d.Standing.ACTIVE:
         return
     account = nbhd.db(d.user(did), consistent=True)
     if account is None:
-        raise ValueRefused("Membership.user_did", f"there is no account {did}")
+        raise InvalidValue("Membership.user_did", f"there is no account {did}")
     if account.deleted_at is not None:
         with nbhd.db.change(d.member(home, did)) as draft:
             draft.status = d.Standing.INACTIVE

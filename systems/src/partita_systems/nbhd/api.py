@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, structs
 
 from partita import NotFound, NotUnique, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, Problem, group, myself, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, caller_is, group, signed_in
 from partita_systems.nbhd import bodies as b
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.membership_roles import (
@@ -48,10 +48,10 @@ def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
     )
 
 
-api.lists("/users", d.users)
-api.lists("/users/joined", d.users_between)
-api.reads("/users/{did}", d.user, who=living | myself("did") | admin)
-api.changes("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=mine)
+api.expose_list("/users", d.users)
+api.expose_list("/users/joined", d.users_between)
+api.expose_get("/users/{did}", d.user, who=living | caller_is("did") | admin)
+api.expose_patch("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=mine)
 
 
 @api.get("/handles/{handle}")
@@ -63,28 +63,28 @@ def user_by_handle(service: Nbhd, handle: str) -> d.User:
     return found
 
 
-@api.put("/users/{did}/handle", who=mine, of=d.user)
+@api.put("/users/{did}/handle", who=mine, on=d.user)
 def change_handle(service: Nbhd, did: str, new: b.NewHandle) -> None:
     """Another handle; it must not be somebody else's."""
     service.change_handle(did, new.bluesky_handle)
 
 
-@api.delete("/users/{did}", who=myself("did") | admin)
+@api.delete("/users/{did}", who=caller_is("did") | admin)
 def delete_account(service: Nbhd, did: str, match: IfMatch) -> None:
     """Out of every list at once, and gone in 30 days."""
     service.delete_account(did, match.check)
 
 
-@api.post("/users/{did}/restoration", who=myself("did") | admin)
+@api.post("/users/{did}/restoration", who=caller_is("did") | admin)
 def restore_account(service: Nbhd, did: str) -> None:
     """As it was, while the 30 days last."""
     service.restore_account(did)
 
 
-api.lists("/users/{user_did}/memberships", d.memberships_of_user, who=myself("user_did") | admin)
+api.expose_list("/users/{user_did}/memberships", d.memberships_of_user, who=caller_is("user_did") | admin)
 
 
-@api.get("/users/{did}/neighborhoods", who=myself("did") | admin)
+@api.get("/users/{did}/neighborhoods", who=caller_is("did") | admin)
 def neighborhoods_of(service: Nbhd, did: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.Neighborhood]:
     """Those that a user is in, the last joined first."""
     return service.neighborhoods_of(did, limit, cursor)
@@ -106,22 +106,22 @@ def found(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborho
     )
 
 
-api.lists("/neighborhoods", d.neighborhoods)
+api.expose_list("/neighborhoods", d.neighborhoods)
 
 
-@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, of=standing)
+@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, on=standing)
 def neighborhood(service: Nbhd, neighborhood_id: str) -> d.Neighborhood:
     """One neighborhood."""
     return service.db.one(d.neighborhood(neighborhood_id))
 
 
-@api.get("/slugs/{slug}", who=neighbors, of=standing_by_slug)
+@api.get("/slugs/{slug}", who=neighbors, on=standing_by_slug)
 def neighborhood_by_slug(service: Nbhd, slug: str) -> d.Neighborhood:
     """The neighborhood of this slug."""
     return neighborhood_of_slug(service, slug)
 
 
-@api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=standing)
+@api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, on=standing)
 def change_neighborhood(
     service: Nbhd, neighborhood_id: str, change: b.ChangedNeighborhood, match: IfMatch
 ) -> d.Neighborhood:
@@ -147,7 +147,7 @@ def _given(change: Struct) -> dict[str, Any]:
     return {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
 
 
-@api.delete("/neighborhoods/{neighborhood_id}", who=hosts | admin, of=standing)
+@api.delete("/neighborhoods/{neighborhood_id}", who=hosts | admin, on=standing)
 def close(service: Nbhd, caller: Caller, neighborhood_id: str, match: IfMatch) -> None:
     """It goes, and its memberships become history; asked again, it goes on where it was interrupted."""
     service.close(neighborhood_id, caller.name, match.check)
@@ -155,11 +155,11 @@ def close(service: Nbhd, caller: Caller, neighborhood_id: str, match: IfMatch) -
 
 # Members
 
-api.lists("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, of=standing)
-api.lists("/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=hosts | admin, of=standing_then)
+api.expose_list("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, on=standing)
+api.expose_list("/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=hosts | admin, on=standing_then)
 
 
-@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, of=standing)
+@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, on=standing)
 def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
     """One membership."""
     return service.db.one(d.member(neighborhood_id, user_did))
@@ -167,21 +167,21 @@ def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
 
 @api.put(
     "/neighborhoods/{neighborhood_id}/members/{user_did}",
-    who=(public & myself("user_did")) | hosts | admin,
-    of=standing,
+    who=(public & caller_is("user_did")) | hosts | admin,
+    on=standing,
 )
 def join(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
     """Become a member; into a private neighborhood its admins let people in."""
     return service.join(neighborhood_id, user_did)
 
 
-@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=leaver | hosts | admin, of=standing)
+@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=leaver | hosts | admin, on=standing)
 def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
     """The membership becomes history."""
     service.leave(neighborhood_id, user_did)
 
 
-@api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, of=standing)
+@api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, on=standing)
 def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole) -> None:
     """Make a member an admin, or an admin a member."""
     service.set_role(neighborhood_id, user_did, new.role)
@@ -190,7 +190,7 @@ def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole)
 # Sites
 
 
-@api.post("/users/{did}/sites", who=mine, of=d.user, location="/users/{did}/sites/{site_id}")
+@api.post("/users/{did}/sites", who=mine, on=d.user, location="/users/{did}/sites/{site_id}")
 def create_site(service: Nbhd, caller: Caller, did: str, new: b.NewSite) -> d.Site:
     """A new site; one of a neighborhood needs what that asks for, such as the token's `email_verified`."""
     return service.create_site(
@@ -204,11 +204,11 @@ def create_site(service: Nbhd, caller: Caller, did: str, new: b.NewSite) -> d.Si
     )
 
 
-api.lists("/users/{did}/sites", d.sites_of_user, who=myself("did") | admin)
-api.lists("/users/{did}/deleted-sites", d.deleted_sites_of_user, who=myself("did") | admin)
+api.expose_list("/users/{did}/sites", d.sites_of_user, who=caller_is("did") | admin)
+api.expose_list("/users/{did}/deleted-sites", d.deleted_sites_of_user, who=caller_is("did") | admin)
 
 
-@api.get("/users/{did}/sites/{site_id}", who=published | myself("did") | admin, of=displayed)
+@api.get("/users/{did}/sites/{site_id}", who=published | caller_is("did") | admin, on=displayed)
 def site(service: Nbhd, did: str, site_id: str) -> d.Site:
     """One site."""
     return service.db.one(d.site(did, site_id))
@@ -223,7 +223,7 @@ def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
     return site
 
 
-@api.patch("/users/{did}/sites/{site_id}", who=mine, of=d.user)
+@api.patch("/users/{did}/sites/{site_id}", who=mine, on=d.user)
 def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, match: IfMatch) -> d.Site:
     """An old subdomain is free for others once the new one is taken."""
 
@@ -243,13 +243,13 @@ def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, ma
     return service.db.one(d.site(did, site_id), consistent=True)
 
 
-@api.delete("/users/{did}/sites/{site_id}", who=mine | admin, of=account)
+@api.delete("/users/{did}/sites/{site_id}", who=mine | admin, on=account)
 def delete_site(service: Nbhd, did: str, site_id: str, match: IfMatch) -> None:
     """Out of the list, to be put back within 7 days."""
     service.delete_site(did, site_id, match.check)
 
 
-@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=mine | admin, of=account)
+@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=mine | admin, on=account)
 def restore_site(service: Nbhd, did: str, site_id: str) -> None:
     """Back in the list."""
     service.restore_site(did, site_id)
@@ -258,14 +258,14 @@ def restore_site(service: Nbhd, did: str, site_id: str) -> None:
 # Builds
 
 
-@api.get("/users/{did}/sites/{site_id}/builds", who=myself("did") | admin)
+@api.get("/users/{did}/sites/{site_id}/builds", who=caller_is("did") | admin)
 def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.BuildJob]:
     """How the site was built, the last first."""
     service.db.one(d.site(did, site_id))
     return service.db(d.builds_of_site(site_id)).page(limit, cursor)
 
 
-@api.post("/users/{did}/sites/{site_id}/builds", who=mine, of=d.user, status=201)
+@api.post("/users/{did}/sites/{site_id}/builds", who=mine, on=d.user, status=201)
 def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
     """Build the site, unless that is being done."""
     try:
@@ -274,7 +274,7 @@ def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
         raise Problem(409, "conflict", f"a build of {site_id} is running") from None
 
 
-@api.get("/users/{did}/sites/{site_id}/builds/{job_id}", who=myself("did") | admin)
+@api.get("/users/{did}/sites/{site_id}/builds/{job_id}", who=caller_is("did") | admin)
 def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
     """How one build went."""
     service.db.one(d.site(did, site_id))
@@ -284,7 +284,7 @@ def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
     return found
 
 
-@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=mine | admin, of=account)
+@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=mine | admin, on=account)
 def delete_build(service: Nbhd, did: str, site_id: str, job_id: str, match: IfMatch) -> None:
     """It is forgotten; if it still runs, its end is nobody's any more, and another may begin."""
     job = build(service, did, site_id, job_id)
@@ -304,4 +304,4 @@ def finish_build(service: Nbhd, did: str, site_id: str, job_id: str, end: b.Buil
     service.finish_build(did, job, error=end.error, log_url=end.log_url)
 
 
-api.tries(open="/neighborhoods", signed="/neighborhoods?limit=3")
+api.examples(anonymous="/neighborhoods", signed_in="/neighborhoods?limit=3")

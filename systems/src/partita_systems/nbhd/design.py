@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from partita import (
-    KEPT,
+    AUTO,
     CountOf,
     CreatedAt,
     Entity,
@@ -20,10 +20,10 @@ from partita import (
     Keys,
     OpenEnum,
     Owns,
-    Quiet,
     References,
     Table,
     Unique,
+    Untracked,
     UpdatedAt,
     View,
     get,
@@ -85,11 +85,11 @@ class UserSummary(View):
     """What GSI1 holds of a user."""
 
     did: str
-    bluesky_handle: Annotated[str, Unique(fold=True)]
+    bluesky_handle: Annotated[str, Unique(case_insensitive=True)]
     display_name: Line
     avatar_url: Text | None = None
     profile_images: dict[str, Image] | None = None
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
 
     listed = Keys("GSI1", "USER", when=F.deleted_at.is_absent())
 
@@ -98,7 +98,7 @@ class NeighborhoodSlug(View):
     """What GSI2 holds."""
 
     id: str
-    slug: Annotated[str, Unique(fold=True)]
+    slug: Annotated[str, Unique(case_insensitive=True)]
 
     by_slug = Keys("GSI2")
 
@@ -110,7 +110,7 @@ class NeighborhoodSummary(NeighborhoodSlug):
     member_count: Annotated[
         int, CountOf(lambda: Membership, when=F.status == Standing.ACTIVE, via={"id": "neighborhood_id"})
     ] = 0
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
 
     listed = Keys("GSI1", "NBHD", when=(F.privacy == Privacy.PUBLIC) & F.closed_by.is_absent())
 
@@ -128,7 +128,7 @@ nbhd = Table("nbhd-city", "PK", "SK", INDEXES, ttl="ttl", stream="NEW_AND_OLD_IM
 class User(UserSummary, Entity, table=nbhd, key=("USER#{did}", "PROFILE")):
     bluesky_did: str | None = None
     bio: Text | None = None
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
     deleted_at: datetime | None = None
 
     purged = Expires("deleted_at", after=timedelta(days=30))
@@ -166,19 +166,19 @@ class PastMembership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "HISTORY
 
 class Site(Entity, table=nbhd, key=("USER#{did}", "{shelf}#{site_id}")):
     did: Annotated[str, InKey(), References(lambda: User)]
-    shelf: Annotated[Shelf, InKey(), Quiet()] = Shelf.SITE
+    shelf: Annotated[Shelf, InKey(), Untracked()] = Shelf.SITE
     site_id: str
     title: Line
     template: Line
-    status: Annotated[SiteStatus, Quiet()] = SiteStatus.DRAFT
-    subdomain: Annotated[str, Unique(fold=True)]
+    status: Annotated[SiteStatus, Untracked()] = SiteStatus.DRAFT
+    subdomain: Annotated[str, Unique(case_insensitive=True)]
     neighborhood_id: str | None = None
     config: dict[str, Any] = msgspec.field(default_factory=dict)
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
-    built_at: Annotated[datetime | None, Quiet()] = None
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
+    built_at: Annotated[datetime | None, Untracked()] = None
     public_url: str
-    deleted_at: Annotated[datetime | None, Quiet()] = None
+    deleted_at: Annotated[datetime | None, Untracked()] = None
 
     purged = Expires("deleted_at", after=timedelta(days=7))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from partita import ConditionFailed, OpenEnum, ValueRefused
+from partita import ConditionFailed, InvalidValue, OpenEnum
 
 M = TypeVar("M", bound=OpenEnum)
 
@@ -13,7 +13,7 @@ def known(where: str, value: M) -> M:
     """A value that the system itself has a name for; only other code may write others."""
     named = list(type(value))
     if value not in named:
-        raise ValueRefused(where, f"{value.value!r} is none of {', '.join(each.value for each in named)}")
+        raise InvalidValue(where, f"{value.value!r} is none of {', '.join(each.value for each in named)}")
     return value
 
 
@@ -25,4 +25,4 @@ def refusing(refusals: Mapping[str, tuple[str, str]]) -> Iterator[None]:
     except ConditionFailed as failed:
         if failed.entity not in refusals:
             raise
-        raise ValueRefused(*refusals[failed.entity]) from None
+        raise InvalidValue(*refusals[failed.entity]) from None

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from partita import NotFound
-from partita.rest import Caller, group, myself, shown, they
+from partita.rest import Caller, allowed_if, caller_is, group, public_if
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
 
@@ -51,15 +51,17 @@ def _in(service: Nbhd, caller: Caller, neighborhood: d.Neighborhood) -> Standing
 
 
 admin = group("admin")
-public = shown("a public neighborhood", lambda at: at.neighborhood.privacy == d.Privacy.PUBLIC)
-members = they("its members", lambda at: at.role is not None)
-hosts = they("its admins", lambda at: at.role == d.Role.ADMIN)
+public = public_if("a public neighborhood", lambda at: at.neighborhood.privacy == d.Privacy.PUBLIC)
+members = allowed_if("its members", lambda at: at.role is not None)
+hosts = allowed_if("its admins", lambda at: at.role == d.Role.ADMIN)
 neighbors = public | members | admin
 
-leaver = myself("user_did") & they("has not deleted the account", lambda at: not at.is_deleted)
+leaver = caller_is("user_did") & allowed_if("has not deleted the account", lambda at: not at.is_deleted)
 
-living = shown("an account that is not deleted", lambda user: user.deleted_at is None)
-mine = myself("did") & they("has not deleted the account", lambda user: user is None or user.deleted_at is None)
+living = public_if("an account that is not deleted", lambda user: user.deleted_at is None)
+mine = caller_is("did") & allowed_if(
+    "has not deleted the account", lambda user: user is None or user.deleted_at is None
+)
 
 
 def account(service: Nbhd, caller: Caller, did: str) -> d.User | None:
@@ -83,4 +85,4 @@ def is_open(at: Displayed) -> bool:
     return at.site.status == d.SiteStatus.PUBLISHED and at.owner is not None and at.owner.deleted_at is None
 
 
-published = shown("a published site whose owner has not deleted the account", is_open)
+published = public_if("a published site whose owner has not deleted the account", is_open)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from partita import AlreadyExists, NotFound, NotUnique, Piece, Store
+from partita import AlreadyExists, NotFound, NotUnique, SeedStep, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
 
@@ -36,7 +36,7 @@ def total(scale: float) -> int:
     return sum(_sizes(scale))
 
 
-def pieces(scale: float, seed: int) -> Iterator[Piece]:
+def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
     """At scale 1 sixty people, eight neighborhoods and thirty sites."""
     people, neighborhoods, sites = _sizes(scale)
     yield from (_Person(seed, number) for number in range(people))

@@ -49,7 +49,7 @@ class Nbhd(Sites):
 
     def find_by_handle(self, handle: str) -> d.User | None:
         """The guard, then the user: two GetItems. A deleted account is not found."""
-        user = self.db.holder(d.User, "bluesky_handle", checked_handle(handle))
+        user = self.db.find_by_unique(d.User, "bluesky_handle", checked_handle(handle))
         return user if user is not None and user.deleted_at is None else None
 
     def delete_account(self, did: str, check: Callable[[d.User], None] = let_pass) -> None:
@@ -125,7 +125,7 @@ class Nbhd(Sites):
 
     def find_by_slug(self, slug: str) -> d.Neighborhood | None:
         """The guard, then the neighborhood: two GetItems."""
-        return self.db.holder(d.Neighborhood, "slug", slug_of(slug))
+        return self.db.find_by_unique(d.Neighborhood, "slug", slug_of(slug))
 
     def close(self, neighborhood_id: str, by: str, check: Callable[[d.Neighborhood], None] = let_pass) -> int:
         """Nobody joins from now on, every member leaves into history, and it goes; answers with how many they were.
@@ -162,7 +162,7 @@ class Nbhd(Sites):
 
     def leave(self, neighborhood_id: str, did: str) -> d.PastMembership:
         """The membership becomes history, and the neighborhood counts one less, in one transaction."""
-        for _ in self.db.attempts(d.Membership.__name__):
+        for _ in self.db.retrying(d.Membership.__name__):
             held = self.db.one(d.member(neighborhood_id, did), consistent=True)
             past = d.PastMembership(
                 neighborhood_id=neighborhood_id,
@@ -188,7 +188,7 @@ class Nbhd(Sites):
     def neighborhoods_of(self, did: str, size: int = 100, cursor: str | None = None) -> Page[d.Neighborhood]:
         """Those that a user is in, the last joined first: one Query and one BatchGetItem a page of up to 100."""
         page = self.db(d.memberships_of_user(did)).page(min(size, 100), cursor)
-        found = self.db.many([d.neighborhood(each.neighborhood_id) for each in page.items])
+        found = self.db.get_many([d.neighborhood(each.neighborhood_id) for each in page.items])
         return Page([each for each in found if each is not None], page.cursor)
 
 

@@ -10,10 +10,10 @@ from partita import (
     ConditionFailed,
     F,
     Get,
+    InvalidValue,
     NotFound,
     ReferenceMissing,
     Store,
-    ValueRefused,
     new_id,
     time_in_id,
 )
@@ -85,7 +85,7 @@ class Sites:
         """One that is not there refuses nothing: it is the reference that is wrong."""
         try:
             yield
-        except ValueRefused:
+        except InvalidValue:
             if neighborhood_id is not None and self.db(d.neighborhood(neighborhood_id), consistent=True) is None:
                 names = (d.Site.__name__, d.Neighborhood.__name__)
                 raise ReferenceMissing(*names, neighborhood_id, field="neighborhood_id") from None
@@ -104,7 +104,7 @@ class Sites:
 
     def find_by_subdomain(self, subdomain: str) -> d.Site | None:
         """The guard, then the site: two GetItems. A deleted site is not found, though its subdomain stays taken."""
-        site = self.db.holder(d.Site, "subdomain", checked_subdomain(subdomain))
+        site = self.db.find_by_unique(d.Site, "subdomain", checked_subdomain(subdomain))
         return site if site is not None and site.shelf == d.Shelf.SITE else None
 
     def delete_site(self, did: str, site_id: str, check: Callable[[d.Site], None] = let_pass) -> None:
@@ -144,7 +144,7 @@ class Sites:
 
     def running_build(self, site_id: str) -> d.BuildJob | None:
         """The guard, then the job: two GetItems."""
-        return self.db.holder(d.BuildJob, "one_at_a_time", site_id)
+        return self.db.find_by_unique(d.BuildJob, "one_at_a_time", site_id)
 
     def find_build(self, site_id: str, job_id: str) -> d.BuildJob | None:
         """One GetItem: the id says when. An id of other code does not, so the site's builds are looked through."""

@@ -92,7 +92,7 @@ def _walk(db: Store) -> Stored:
 
 
 def _keep(db: Store, card: d.PerfectionCard, done: Adoption) -> None:
-    with done.mending(f"PerfectionCard {card.card_id}"):
+    with done.collecting_errors(f"PerfectionCard {card.card_id}"):
         with db.change(d.card(card.card_id), version=0) as draft:
             draft.difficulty = card.difficulty  # an edit that changes nothing but its time
         done.rewritten += 1
@@ -119,7 +119,7 @@ def _name_owner(db: Store, entry: d.CardInCollection, stored: Stored, done: Adop
     if owner is None:
         done.refused.append(f"{name}: there is no collection {entry.collection_id}")
         return
-    with done.mending(name):
+    with done.collecting_errors(name):
         with db.change(d.card_in_collection(entry.collection_id, entry.card_id)) as draft:
             draft.user_id = owner
         done.rewritten += 1
@@ -131,7 +131,7 @@ def _name_target(db: Store, vote: d.Vote, stored: Stored, done: Adoption) -> Non
     if kind is None:
         done.refused.append(f"{name}: there is neither a card nor a comment {vote.target_id}")
         return
-    with done.mending(name):
+    with done.collecting_errors(name):
         with db.change(d.vote(vote.user_id, vote.target_id)) as draft:
             draft.target_type = kind
         done.rewritten += 1
@@ -148,16 +148,16 @@ def _recount(
     undivided = isinstance(target, d.PerfectionCard) and (divided or 0) != controversy(votes.up, votes.down)
     if not wrong and not undivided:
         return
-    with done.mending(f"{type(target).__name__} {target_id}"):
+    with done.collecting_errors(f"{type(target).__name__} {target_id}"):
         perfectit.votes.recount(target_id, call)
         done.counted += wrong
-        done.made += isinstance(target, d.PerfectionCard) and divided is None
+        done.created += isinstance(target, d.PerfectionCard) and divided is None
 
 
 def _refile(perfectit: PerfectIt, card: d.PerfectionCard, stored: Stored, done: Adoption) -> None:
     wanted, filed = set(terms_of(card)), stored.terms[card.card_id]
     if wanted == filed:
         return
-    with done.mending(f"PerfectionCard {card.card_id}"):
+    with done.collecting_errors(f"PerfectionCard {card.card_id}"):
         perfectit.cards.refile(card.card_id)
-        done.made += len(wanted - filed)
+        done.created += len(wanted - filed)

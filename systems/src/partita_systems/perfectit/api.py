@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, myself, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, caller_is, signed_in
 from partita_systems.perfectit import bodies as b
 from partita_systems.perfectit import comment_routes, machine_routes
 from partita_systems.perfectit import design as d
@@ -34,12 +34,12 @@ def register(service: PerfectIt, caller: Caller, new: b.NewUser) -> d.User:
     return service.register(new.username, new.display_name, user_id=caller.name)
 
 
-api.reads("/users/{user_id}", d.user)
-api.changes("/users/{user_id}", d.user, "display_name", "bio", "avatar_url", who=myself("user_id"))
-api.deletes("/users/{user_id}", d.user, who=myself("user_id") | admin)
+api.expose_get("/users/{user_id}", d.user)
+api.expose_patch("/users/{user_id}", d.user, "display_name", "bio", "avatar_url", who=caller_is("user_id"))
+api.expose_delete("/users/{user_id}", d.user, who=caller_is("user_id") | admin)
 
 
-@api.put("/users/{user_id}/username", who=myself("user_id"))
+@api.put("/users/{user_id}/username", who=caller_is("user_id"))
 def rename(service: PerfectIt, user_id: str, new: b.NewUsername) -> None:
     """Another username; it must not be somebody else's."""
     service.rename(user_id, new.username)
@@ -62,8 +62,8 @@ def cards_by_author(
     return service.cards.by_author(author_id, limit, cursor)
 
 
-api.lists("/users/{author_id}/drafts", d.drafts_of_author, who=myself("author_id"))
-api.lists("/users/{author_id}/comments", d.comments_of_user)
+api.expose_list("/users/{author_id}/drafts", d.drafts_of_author, who=caller_is("author_id"))
+api.expose_list("/users/{author_id}/comments", d.comments_of_user)
 
 
 # Cards
@@ -75,8 +75,8 @@ def recent_cards(service: PerfectIt, limit: PageSize = 20, cursor: str | None = 
     return service.cards.recent(limit, cursor)
 
 
-api.lists("/cards/top", d.top_voted, about="The cards with the highest score, a page at a time.")
-api.lists("/days/{day}/cards", d.cards_of_day)
+api.expose_list("/cards/top", d.top_voted, about="The cards with the highest score, a page at a time.")
+api.expose_list("/days/{day}/cards", d.cards_of_day)
 
 
 @api.get("/cards/controversial")
@@ -108,10 +108,10 @@ def draft(service: PerfectIt, caller: Caller, content: Content) -> d.PerfectionC
     return service.cards.draft(caller.name, content)
 
 
-api.reads("/cards/{card_id}", d.card, who=published | author | admin)
+api.expose_get("/cards/{card_id}", d.card, who=published | author | admin)
 
 
-@api.patch("/cards/{card_id}", who=author | admin, of=d.card)
+@api.patch("/cards/{card_id}", who=author | admin, on=d.card)
 def edit(service: PerfectIt, card_id: str, content: Content, match: IfMatch) -> d.PerfectionCard:
     """Change what is given; a published card is found by its new words at once."""
     card = service.db.one(d.card(card_id), consistent=True)
@@ -120,13 +120,13 @@ def edit(service: PerfectIt, card_id: str, content: Content, match: IfMatch) -> 
     return service.db.one(d.card(card_id), consistent=True)
 
 
-@api.put("/cards/{card_id}/publication", who=author, of=d.card)
+@api.put("/cards/{card_id}/publication", who=author, on=d.card)
 def publish(service: PerfectIt, card_id: str) -> None:
     """Show it to everybody; it needs a category and at least one step."""
     service.cards.publish(card_id)
 
 
-@api.delete("/cards/{card_id}", who=author | admin, of=d.card)
+@api.delete("/cards/{card_id}", who=author | admin, on=d.card)
 def remove(service: PerfectIt, card_id: str, match: IfMatch) -> None:
     """The card goes with its comments, terms and votes."""
     card = service.db.one(d.card(card_id), consistent=True)
@@ -146,13 +146,13 @@ comment_routes.declare(api)
 # Collections
 
 COLLECTION = "/users/{user_id}/collections/{collection_id}"
-api.lists("/users/{user_id}/collections", d.collections_of_user)
-api.reads(COLLECTION, d.collection)
-api.changes(COLLECTION, d.collection, "name", who=myself("user_id"))
-api.deletes(COLLECTION, d.collection, who=myself("user_id"))
+api.expose_list("/users/{user_id}/collections", d.collections_of_user)
+api.expose_get(COLLECTION, d.collection)
+api.expose_patch(COLLECTION, d.collection, "name", who=caller_is("user_id"))
+api.expose_delete(COLLECTION, d.collection, who=caller_is("user_id"))
 
 
-@api.post("/users/{user_id}/collections", who=myself("user_id"), location=COLLECTION)
+@api.post("/users/{user_id}/collections", who=caller_is("user_id"), location=COLLECTION)
 def new_collection(service: PerfectIt, user_id: str, new: b.NewCollection) -> d.Collection:
     """A place for cards that you want to find again."""
     return service.new_collection(user_id, new.name)
@@ -175,20 +175,20 @@ def collected(
     return service.collected(collection_id, min(limit, 100), cursor)
 
 
-@api.put(COLLECTION + "/cards/{card_id}", who=myself("user_id"))
+@api.put(COLLECTION + "/cards/{card_id}", who=caller_is("user_id"))
 def collect(service: PerfectIt, user_id: str, collection_id: str, card_id: str) -> None:
     """Put a published card into your collection; twice is once."""
     service.collect(user_id, collection_id, card_id)
 
 
-@api.delete(COLLECTION + "/cards/{card_id}", who=myself("user_id"))
+@api.delete(COLLECTION + "/cards/{card_id}", who=caller_is("user_id"))
 def uncollect(service: PerfectIt, user_id: str, collection_id: str, card_id: str) -> None:
     """Take a card out."""
     service.db.one(d.collection(user_id, collection_id))
     service.uncollect(collection_id, card_id)
 
 
-@api.post(COLLECTION + "/sweep", who=myself("user_id") | machines)
+@api.post(COLLECTION + "/sweep", who=caller_is("user_id") | machines)
 def sweep(service: PerfectIt, user_id: str, collection_id: str) -> Swept:
     """Take out the cards that are gone; how many there were."""
     service.db.one(d.collection(user_id, collection_id))
@@ -197,9 +197,9 @@ def sweep(service: PerfectIt, user_id: str, collection_id: str) -> Swept:
 
 # Categories
 
-api.lists("/categories", d.root_categories)
-api.reads("/categories/{category_id}", d.category)
-api.lists("/categories/{parent_id}/subcategories", d.subcategories)
+api.expose_list("/categories", d.root_categories)
+api.expose_get("/categories/{category_id}", d.category)
+api.expose_list("/categories/{parent_id}/subcategories", d.subcategories)
 
 
 @api.get("/categories/{category}/cards")
@@ -235,10 +235,10 @@ def remove_category(service: PerfectIt, category_id: str, match: IfMatch) -> Non
 # Notifications
 
 NOTIFICATION = "/users/{user_id}/notifications/{notification_id}"
-api.lists("/users/{user_id}/notifications", d.notifications_of_user, who=myself("user_id"))
+api.expose_list("/users/{user_id}/notifications", d.notifications_of_user, who=caller_is("user_id"))
 
 
-@api.get(NOTIFICATION, who=myself("user_id"))
+@api.get(NOTIFICATION, who=caller_is("user_id"))
 def notification(
     service: PerfectIt, user_id: str, notification_id: str, created_at: GivenTime = None
 ) -> d.Notification:
@@ -247,7 +247,7 @@ def notification(
         return service.db.one(d.notification(user_id, at, notification_id))
 
 
-@api.delete(NOTIFICATION, who=myself("user_id"))
+@api.delete(NOTIFICATION, who=caller_is("user_id"))
 def delete_notification(
     service: PerfectIt, user_id: str, notification_id: str, match: IfMatch, created_at: GivenTime = None
 ) -> None:
@@ -257,18 +257,18 @@ def delete_notification(
         service.db.delete(found, when=match.when(found))
 
 
-@api.put(NOTIFICATION + "/read", who=myself("user_id"))
+@api.put(NOTIFICATION + "/read", who=caller_is("user_id"))
 def read_notification(service: PerfectIt, user_id: str, notification_id: str, created_at: GivenTime = None) -> None:
     """It has been seen."""
     with made_at(notification_id, created_at) as at:
         service.read_notification(user_id, at, notification_id)
 
 
-@api.put("/users/{user_id}/notifications/read", who=myself("user_id"))
+@api.put("/users/{user_id}/notifications/read", who=caller_is("user_id"))
 def read_all_notifications(service: PerfectIt, user_id: str) -> Marked:
     """All have been seen; how many were not."""
     return Marked(service.read_all_notifications(user_id))
 
 
 machine_routes.declare(api)
-api.tries(open="/cards/top?limit=3", signed="/metrics?since=2025-01-01&until=2030-01-01")
+api.examples(anonymous="/cards/top?limit=3", signed_in="/metrics?since=2025-01-01&until=2030-01-01")

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from partita import Condition, ConditionFailed, F, NotFound, Page, Store, Transaction, ValueRefused, VersionConflict
+from partita import Condition, ConditionFailed, F, InvalidValue, NotFound, Page, Store, Transaction, VersionConflict
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.day_cursor import RECENT, day_cursor, day_of
 from partita_systems.perfectit.search_terms import composed, terms_of, words
@@ -36,11 +36,11 @@ class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_onl
     def given(self) -> dict[str, Any]:
         if isinstance(self.difficulty, d.Difficulty) and self.difficulty not in list(d.Difficulty):
             known = ", ".join(each.value for each in d.Difficulty)
-            raise ValueRefused("PerfectionCard.difficulty", f"{self.difficulty.value!r} is none of {known}")
+            raise InvalidValue("PerfectionCard.difficulty", f"{self.difficulty.value!r} is none of {known}")
         given = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
         named = self.materials if isinstance(self.materials, dict) else ()
         if not all(1 <= len(str(name)) <= LONGEST_NAME for name in named):
-            raise ValueRefused("PerfectionCard.materials", f"a material's name has 1 to {LONGEST_NAME} characters")
+            raise InvalidValue("PerfectionCard.materials", f"a material's name has 1 to {LONGEST_NAME} characters")
         if isinstance(self.category, str):
             given["category"] = composed(self.category)
         return given
@@ -67,7 +67,7 @@ class Cards:
     def draft(self, author_id: str, content: Content) -> d.PerfectionCard:
         """A card that only its author sees, for thirty days after its last edit."""
         if content.title is UNSET:
-            raise ValueRefused("PerfectionCard.title", "a card needs one")
+            raise InvalidValue("PerfectionCard.title", "a card needs one")
         made = d.PerfectionCard(
             card_id=self._new_id("c"), author_id=author_id, created_at=self.now(), **content.given()
         )
@@ -78,7 +78,7 @@ class Cards:
 
         With a `version`, the card must still be at it; without one, the edit is made to whatever others made of it.
         """
-        for _ in self.db.attempts("PerfectionCard"):
+        for _ in self.db.retrying("PerfectionCard"):
             card = self._present(card_id)
             try:
                 self._change(card, content.given(), card.version if version is None else version)
@@ -90,7 +90,7 @@ class Cards:
 
     def publish(self, card_id: str) -> None:
         """Show a draft to everybody: it enters the indexes, is found by its terms, and expires no more."""
-        for _ in self.db.attempts("PerfectionCard"):
+        for _ in self.db.retrying("PerfectionCard"):
             card = self._present(card_id)
             if card.status == d.CardStatus.PUBLISHED:
                 return
@@ -113,7 +113,7 @@ class Cards:
     def remove(self, card_id: str) -> None:
         """A card goes with its comments, terms and votes; it leaves every list first, so an interrupted removal shows
         nothing and can be repeated. From then on nobody votes or comments, so what is forgotten stays so."""
-        for _ in self.db.attempts("PerfectionCard"):
+        for _ in self.db.retrying("PerfectionCard"):
             card = self.db(d.card(card_id), consistent=True)
             hidden: Condition | None = F.status != d.CardStatus.PUBLISHED
             if card is not None and card.status == d.CardStatus.PUBLISHED:
@@ -133,7 +133,7 @@ class Cards:
     def count_views(self, card_id: str, views: int) -> None:
         """Views are counted elsewhere and arrive in batches: the number is approximate, and no edit."""
         if views < 1:
-            raise ValueRefused("PerfectionCard.viewCount", f"{views} views cannot be added")
+            raise InvalidValue("PerfectionCard.viewCount", f"{views} views cannot be added")
         with self.db.change(d.card(card_id)) as draft:
             draft.view_count += views
 
@@ -154,7 +154,7 @@ class Cards:
 
     def refile(self, card_id: str) -> None:
         """Make the terms of a published card that other code wrote what they should be."""
-        for _ in self.db.attempts("PerfectionCard"):
+        for _ in self.db.retrying("PerfectionCard"):
             card = self._present(card_id)
             filed = {each.term for each in self.db(d.terms_of_card(card_id), consistent=True)}
             with suppress(ConditionFailed):
@@ -209,7 +209,7 @@ class Cards:
 
     def named(self, page: Page[C]) -> Page[d.PerfectionCard]:
         """The published cards that a page names: one BatchGetItem; what is gone is skipped."""
-        found = self.db.many([d.card(each.card_id) for each in page.items])
+        found = self.db.get_many([d.card(each.card_id) for each in page.items])
         return Page([card for card in found if card and card.status == d.CardStatus.PUBLISHED], page.cursor)
 
 
@@ -220,7 +220,7 @@ def _shown(page: Page[d.CardSummary]) -> Page[d.CardSummary]:
 def complete(card: d.PerfectionCard) -> d.PerfectionCard:
     """A card that everybody may see says where it belongs and how it is done."""
     if card.category is None:
-        raise ValueRefused("PerfectionCard.category", "a published card needs one")
+        raise InvalidValue("PerfectionCard.category", "a published card needs one")
     if not card.instructions:
-        raise ValueRefused("PerfectionCard.instructions", "a published card needs at least one step")
+        raise InvalidValue("PerfectionCard.instructions", "a published card needs at least one step")
     return card

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from partita.rest import Api, Caller, IfMatch, myself, signed_in
+from partita.rest import Api, Caller, IfMatch, caller_is, signed_in
 from partita_systems.perfectit import bodies as b
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.access import admin, author
@@ -17,17 +17,17 @@ VOTE_ON_COMMENT = COMMENT + "/votes/{user_id}"
 
 def declare(api: Api[PerfectIt]) -> None:
     """Add the routes of this module."""
-    api.lists(COMMENTS, d.comments_of_card)
+    api.expose_list(COMMENTS, d.comments_of_card)
     api.get(COMMENT)(comment)
-    api.patch(COMMENT, who=author, of=comment)(change_comment)
+    api.patch(COMMENT, who=author, on=comment)(change_comment)
     api.post(COMMENTS, who=signed_in, location=COMMENT)(add_comment)
-    api.delete(COMMENT, who=author | admin, of=comment)(remove_comment)
-    api.lists("/cards/{target_id}/votes", d.votes_of_target, who=admin)
-    api.reads("/users/{user_id}/votes/{target_id}", d.vote, who=myself("user_id") | admin)
-    api.put(VOTE, who=myself("user_id"))(cast_vote)
-    api.delete(VOTE, who=myself("user_id"))(withdraw)
-    api.put(VOTE_ON_COMMENT, who=myself("user_id"))(vote_on_comment)
-    api.delete(VOTE_ON_COMMENT, who=myself("user_id"))(withdraw_from_comment)
+    api.delete(COMMENT, who=author | admin, on=comment)(remove_comment)
+    api.expose_list("/cards/{target_id}/votes", d.votes_of_target, who=admin)
+    api.expose_get("/users/{user_id}/votes/{target_id}", d.vote, who=caller_is("user_id") | admin)
+    api.put(VOTE, who=caller_is("user_id"))(cast_vote)
+    api.delete(VOTE, who=caller_is("user_id"))(withdraw)
+    api.put(VOTE_ON_COMMENT, who=caller_is("user_id"))(vote_on_comment)
+    api.delete(VOTE_ON_COMMENT, who=caller_is("user_id"))(withdraw_from_comment)
 
 
 # Comments

@@ -6,7 +6,7 @@ walked is refused.
 
 from datetime import date, timedelta
 
-from partita import CursorRefused
+from partita import InvalidCursor
 
 RECENT = timedelta(days=90)  # how far back is walked
 _NAME = "recent"
@@ -24,5 +24,5 @@ def day_of(cursor: str, today: date) -> tuple[date, str | None]:
     except ValueError:
         day = date.min
     if not between or not timedelta() <= today - day < RECENT:
-        raise CursorRefused(_NAME, f"it names none of the last {RECENT.days} days")
+        raise InvalidCursor(_NAME, f"it names none of the last {RECENT.days} days")
     return day, inside or None

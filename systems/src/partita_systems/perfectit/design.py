@@ -7,7 +7,8 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from partita import (
-    KEPT,
+    AUTO,
+    Compressed,
     CountOf,
     CreatedAt,
     Entity,
@@ -18,18 +19,17 @@ from partita import (
     Item,
     Items,
     Keys,
-    Name,
     OpenEnum,
     Owns,
-    Quiet,
     References,
+    StoredAs,
     Table,
     Transitions,
     Unique,
+    Untracked,
     UpdatedAt,
     Version,
     View,
-    Zipped,
     pattern,
     prove,
     query,
@@ -86,7 +86,7 @@ LIFE = Transitions(
 class CardSummary(View, naming="camel"):
     """What every list of cards shows, and each index of cards holds."""
 
-    card_id: Annotated[str, Name("id")]
+    card_id: Annotated[str, StoredAs("id")]
     title: Line
     image_urls: Annotated[list[Url], Meta(max_length=10)] = field(default_factory=list)
     category: Line | None = None
@@ -94,11 +94,11 @@ class CardSummary(View, naming="camel"):
     difficulty: Difficulty = Difficulty.BEGINNER
     estimated_time: Amount = 0
     estimated_cost: Amount = 0
-    vote_score: Annotated[int, Quiet()] = 0
+    vote_score: Annotated[int, Untracked()] = 0
     author_id: Annotated[str, References(lambda: User)]
     status: Annotated[CardStatus, LIFE] = CardStatus.DRAFT
     created_at: datetime
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     by_category = Keys("GSI1", "CAT#{category}", "CREATED#{created_at}", when=PUBLISHED)
     by_author = Keys("GSI2", "USER#{author_id}", "CREATED#{created_at}", when=PUBLISHED)
@@ -134,13 +134,13 @@ main = Table(
 
 
 class User(Entity, table=main, key=("USER#{user_id}", "PROFILE")):
-    user_id: Annotated[str, Name("id")]
-    username: Annotated[str, Meta(pattern=r"^[\w.-]{3,30}$"), Unique(fold=True)]
+    user_id: Annotated[str, StoredAs("id")]
+    username: Annotated[str, Meta(pattern=r"^[\w.-]{3,30}$"), Unique(case_insensitive=True)]
     display_name: Line
     bio: Annotated[str, Meta(max_length=500)] = ""
     avatar_url: Url | None = None
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     by_username = Keys("GSI1", "USERNAME#{username:fold}", "PROFILE")
     parts = Owns(lambda: (Collection, Notification))
@@ -153,12 +153,12 @@ class PerfectionCard(CardSummary, Entity, table=main, key=("CARD#{card_id}", "ME
     """
 
     description: Annotated[str, Meta(max_length=5_000)] = ""
-    instructions: Annotated[list[Words], Meta(max_length=60), Zipped()] = field(default_factory=list)
+    instructions: Annotated[list[Words], Meta(max_length=60), Compressed()] = field(default_factory=list)
     materials: Annotated[dict[str, Line], Meta(max_length=50)] = field(default_factory=dict)
     tools: Annotated[list[Line], Meta(max_length=50)] = field(default_factory=list)
-    view_count: Annotated[int, Quiet()] = 0
-    up_count: Annotated[int, Quiet()] = 0
-    down_count: Annotated[int, Quiet()] = 0
+    view_count: Annotated[int, Untracked()] = 0
+    up_count: Annotated[int, Untracked()] = 0
+    down_count: Annotated[int, Untracked()] = 0
     version: Annotated[int, Version()] = 0
 
     kept = Expires("updated_at", after=KEEP_DRAFTS, when=DRAFT)
@@ -166,16 +166,16 @@ class PerfectionCard(CardSummary, Entity, table=main, key=("CARD#{card_id}", "ME
 
 
 class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{comment_id}")):
-    comment_id: Annotated[str, Name("id")]
+    comment_id: Annotated[str, StoredAs("id")]
     card_id: Annotated[str, References(lambda: PerfectionCard)]
     author_id: Annotated[str, References(lambda: User)]
     text: Words
-    vote_score: Annotated[int, Quiet()] = 0
-    up_count: Annotated[int, Quiet()] = 0
-    down_count: Annotated[int, Quiet()] = 0
-    status: Annotated[str | None, Meta(examples=["REMOVED"]), Quiet()] = None  # REMOVED before its votes go
+    vote_score: Annotated[int, Untracked()] = 0
+    up_count: Annotated[int, Untracked()] = 0
+    down_count: Annotated[int, Untracked()] = 0
+    status: Annotated[str | None, Meta(examples=["REMOVED"]), Untracked()] = None  # REMOVED before its votes go
     created_at: datetime
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     by_author = Keys("GSI1", "USER#{author_id}", "COMMENT#{created_at}")
 
@@ -185,17 +185,17 @@ class Vote(Entity, table=main, key=("VOTE#{user_id}#{target_id}", "VOTE")):
     target_id: str
     target_type: TargetType | None = None  # None in what other code wrote, until it is adopted
     vote_type: VoteType
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
 
     by_target = Keys("GSI1", "TARGET#{target_id}", "VOTE#{created_at}")
 
 
 class Collection(Entity, table=main, key=("USER#{user_id}", "COLLECTION#{collection_id}")):
-    collection_id: Annotated[str, Name("id")]
+    collection_id: Annotated[str, StoredAs("id")]
     user_id: Annotated[str, References(lambda: User)]
     name: Line
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
-    updated_at: Annotated[datetime, UpdatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     by_id = Keys("GSI1", "COLLECTION#{collection_id}", "METADATA")
     entries = Owns(lambda: CardInCollection)
@@ -205,11 +205,11 @@ class CardInCollection(Entity, table=main, key=("COLLECTION#{collection_id}", "C
     collection_id: Annotated[str, References(lambda: Collection)]
     card_id: Annotated[str, References(lambda: PerfectionCard)]
     user_id: str | None = None  # as for `target_type`
-    created_at: Annotated[datetime, CreatedAt()] = KEPT
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
 
 
 class Category(Entity, table=main, key=("CAT#{category_id}", "METADATA")):
-    category_id: Annotated[str, Name("id"), Meta(pattern=r"^[\w-]{1,60}$")]
+    category_id: Annotated[str, StoredAs("id"), Meta(pattern=r"^[\w-]{1,60}$")]
     name: Line
     parent_id: str = ROOT
     sort_order: Annotated[int, Meta(ge=-99_999, le=99_999)] = 0
@@ -251,9 +251,9 @@ class Trend(Entity, table=main, key=("CARD#{card_id}", "TREND")):
 class Notification(Entity, table=main, key=("USER#{user_id}", "NOTIFICATION#{created_at}#{notification_id}")):
     """Something that happened to what the user made; its time and id are the event's, so telling twice is once."""
 
-    notification_id: Annotated[str, Name("id")]
+    notification_id: Annotated[str, StoredAs("id")]
     user_id: Annotated[str, References(lambda: User)]
-    notification_type: Annotated[NotificationType, Name("type")]
+    notification_type: Annotated[NotificationType, StoredAs("type")]
     actor_id: str
     card_id: str
     read: bool = False

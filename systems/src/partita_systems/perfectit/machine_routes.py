@@ -18,11 +18,11 @@ TREND = "/cards/{card_id}/trend"
 def declare(api: Api[PerfectIt]) -> None:
     """Add the routes of this module."""
     api.put("/users/{user_id}/notifications/{notification_id}", who=machines)(tell)
-    api.reads(TREND, d.trend, who=machines)
+    api.expose_get(TREND, d.trend, who=machines)
     api.put(TREND, who=machines)(set_trend)
-    api.deletes(TREND, d.trend, who=machines)
+    api.expose_delete(TREND, d.trend, who=machines)
     api.post("/cards/{card_id}/views", who=machines)(count_views)
-    api.lists("/metrics", d.metrics_between, who=admin)
+    api.expose_list("/metrics", d.metrics_between, who=admin)
     api.get(DAY, who=admin)(metrics_of_day)
     api.put(DAY, who=machines)(set_metrics)
     api.delete(DAY, who=machines)(delete_metrics)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
-from partita import AlreadyExists, NotUnique, Piece, Store, new_id
+from partita import AlreadyExists, NotUnique, SeedStep, Store, new_id
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.service import PerfectIt
@@ -150,7 +150,7 @@ def total(scale: float) -> int:
     return 2 + sum(_sizes(scale))
 
 
-def pieces(scale: float, seed: int) -> Iterator[Piece]:
+def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
     """At scale 1 sixteen people, twenty-four cards and eight collections."""
     people, cards, collections = _sizes(scale)
     yield _categories

@@ -11,12 +11,12 @@ from partita import (
     Condition,
     ConditionFailed,
     F,
+    InvalidValue,
     NotFound,
     Page,
     ReferenceMissing,
     Store,
     Transaction,
-    ValueRefused,
     new_id,
     time_in_id,
 )
@@ -128,7 +128,7 @@ class PerfectIt:
 
     def _dangling(self, collection_id: str) -> Iterator[d.CardInCollection]:
         entries = list(self.db(d.cards_in_collection(collection_id)))
-        cards = self.db.many([d.card(each.card_id) for each in entries])
+        cards = self.db.get_many([d.card(each.card_id) for each in entries])
         missing = [entry for entry, card in zip(entries, cards, strict=True) if card is None]
         return (entry for entry in missing if self.db(d.card(entry.card_id), consistent=True) is None)
 
@@ -138,7 +138,7 @@ class PerfectIt:
         """A category under another, which must exist, or under none."""
         made = d.Category(category_id=composed(category_id), name=name, sort_order=sort_order)
         if made.category_id == d.ROOT:
-            raise ValueRefused("Category.id", f"{d.ROOT} stands for no parent")
+            raise InvalidValue("Category.id", f"{d.ROOT} stands for no parent")
         made.parent_id = parent_of(made, composed(parent_id))
         return self.db.create(made)
 
@@ -176,7 +176,7 @@ class PerfectIt:
         except ConditionFailed:
             found = self.db(d.category(category_id), consistent=True)
             if found is not None and (found.child_count or found.card_count or self._is_listed(category_id)):
-                raise ValueRefused("Category.id", f"{category_id} still has cards or subcategories") from None
+                raise InvalidValue("Category.id", f"{category_id} still has cards or subcategories") from None
             self.db.delete(d.category(category_id), when=empty)
 
     def _is_listed(self, category_id: str) -> bool:
@@ -217,7 +217,7 @@ class PerfectIt:
 def parent_of(category: d.Category, parent_id: str) -> str:
     """The parent that a category may get: there is never a circle."""
     if parent_id == category.category_id:
-        raise ValueRefused("Category.parentId", "a category is not its own parent")
+        raise InvalidValue("Category.parentId", "a category is not its own parent")
     if parent_id not in (d.ROOT, category.parent_id) and category.child_count > 0:
-        raise ValueRefused("Category.parentId", f"{category.category_id} has subcategories of its own")
+        raise InvalidValue("Category.parentId", f"{category.category_id} has subcategories of its own")
     return parent_id

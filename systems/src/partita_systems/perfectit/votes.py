@@ -31,7 +31,7 @@ class Votes:
         self._vote(user_id, card_id, comment_id, d.comment(card_id, created_at, comment_id), vote)
 
     def _vote(self, user_id: str, card_id: str, target_id: str, call: Get[Target], vote: Choice) -> None:
-        for _ in self.db.attempts("Vote"):
+        for _ in self.db.retrying("Vote"):
             target = self.db.update(call, _as_it_is)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
                 raise ReferenceMissing("Vote", "PerfectionCard", card_id, "card_id")
@@ -86,7 +86,7 @@ class Votes:
 
     def recount(self, target_id: str, call: Get[Target]) -> None:
         """Make the counts of what other code wrote equal to the votes that are stored."""
-        for _ in self.db.attempts("Vote"):
+        for _ in self.db.retrying("Vote"):
             target = self.db.one(call, consistent=True)
             votes = Counter(each.vote_type for each in self.db(d.votes_of_target(target_id)))
             up, down = votes[d.VoteType.UP], votes[d.VoteType.DOWN]
