@@ -18,7 +18,7 @@ CHROMIUM = @for name in chromium chromium-browser google-chrome; do command -v $
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get install -qq -y chromium; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all check format bench conformance lock clean
+.PHONY: help run test test-fast test-all check format bench conformance lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,11 +27,14 @@ run: .venv/runtime.stamp ## serve the five systems, seeded, on port 8000; ARGS a
 	$(RUN) $(ARGS)
 
 test: .venv/dev.stamp ## run every test that this machine can; ARGS="-k name" narrows it
-	.venv/bin/python -m pytest $(ARGS)
+	.venv/bin/python -m pytest -n auto $(ARGS)
+
+test-fast: .venv/dev.stamp ## run the tests of the inner loop, in under a minute
+	.venv/bin/python -m pytest -n auto --fast $(ARGS)
 
 test-all: .venv/dev.stamp ## run every test, and fail when one is skipped
 	$(CHROMIUM)
-	$(THOROUGH) .venv/bin/python -m pytest --no-skip $(ARGS)
+	$(THOROUGH) .venv/bin/python -m pytest -n auto --no-skip $(ARGS)
 
 check: .venv/dev.stamp ## lint, formatting and types
 	.venv/bin/ruff check

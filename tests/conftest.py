@@ -1,4 +1,4 @@
-"""What every test has: the peers' fixtures, and `--no-skip`, which makes a skipped test a failed one."""
+"""Shared by every test: the peers' fixtures, `--no-skip` (a skipped test fails) and `--fast` (the inner loop)."""
 
 from collections.abc import Generator
 
@@ -6,9 +6,29 @@ import pytest
 
 pytest_plugins = ["pytester", "tests.peers.fixtures"]
 
+SERVERS = {"dynamodb_local", "dynoxide", "dynalite", "moto", "peer", "partita_engine", "javascript"}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skip", action="store_true", help="fail when a test is skipped")
+    parser.addoption(
+        "--fast", action="store_true", help="leave out slow tests and every server but the embedded engine"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--fast"):
+        left_out = [item for item in items if _is_slow(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    """Marked so, or in need of a server in another process."""
+    used = set(getattr(item, "fixturenames", ()))
+    parameters = getattr(item, "callspec", None)
+    chosen = {str(value) for value in parameters.params.values()} if parameters is not None else set()
+    return item.get_closest_marker("slow") is not None or bool(SERVERS & (used | chosen))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,8 @@ from bench.ceiling import always_200
 from bench.load import Order, _requests, generator
 from bench.report import Section, Target, table, verdict
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def answering(reply: bytes) -> Iterator[int]:

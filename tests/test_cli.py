@@ -12,6 +12,8 @@ from partita import connect
 from partita.cli.main import _address
 from partita.dynamodb.requests import PutItem
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "command-line.md"
 COMMANDS = ("engine", "serve", "seed", "token", "adopt", "prove", "explain", "verify")

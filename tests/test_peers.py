@@ -10,6 +10,8 @@ from tests.peers import PEERS, Unavailable, call, create_table, expect, started
 from tests.peers.fixtures import RunJavaScript
 from tests.peers.javascript import JavaScriptError
 
+pytestmark = pytest.mark.slow
+
 TABLE: dict[str, Any] = {
     "TableName": "peers",
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],

@@ -9,6 +9,8 @@ import pytest
 
 from partita.connect import open_engine
 
+pytestmark = pytest.mark.slow
+
 MILLISECOND = 0.001
 
 TABLE = """

@@ -16,6 +16,8 @@ from partita_systems import NAMES
 from tests.browser.conftest import Served, Visiting
 from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
 
+pytestmark = pytest.mark.slow
+
 every_system = pytest.mark.parametrize("system", NAMES)
 every_scheme = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 

@@ -10,6 +10,8 @@ from tests.browser.conftest import Served, Visiting
 from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
 from tests.rest.test_serve import ENVIRONMENT
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_system_is_a_link_away_and_nothing_is_from_elsewhere(served: Served, visit: Visiting) -> None:
     for name in NAMES:

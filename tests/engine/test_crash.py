@@ -21,6 +21,8 @@ from partita.engine.verify import findings
 from tests.engine import crashing
 from tests.engine.tables import Bench
 
+pytestmark = pytest.mark.slow
+
 CRASHES = int(os.environ.get("PARTITA_CRASHES", "40"))
 ROOT = Path(__file__).parent.parent.parent
 

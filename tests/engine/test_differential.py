@@ -17,6 +17,8 @@ import pytest
 from tests.engine.generate import Generator, table
 from tests.engine.shorthand import Answer, Embedded, Json, Remote
 
+pytestmark = pytest.mark.slow
+
 SEEDS = int(os.environ.get("PARTITA_DIFFERENTIAL", "12"))
 REQUESTS = 60
 ENVELOPE = "1 validation error detected: "

@@ -11,6 +11,8 @@ from partita.dynamodb.operations import OPERATIONS
 from partita.engine.verify import findings
 from tests.engine.tables import Bench, index
 
+pytestmark = pytest.mark.slow
+
 ODD: list[Any] = [
     0,
     -1,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -15,6 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from partita.engine.verify import findings
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index
+
+pytestmark = pytest.mark.slow
 
 Key = tuple[str, str]
 

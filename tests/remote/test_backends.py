@@ -21,6 +21,8 @@ from partita.remote.credentials import Credentials
 from partita.remote.settings import RemoteSettings
 from tests.remote.callers import Call, Opened
 
+pytestmark = pytest.mark.slow
+
 _numbers = itertools.count()
 
 

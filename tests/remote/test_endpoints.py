@@ -8,6 +8,8 @@ from partita.errors import ConfigurationError
 from partita.remote.endpoints import endpoint_at
 from partita.remote.settings import RemoteSettings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("address", "netloc", "region"),

@@ -15,6 +15,8 @@ from partita_systems import NAMES, part_of
 from tests.rest.client import Client
 from tests.rest.system_fixtures import WORLDS
 
+pytestmark = pytest.mark.slow
+
 ACCESS = {
     "checks": """
         register .soa  find_user ...a  user ..oa  delete_user ...a  change_email ..o.  change_allowance ...a

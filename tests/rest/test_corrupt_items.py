@@ -16,6 +16,8 @@ from partita.errors import StorageBusy, StorageError
 from partita.rest.problems import problem_of
 from tests.peers.process import free_port
 
+pytestmark = pytest.mark.slow
+
 PARTITA = Path(sys.executable).with_name("partita")
 USERS = "/api/blog/roles/AUTHOR/users"
 MALFORMED = "database disk image is malformed"

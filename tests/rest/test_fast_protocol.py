@@ -13,6 +13,8 @@ from partita.cli.serve import open_systems, seed
 from partita.connect import open_backend
 from tests.peers.process import started
 
+pytestmark = pytest.mark.slow
+
 PARTITA = Path(sys.executable).with_name("partita")
 HEAD = "Host: here\r\n"
 

@@ -25,6 +25,8 @@ from schemathesis.specs.openapi.checks import (
 from partita_systems import NAMES
 from tests.rest.client import Client
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("PARTITA_EXAMPLES", "4"))
 CHECKS = [
     not_a_server_error,

@@ -21,6 +21,8 @@ from partita.store.seeding import TABLE, is_loaded
 from partita_systems import NAMES, part_of
 from tests.peers.process import free_port
 
+pytestmark = pytest.mark.slow
+
 PARTITA = Path(sys.executable).with_name("partita")
 ENVIRONMENT = os.environ | {"PATH": f"{PARTITA.parent}{os.pathsep}{os.environ['PATH']}", "AWS_PAGER": ""}
 

@@ -19,6 +19,8 @@ from tests.peers import Running, call, free_port, started
 from tests.server.conftest import engine_command
 from tests.server.sockets import ask, connected, exchange, read_reply, request
 
+pytestmark = pytest.mark.slow
+
 TABLE = {
     "TableName": "spoken",
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],

@@ -15,6 +15,8 @@ from partita.dynamodb.operations import OPERATIONS
 from tests.peers import Running, call
 from tests.server.sockets import RawReply, ask, connected, exchange, read_reply, request
 
+pytestmark = pytest.mark.slow
+
 MUTATIONS = int(os.environ.get("PARTITA_FUZZ", "600"))
 TABLE = {
     "TableName": "fuzzed",

@@ -18,6 +18,8 @@ from botocore.exceptions import ClientError
 from tests.peers.fixtures import RunJavaScript
 from tests.peers.javascript import JavaScriptError
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.service_resource import Table

@@ -15,6 +15,8 @@ from tests.peers.npm import package
 from tests.peers.process import started
 from tests.peers.runtimes import Unavailable, node
 
+pytestmark = pytest.mark.slow
+
 
 def fetched(url: str, method: str = "GET", body: Any = None) -> tuple[int, str]:
     data = None if body is None else json.dumps(body).encode()

@@ -5,6 +5,8 @@ import pytest
 from tests.peers.fixtures import RunJavaScript
 from tests.peers.javascript import JavaScriptError
 
+pytestmark = pytest.mark.slow
+
 CREATE = """
 await client.send(new dynamodb.CreateTableCommand({
   TableName: name, BillingMode: "PAY_PER_REQUEST",

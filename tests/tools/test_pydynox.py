@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pydynox = pytest.importorskip("pydynox", reason="pydynox is not in this environment")
 
 

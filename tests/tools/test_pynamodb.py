@@ -18,6 +18,8 @@ from pynamodb.indexes import AllProjection, GlobalSecondaryIndex  # noqa: E402
 from pynamodb.models import Model  # noqa: E402
 from pynamodb.transactions import TransactWrite  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 class ByStatus(GlobalSecondaryIndex[Any]):  # type: ignore[no-untyped-call]
     class Meta:

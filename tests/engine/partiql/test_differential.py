@@ -10,6 +10,8 @@ from tests.engine.partiql.conftest import INDEX, table
 from tests.engine.partiql.grammar import statement
 from tests.engine.shorthand import Answer, Embedded, Remote, Talk
 
+pytestmark = pytest.mark.slow
+
 STATEMENTS = 400
 CODES = {"DuplicateItem": "DuplicateItemException"}  # DynamoDB Local's own name for it
 

@@ -11,6 +11,8 @@ from partita import AlreadyExists, InvalidTransition, LimitReached, NotFound, St
 from tests.store.kitchen_sink_design import Artist, Importance, State, Work, artist, work
 from tests.store.test_properties import check_law
 
+pytestmark = pytest.mark.slow
+
 ARTISTS = ("ann", "bob#1")
 REFUSALS = (AlreadyExists, NotFound, InvalidTransition, LimitReached)
 

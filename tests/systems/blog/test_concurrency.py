@@ -13,6 +13,8 @@ from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.systems.blog.conftest import ANA, BIA, CAIO, published
 
+pytestmark = pytest.mark.slow
+
 THREADS = 8
 
 

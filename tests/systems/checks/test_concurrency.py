@@ -13,6 +13,8 @@ from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.systems.checks.conftest import UP, add, disk
 
+pytestmark = pytest.mark.slow
+
 THREADS = 8
 
 

@@ -27,6 +27,8 @@ from tests.systems.eecar.conftest import (
     disk,
 )
 
+pytestmark = pytest.mark.slow
+
 THREADS = 8
 
 

@@ -12,6 +12,8 @@ from partita_systems.nbhd.service import Nbhd
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 
+pytestmark = pytest.mark.slow
+
 THREADS = 8
 PEOPLE = [f"did:plc:{number}" for number in range(THREADS)]
 

@@ -16,6 +16,8 @@ from partita_systems.perfectit.service import PerfectIt
 from partita_systems.perfectit.votes import controversy
 from tests.systems.perfectit.conftest import published
 
+pytestmark = pytest.mark.slow
+
 THREADS = 6
 T = TypeVar("T")
 R = TypeVar("R")
