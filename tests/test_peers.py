@@ -1,4 +1,4 @@
-"""The peers themselves: what other tests compare with really starts, answers and ends."""
+"""The peers that other tests compare with start, answer and stop."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ TABLE: dict[str, Any] = {
 }
 
 
-def test_peer_keeps_an_item(peer: str) -> None:
+def test_peer_stores_and_returns_an_item(peer: str) -> None:
     create_table(peer, TABLE)
     item = {"pk": {"S": "a"}, "n": {"N": "1"}}
     expect(peer, "PutItem", {"TableName": "peers", "Item": item})
@@ -28,38 +28,38 @@ def test_peer_keeps_an_item(peer: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PEERS))
-def test_peer_tells_its_version(name: str) -> None:
+def test_peer_reports_its_version(name: str) -> None:
     try:
         assert PEERS[name].version()
     except Unavailable as missing:
         pytest.skip(str(missing))
 
 
-def test_peer_ends_with_its_block() -> None:
+def test_peer_stops_when_its_block_is_left() -> None:
     with PEERS["moto"].started() as running:
         assert running.pid > 0
     with pytest.raises(OSError, match="refused"):
         call(running.endpoint, "ListTables", {})
 
 
-def test_server_that_dies_is_reported_with_what_it_printed() -> None:
+def test_server_that_exits_is_reported_with_its_output() -> None:
     command = [sys.executable, "-c", "raise SystemExit('no such thing')"]
     with pytest.raises(RuntimeError, match="no such thing"), started(lambda _: command, within=10):
         pass
 
 
-def test_javascript_returns_what_the_sdk_answers(javascript: RunJavaScript, dynalite: str) -> None:
+def test_javascript_returns_the_sdk_response(javascript: RunJavaScript, dynalite: str) -> None:
     tables = "return (await client.send(new dynamodb.ListTablesCommand({}))).TableNames"
     assert isinstance(javascript(dynalite, tables), list)
 
 
-def test_javascript_error_carries_its_name(javascript: RunJavaScript, dynalite: str) -> None:
+def test_javascript_error_has_its_name(javascript: RunJavaScript, dynalite: str) -> None:
     missing = 'await documentClient.send(new documents.GetCommand({ TableName: "absent", Key: { pk: "a" } }))'
     with pytest.raises(JavaScriptError, match="ResourceNotFoundException"):
         javascript(dynalite, missing)
 
 
-def test_no_skip_makes_a_skipped_test_a_failed_one(pytester: pytest.Pytester) -> None:
+def test_no_skip_turns_a_skipped_test_into_a_failure(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text().replace(', "tests.peers.fixtures"', ""))
     pytester.makepyfile("import pytest\n\ndef test_absent() -> None:\n    pytest.skip('no java')\n")
     pytester.runpytest_inprocess("-p", "no:partita").assert_outcomes(skipped=1)

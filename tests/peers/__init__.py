@@ -1,4 +1,4 @@
-"""Other DynamoDBs and other clients, installed and started where this machine can."""
+"""Other DynamoDB engines and clients that tests compare with, installed and started where this machine can."""
 
 from tests.peers.engines import PEERS, Peer
 from tests.peers.http import Reply, call, create_table, expect

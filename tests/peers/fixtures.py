@@ -1,4 +1,4 @@
-"""Fixtures that give a test the endpoint of a peer, or skip it with the reason why there is none."""
+"""Fixtures that give a test the endpoint of a peer, or skip it with the reason why the peer is unavailable."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,7 +23,7 @@ def _endpoint(name: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def dynamodb_local() -> Iterator[str]:
-    """DynamoDB Local, shared by the session: give tables names of your own."""
+    """DynamoDB Local, shared by the session: tests use table names of their own."""
     yield from _endpoint("dynamodb-local")
 
 

@@ -1,4 +1,4 @@
-"""DynamoDB requests over HTTP without an SDK: what readiness checks and the bench send."""
+"""DynamoDB requests over HTTP without an SDK, for readiness checks and the bench."""
 
 import http.client
 import json
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-# Every peer wants a signature of the right form; none of them looks whether it is the right one.
+# Every peer requires a well-formed signature, and none verifies it.
 HEADERS = {
     "Content-Type": "application/x-amz-json-1.0",
     "X-Amz-Date": "20260101T000000Z",
@@ -20,14 +20,14 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Reply:
-    """The status, and the body as JSON (`None` when it is empty)."""
+    """An HTTP status and a decoded JSON body (`None` when it is empty)."""
 
     status: int
     body: Any
 
 
 def call(endpoint: str, operation: str, body: dict[str, Any], *, timeout: float = 30.0) -> Reply:
-    """The reply of `endpoint` to one operation; `OSError` when nobody answers."""
+    """Sends one operation to `endpoint` and returns its reply; raises `OSError` when there is none."""
     url = urlsplit(endpoint)
     assert url.hostname is not None
     connection = http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
@@ -38,13 +38,13 @@ def call(endpoint: str, operation: str, body: dict[str, Any], *, timeout: float 
         payload = response.read()
         return Reply(response.status, json.loads(payload) if payload else None)
     except http.client.HTTPException as broken:
-        raise ConnectionError(f"{endpoint} broke off: {broken}") from broken
+        raise ConnectionError(f"{endpoint}: the connection broke: {broken}") from broken
     finally:
         connection.close()
 
 
 def expect(endpoint: str, operation: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The body of a reply that has to be a 200; any other is a `RuntimeError`."""
+    """Sends one operation and returns the body of its reply; raises `RuntimeError` unless the status is 200."""
     reply = call(endpoint, operation, body)
     if reply.status != 200:
         raise RuntimeError(f"{endpoint}: {operation} answers {reply.status}: {reply.body}")
@@ -53,7 +53,7 @@ def expect(endpoint: str, operation: str, body: dict[str, Any]) -> dict[str, Any
 
 
 def create_table(endpoint: str, definition: dict[str, Any], *, within: float = 30.0) -> None:
-    """Makes a table and waits until it is active, which takes some engines a moment."""
+    """Creates a table and waits until it is active, which takes some engines a moment."""
     expect(endpoint, "CreateTable", definition)
     name = {"TableName": definition["TableName"]}
     deadline = time.monotonic() + within
@@ -63,6 +63,6 @@ def create_table(endpoint: str, definition: dict[str, Any], *, within: float = 3
 
 
 def target(operation: str) -> str:
-    """The `X-Amz-Target` of an operation of DynamoDB or of its streams."""
+    """Returns the `X-Amz-Target` of an operation of DynamoDB or of DynamoDB Streams."""
     streams = operation in {"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"}
     return f"{'DynamoDBStreams_20120810' if streams else 'DynamoDB_20120810'}.{operation}"

@@ -1,4 +1,4 @@
-"""A script on the AWS SDK for JavaScript v3, run by Node against an endpoint."""
+"""Runs scripts that use the AWS SDK for JavaScript v3, in Node, against an endpoint."""
 
 import json
 import os
@@ -33,7 +33,7 @@ ENDING = """
 
 
 class JavaScriptError(Exception):
-    """What the script threw; `facts` holds its name, its message and the SDK's own members."""
+    """An error that the script threw; `facts` has its name, its message and the SDK's own members."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
         super().__init__(f"{facts['name']}: {facts['message']}")
@@ -41,9 +41,9 @@ class JavaScriptError(Exception):
 
 
 def run_javascript(endpoint: str, body: str, *, timeout: float = 60.0) -> Any:
-    """What `body` returns, through JSON.
+    """Runs `body` and returns its result, passed through JSON.
 
-    It is the inside of an async function and sees `client`, `streamsClient` and `documentClient`, already pointed at
+    `body` is the body of an async function. In scope are `client`, `streamsClient` and `documentClient`, configured for
     the endpoint, and the packages `dynamodb`, `streams` and `documents`.
     """
     environment = os.environ | {"NODE_PATH": str(modules()), "NODE_NO_WARNINGS": "1", "ENDPOINT": endpoint}

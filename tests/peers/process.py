@@ -1,4 +1,4 @@
-"""A server in a process of its own: started on a free port, waited for, ended by its id."""
+"""Runs a server in a process of its own: starts it on a free port, waits until it answers, stops it by its id."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ Answers = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Running:
-    """A server that answers at `endpoint`; `seconds` is how long it took to."""
+    """A server that answers at `endpoint`; `seconds` is the time from its start to its first answer."""
 
     endpoint: str
     pid: int
@@ -25,7 +25,7 @@ class Running:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
+    """Returns a loopback port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def lists_tables(endpoint: str) -> bool:
-    """Whether DynamoDB's own protocol is spoken at `endpoint`."""
+    """Whether `endpoint` answers DynamoDB's protocol."""
     return call(endpoint, "ListTables", {}, timeout=5.0).status == 200
 
 
@@ -45,9 +45,9 @@ def started(
     environment: dict[str, str] | None = None,
     within: float = 60.0,
 ) -> Iterator[Running]:
-    """The server that `command(port)` starts, from the moment that it answers; it ends with the block.
+    """Runs `command(port)`: the block is entered when the server answers, and the server stops when it is left.
 
-    A server that dies, or is silent for `within` seconds, is a `RuntimeError` with what it printed.
+    Raises `RuntimeError` with the server's output when it exits, or does not answer for `within` seconds.
     """
     port = free_port()
     with tempfile.TemporaryFile() as output:

