@@ -17,14 +17,12 @@ if TYPE_CHECKING:
         Condition,
         CountOf,
         CreatedAt,
-        DesignError,
         Entity,
         Expires,
         F,
         Get,
         Index,
         InKey,
-        InvalidValue,
         Item,
         Items,
         Keys,
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
         Ordered,
         Owns,
         Pattern,
-        ProofError,
         Query,
         References,
         StoredAs,
@@ -53,38 +50,51 @@ if TYPE_CHECKING:
         query,
         time_in_id,
     )
+    from partita.dynamodb.exceptions import DynamoDBError
+    from partita.errors import (
+        AlreadyExists,
+        ConditionFailed,
+        ConfigurationError,
+        DesignError,
+        InvalidCursor,
+        InvalidTransition,
+        InvalidValue,
+        LimitReached,
+        NoReply,
+        NotFound,
+        NotUnique,
+        OutcomeUnknown,
+        PartitaError,
+        ProofError,
+        ReferenceMissing,
+        RetriesExhausted,
+        StorageBusy,
+        StorageError,
+        StoredItemInvalid,
+        StoreError,
+        VersionConflict,
+    )
     from partita.plan import (
         Design,
         prove,
     )
     from partita.store import (
         Adoption,
-        AlreadyExists,
         AsyncStore,
         CapacityMeter,
-        ConditionFailed,
-        InvalidCursor,
-        InvalidTransition,
-        LimitReached,
-        NotFound,
-        NotUnique,
-        OutcomeUnknown,
         Page,
-        ReferenceMissing,
-        RetriesExhausted,
         SeedStep,
         SentRequest,
         Store,
-        StoredItemInvalid,
-        StoreError,
         Transaction,
-        VersionConflict,
     )
 else:
 
     def __getattr__(name: str) -> Any:
         if name in __all__:
-            for room in map(import_module, ("partita.design", "partita.plan", "partita.store")):
+            if name == "DynamoDBError":
+                return import_module("partita.dynamodb.exceptions").DynamoDBError
+            for room in map(import_module, ("partita.errors", "partita.design", "partita.plan", "partita.store")):
                 if name in room.__all__:
                     return getattr(room, name)
         raise AttributeError(f"module 'partita' has no attribute {name!r}")
@@ -101,10 +111,12 @@ __all__ = [
     "Compressed",
     "Condition",
     "ConditionFailed",
+    "ConfigurationError",
     "CountOf",
     "CreatedAt",
     "Design",
     "DesignError",
+    "DynamoDBError",
     "Entity",
     "Expires",
     "F",
@@ -119,6 +131,7 @@ __all__ = [
     "Keys",
     "Limit",
     "LimitReached",
+    "NoReply",
     "NotFound",
     "NotUnique",
     "OpenEnum",
@@ -126,6 +139,7 @@ __all__ = [
     "OutcomeUnknown",
     "Owns",
     "Page",
+    "PartitaError",
     "Pattern",
     "ProofError",
     "Query",
@@ -134,6 +148,8 @@ __all__ = [
     "RetriesExhausted",
     "SeedStep",
     "SentRequest",
+    "StorageBusy",
+    "StorageError",
     "Store",
     "StoreError",
     "StoredAs",

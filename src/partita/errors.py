@@ -1,13 +1,55 @@
-"""The tree of Partita's errors; what DynamoDB itself would say lives in `dynamodb.exceptions`.
+"""The tree of Partita's errors: whatever Partita raises is a PartitaError.
 
 PartitaError
-├── DynamoDBError          what the DynamoDB contract answers, word for word (dynamodb.exceptions)
+├── ConfigurationError     a setting, address or argument that cannot work
+├── DesignError            a declaration that cannot work, found when a design is imported or loaded
+│   └── ProofError         an access pattern that cannot be proven
+├── InvalidValue           a value that the design does not allow; nothing was sent
+├── StoreError             a read or write that could not be done as asked
+│   ├── NotFound           no such item, or it has expired
+│   ├── AlreadyExists      create found an item with the same key
+│   ├── NotUnique          another item holds the value
+│   ├── ReferenceMissing   the entity that is referred to does not exist
+│   ├── LimitReached       growth would pass a declared limit
+│   ├── InvalidTransition  the value may not follow the present one
+│   ├── ConditionFailed    the caller's own condition does not hold
+│   ├── VersionConflict    the item was edited since it was read
+│   ├── RetriesExhausted   too many conflicting writes; nothing was written
+│   ├── OutcomeUnknown     the reply was lost, and sending the write again could apply it twice
+│   ├── StoredItemInvalid  a stored item does not fit its entity
+│   └── InvalidCursor      a cursor that does not belong to this query
 ├── StorageError           the database file cannot be read or written
 │   ├── StorageBusy        another process kept the file locked for too long
 │   └── SpaceMissing       a table of the file vanished under a reader
 ├── NoReply                an endpoint gave no answer, or none that can be read
-└── ConfigurationError     a setting, address or argument that cannot work
+└── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
 """
+
+from typing import Any
+
+__all__ = [
+    "AlreadyExists",
+    "ConditionFailed",
+    "ConfigurationError",
+    "DesignError",
+    "InvalidCursor",
+    "InvalidTransition",
+    "InvalidValue",
+    "LimitReached",
+    "NoReply",
+    "NotFound",
+    "NotUnique",
+    "OutcomeUnknown",
+    "PartitaError",
+    "ProofError",
+    "ReferenceMissing",
+    "RetriesExhausted",
+    "StorageBusy",
+    "StorageError",
+    "StoreError",
+    "StoredItemInvalid",
+    "VersionConflict",
+]
 
 
 class PartitaError(Exception):
@@ -48,3 +90,110 @@ class NoReply(PartitaError, ConnectionError):
         self.endpoint = endpoint
         self.reason = reason
         self.perhaps_executed = perhaps_executed
+
+
+class DesignError(PartitaError):
+    """A declaration that cannot work; `where` names it, `instead` is the way out."""
+
+    def __init__(self, where: str, wrong: str, instead: str = "") -> None:
+        super().__init__(f"{where}: {wrong}" + (f"; {instead}" if instead else ""))
+        self.where = where
+        self.wrong = wrong
+        self.instead = instead
+
+
+class ProofError(DesignError):
+    """An access pattern that is not exactly one read of one range holding nothing else."""
+
+
+class InvalidValue(PartitaError):
+    """A value that the design does not allow; nothing was sent.
+
+    Where it was an `argument` of a pattern, that is named and the `value` is here.
+    """
+
+    def __init__(self, where: str, wrong: str, argument: str = "", value: Any = None) -> None:
+        super().__init__(f"{where}: {wrong}")
+        self.where = where
+        self.wrong = wrong
+        self.argument = argument
+        self.value = value
+
+
+class StoreError(PartitaError):
+    """A read or write that could not be done as asked; nothing of it was written."""
+
+
+class NotFound(StoreError):
+    def __init__(self, entity: str, key: str) -> None:
+        super().__init__(f"{entity} {key} does not exist")
+        self.entity = entity
+
+
+class AlreadyExists(StoreError):
+    def __init__(self, entity: str, key: str) -> None:
+        super().__init__(f"{entity} {key} exists already")
+        self.entity = entity
+
+
+class NotUnique(StoreError):
+    def __init__(self, entity: str, unique: str, value: str) -> None:
+        super().__init__(f"{entity}.{unique}: {value!r} is taken")
+        self.entity = entity
+        self.unique = unique
+
+
+class ReferenceMissing(StoreError):
+    def __init__(self, entity: str, missing: str, key: str, field: str = "") -> None:
+        """`field` is the attribute that refers to it."""
+        super().__init__(f"{entity} refers to {missing} {key}, which does not exist")
+        self.entity = entity
+        self.missing = missing
+        self.field = field
+
+
+class LimitReached(StoreError):
+    def __init__(self, entity: str, key: str, limit: str) -> None:
+        super().__init__(f"{entity} {key}: {limit} would no longer hold")
+        self.entity = entity
+        self.limit = limit
+
+
+class InvalidTransition(StoreError):
+    def __init__(self, entity: str, field: str, to: Any) -> None:
+        super().__init__(f"{entity}.{field} cannot become {getattr(to, 'value', to)!r} from what it is")
+        self.entity = entity
+        self.field = field
+
+
+class ConditionFailed(StoreError):
+    def __init__(self, entity: str, key: str) -> None:
+        super().__init__(f"{entity} {key}: the condition does not hold")
+        self.entity = entity
+
+
+class VersionConflict(StoreError):
+    def __init__(self, entity: str, key: str, version: int) -> None:
+        super().__init__(f"{entity} {key} is no longer at version {version}; read it again")
+        self.entity = entity
+
+
+class RetriesExhausted(StoreError):
+    def __init__(self, entity: str, attempts: int) -> None:
+        super().__init__(f"{entity}: other writers won {attempts} times; nothing was written")
+
+
+class OutcomeUnknown(StoreError):
+    def __init__(self, entity: str) -> None:
+        super().__init__(f"{entity}: the reply was lost, and sending it again could apply it twice; read it again")
+
+
+class StoredItemInvalid(StoreError):
+    def __init__(self, entity: str, key: str, reason: str) -> None:
+        super().__init__(f"{entity} {key} on disk: {reason}")
+        self.entity = entity
+
+
+class InvalidCursor(StoreError):
+    def __init__(self, pattern: str, reason: str) -> None:
+        super().__init__(f"the cursor is not one of {pattern}: {reason}")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.design.errors import DesignError
 from partita.design.key_parts import Descending, KeyPart, Moment, Number, RankedEnumPart, ShardPart, TextPart
 from partita.design.key_templates import Ordered, PartType, Template, template
+from partita.errors import DesignError
 
 
 class Level(str, enum.Enum):

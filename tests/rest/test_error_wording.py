@@ -14,7 +14,7 @@ from partita import (
 )
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
-from partita.plan.errors import ConditionFailed
+from partita.errors import ConditionFailed
 from partita.rest.error_wording import Wording
 from partita_systems import NAMES, part_of
 from tests.rest import notes_api

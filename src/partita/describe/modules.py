@@ -4,8 +4,8 @@ from collections.abc import Sized
 from importlib import import_module
 
 from partita.describe.explain import explain_read
-from partita.design.errors import DesignError
 from partita.design.tables import Table
+from partita.errors import DesignError
 from partita.plan.design import Design
 from partita.plan.proof.patterns import prove
 

@@ -2,7 +2,6 @@
 
 from partita.design.conditions import Condition, F
 from partita.design.entities import Entity, View
-from partita.design.errors import DesignError, InvalidValue, ProofError
 from partita.design.ids import new_id, time_in_id
 from partita.design.key_templates import Ordered
 from partita.design.keys import Keys
@@ -36,14 +35,12 @@ __all__ = [
     "Condition",
     "CountOf",
     "CreatedAt",
-    "DesignError",
     "Entity",
     "Expires",
     "F",
     "Get",
     "InKey",
     "Index",
-    "InvalidValue",
     "Item",
     "Items",
     "Keys",
@@ -52,7 +49,6 @@ __all__ = [
     "Ordered",
     "Owns",
     "Pattern",
-    "ProofError",
     "Query",
     "References",
     "StoredAs",

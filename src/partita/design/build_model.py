@@ -7,7 +7,6 @@ import msgspec
 
 from partita.design.codec_factory import codec_of, unwrapped_type
 from partita.design.codecs import AttributeMember, CompressedCodec, Namer
-from partita.design.errors import DesignError
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
@@ -29,6 +28,7 @@ from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, Vi
 from partita.design.naming import naming as naming_of
 from partita.design.tables import Table
 from partita.design.validate_model import check
+from partita.errors import DesignError
 
 _KEPT_QUIETLY = (CountOf, SumOf, CreatedAt, UpdatedAt, Version)
 

@@ -24,10 +24,10 @@ from partita.design.codecs import (
     StructOf,
     Text,
 )
-from partita.design.errors import DesignError
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import in_utc, settled_time, time_text
 from partita.design.untyped_values import number_text, settled_decimal, unicode_text
+from partita.errors import DesignError
 
 
 def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[AttributeMember, ...]:

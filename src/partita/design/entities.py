@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import msgspec
 
 from partita.design import build_model
-from partita.design.errors import DesignError
 from partita.design.keys import KeyTemplates
 from partita.design.models import Model, ViewModel
 from partita.design.naming import naming
 from partita.design.tables import Table
+from partita.errors import DesignError
 
 _ROOTS = ("Declared", "Entity", "View")
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, Holds, Not, OneOf
-from partita.design.errors import DesignError
 from partita.design.key_parts import KeyPart, ShardPart
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, EntityKey, Read
+from partita.errors import DesignError
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from decimal import Decimal
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
-from partita.design.errors import DesignError, InvalidValue
 from partita.design.key_parts import (
     SEPARATOR,
     BoolPart,
@@ -31,6 +30,7 @@ from partita.design.key_parts import (
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import OTHER_FORMS, time_of
+from partita.errors import DesignError, InvalidValue
 
 _SEGMENT = re.compile(r"(?P<constant>[^{}]*)(?:\{(?P<field>\w+)(?::(?P<spec>[^{}]+))?\})?")
 _DIGITS = re.compile(r"(?P<sign>\+?)0?(?P<digits>\d+)(?:\.(?P<places>\d+))?d?")

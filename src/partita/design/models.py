@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from partita.design.codecs import AttributeMember, Codec
 from partita.design.conditions import Condition
-from partita.design.errors import DesignError
 from partita.design.key_templates import Ordered, PartType, Template
 from partita.design.markers import CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
 from partita.design.naming import upper_case
+from partita.errors import DesignError
 
 if TYPE_CHECKING:
     from partita.design.tables import Table

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from partita.design.errors import DesignError
+from partita.errors import DesignError
 
 
 def camel_case(field: str) -> str:

@@ -22,9 +22,9 @@ from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from partita.design.codec_factory import unwrapped_type
-from partita.design.errors import DesignError
 from partita.design.key_slots import key_slots, slots_of
 from partita.design.reads import Argument, FanOut, Get, Items, Query, Read, source_of
+from partita.errors import DesignError
 
 E = TypeVar("E")
 P = ParamSpec("P")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
 
 from partita.design.conditions import Condition
-from partita.design.errors import DesignError
 from partita.design.models import EntityKeys, Model, ViewModel, model_of
+from partita.errors import DesignError
 
 A = TypeVar("A")
 B = TypeVar("B")

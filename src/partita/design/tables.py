@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from partita.design.errors import DesignError
 from partita.design.naming import naming
 from partita.dynamodb import limits
+from partita.errors import DesignError
 
 if TYPE_CHECKING:
     from partita.design.entities import View

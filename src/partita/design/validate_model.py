@@ -7,9 +7,9 @@ from decimal import Decimal
 import msgspec
 
 from partita.design.conditions import Comparison, Condition, Field
-from partita.design.errors import DesignError
 from partita.design.markers import Compressed, CountOf, CreatedAt, Limit, SumOf, Unique, UpdatedAt, Version
 from partita.design.models import Attribute, EntityKeys, Model
+from partita.errors import DesignError
 
 _KEEPS: dict[type, tuple[type, ...]] = {
     CountOf: (int,),

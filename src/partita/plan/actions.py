@@ -14,7 +14,7 @@ from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists,
 from partita.design.key_parts import EXACT
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
-from partita.plan.errors import StoreError
+from partita.errors import StoreError
 from partita.plan.expressions import Expression, evaluate
 
 Kind = Literal["put", "update", "delete", "check"]

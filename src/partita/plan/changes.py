@@ -12,12 +12,20 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.conditions import AnyOf, Comparison, Condition
-from partita.design.errors import InvalidValue
 from partita.design.key_parts import EXACT
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
 from partita.design.untyped_values import number_text
 from partita.dynamodb.values import Item
+from partita.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    InvalidTransition,
+    InvalidValue,
+    LimitReached,
+    NotFound,
+    VersionConflict,
+)
 from partita.plan import effects as effect
 from partita.plan.actions import (
     Append,
@@ -35,15 +43,6 @@ from partita.plan.actions import (
     present,
 )
 from partita.plan.design import Design
-from partita.plan.errors import (
-    AlreadyExists,
-    ConditionFailed,
-    InvalidTransition,
-    LimitReached,
-    NotFound,
-    Raced,
-    VersionConflict,
-)
 from partita.plan.expressions import evaluate, to_stored
 from partita.plan.fences import dependencies, fence
 from partita.plan.items import (
@@ -58,6 +57,7 @@ from partita.plan.items import (
     key_text,
     values_of,
 )
+from partita.plan.races import Raced
 
 
 @dataclass(frozen=True)

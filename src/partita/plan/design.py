@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from partita.design.errors import DesignError, InvalidValue
 from partita.design.markers import CountOf, SumOf
 from partita.design.models import Attribute, Model, model_of
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
 from partita.design.validate_model import check_field, condition_fields
+from partita.errors import DesignError, InvalidValue
 from partita.plan.proof.ownership import Ownership, ownerships
 
 

@@ -13,18 +13,18 @@ from functools import partial
 from typing import Any
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
-from partita.design.errors import InvalidValue
 from partita.design.key_parts import EXACT, SEPARATOR, TextPart
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.timestamps import time_text
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
+from partita.errors import InvalidValue, LimitReached, NotUnique, ReferenceMissing
 from partita.plan.actions import Assign, Clause, Increment, ItemAction, Remove, Step, absent, alive, equals, present
 from partita.plan.design import Counter, Design, Reference
-from partita.plan.errors import LimitReached, NothingToTake, NotUnique, ReferenceMissing
 from partita.plan.expressions import evaluate, to_stored
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
+from partita.plan.races import NothingToTake
 
 GUARD = "UNIQUE"
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value

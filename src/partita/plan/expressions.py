@@ -11,10 +11,10 @@ from typing import Any
 
 from partita.design.codecs import Codec, StructOf
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf, Stored
-from partita.design.errors import DesignError, InvalidValue
 from partita.design.models import Model
 from partita.design.untyped_values import any_value
 from partita.dynamodb.values import AttributeValue, Item
+from partita.errors import DesignError, InvalidValue
 
 
 def to_stored(model: Model, condition: Condition) -> Condition:

@@ -7,9 +7,7 @@ from partita.plan.actions import (
     equals,
 )
 from partita.plan.design import Design
-from partita.plan.errors import (
-    Raced,
-)
+from partita.plan.races import Raced
 
 
 def dependencies(design: Design, model: Model) -> set[str]:

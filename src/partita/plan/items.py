@@ -16,11 +16,11 @@ from uuid import UUID
 import msgspec
 
 from partita.design.codegen import compiled
-from partita.design.errors import InvalidValue
 from partita.design.markers import AUTO, CreatedAt, UpdatedAt
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
+from partita.errors import InvalidValue
 from partita.plan.expressions import evaluate, to_stored
 
 Values = Mapping[str, Any]

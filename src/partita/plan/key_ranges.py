@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from partita.design.errors import ProofError
 from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, KeyPart, ShardPart, descends
 from partita.design.key_slots import Slot, key_slots
 from partita.design.key_templates import Segment
 from partita.design.models import KeyAttribute
 from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read, SortRange
+from partita.errors import ProofError
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
-from partita.design.errors import InvalidValue
 from partita.design.key_slots import slots_of
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
+from partita.errors import InvalidValue
 from partita.plan import key_ranges
 from partita.plan.expressions import Expression, to_stored
 from partita.plan.items import encode_attributes, key_of

@@ -8,6 +8,7 @@ from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
 from partita.dynamodb.values import Item
+from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition
 from partita.plan import effects as effect
 from partita.plan.actions import (
     Assign,
@@ -20,12 +21,6 @@ from partita.plan.actions import (
 )
 from partita.plan.changes import StoredItem
 from partita.plan.design import Design
-from partita.plan.errors import (
-    AlreadyExists,
-    ConditionFailed,
-    InvalidTransition,
-    Raced,
-)
 from partita.plan.expressions import to_stored
 from partita.plan.fences import dependencies, fence
 from partita.plan.item_compiler import written_item
@@ -36,6 +31,7 @@ from partita.plan.items import (
     key_text,
     values_of,
 )
+from partita.plan.races import Raced
 
 _NOW: Any = object()
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.dynamodb.exceptions import ValidationException
+from partita.errors import InvalidTransition, InvalidValue, NotUnique, ReferenceMissing
 from partita.plan.design import Design
-from partita.plan.errors import InvalidTransition, NotUnique, ReferenceMissing
 from partita.rest.error_wording import Wording
 from partita.rest.routes import Route, RouteCall
 from partita.rest.validation_messages import IN_A_MAP, misfit_inside

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from partita.design.models import KeyAttribute, Model
-from partita.plan.errors import (
+from partita.errors import (
     AlreadyExists,
     ConditionFailed,
     InvalidCursor,

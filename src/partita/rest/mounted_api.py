@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from partita.plan.errors import StoreError
+from partita.errors import StoreError
 from partita.rest.api import Api
 from partita.rest.error_mapping import Blame, Written
 from partita.rest.error_wording import Wording

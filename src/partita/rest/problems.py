@@ -4,20 +4,21 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import InvalidValue
 from partita.dynamodb.exceptions import DynamoDBError
-from partita.errors import NoReply, StorageBusy
-from partita.plan.errors import (
+from partita.errors import (
     AlreadyExists,
     ConditionFailed,
     InvalidCursor,
     InvalidTransition,
+    InvalidValue,
     LimitReached,
+    NoReply,
     NotFound,
     NotUnique,
     OutcomeUnknown,
     ReferenceMissing,
     RetriesExhausted,
+    StorageBusy,
     StoredItemInvalid,
     VersionConflict,
 )

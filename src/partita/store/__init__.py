@@ -1,20 +1,5 @@
 """Runs plans: pages, batches, retries, transactions; items to entities and back; sync and async over the same flows."""
 
-from partita.plan.errors import (
-    AlreadyExists,
-    ConditionFailed,
-    InvalidCursor,
-    InvalidTransition,
-    LimitReached,
-    NotFound,
-    NotUnique,
-    OutcomeUnknown,
-    ReferenceMissing,
-    RetriesExhausted,
-    StoredItemInvalid,
-    StoreError,
-    VersionConflict,
-)
 from partita.store.adoption import Adoption
 from partita.store.async_store import AsyncStore
 from partita.store.reading import Page
@@ -25,24 +10,11 @@ from partita.store.transactions import Transaction
 
 __all__ = [
     "Adoption",
-    "AlreadyExists",
     "AsyncStore",
     "CapacityMeter",
-    "ConditionFailed",
-    "InvalidCursor",
-    "InvalidTransition",
-    "LimitReached",
-    "NotFound",
-    "NotUnique",
-    "OutcomeUnknown",
     "Page",
-    "ReferenceMissing",
-    "RetriesExhausted",
     "SeedStep",
     "SentRequest",
     "Store",
-    "StoreError",
-    "StoredItemInvalid",
     "Transaction",
-    "VersionConflict",
 ]

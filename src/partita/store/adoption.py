@@ -13,19 +13,19 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import InvalidValue
 from partita.design.key_parts import EXACT
 from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
+from partita.errors import AlreadyExists, InvalidValue, NotFound, StoreError
 from partita.plan.actions import Assign, Clause, ItemAction, Step, absent, equals, present
 from partita.plan.changes import merged_with_unknown
 from partita.plan.design import Counter, Design
 from partita.plan.effects import GUARD, OWNER, Effects, actions, effects, identity_of
-from partita.plan.errors import AlreadyExists, NotFound, Raced, StoreError
 from partita.plan.expressions import same
 from partita.plan.items import Values, key_in_item, key_of, key_text, values_of
+from partita.plan.races import Raced
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute
 from partita.store.flows import Flow

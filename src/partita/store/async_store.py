@@ -13,8 +13,8 @@ from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.values import Item
+from partita.errors import RetriesExhausted
 from partita.plan.design import Design
-from partita.plan.errors import RetriesExhausted
 from partita.plan.read_requests import plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt

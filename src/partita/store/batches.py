@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
+from partita.errors import InvalidValue
 from partita.plan.design import Design
 from partita.plan.item_compiler import written_item
 from partita.plan.items import validate_entity, values_of

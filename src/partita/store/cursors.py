@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from partita.dynamodb.values import Item
-from partita.plan.errors import InvalidCursor
+from partita.errors import InvalidCursor
 from partita.plan.read_requests import Plan, query, repeats
 
 START: Any = 0  # this range has not been read yet

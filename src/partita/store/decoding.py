@@ -15,8 +15,8 @@ from partita.design.codegen import Env
 from partita.design.models import EntityKeys, Model, ViewModel
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
+from partita.errors import StoredItemInvalid
 from partita.plan.effects import OWNER
-from partita.plan.errors import StoredItemInvalid
 
 _REFUSALS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
 

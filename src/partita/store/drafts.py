@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from partita.design.codecs import Codec, ListOf, SetOf
-from partita.design.errors import InvalidValue
 from partita.design.key_parts import EXACT
 from partita.design.models import Model
+from partita.errors import InvalidValue
 from partita.plan.changes import Edit
 from partita.plan.items import normalize_operand, normalize_value
 

@@ -7,16 +7,15 @@ import msgspec
 
 from partita.describe.explain_write import explain_actions, explain_change
 from partita.design.conditions import Condition
-from partita.design.errors import InvalidValue
 from partita.design.markers import Unique
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
+from partita.errors import InvalidValue, StoredItemInvalid
 from partita.plan.changes import ItemChange
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, guard_key
-from partita.plan.errors import StoredItemInvalid
 from partita.plan.items import key_text, normalize_operand, validate_entity, values_of
 from partita.plan.read_requests import get_key, key_values, plan_of
 from partita.plan.writes import creation, with_initial_values

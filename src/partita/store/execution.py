@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from partita.design.errors import InvalidValue
 from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
 from partita.dynamodb.values import Item
+from partita.errors import InvalidValue, OutcomeUnknown, RetriesExhausted, StoreError
 from partita.plan import actions as act
 from partita.plan.actions import Append, Assign, Include, ItemAction, Remove
 from partita.plan.effects import Identity
-from partita.plan.errors import NothingToTake, OutcomeUnknown, Raced, RetriesExhausted, StoreError
 from partita.plan.expressions import same, sort_value
+from partita.plan.races import NothingToTake, Raced
 from partita.store.flows import Flow
 from partita.store.retries import StoreContext, send
 

@@ -10,9 +10,10 @@ from typing import TypeVar
 import msgspec
 
 from partita.design.models import Model
+from partita.errors import AlreadyExists, NotFound, RetriesExhausted
 from partita.plan.design import Design
-from partita.plan.errors import AlreadyExists, NotFound, Raced, RetriesExhausted
 from partita.plan.items import Values, key_of, key_text, old_keys
+from partita.plan.races import Raced
 from partita.store.adoption import adopt_item
 from partita.store.execution import ATTEMPTS
 from partita.store.flows import Flow

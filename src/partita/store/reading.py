@@ -10,13 +10,13 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item
+from partita.errors import InvalidValue
 from partita.plan.changes import StoredItem
 from partita.plan.expressions import sort_value
 from partita.plan.items import Values, old_keys

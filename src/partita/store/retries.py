@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.shapes import ConsumedCapacity
-from partita.errors import NoReply, PartitaError
-from partita.plan.errors import OutcomeUnknown
+from partita.errors import NoReply, OutcomeUnknown, PartitaError
 from partita.store.flows import Flow, Wait
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
+from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.plan.effects import OWNER
-from partita.plan.errors import StoredItemInvalid
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.flows import Flow
 from partita.store.reading import now_seconds

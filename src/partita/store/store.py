@@ -21,8 +21,8 @@ from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.values import Item
+from partita.errors import NotFound, RetriesExhausted
 from partita.plan.design import Design
-from partita.plan.errors import NotFound, RetriesExhausted
 from partita.plan.items import key_text
 from partita.plan.proof.patterns import prove
 from partita.plan.read_requests import get_key, plan_of

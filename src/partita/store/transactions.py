@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from partita.design.conditions import Condition
-from partita.design.errors import InvalidValue
 from partita.design.models import Model
 from partita.design.reads import Get
+from partita.errors import ConditionFailed, InvalidValue
 from partita.plan.actions import Clause, ItemAction, absent
 from partita.plan.changes import ItemChange, StoredItem, plan_change
 from partita.plan.design import Design
 from partita.plan.effects import BEING_DELETED, Identity, identity_of
-from partita.plan.errors import ConditionFailed
 from partita.plan.expressions import to_stored
 from partita.plan.items import Values, item_of, key_of, key_text, validate_entity, values_of
 from partita.plan.read_requests import key_values, plan_of

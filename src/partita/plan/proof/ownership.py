@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from partita.design.errors import DesignError
 from partita.design.key_parts import ShardPart
 from partita.design.key_slots import Slot, key_slots
 from partita.design.key_templates import Segment
 from partita.design.markers import Owns
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, EntityKey, Read
+from partita.errors import DesignError
 from partita.plan.key_ranges import KeyRange, key_range
 
 

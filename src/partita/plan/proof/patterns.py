@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from partita.design.conditions import All, Comparison, Condition, Exists, Holds, OneOf
-from partita.design.errors import DesignError, ProofError
 from partita.design.key_parts import KeyPart, descends
 from partita.design.key_slots import Slot, slots_of
 from partita.design.models import Attribute, Model, ViewModel
 from partita.design.reads import Read
 from partita.design.tables import Index, Table
+from partita.errors import DesignError, ProofError
 from partita.plan.design import Design, resolved
 from partita.plan.key_ranges import KeyRange, fan_out, key_range
 from partita.plan.proof.overlap import falls_inside

@@ -2,9 +2,9 @@
 
 from itertools import combinations, product
 
-from partita.design.errors import DesignError
 from partita.design.models import EntityKeys, Model
 from partita.design.tables import Table
+from partita.errors import DesignError
 from partita.plan.effects import GUARD, OWNER
 from partita.plan.proof.overlap import keys_meet
 
