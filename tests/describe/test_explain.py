@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from partita import Store, connect
 from partita.describe.explain import explain_read
-from partita.engine.values import checked_value
+from partita.dynamodb.canonical import checked_value
 from partita.plan.capacity import item_size, value_size
 from tests.design import shop
 from tests.store import kitchen_sink_design

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from partita.dynamodb.canonical import checked_item, checked_value
+from partita.dynamodb.numbers import canonical_number, number_size
 from partita.engine.key_encoding import after_prefix, number_bytes, segment_bounds, sort_bytes
-from partita.engine.numbers import canonical_number, number_size
-from partita.engine.values import checked_item, checked_value
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain, value
 

@@ -18,8 +18,8 @@ from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
 
+from partita.dynamodb.numbers import significant_digits
 from partita.dynamodb.values import AttributeValue
-from partita.engine.numbers import significant_digits
 
 HASH_BYTES = 16
 SHORT_TEXT = 256  # characters; longer ones are not remembered

@@ -1,19 +1,19 @@
 """The parameters from before expressions: Expected, AttributeUpdates, KeyConditions, QueryFilter, ScanFilter."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from partita.dynamodb import conditions as test
+from partita.dynamodb.canonical import checked_value
+from partita.dynamodb.conditions import Test
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.requests import AttributeValueUpdate, Condition, ExpectedAttributeValue
-from partita.dynamodb.values import SETS, AttributeValue, Item, type_of
+from partita.dynamodb.values import SETS, AttributeValue, Item, sort_value, type_of
 from partita.engine.expressions.condition import Predicate
-from partita.engine.expressions.documents import compare, ordered
-from partita.engine.expressions.functions import begins_with, contains
 from partita.engine.expressions.key_conditions import KeyCondition
 from partita.engine.expressions.nodes import Action, Path, Update, Value
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.update import Changes, Recipe
-from partita.engine.values import checked_value
 
 _COMPARE = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 _COUNTS = {"NULL": 0, "NOT_NULL": 0, "BETWEEN": 2}
@@ -23,15 +23,17 @@ _TYPES = {
     "BEGINS_WITH": ("S", "B"),
 }
 _KEY_OPERATORS = {**_COMPARE, "BETWEEN": "BETWEEN", "BEGINS_WITH": "begins_with"}
-
-Test = Callable[[AttributeValue | None], bool]
+_FUNCTIONS = {
+    "NULL": "attribute_not_exists",
+    "NOT_NULL": "attribute_exists",
+    "BEGINS_WITH": "begins_with",
+    "CONTAINS": "contains",
+}
 
 
 def filter_predicate(conditions: Mapping[str, Condition], operator: str | None) -> Predicate:
     """QueryFilter or ScanFilter as a predicate."""
-    tests = {
-        name: _test(condition.comparison_operator or "", _values(condition)) for name, condition in conditions.items()
-    }
+    tests = [_test(name, each.comparison_operator or "", _values(each)) for name, each in conditions.items()]
     return _combined(tests, operator)
 
 
@@ -48,7 +50,7 @@ def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyConditio
 
 def expected_predicate(expected: Mapping[str, ExpectedAttributeValue], operator: str | None) -> Predicate:
     """Expected as a predicate."""
-    return _combined({name: _expectation(name, each) for name, each in expected.items()}, operator)
+    return _combined([_expectation(name, each) for name, each in expected.items()], operator)
 
 
 def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> Changes:
@@ -98,7 +100,7 @@ def _values(condition: Any) -> list[AttributeValue]:
             raise ValidationException(
                 f"{INVALID}ComparisonOperator {operator} is not valid for {kind} AttributeValue type"
             )
-    if operator == "BETWEEN" and ordered(values[0]) > ordered(values[1]):
+    if operator == "BETWEEN" and sort_value(values[0]) > sort_value(values[1]):
         raise ValidationException(
             "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
         )
@@ -119,12 +121,11 @@ def _expectation(name: str, each: ExpectedAttributeValue) -> Test:
     if each.exists is False:
         if each.value is not None:
             raise ValidationException(f"{INVALID}Value cannot be used when Exists is false for Attribute: {name}")
-        return lambda value: value is None
+        return _test(name, "NULL", [])
     if each.value is None:
         shown = "null" if each.exists is None else "true"
         raise ValidationException(f"{INVALID}Value must be provided when Exists is {shown} for Attribute: {name}")
-    wanted, _ = checked_value(each.value)
-    return lambda value: value == wanted
+    return _test(name, "EQ", [checked_value(each.value)[0]])
 
 
 def _compared_expectation(name: str, each: ExpectedAttributeValue) -> Test:
@@ -139,31 +140,23 @@ def _compared_expectation(name: str, each: ExpectedAttributeValue) -> Test:
             f"for Attribute: {name}"
         )
     values = each.attribute_value_list if each.value is None else [each.value]
-    return _test(operator, _values(Condition(comparison_operator=operator, attribute_value_list=values)))
+    return _test(name, operator, _values(Condition(comparison_operator=operator, attribute_value_list=values)))
 
 
-def _test(operator: str, values: list[AttributeValue]) -> Test:
+def _test(name: str, operator: str, values: list[AttributeValue]) -> Test:
+    attribute, constants = test.attribute((name,)), [test.constant(value) for value in values]
     if operator in _COMPARE:
-        symbol, wanted = _COMPARE[operator], values[0]
-        return lambda value: compare(symbol, value, wanted)
-    if operator == "NULL":
-        return lambda value: value is None
-    if operator == "NOT_NULL":
-        return lambda value: value is not None
+        return test.comparison(_COMPARE[operator], attribute, *constants)
     if operator == "IN":
-        return lambda value: value in values
+        return test.membership(attribute, constants)
     if operator == "BETWEEN":
-        low, high = values
-        return lambda value: compare(">=", value, low) and compare("<=", value, high)
-    wanted = values[0]
-    if operator == "BEGINS_WITH":
-        return lambda value: begins_with(value, wanted)
-    if operator == "CONTAINS":
-        return lambda value: contains(value, wanted)
-    return lambda value: value is not None and not contains(value, wanted)
+        return test.between(attribute, *constants)
+    if operator in _FUNCTIONS:
+        return test.function(_FUNCTIONS[operator], [attribute, *constants])
+    lacks = test.negation(test.function("contains", [attribute, *constants]))
+    return test.every([test.function("attribute_exists", [attribute]), lacks])
 
 
-def _combined(tests: Mapping[str, Test], operator: str | None) -> Predicate:
-    if operator == "OR":
-        return lambda item: any(test(item.get(name)) for name, test in tests.items())
-    return lambda item: all(test(item.get(name)) for name, test in tests.items())
+def _combined(tests: list[Test], operator: str | None) -> Predicate:
+    combined = test.some(tests) if operator == "OR" else test.every(tests)
+    return lambda item: combined(item, {})

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from partita.dynamodb.exceptions import INVALID, RequestValidationException, ValidationException
+from partita.dynamodb.values import ResolvedPath
 from partita.engine import legacy_parameters
 from partita.engine.constraints import Constraint
 from partita.engine.expressions.condition import Bound, condition_in
 from partita.engine.expressions.parse import parse_projection
 from partita.engine.expressions.projection import resolved_paths
-from partita.engine.expressions.scope import ResolvedPath, Scope, run_expression
+from partita.engine.expressions.scope import Scope, run_expression
 
 
 def pascal(field: str) -> str:

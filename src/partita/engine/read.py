@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.capacity import read_units
 from partita.dynamodb.limits import PAGE_BYTES
-from partita.dynamodb.values import Item
-from partita.engine.capacity import Usage, read_units
+from partita.dynamodb.values import Item, ResolvedPath
+from partita.engine.consumed_capacity import Usage
 from partita.engine.expressions.condition import Predicate
 from partita.engine.expressions.projection import projected
-from partita.engine.expressions.scope import ResolvedPath
 from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from partita.dynamodb.shapes import (
@@ -17,7 +18,6 @@ from partita.dynamodb.shapes import (
 )
 from partita.dynamodb.values import AttributeValue, Item, type_of
 from partita.engine import key_encoding
-from partita.engine.values import checked_value
 
 _SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from partita.dynamodb.canonical import checked_item
 from partita.dynamodb.values import Item
 from partita.engine.catalog import Catalog
 from partita.engine.change_log import LogRecord
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import StoredIndex, StoredTable
-from partita.engine.values import checked_item
 from partita.engine.write import decode_item
 from partita.errors import PartitaError
 from partita.storage.contract import Reader, Row, Storage, Totals

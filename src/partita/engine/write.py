@@ -13,12 +13,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from partita.dynamodb.canonical import item_size
+from partita.dynamodb.capacity import write_units
 from partita.dynamodb.values import Item
 from partita.engine import change_log
-from partita.engine.capacity import Usage, write_units
+from partita.engine.consumed_capacity import Usage
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import StoredIndex, StoredTable
-from partita.engine.values import item_size
 from partita.storage.contract import Reader, Row, Write
 
 _encode = msgspec.json.encode

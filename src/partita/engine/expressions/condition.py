@@ -7,11 +7,11 @@ as DynamoDB does.
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from partita.dynamodb import conditions
+from partita.dynamodb.conditions import Test
 from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
-from partita.dynamodb.values import SETS, TYPES, AttributeValue, Item, type_of
+from partita.dynamodb.values import SETS, TYPES, AttributeValue, Item, ResolvedPath, sort_value, type_of
 from partita.engine.expressions.cache import ExpressionCache
-from partita.engine.expressions.documents import compare, ordered, value_at
-from partita.engine.expressions.functions import begins_with, contains, has_type, size
 from partita.engine.expressions.nodes import (
     Between,
     Both,
@@ -26,13 +26,10 @@ from partita.engine.expressions.nodes import (
     Value,
 )
 from partita.engine.expressions.parse import parse_condition
-from partita.engine.expressions.scope import ResolvedPath, Scope, path_text
+from partita.engine.expressions.scope import Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
 
 Predicate: TypeAlias = Callable[[Item], bool]
-Test: TypeAlias = Callable[[Item, Item], bool]
-Getter: TypeAlias = Callable[[Item, Item], AttributeValue | None]
-"""Tests and getters take an item and the values of a request."""
 
 _ARGUMENTS = {
     "attribute_exists": 1,
@@ -95,38 +92,37 @@ def _paths(tree: Condition | Operand) -> list[Path]:
 
 def _test(tree: Condition, scope: Scope) -> Test:
     match tree:
-        case Both(conditions):
-            every = [_test(each, scope) for each in conditions]
-            return lambda item, values: all(test(item, values) for test in every)
-        case Either(conditions):
-            some = [_test(each, scope) for each in conditions]
-            return lambda item, values: any(test(item, values) for test in some)
+        case Both(parts):
+            return conditions.every([_test(each, scope) for each in parts])
+        case Either(parts):
+            return conditions.some([_test(each, scope) for each in parts])
         case Not(condition):
-            test = _test(condition, scope)
-            return lambda item, values: not test(item, values)
+            return conditions.negation(_test(condition, scope))
         case Compare(operator, left, right):
             return _comparison(operator, left, right, scope)
         case Between(operand, low, high):
             return _between(operand, low, high, scope)
         case In(operand, choices):
             return _membership(operand, choices, scope)
-        case Call():
-            return _function(tree, scope)
+        case Call(name, arguments):
+            operands = [_operand(argument, scope) for argument in arguments]
+            _check_call(tree, scope)
+            return conditions.function(name, operands)
 
 
 def _comparison(operator: str, left: Operand, right: Operand, scope: Scope) -> Test:
-    get_left, get_right = _getter(left, scope), _getter(right, scope)
+    operands = _operand(left, scope), _operand(right, scope)
     check_distinct(operator, (left, right), scope)
     if operator not in ("=", "<>"):
         for operand in (left, right):
             kind = _static_type(operand, scope)
             if kind is not None and kind not in ("S", "N", "B"):
                 raise _unordered(operator, kind)
-    return lambda item, values: compare(operator, get_left(item, values), get_right(item, values))
+    return conditions.comparison(operator, *operands)
 
 
 def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Test:
-    get, get_low, get_high = (_getter(each, scope) for each in (operand, low, high))
+    operands = _operand(operand, scope), _operand(low, scope), _operand(high, scope)
     check_distinct("BETWEEN", (operand, low, high), scope)
     for each in (operand, low, high):
         kind = _static_type(each, scope)
@@ -135,12 +131,7 @@ def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Tes
     if isinstance(low, Value) and isinstance(high, Value):
         first, last = low.name, high.name
         scope.check(lambda values: check_between(values[first], values[last]))
-
-    def test(item: Item, values: Item) -> bool:
-        value = get(item, values)
-        return compare(">=", value, get_low(item, values)) and compare("<=", value, get_high(item, values))
-
-    return test
+    return conditions.between(*operands)
 
 
 def _unordered(operator: str, kind: str | None) -> ExpressionError:
@@ -157,59 +148,37 @@ def check_between(low: AttributeValue, high: AttributeValue) -> None:
     )
     if type_of(low) != type_of(high):
         raise ExpressionError(f"The BETWEEN operator requires same data type for lower and upper bounds; {bounds}")
-    if ordered(low) is None:
+    if sort_value(low) is None:
         raise _unordered("BETWEEN", type_of(low))
-    if ordered(low) > ordered(high):
+    if sort_value(low) > sort_value(high):
         raise ExpressionError(
             f"The BETWEEN operator requires upper bound to be greater than or equal to lower bound; {bounds}"
         )
 
 
 def _membership(operand: Operand, choices: tuple[Operand, ...], scope: Scope) -> Test:
-    get = _getter(operand, scope)
-    getters = [_getter(choice, scope) for choice in choices]
+    value = _operand(operand, scope)
+    listed = [_operand(choice, scope) for choice in choices]
     if len(choices) > EXPRESSION_IN_OPERANDS:
         raise ExpressionError(
             "Too many operands for operator or function; "
             f"operator: IN, number of operands: {len(choices)}, limit: {EXPRESSION_IN_OPERANDS}"
         )
     check_distinct("IN", (operand, *choices), scope)
-
-    def test(item: Item, values: Item) -> bool:
-        value = get(item, values)
-        return value is not None and any(value == choice(item, values) for choice in getters)
-
-    return test
+    return conditions.membership(value, listed)
 
 
-def _function(call: Call, scope: Scope) -> Test:
-    getters = [_getter(argument, scope) for argument in call.arguments]
-    _check_call(call, scope)
-    first = getters[0]
-    if call.function == "attribute_exists":
-        return lambda item, values: first(item, values) is not None
-    if call.function == "attribute_not_exists":
-        return lambda item, values: first(item, values) is None
-    second = getters[1]
-    if call.function == "attribute_type":
-        return lambda item, values: has_type(first(item, values), second(item, values))
-    if call.function == "begins_with":
-        return lambda item, values: begins_with(first(item, values), second(item, values))
-    return lambda item, values: contains(first(item, values), second(item, values))
-
-
-def _getter(operand: Operand, scope: Scope) -> Getter:
+def _operand(operand: Operand, scope: Scope) -> conditions.Operand:
     match operand:
         case Value(name):
             scope.value(name)
-            return lambda item, values: values[name]
+            return conditions.placeholder(name)
         case Path():
-            path = scope.path(operand)
-            return lambda item, values: value_at(item, path)
+            return conditions.attribute(scope.path(operand))
         case Call("size", arguments):
-            measured = [_getter(argument, scope) for argument in arguments]
+            measured = [_operand(argument, scope) for argument in arguments]
             _check_call(operand, scope)
-            return lambda item, values: size(measured[0](item, values))
+            return conditions.size_of(measured[0])
         case Call(function, _):
             raise ExpressionError(
                 f"The function is not allowed to be used this way in an expression; function: {function}"

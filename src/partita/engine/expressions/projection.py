@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from partita.dynamodb.values import AttributeValue, Item
-from partita.engine.expressions.documents import value_at
+from partita.dynamodb.values import AttributeValue, Item, ResolvedPath, value_at
 from partita.engine.expressions.nodes import Projection
-from partita.engine.expressions.scope import ResolvedPath, Scope, path_text
+from partita.engine.expressions.scope import Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
 
 

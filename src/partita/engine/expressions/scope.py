@@ -4,20 +4,19 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import (
     RequestValidationException,
     SerializationException,
     ValidationException,
 )
-from partita.dynamodb.values import AttributeValue, Item, type_of
+from partita.dynamodb.values import AttributeValue, Item, ResolvedPath, type_of
 from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError
-from partita.engine.values import checked_value
 
 _NAME = re.compile(r"#[0-9a-zA-Z_]+\Z").match
 _VALUE = re.compile(r":[0-9a-zA-Z_]+\Z").match
 
-ResolvedPath = tuple[str | int, ...]
 Shape = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, ...], ...]]
 Check = Callable[[Item], None]
 

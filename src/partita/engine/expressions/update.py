@@ -10,18 +10,17 @@ from decimal import Context, Decimal
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.values import SETS, AttributeValue, Item, type_of
+from partita.dynamodb.numbers import checked_number, plain_text
+from partita.dynamodb.values import SETS, AttributeValue, Item, ResolvedPath, type_of, value_at
 from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.condition import check_distinct
-from partita.engine.expressions.documents import value_at
 from partita.engine.expressions.nodes import Action, Arithmetic, Call, Operand, Path, Update, Value
 from partita.engine.expressions.parse import parse_update
 from partita.engine.expressions.projection import check_apart
-from partita.engine.expressions.scope import ResolvedPath, Scope
+from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError
-from partita.engine.numbers import checked_number, plain_text
-from partita.engine.values import checked_value
 
 _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 _NO_PATH = "The document path provided in the update expression is invalid for update"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from msgspec import Raw
 
+from partita.dynamodb.capacity import read_units
 from partita.dynamodb.exceptions import (
     ConditionalCheckFailedException,
     DuplicateItemException,
@@ -20,8 +21,8 @@ from partita.dynamodb.statement_shapes import (
     BatchStatementResponse,
     StatementRequest,
 )
-from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.constraints import Constraint, report_violations
+from partita.engine.consumed_capacity import Usage, consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
 from partita.engine.operations.execute_statement import CONSUMED, ONLY_IN_TRANSACTIONS, STATEMENT

@@ -3,16 +3,17 @@
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.capacity import read_units
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import BATCH_GET_BYTES, BATCH_GET_KEYS
 from partita.dynamodb.requests import BatchGetItem, KeysAndAttributes
 from partita.dynamodb.responses import BatchGetItemOutput
 from partita.dynamodb.shapes import ConsumedCapacity
-from partita.engine.capacity import Usage, consumed, read_units
+from partita.dynamodb.values import ResolvedPath
 from partita.engine.constraints import check_members
+from partita.engine.consumed_capacity import Usage, consumed
 from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import projected
-from partita.engine.expressions.scope import ResolvedPath
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader

@@ -6,8 +6,8 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import BATCH_WRITE_REQUESTS
 from partita.dynamodb.requests import BatchWriteItem, WriteRequest
 from partita.dynamodb.responses import BatchWriteItemOutput, ItemCollectionMetrics
-from partita.engine.capacity import Usage, consumed
 from partita.engine.constraints import check_members
+from partita.engine.consumed_capacity import Usage, consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
 from partita.engine.operations.item_writes import Delete, Outcome, Put, WriteIntent, metrics_of

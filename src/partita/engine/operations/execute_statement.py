@@ -4,8 +4,8 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.requests import UpdateItem
 from partita.dynamodb.responses import UpdateItemOutput
 from partita.dynamodb.statement_shapes import ExecuteStatement, ExecuteStatementOutput
-from partita.engine.capacity import consumed
 from partita.engine.constraints import Constraint, report_violations
+from partita.engine.consumed_capacity import consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.item_writes import write_job
 from partita.engine.partiql.select_statements import select_page

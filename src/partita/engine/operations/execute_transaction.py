@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from msgspec import Raw
 
+from partita.dynamodb.capacity import read_units
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import TRANSACTION_ACTIONS
 from partita.dynamodb.responses import ItemResponse
@@ -12,8 +13,8 @@ from partita.dynamodb.statement_shapes import (
     ExecuteTransactionOutput,
     StatementRequest,
 )
-from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.constraints import Constraint, report_violations
+from partita.engine.consumed_capacity import Usage, consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.execute_statement import CONSUMED, STATEMENT
 from partita.engine.operations.transact_get_items import ONCE

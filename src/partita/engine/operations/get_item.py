@@ -5,8 +5,8 @@ from msgspec import Raw
 
 from partita.dynamodb.requests import GetItem
 from partita.dynamodb.responses import GetItemOutput
-from partita.engine.capacity import consumed_by_get
 from partita.engine.constraints import check_members
+from partita.engine.consumed_capacity import consumed_by_get
 from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import projected
 from partita.engine.parameters import check_combination, projection_of, scope_of

@@ -4,6 +4,7 @@ from hashlib import blake2b
 
 from msgspec import Raw
 
+from partita.dynamodb.canonical import item_size
 from partita.dynamodb.exceptions import (
     INVALID,
     ResourceNotFoundException,
@@ -30,7 +31,6 @@ from partita.engine.streams import (
     stream_named,
     trim_horizon,
 )
-from partita.engine.values import item_size
 from partita.engine.write import decode_item
 
 _MEMBERS = (Constraint("shard_iterator", required=True, shortest=1, longest=2048), Constraint("limit", least=1))

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.canonical import attribute_size, checked_item, item_size
 from partita.dynamodb.exceptions import INVALID, ConditionalCheckFailedException, ValidationException
 from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.responses import ItemCollectionMetrics, WriteOutput
 from partita.dynamodb.values import Item
 from partita.engine import legacy_parameters
-from partita.engine.capacity import Usage, consumed
+from partita.engine.consumed_capacity import Usage, consumed
 from partita.engine.context import EngineContext
 from partita.engine.expressions.condition import Bound
 from partita.engine.expressions.projection import projected
@@ -20,7 +21,6 @@ from partita.engine.expressions.scope import Scope, run_expression
 from partita.engine.expressions.update import Changes, changes_of
 from partita.engine.item_collections import collection_metrics
 from partita.engine.schema import StoredTable
-from partita.engine.values import attribute_size, checked_item, item_size
 from partita.engine.write import ItemVersion, load_version, writes_for
 from partita.storage.contract import Reader, StorageTransaction, Write
 

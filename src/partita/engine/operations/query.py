@@ -4,8 +4,8 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.requests import Query
 from partita.dynamodb.responses import QueryOutput
 from partita.engine import legacy_parameters
-from partita.engine.capacity import consumed
 from partita.engine.constraints import check_members
+from partita.engine.consumed_capacity import consumed
 from partita.engine.context import EngineContext
 from partita.engine.expressions.key_conditions import (
     KeyCondition,

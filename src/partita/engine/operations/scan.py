@@ -4,8 +4,8 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.requests import Scan
 from partita.dynamodb.responses import ScanOutput
 from partita.engine import key_encoding
-from partita.engine.capacity import consumed
 from partita.engine.constraints import check_members
+from partita.engine.consumed_capacity import consumed
 from partita.engine.context import EngineContext
 from partita.engine.operations.selection import (
     filter_of,

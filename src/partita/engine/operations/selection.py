@@ -5,17 +5,17 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.canonical import checked_item
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.responses import PageOutput
 from partita.dynamodb.shapes import ConsumedCapacity
-from partita.dynamodb.values import Item
+from partita.dynamodb.values import Item, ResolvedPath
 from partita.engine import legacy_parameters
 from partita.engine.expressions.condition import Bound
-from partita.engine.expressions.scope import ResolvedPath, Scope
+from partita.engine.expressions.scope import Scope
 from partita.engine.parameters import bound_condition
 from partita.engine.read import Page, Selection
 from partita.engine.schema import StoredIndex, StoredTable
-from partita.engine.values import checked_item
 
 _encode = msgspec.json.encode
 _BAD_START = "The provided starting key is invalid"

@@ -5,15 +5,16 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from partita.dynamodb.capacity import read_units
 from partita.dynamodb.exceptions import TransactionCanceledException, ValidationException
 from partita.dynamodb.limits import TRANSACTION_BYTES
 from partita.dynamodb.requests import Get, TransactGetItems
 from partita.dynamodb.responses import ItemResponse, TransactGetItemsOutput
-from partita.engine.capacity import Usage, consumed, read_units
+from partita.dynamodb.values import ResolvedPath
 from partita.engine.constraints import check_members
+from partita.engine.consumed_capacity import Usage, consumed
 from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import projected
-from partita.engine.expressions.scope import ResolvedPath
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.schema import StoredTable
 from partita.engine.write import decode_item

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from partita.dynamodb.capacity import read_units
 from partita.dynamodb.exceptions import (
     ConditionalCheckFailedException,
     DuplicateItemException,
@@ -17,9 +18,9 @@ from partita.dynamodb.exceptions import (
 from partita.dynamodb.limits import TOKEN_SECONDS, TRANSACTION_BYTES
 from partita.dynamodb.requests import TransactWriteItem, TransactWriteItems
 from partita.dynamodb.responses import ItemCollectionMetrics, TransactWriteItemsOutput
-from partita.engine.capacity import Usage, consumed, read_units
 from partita.engine.catalog import TOKENS
 from partita.engine.constraints import check_members
+from partita.engine.consumed_capacity import Usage, consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.expressions.condition import Bound
 from partita.engine.operations.item_writes import (

@@ -3,8 +3,7 @@
 from itertools import product
 
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.values import AttributeValue, Item
-from partita.engine.expressions.documents import ordered
+from partita.dynamodb.values import AttributeValue, Item, sort_value
 from partita.engine.expressions.key_conditions import KeyCondition, KeyInterval, key_range
 from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, In, Operand, Path, Value
 from partita.engine.expressions.scope import Scope
@@ -83,7 +82,7 @@ def _fixed(conditions: list[KeyCondition]) -> list[AttributeValue] | None:
     """The values that equality, or IN, leaves for an attribute; None when it is not fixed."""
     for condition in conditions:
         if condition.operator in ("=", "IN"):
-            return sorted(condition.values, key=ordered)
+            return sorted(condition.values, key=sort_value)
     return None
 
 

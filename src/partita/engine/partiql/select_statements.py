@@ -9,15 +9,13 @@ import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.exceptions import INVALID, ValidationException
-from partita.dynamodb.values import Item
-from partita.engine.capacity import Usage
+from partita.dynamodb.values import Item, ResolvedPath, value_at
+from partita.engine.consumed_capacity import Usage
 from partita.engine.context import EngineContext
 from partita.engine.expressions.condition import Bound, bound
-from partita.engine.expressions.documents import value_at
 from partita.engine.expressions.key_conditions import KeyInterval
 from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.projection import check_apart
-from partita.engine.expressions.scope import ResolvedPath
 from partita.engine.operations.selection import index_of, start_position
 from partita.engine.partiql.key_bounds import key_ranges
 from partita.engine.partiql.statement_parameters import BoundStatement, worded

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.values import AttributeValue, Item
+from partita.dynamodb.values import AttributeValue, Item, ResolvedPath
 from partita.engine.expressions.nodes import Path
-from partita.engine.expressions.scope import ResolvedPath, Scope
+from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError
 from partita.engine.partiql.statement_parser import parse_statement
 from partita.engine.partiql.statements import Body
-from partita.engine.values import checked_value
 
 
 class StatementScope(Scope):

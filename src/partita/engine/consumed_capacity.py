@@ -1,21 +1,10 @@
-"""Capacity units as DynamoDB bills them, and the ConsumedCapacity of a reply."""
+"""The ConsumedCapacity member of a reply."""
 
 from dataclasses import dataclass, field
 
-from partita.dynamodb.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from partita.dynamodb.capacity import read_units
 from partita.dynamodb.shapes import Capacity, ConsumedCapacity
 from partita.engine.schema import StoredTable
-
-
-def read_units(size: int, consistent: bool | None) -> float:
-    """One unit for each 4 KB begun, half of it when eventually consistent; reading nothing costs as the smallest."""
-    units = 1 if size <= READ_UNIT_BYTES else -(-size // READ_UNIT_BYTES)
-    return float(units) if consistent else units * 0.5
-
-
-def write_units(before: int, after: int) -> float:
-    """One unit for each KB begun of the larger of the two."""
-    return float(max(1, -(-max(before, after) // WRITE_UNIT_BYTES)))
 
 
 @dataclass(slots=True)

@@ -17,8 +17,8 @@ from partita.dynamodb.exceptions import (
     ValidationException,
 )
 from partita.dynamodb.limits import NESTING_LEVELS
+from partita.dynamodb.numbers import canonical_number, measured_number, number_size
 from partita.dynamodb.values import AttributeValue, Item
-from partita.engine.numbers import canonical_number, measured_number, number_size
 
 Checked = tuple[AttributeValue, int]
 
