@@ -28,7 +28,7 @@ from partita import (
 from partita.describe.design_page import page
 from partita.describe.entity_page import EntityPages
 from partita.describe.samples import example_item, example_of, sample
-from partita.describe.types_in_words import type_told, values_told
+from partita.describe.types_in_words import type_in_words, values_in_words
 from partita.store.decoding import decoder_of
 from partita_systems import NAMES, part_of
 from tests.store.kitchen_sink_design import design
@@ -155,7 +155,7 @@ def test_every_example_of_the_systems_is_read_as_what_it_is_an_example_of(name: 
     ],
 )
 def test_type_is_told_with_its_bounds(hint: Any, kind: str, values: str) -> None:
-    assert (type_told(hint), values_told(hint)) == (kind, values)
+    assert (type_in_words(hint), values_in_words(hint)) == (kind, values)
 
 
 @pytest.mark.parametrize(

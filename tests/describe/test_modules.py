@@ -3,7 +3,7 @@
 import pytest
 
 from partita import DesignError, prove
-from partita.describe.modules import design_in, pattern_told, proof_told
+from partita.describe.modules import design_in, explain_pattern, proof_summary
 from tests.store import kitchen_sink_design
 
 
@@ -12,7 +12,7 @@ def test_a_module_s_design_is_the_one_it_proves() -> None:
 
 
 def test_a_module_with_tables_alone_is_proven() -> None:
-    assert proof_told(design_in("tests.design.shop")) == (
+    assert proof_summary(design_in("tests.design.shop")) == (
         "shop: 2 entities, 4 patterns, proven\n"
         "  customer                         GetItem  shop\n"
         "  order                            GetItem  shop\n"
@@ -22,9 +22,9 @@ def test_a_module_with_tables_alone_is_proven() -> None:
 
 
 def test_a_pattern_is_told_by_its_name() -> None:
-    assert pattern_told(kitchen_sink_design.design, "notes").startswith("notes -> Note\n  where    table gallery\n")
+    assert explain_pattern(kitchen_sink_design.design, "notes").startswith("notes -> Note\n  where    table gallery\n")
     with pytest.raises(DesignError, match=r"^gallery: has no pattern 'nothing'; its patterns are artist, work"):
-        pattern_told(kitchen_sink_design.design, "nothing")
+        explain_pattern(kitchen_sink_design.design, "nothing")
 
 
 def test_of_two_designs_in_a_module_the_one_that_is_called_so_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,7 +171,7 @@ ATTRIBUTES = "the attributes are thing_id"
             key_over_attribute,
             (
                 "Thing.GSI1.status: an attribute is stored under the name 'status' already; "
-                "leave the template out to use the attribute itself, or rename it with Name"
+                "leave the template out to use the attribute itself, or rename it with StoredAs"
             ),
         ),
         (
@@ -201,7 +201,7 @@ ATTRIBUTES = "the attributes are thing_id"
             expires_without_ttl,
             "Thing: Expires needs the TTL attribute of table 'things'; write Table(..., ttl=\"TTL\")",
         ),
-        (same_name_twice, "Thing: two attributes are stored as 'thing_id'; rename one with Name"),
+        (same_name_twice, "Thing: two attributes are stored as 'thing_id'; rename one with StoredAs"),
         (
             a_type_without_form,
             (

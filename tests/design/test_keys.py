@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partita.design.key_parts import Descending, KeyPart, Moment, Number, RankedEnumPart, ShardPart, TextPart
+from partita.design.key_parts import DescendingPart, KeyPart, NumberPart, RankedEnumPart, ShardPart, TextPart, TimePart
 from partita.design.key_templates import Ordered, PartType, Template, template
 from partita.errors import DesignError
 
@@ -47,9 +47,9 @@ prices = st.integers(-99999, 99999).map(lambda cents: Decimal(cents).scaleb(-2))
 FORMS: dict[str, tuple[KeyPart, st.SearchStrategy[Any]]] = {
     "text at the end": (TextPart(), texts),
     "text in the middle": (TextPart(full=True), texts),
-    "signed integers": (Number(3, signed=True), numbers),
-    "signed decimals": (Number(3, 2, True, Decimal), prices),
-    "times": (Moment(), times),
+    "signed integers": (NumberPart(3, signed=True), numbers),
+    "signed decimals": (NumberPart(3, 2, True, Decimal), prices),
+    "times": (TimePart(), times),
     "ranked": (RankedEnumPart(Level), st.sampled_from(Level)),
 }
 
@@ -101,10 +101,11 @@ def test_two_values_never_share_a_key(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "values"), [(Number(3, signed=True), numbers), (Moment(), times), (Number(3, 2, True, Decimal), prices)]
+    ("form", "values"),
+    [(NumberPart(3, signed=True), numbers), (TimePart(), times), (NumberPart(3, 2, True, Decimal), prices)],
 )
 def test_descending_text_falls_as_values_rise(form: KeyPart, values: st.SearchStrategy[Any]) -> None:
-    falling = Descending(form)
+    falling = DescendingPart(form)
 
     @given(values, values)
     def law(one: Any, other: Any) -> None:
@@ -205,9 +206,9 @@ def test_a_template_that_cannot_work_says_what_to_write(source: str, said: str) 
 @pytest.mark.parametrize(
     ("form", "value", "said"),
     [
-        (Number(3), 1000, "1000 does not fit the key's form {:3}"),
-        (Number(3), -1, "-1 does not fit the key's form {:3}"),
-        (Number(3, 2, True, Decimal), Decimal("1.001"), "1.001 does not fit the key's form {:+3.2}"),
+        (NumberPart(3), 1000, "1000 does not fit the key's form {:3}"),
+        (NumberPart(3), -1, "-1 does not fit the key's form {:3}"),
+        (NumberPart(3, 2, True, Decimal), Decimal("1.001"), "1.001 does not fit the key's form {:+3.2}"),
         (TextPart(), "", "empty text cannot be part of a key"),
         (RankedEnumPart(Level), "top", "'top' is not a valid Level"),
     ],
@@ -218,5 +219,5 @@ def test_a_value_that_does_not_fit_is_refused(form: KeyPart, value: Any, said: s
 
 
 def test_all_signed_numbers_of_two_digits_sort_by_value() -> None:
-    made: Callable[[int], str] = Number(2, signed=True).write
+    made: Callable[[int], str] = NumberPart(2, signed=True).write
     assert sorted(range(-99, 100), key=made) == list(range(-99, 100))

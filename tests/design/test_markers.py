@@ -147,18 +147,26 @@ def test_an_item_expires_once() -> None:
 @pytest.mark.parametrize(
     ("hint", "body", "wrong"),
     [
-        (Annotated[str, StoredAs("ttl")], {}, "'ttl' is the table's TTL, which Expires writes; rename it with Name"),
+        (
+            Annotated[str, StoredAs("ttl")],
+            {},
+            "'ttl' is the table's TTL, which Expires writes; rename it with StoredAs",
+        ),
         (
             Annotated[datetime, StoredAs("ttl")],
             {},
-            "'ttl' is the table's TTL, which Expires writes; rename it with Name",
+            "'ttl' is the table's TTL, which Expires writes; rename it with StoredAs",
         ),
         (
             Annotated[int, StoredAs("ttl")],
             {"kept": Expires("at")},
-            "'ttl' is the table's TTL, which Expires writes; rename it with Name",
+            "'ttl' is the table's TTL, which Expires writes; rename it with StoredAs",
         ),
-        (Annotated[str, StoredAs("type")], {}, "'type' holds the type of every item of the table; rename it with Name"),
+        (
+            Annotated[str, StoredAs("type")],
+            {},
+            "'type' holds the type of every item of the table; rename it with StoredAs",
+        ),
     ],
 )
 def test_what_the_table_writes_itself_is_no_attribute(hint: Any, body: dict[str, Any], wrong: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from partita import Entity, F, Index, InvalidValue, Keys, Ordered, Table
 from partita.design.models import model_of
-from partita.plan.item_compiler import item_writer, written_item
+from partita.plan.item_compiler import compiled_item, item_writer
 from partita.plan.items import item_of, values_of
 from tests.store.kitchen_sink_design import Importance, Kind, Size, State, Work
 from tests.store.test_codecs import things
@@ -83,10 +83,10 @@ def test_the_compiled_writer_makes_the_same_item(entity: Any) -> None:
 def test_what_does_not_fit_is_refused_in_the_words_of_the_steps(values: dict[str, Any], refusal: str) -> None:
     fitting = {"isbn": "1", "copy": 1, "lent": False, "place": "hall", "score": 1}
     with pytest.raises(InvalidValue) as refused:
-        written_item(model_of(Book), fitting | values)
+        compiled_item(model_of(Book), fitting | values)
     assert str(refused.value).startswith(refusal)
 
 
 def test_a_long_key_that_fits_is_written() -> None:
     values = {"isbn": "x" * 2048, "copy": 1, "lent": True, "place": None, "score": 1}
-    assert written_item(model_of(Book), values)["isbn"] == {"S": "x" * 2048}
+    assert compiled_item(model_of(Book), values)["isbn"] == {"S": "x" * 2048}

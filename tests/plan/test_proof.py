@@ -76,7 +76,7 @@ def test_another_entity_in_the_range_is_refused() -> None:
     assert proof_of(t) == (
         "orders: Line (CUSTOMER#{customer_id}, ORDER#{order_id}#LINE#{number:4}) can lie in the range of "
         "Order (CUSTOMER#{customer_id}, ORDER#{order_id}); "
-        "return Line too with together(...), or give it another constant in its key"
+        "return Line too with collection(...), or give it another constant in its key"
     )
 
 
@@ -161,7 +161,7 @@ def test_two_entities_whose_keys_can_meet_are_refused(mine: tuple[str, str], the
         tier: Tier
 
     assert proof_of(t) == (
-        f"Mine and Theirs: two items of theirs can have the same key ({', '.join(mine)} and {', '.join(theirs)}); "
+        f"Mine and Theirs: an item of each can have the same key ({', '.join(mine)} and {', '.join(theirs)}); "
         "give one of them another constant"
     )
 
@@ -438,7 +438,7 @@ def test_an_old_key_is_nobody_elses(old: tuple[str, str], other: tuple[str, str]
 
     assert proof_of(t) == (
         f"Page and Line: an old key of Page ({', '.join(old)}) can be a key of Line ({', '.join(other)}); "
-        "give Line another constant, or adopt what is stored and drop that `was`"
+        "give Line another constant, or migrate the stored items and remove it from old_keys"
     )
 
 

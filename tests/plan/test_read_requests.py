@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from partita import Entity, Index, InvalidValue, Items, Keys, Table, fan_out, pattern
-from partita.plan.read_requests import plan_of, repeats
+from partita.plan.read_requests import fan_out_values, plan_of
 
 diary = Table("diary", pk="PK", sk="SK", indexes=(Index("ByMonth", "month", "at"), Index("ByMood", "mood")))
 
@@ -32,7 +32,7 @@ def in_moods(moods: Sequence[int]) -> Items[Entry]:
 
 
 def over(call: Any) -> list[Any]:
-    return repeats(plan_of(call.read), call.arguments)
+    return fan_out_values(plan_of(call.read), call.arguments)
 
 
 def test_what_asks_for_the_same_range_is_asked_for_once() -> None:

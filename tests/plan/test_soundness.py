@@ -12,8 +12,8 @@ from partita.design.key_slots import key_slots
 from partita.design.models import Model, model_of
 from partita.design.reads import EntityKey, Read, SortRange
 from partita.plan.items import key_of
-from partita.plan.key_ranges import conditions, key_range
-from partita.plan.proof.overlap import falls_inside, keys_meet
+from partita.plan.key_ranges import key_conditions, key_range
+from partita.plan.proof.overlap import can_contain, keys_can_collide
 
 
 class Size(str, enum.Enum):
@@ -71,7 +71,7 @@ def asked(model: Model, values: dict[str, Any], given_parts: int) -> tuple[Any, 
 
 
 def lies_inside(read: Read, key: dict[str, Any]) -> bool:
-    for condition in conditions(key_range(read), lambda value: value):
+    for condition in key_conditions(key_range(read), lambda value: value):
         held = key[condition.attribute.name]["S"].encode()
         low = condition.values[0].encode()
         if condition.operator == "=" and held != low:
@@ -89,7 +89,7 @@ def lies_inside(read: Read, key: dict[str, Any]) -> bool:
 def test_keys_that_are_equal_were_said_to_meet(one: Any, other: Any, mine: Any, theirs: Any) -> None:
     a, b = declared(one), declared(other)
     if key_of(a, mine) == key_of(b, theirs):
-        assert keys_meet(a, a.key, b, b.key)
+        assert keys_can_collide(a, a.key, b, b.key)
 
 
 @given(keys, keys, entity_values, entity_values, st.integers(0, 2))
@@ -99,7 +99,7 @@ def test_a_key_inside_a_range_was_said_to_fall_inside(
     a, b = declared(one), declared(other)
     read = Read((EntityKey(a, a.key),), asked(a, mine, given_parts))
     if lies_inside(read, key_of(b, theirs)):
-        assert falls_inside(key_range(read), b, b.key)
+        assert can_contain(key_range(read), b, b.key)
 
 
 @given(keys, entity_values, st.integers(0, 2))
@@ -137,4 +137,4 @@ def test_a_range_may_hold_whatever_begins_alike(one: Any, other: Any) -> None:
     values = {"a": "A", "b": "B", "n": 1, "at": datetime(2025, 1, 1, tzinfo=UTC), "size": Size.SMALL}
     for given_parts in range(3):
         read = Read((EntityKey(a, a.key),), asked(a, values, given_parts))
-        assert falls_inside(key_range(read), b, b.key) or not lies_inside(read, key_of(b, values))
+        assert can_contain(key_range(read), b, b.key) or not lies_inside(read, key_of(b, values))

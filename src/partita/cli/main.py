@@ -267,9 +267,9 @@ def prove(module: str, /) -> None:
         The design's module, as Python would import it from here: shop.design.
     """
     from partita.cli.design_loader import imported_design
-    from partita.describe.modules import proof_told
+    from partita.describe.modules import proof_summary
 
-    print(proof_told(imported_design(module)))
+    print(proof_summary(imported_design(module)))
 
 
 @app.command
@@ -288,9 +288,9 @@ def explain(
         How large the items are, for the capacity units.
     """
     from partita.cli.design_loader import imported_design
-    from partita.describe.modules import pattern_told
+    from partita.describe.modules import explain_pattern
 
-    print(pattern_told(imported_design(module), pattern, item_bytes))
+    print(explain_pattern(imported_design(module), pattern, item_bytes))
 
 
 @app.command

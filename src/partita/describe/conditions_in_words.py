@@ -10,22 +10,22 @@ from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists,
 Names = Mapping[str, str]  # on disk, by those in Python
 
 
-def told(condition: Condition, names: Names = MappingProxyType({})) -> str:
+def condition_in_words(condition: Condition, names: Names = MappingProxyType({})) -> str:
     """A condition as a person would say it.
 
     >>> from partita.design.conditions import F
-    >>> told((F.status == "OPEN") & F.owner_id.exists(), {"owner_id": "ownerId"})
+    >>> condition_in_words((F.status == "OPEN") & F.owner_id.exists(), {"owner_id": "ownerId"})
     '`status` = OPEN and `ownerId` is there'
     """
     match condition:
         case All(terms):
-            return " and ".join(told(each, names) for each in terms)
+            return " and ".join(condition_in_words(each, names) for each in terms)
         case AnyOf(terms):
-            return " or ".join(told(each, names) for each in terms)
+            return " or ".join(condition_in_words(each, names) for each in terms)
         case Not(Exists(field)):
             return f"{_field(field, names)} is absent"
         case Not(term):
-            return f"not ({told(term, names)})"
+            return f"not ({condition_in_words(term, names)})"
         case Exists(field):
             return f"{_field(field, names)} is there"
         case Comparison(operator, field, value):

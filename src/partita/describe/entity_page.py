@@ -10,10 +10,10 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from partita.describe.conditions_in_words import told
+from partita.describe.conditions_in_words import condition_in_words
 from partita.describe.markdown import code, rows
 from partita.describe.samples import example_item, example_of
-from partita.describe.types_in_words import structs_in, type_told, values_told
+from partita.describe.types_in_words import structs_in, type_in_words, values_in_words
 from partita.design.codec_factory import members_of
 from partita.design.codecs import AttributeMember, CompressedCodec
 from partita.design.conditions import Condition
@@ -73,7 +73,7 @@ class EntityPages:
 def _members(struct: type[msgspec.Struct], model: Model) -> str:
     hints = get_type_hints(struct, include_extras=True)
     found = [
-        [code(each.name), _optional(type_told(hints[each.field]), each.optional), _values(hints[each.field], each)]
+        [code(each.name), _optional(type_in_words(hints[each.field]), each.optional), _values(hints[each.field], each)]
         for each in members_of(struct, model.name, naming(model.name, model.table.naming))
     ]
     return rows(["Member", "Type", "Values"], found)
@@ -86,10 +86,14 @@ def _names(model: Model) -> dict[str, str]:
 def _key(model: Model, keys: EntityKeys) -> list[str]:
     names = _names(model)
 
-    def shown(attributes: Iterable[KeyAttribute]) -> str:
+    def templates(attributes: Iterable[KeyAttribute]) -> str:
         return ", ".join(f"`{each.name}` = `{_source(each, names)}`" for each in attributes) or "-"
 
-    return [shown(keys.partition), shown(keys.sort), told(keys.when, names) if keys.when is not None else "always"]
+    return [
+        templates(keys.partition),
+        templates(keys.sort),
+        condition_in_words(keys.when, names) if keys.when is not None else "always",
+    ]
 
 
 def _source(attribute: KeyAttribute, names: dict[str, str]) -> str:
@@ -101,7 +105,7 @@ def _source(attribute: KeyAttribute, names: dict[str, str]) -> str:
 def _type(attribute: Attribute) -> str:
     if attribute.in_key:
         return "in the key"
-    kind = type_told(attribute.hint)
+    kind = type_in_words(attribute.hint)
     return _optional(f"Binary ({kind})" if isinstance(attribute.codec, CompressedCodec) else kind, attribute.optional)
 
 
@@ -111,7 +115,7 @@ def _optional(kind: str, optional: bool) -> str:
 
 def _values(hint: Any, member: AttributeMember, markers: Iterable[Any] = ()) -> str:
     """What it may be, and what it is where an older item lacks it."""
-    told = [values_told(hint)]
+    told = [values_in_words(hint)]
     is_kept = any(isinstance(each, _KEPT) for each in markers)
     if not is_kept and member.default is not AUTO and _is_shown(member.default):
         default = str(member.default).lower() if isinstance(member.default, bool) else member.default
@@ -172,7 +176,7 @@ def _promises(model: Model) -> Iterator[str]:
         held = " and ".join(code(names[each]) for each in unique.fields)
         yield f"{held}: no two items hold the same{folded}{_while(model, unique.when)}"
     for limit in model.limits:
-        yield f"always {told(limit.condition, names)}"
+        yield f"always {condition_in_words(limit.condition, names)}"
     for child in (each for owns in model.owns for each in owns.entities):
         yield f"takes its {child.__name__} items with it when it is deleted"
     if model.expires is not None:
@@ -181,7 +185,7 @@ def _promises(model: Model) -> Iterator[str]:
 
 
 def _while(model: Model, condition: Condition | None) -> str:
-    return f", while {told(condition, _names(model))}" if condition is not None else ""
+    return f", while {condition_in_words(condition, _names(model))}" if condition is not None else ""
 
 
 def _example(model: Model) -> str:

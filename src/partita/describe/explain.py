@@ -9,7 +9,7 @@ from partita.design.reads import ALL_SHARDS, Argument, FanOut, Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.plan import key_ranges
-from partita.plan.read_requests import Plan, get_item, plan_of, query, repeats
+from partita.plan.read_requests import Plan, fan_out_values, get_item, plan_of, query
 
 
 def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
@@ -19,16 +19,19 @@ def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         requests: list[wire.Request[Any]] = [get_item(plan, call.arguments)]
     else:
         limit = call.read.page_size
-        requests = [query(plan, call.arguments, repeat=each, limit=limit) for each in repeats(plan, call.arguments)]
+        requests = [
+            query(plan, call.arguments, fan_out_value=each, limit=limit)
+            for each in fan_out_values(plan, call.arguments)
+        ]
     return "\n".join(
-        [*_head(plan), *(_request(each) for each in requests[:1]), *_tail(plan, len(requests), item_bytes)]
+        [*_head(plan), *(_request(each) for each in requests[:1]), *_cost_and_proof(plan, len(requests), item_bytes)]
     )
 
 
 def explain_read(read: Read, item_bytes: int = 1024) -> str:
     """The explanation of a pattern before it is called."""
     plan = plan_of(read)
-    return "\n".join([*_head(plan), *_tail(plan, plan.proof.requests, item_bytes)])
+    return "\n".join([*_head(plan), *_cost_and_proof(plan, plan.proof.requests, item_bytes)])
 
 
 def _head(plan: Plan) -> list[str]:
@@ -41,24 +44,24 @@ def _head(plan: Plan) -> list[str]:
 def _range(plan: Plan) -> str:
     found = plan.proof.range
     told = [f"{fixed.attribute.name} = {_fixed(fixed)}" for fixed in found.fixed]
-    start = found.beginning
+    start = found.sort_prefix
     if start is not None:
         told.append(f"{start.attribute.name} {_beginning(start)}")
     return " and ".join(told) + ("" if plan.proof.forward else ", backwards")
 
 
 def _fixed(fixed: key_ranges.FixedKey) -> str:
-    return _shown(fixed.value) if fixed.pieces is None else "#".join(_piece(piece) for piece in fixed.pieces)
+    return _value_text(fixed.value) if fixed.pieces is None else "#".join(_piece(piece) for piece in fixed.pieces)
 
 
 def _piece(piece: key_ranges.Piece) -> str:
     if piece.segment.form is None:
         return piece.segment.constant
     known = piece.known
-    return known if known is not None else piece.segment.constant + _shown(piece.value)
+    return known if known is not None else piece.segment.constant + _value_text(piece.value)
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, Argument):
         return f"<{value.name}>"
     if isinstance(value, FanOut):
@@ -70,12 +73,12 @@ def _beginning(start: key_ranges.SortPrefix) -> str:
     prefix = "#".join(_piece(piece) for piece in start.pieces)
     prefix = prefix + "#" if prefix else ""
     if start.bounds is None:
-        return f"begins with {prefix + start.tail}" if prefix + start.tail else "is anything"
+        return f"begins with {prefix + start.constant_prefix}" if prefix + start.constant_prefix else "is anything"
     bounds = start.bounds
     if bounds.prefix is not None:
-        return f"begins with {prefix}{_shown(bounds.prefix)}"
-    low = "the first" if bounds.low is None else _shown(bounds.low)
-    high = "the last" if bounds.high is None else _shown(bounds.high)
+        return f"begins with {prefix}{_value_text(bounds.prefix)}"
+    low = "the first" if bounds.low is None else _value_text(bounds.low)
+    high = "the last" if bounds.high is None else _value_text(bounds.high)
     return f"from {prefix}{low} to {prefix}{high}"
 
 
@@ -84,7 +87,7 @@ def _request(request: wire.Request[Any]) -> str:
     return f"  request  {type(request).__name__}\n" + "\n".join(f"           {line}" for line in body.splitlines())
 
 
-def _tail(plan: Plan, count: int, item_bytes: int) -> list[str]:
+def _cost_and_proof(plan: Plan, count: int, item_bytes: int) -> list[str]:
     return [f"  cost     {_cost(plan, count, item_bytes)}", *(f"  proof    {each}" for each in plan.proof.sentences)]
 
 

@@ -6,7 +6,15 @@ import msgspec
 
 from partita.design.models import Model
 from partita.dynamodb.values import AttributeValue
-from partita.plan.actions import Assign, Increment, ItemAction, Remove, merged, single, transaction
+from partita.plan.actions import (
+    IncrementAttribute,
+    ItemAction,
+    RemoveAttribute,
+    SetAttribute,
+    merge,
+    single_request,
+    transaction_request,
+)
 from partita.plan.capacity import index_units, item_size, write_units
 from partita.plan.changes import ItemChange, plan_change
 from partita.plan.design import Design
@@ -16,12 +24,12 @@ from partita.plan.items import derivations, key_text
 
 def explain_actions(title: str, model: Model, actions: list[ItemAction]) -> str:
     """The explanation of planned actions, in lines."""
-    joined = merged(actions)
+    joined = merge(actions)
     alone = len(joined) == 1 and joined[0].kind != "check"
-    request = single(joined[0]) if alone else transaction(joined, token=None)
+    request = single_request(joined[0]) if alone else transaction_request(joined, token=None)
     lines = [f"{title}: one {type(request).__name__}" + ("" if alone else f" of {len(joined)} actions")]
     for action in joined:
-        lines += _told(action)
+        lines += _action_lines(action)
     body = msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
     lines += [f"  cost     {_cost(model, joined, alone)}", f"  request  {type(request).__name__}"]
     return "\n".join([*lines, *(f"           {line}" for line in body.splitlines())])
@@ -48,16 +56,16 @@ def explain_change(design: Design, change: ItemChange) -> str:
     return "\n".join(lines)
 
 
-def _told(action: ItemAction) -> list[str]:
+def _action_lines(action: ItemAction) -> list[str]:
     lines = [f"  {action.kind:<8} {action.entity} {key_text(action.key)}"]
     lines += [f"           {_step(name, step)}" for name, step in action.steps.items()]
     for clause in action.clauses:
-        condition, error = _Told().condition(clause.condition), type(clause.blame()).__name__
+        condition, error = _InlinedExpression().condition(clause.condition), type(clause.on_failure()).__name__
         lines.append(f"           if {condition}, else {error}")
     return lines
 
 
-class _Told(Expression):
+class _InlinedExpression(Expression):
     """An expression with its names and values in place, for people."""
 
     def name(self, *path: str) -> str:
@@ -68,11 +76,11 @@ class _Told(Expression):
 
 
 def _step(name: str, step: Any) -> str:
-    if isinstance(step, Assign):
+    if isinstance(step, SetAttribute):
         return f"{name} = {next(iter(step.value.values()))}"
-    if isinstance(step, Increment):
+    if isinstance(step, IncrementAttribute):
         return f"{name} + {step.by}"
-    return f"{name} is removed" if isinstance(step, Remove) else f"{name} is added to"
+    return f"{name} is removed" if isinstance(step, RemoveAttribute) else f"{name} is added to"
 
 
 def _cost(model: Model, actions: list[ItemAction], alone: bool) -> str:

@@ -28,9 +28,9 @@ def design_in(module: str) -> Design:
     return prove(module.rpartition(".")[2], *tables)
 
 
-def proof_told(design: Design) -> str:
+def proof_summary(design: Design) -> str:
     """One line a pattern: what it is, where it reads, that it is proven."""
-    entities, patterns = _counted(design.models, "entity", "entities"), _counted(design.patterns, "pattern", "patterns")
+    entities, patterns = _count(design.models, "entity", "entities"), _count(design.patterns, "pattern", "patterns")
     lines = [f"{design.name}: {entities}, {patterns}, proven"]
     for name, pattern in design.patterns.items():
         index = pattern.read.sources[0].keys.index
@@ -39,11 +39,11 @@ def proof_told(design: Design) -> str:
     return "\n".join(lines)
 
 
-def _counted(found: Sized, one: str, several: str) -> str:
+def _count(found: Sized, one: str, several: str) -> str:
     return f"{len(found)} {one if len(found) == 1 else several}"
 
 
-def pattern_told(design: Design, name: str, item_bytes: int = 1024) -> str:
+def explain_pattern(design: Design, name: str, item_bytes: int = 1024) -> str:
     """The explanation of one pattern."""
     pattern = design.patterns.get(name)
     if pattern is None:

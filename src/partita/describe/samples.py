@@ -20,7 +20,7 @@ from partita.design.codec_factory import unwrapped_type
 from partita.design.markers import Version
 from partita.design.models import Attribute, Model
 from partita.dynamodb.values import Item
-from partita.plan.item_compiler import written_item
+from partita.plan.item_compiler import compiled_item
 from partita.plan.items import validate_entity, values_of
 
 _AT = datetime(2025, 1, 1, 9, tzinfo=UTC)
@@ -49,7 +49,7 @@ def example_of(model: Model) -> Any:
 
 
 def example_item(model: Model, entity: Any) -> Item:
-    return written_item(model, values_of(model, entity))
+    return compiled_item(model, values_of(model, entity))
 
 
 def _entered(model: Model, item: Item) -> int:

@@ -22,20 +22,21 @@ class SchemaMember(NamedTuple):
 
     name: str
     required: bool
-    told: str
+    text: str
 
 
-def told(schema: Schema, components: Schema, *, sent: bool = True) -> str:
+def schema_in_words(schema: Schema, components: Schema, *, sent: bool = True) -> str:
     """What a value may be, in a few words; one that is `sent` may have a default.
 
-    >>> told({"type": "integer", "minimum": 1, "maximum": 200, "default": 20}, {})
+    >>> schema_in_words({"type": "integer", "minimum": 1, "maximum": 200, "default": 20}, {})
     'whole number, 1 to 200; 20 if left out'
-    >>> told({"anyOf": [{"type": "array", "items": {"type": "string", "maxLength": 9}}, {"type": "null"}]}, {})
+    >>> text = {"type": "string", "maxLength": 9}
+    >>> schema_in_words({"anyOf": [{"type": "array", "items": text}, {"type": "null"}]}, {})
     'list of text, at most 9 characters; or null'
     """
     schema = {**_named(schema, components), **schema}
     choices = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
-    words = " or ".join(told(each, components, sent=sent) for each in choices) or _kind(schema, components)
+    words = " or ".join(schema_in_words(each, components, sent=sent) for each in choices) or _kind(schema, components)
     if len(choices) < len(schema.get("anyOf", ())):
         words += "; or null"
     if sent and schema.get("default") not in (None, "", [], {}):
@@ -49,7 +50,7 @@ def _kind(schema: Schema, components: Schema) -> str:
     if "const" in schema:
         return _value(schema["const"])
     if schema.get("type") == "array":
-        items = told(schema["items"], components) if schema.get("items") else "anything"
+        items = schema_in_words(schema["items"], components) if schema.get("items") else "anything"
         return f"list of {items}{_bounds(schema, 'Items', 'of them')}"
     plain = _PLAIN.get(schema.get("format", "")) or _PLAIN.get(schema.get("type", ""), "anything")
     if schema.get("type") == "string" and "description" in schema and schema.get("examples"):
@@ -99,7 +100,7 @@ def _members(
     for name, inner in schema.get("properties", {}).items():
         full = f"{way}.{name}" if way else name
         required = not sent or name in schema.get("required", ())
-        yield SchemaMember(full, required, told(inner, components, sent=sent))
+        yield SchemaMember(full, required, schema_in_words(inner, components, sent=sent))
         yield from _members(inner, components, sent, full, above)
 
 

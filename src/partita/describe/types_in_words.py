@@ -24,10 +24,10 @@ _FORMS = {
 _LONG = 10_000  # from here on digits are easier to read in threes
 
 
-def type_told(hint: Any) -> str:
+def type_in_words(hint: Any) -> str:
     """The type on disk.
 
-    >>> type_told(list[str]), type_told(dict[str, Any] | None), type_told(frozenset[int])
+    >>> type_in_words(list[str]), type_in_words(dict[str, Any] | None), type_in_words(frozenset[int])
     ('List of String', 'Map, open', 'Number set')
     """
     kind = unwrapped_type(hint)[0]
@@ -37,7 +37,7 @@ def type_told(hint: Any) -> str:
     if origin in (list, tuple):
         return f"List of {_inside(inner[0])}"
     if origin in (set, frozenset):
-        return f"{type_told(inner[0])} set"
+        return f"{type_in_words(inner[0])} set"
     if kind is dict or origin is dict:
         return f"Map of {_inside(inner[1])}" if inner and inner[1] is not Any else "Map, open"
     return "anything" if kind is Any else _TYPES[codec_of(kind, "", snake_case)[0].tag]
@@ -45,25 +45,25 @@ def type_told(hint: Any) -> str:
 
 def _inside(hint: Any) -> str:
     kind = unwrapped_type(hint)[0]
-    return _link(kind) if is_struct(kind) else type_told(hint)
+    return _link(kind) if is_struct(kind) else type_in_words(hint)
 
 
 def _link(struct: Any) -> str:
     return f"[`{struct.__name__}`](#{struct.__name__.lower()})"
 
 
-def values_told(hint: Any) -> str:
+def values_in_words(hint: Any) -> str:
     """The values, or nothing where any of the type will do.
 
-    >>> values_told(Annotated[list[Annotated[str, msgspec.Meta(max_length=40)]], msgspec.Meta(max_length=10)])
+    >>> values_in_words(Annotated[list[Annotated[str, msgspec.Meta(max_length=40)]], msgspec.Meta(max_length=10)])
     'at most 10, each at most 40 characters'
-    >>> values_told(Literal["a", "b"]), values_told(Annotated[int | None, msgspec.Meta(ge=1, le=200)])
+    >>> values_in_words(Literal["a", "b"]), values_in_words(Annotated[int | None, msgspec.Meta(ge=1, le=200)])
     ('`a`, `b`', 'whole, 1 to 200')
     """
     kind, metas = unwrapped_type(hint)[0], bounds_of(hint)
     told = [_known_values(kind), _range(metas), _length(kind, metas), *(_described(each) for each in metas)]
     inner = [] if get_origin(kind) is Literal else [each for each in get_args(kind) if each not in (str, Any, ...)]
-    told += [f"each {each}" for each in map(values_told, inner[:1]) if each]
+    told += [f"each {each}" for each in map(values_in_words, inner[:1]) if each]
     return ", ".join(each for each in told if each)
 
 

@@ -27,13 +27,13 @@ from partita.design.markers import (
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, ViewModel, part_types
 from partita.design.naming import naming as naming_of
 from partita.design.tables import Table
-from partita.design.validate_model import check
+from partita.design.validate_model import validate_model
 from partita.errors import DesignError
 
 _KEPT_QUIETLY = (CountOf, SumOf, CreatedAt, UpdatedAt, Version)
 
 
-def model(
+def build_model(
     cls: Any,
     body: Mapping[str, Any],
     table: Table,
@@ -58,7 +58,7 @@ def model(
         owns=tuple(each for each in body.values() if isinstance(each, Owns)),
         expires=_expiry(name, [each for each in body.values() if isinstance(each, Expires)]),
     )
-    check(built)
+    validate_model(built)
     return built
 
 
@@ -68,7 +68,7 @@ def _expiry(name: str, declared: list[Expires]) -> Expires | None:
     return declared[0] if declared else None
 
 
-def view(cls: Any, whole: Model) -> ViewModel:
+def build_view(cls: Any, whole: Model) -> ViewModel:
     """The model of a view that an entity inherits."""
     return ViewModel(cls, whole, {info.name: whole.attributes[info.name] for info in msgspec.structs.fields(cls)})
 
@@ -147,23 +147,25 @@ def _index_keys(
         made = EntityKeys(
             name,
             index.name,
-            _filled(where, index.pk, keys.pk, attributes, own, sorts=False),
-            _filled(where, index.sk, keys.sk, attributes, own, sorts=True),
+            _index_key_attributes(where, index.pk, keys.pk, attributes, own, sorts=False),
+            _index_key_attributes(where, index.sk, keys.sk, attributes, own, sorts=True),
             keys.when,
         )
-        keys.key_sets[name] = made
+        keys.entity_keys[name] = made
         found[index.name] = (*found.get(index.name, ()), made)
     on_disk = {each.name for each in attributes.values() if not each.in_key} | set(table.key_names)
     for index in table.indexes:
         if index.name not in found and on_disk.issuperset(index.pk + index.sk):
-            hashed = _filled(name, index.pk, None, attributes, own, sorts=False)
+            hashed = _index_key_attributes(name, index.pk, None, attributes, own, sorts=False)
             found[index.name] = (
-                EntityKeys(name, index.name, hashed, _filled(name, index.sk, None, attributes, own, sorts=True)),
+                EntityKeys(
+                    name, index.name, hashed, _index_key_attributes(name, index.sk, None, attributes, own, sorts=True)
+                ),
             )
     return found
 
 
-def _filled(
+def _index_key_attributes(
     where: str,
     names: tuple[str, ...],
     given: KeyTemplates,
@@ -195,7 +197,7 @@ def _key_attribute(
             raise DesignError(
                 where,
                 f"an attribute is stored under the name {name!r} already",
-                "leave the template out to use the attribute itself, or rename it with Name",
+                "leave the template out to use the attribute itself, or rename it with StoredAs",
             )
         return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts))
     for key in own.attributes if own else ():

@@ -12,21 +12,21 @@ from uuid import UUID
 import msgspec
 
 from partita.design.codecs import (
-    Anything,
     AttributeMember,
     Codec,
-    ListOf,
-    MapOf,
+    ListCodec,
+    MapCodec,
     Namer,
-    Nullable,
-    Scalar,
-    SetOf,
-    StructOf,
-    Text,
+    NullableCodec,
+    ScalarCodec,
+    SetCodec,
+    StructCodec,
+    TextCodec,
+    UntypedCodec,
 )
 from partita.design.open_enum import OpenEnum
-from partita.design.timestamps import in_utc, settled_time, time_text
-from partita.design.untyped_values import number_text, settled_decimal, unicode_text
+from partita.design.timestamps import in_utc, normalized_time, time_text
+from partita.design.untyped_values import normalized_decimal, number_text, unicode_text
 from partita.errors import DesignError
 
 
@@ -75,21 +75,21 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
     if scalar is not None:
         return scalar
     if kind is Any:
-        return Anything()
+        return UntypedCodec()
     origin, inner = get_origin(kind), get_args(kind)
     if kind is dict or (origin is dict and inner[1] is Any):
-        return MapOf(Anything(1))
+        return MapCodec(UntypedCodec(1))
     if origin in (set, frozenset):
         element = _scalar(unwrapped_type(inner[0])[0])
         if element is None or element.tag == "BOOL":
             raise DesignError(where, f"a set of {inner[0]} cannot be stored", "use a set of text, numbers or bytes")
-        return SetOf(element, _reads(unwrapped_type(inner[0])[0]), origin)
+        return SetCodec(element, _reads(unwrapped_type(inner[0])[0]), origin)
     if origin is list or (origin is tuple and inner[-1] is Ellipsis):
-        return ListOf(_inside(inner[0], where, naming), origin)
+        return ListCodec(_inside(inner[0], where, naming), origin)
     if origin is dict and inner[0] is str:
-        return MapOf(_inside(inner[1], where, naming))
+        return MapCodec(_inside(inner[1], where, naming))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return StructOf(kind, members_of(kind, where, naming))
+        return StructCodec(kind, members_of(kind, where, naming))
     raise DesignError(
         where,
         f"{kind} has no form in DynamoDB",
@@ -99,33 +99,33 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
 
 def _inside(annotation: Any, where: str, naming: Namer) -> Codec:
     codec, optional = codec_of(annotation, where, naming)
-    return Nullable(codec) if optional else codec
+    return NullableCodec(codec) if optional else codec
 
 
 @cache
-def _scalar(kind: Any) -> Scalar | None:
+def _scalar(kind: Any) -> ScalarCodec | None:
     if kind is bool:
-        return Scalar("BOOL", bool, bool)
+        return ScalarCodec("BOOL", bool, bool)
     if kind is Decimal:
-        return Scalar("N", Decimal, number_text, settle=settled_decimal)
+        return ScalarCodec("N", Decimal, number_text, normalize=normalized_decimal)
     if kind is float:
-        return Scalar("N", float, number_text, settle=_without_sign_of_zero)
+        return ScalarCodec("N", float, number_text, normalize=_without_sign_of_zero)
     if kind is int:
-        return Scalar("N", int, number_text)
+        return ScalarCodec("N", int, number_text)
     if kind is bytes:
-        return Scalar("B", bytes, lambda value: base64.b64encode(value).decode())
+        return ScalarCodec("B", bytes, lambda value: base64.b64encode(value).decode())
     if kind is datetime:
-        return Scalar("S", datetime, time_text, in_utc, settle=settled_time)
+        return ScalarCodec("S", datetime, time_text, in_utc, normalize=normalized_time)
     if kind is date:
-        return Scalar("S", date, date.isoformat)
+        return ScalarCodec("S", date, date.isoformat)
     if kind is UUID:
-        return Scalar("S", UUID, str)
+        return ScalarCodec("S", UUID, str)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         if all(isinstance(member.value, int) for member in kind):
-            return Scalar("N", int, lambda member: str(member.value), kind)
-        return Scalar("S", kind, _open_text if issubclass(kind, OpenEnum) else lambda member: member.value)
+            return ScalarCodec("N", int, lambda member: str(member.value), kind)
+        return ScalarCodec("S", kind, _open_text if issubclass(kind, OpenEnum) else lambda member: member.value)
     if kind is str or (get_origin(kind) is Literal and all(isinstance(value, str) for value in get_args(kind))):
-        return Text(kind)
+        return TextCodec(kind)
     return None
 
 

@@ -1,13 +1,12 @@
-"""How a typed value is written in DynamoDB JSON, and which msgspec shape reads it back.
+"""Codecs: how a typed value is written in DynamoDB JSON, and the msgspec shape that reads it back.
 
-A codec has two sides. `encode` makes the attribute value; `target` is the Python expression that does so in a
-generated writer. `shape` and `source` are for a generated decoder: the shape is the type that msgspec reads
-(`{"S": ...}` as a struct with one field), the source is the Python expression that unwraps it, so that an item's bytes
-become an entity without a dict in between. Shapes hold nothing but what was read, which is never a cycle, so Python's
-collector is not told of them.
+`encode` returns the attribute value; `encode_expr` is the Python expression that does the same in a compiled writer.
+`shape` is the type that msgspec decodes (`{"S": ...}` as a struct with one field) and `decode_expr` the expression
+that unwraps it in a compiled decoder, so that an item's bytes become an entity without a dict in between. Shapes hold
+decoded values only and can form no reference cycles, so they are created with `gc=False`.
 
-Some values are read back as others that say the same: a time in UTC, a number without zeros at its end. `settled` makes
-them so before they are written, and whoever has written an entity holds what a reader will find.
+Some values are read back in another form with the same meaning: a time in UTC, a number without trailing zeros.
+`normalized` converts a value to that form before it is written, so a written entity equals what a reader gets.
 """
 
 import base64
@@ -20,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from partita.design.codegen import Env, KeyValue, compiled, named, nullable, wrapper
+from partita.design.codegen import Env, KeyValue, bind, compile_function, nullable, tagged_struct
 from partita.design.untyped_values import any_value, map_name, open_number, plain, unicode_text
 from partita.dynamodb.values import AttributeValue
 
@@ -38,13 +37,13 @@ class Codec:
 
     tag: str
     shape: Any
-    settles = False  # whether `settled` may change a value
+    normalizes = False  # whether `normalized` may change a value
     open = False  # whether values inside are of a type that the design leaves open, where True would equal 1
 
     def encode(self, value: Any) -> AttributeValue | None:
         raise NotImplementedError
 
-    def settled(self, value: Any, given: Any) -> Any:
+    def normalized(self, value: Any, given: Any) -> Any:
         """The value as it will be read back; `given` is what it was before it was checked, which knows sets."""
         return value
 
@@ -54,16 +53,16 @@ class Codec:
             return one is other
         return bool(one == other) and (not self.open or self.encode(one) == self.encode(other))
 
-    def source(self, value: str, env: Env) -> str:
+    def decode_expr(self, value: str, env: Env) -> str:
         """An expression that unwraps the decoded shape named by `value`."""
         raise NotImplementedError
 
-    def target(self, value: str, env: Env) -> str:
+    def encode_expr(self, value: str, env: Env) -> str:
         """An expression that encodes the value named by `value`."""
-        return f"{named(self.encode, env)}({value})"
+        return f"{bind(self.encode, env)}({value})"
 
 
-class Scalar(Codec):
+class ScalarCodec(Codec):
     """One of S, N, B or BOOL holding a value that msgspec reads by itself, perhaps finished by `finish`."""
 
     def __init__(
@@ -72,33 +71,33 @@ class Scalar(Codec):
         reads: Any,
         write: Callable[[Any], Any],
         finish: Callable[[Any], Any] | None = None,
-        settle: Callable[[Any], Any] | None = None,
+        normalize: Callable[[Any], Any] | None = None,
     ) -> None:
         self.tag = tag
-        self.shape = wrapper(tag, reads)
+        self.shape = tagged_struct(tag, reads)
         self._write = write
         self._finish = finish
-        self._settle = settle
-        self.settles = settle is not None
+        self._normalize = normalize
+        self.normalizes = normalize is not None
 
-    def settled(self, value: Any, given: Any) -> Any:
-        return value if self._settle is None else self._settle(value)
+    def normalized(self, value: Any, given: Any) -> Any:
+        return value if self._normalize is None else self._normalize(value)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return None if value is None else {self.tag: self._write(value)}
 
-    def target(self, value: str, env: Env) -> str:
+    def encode_expr(self, value: str, env: Env) -> str:
         return f"{{{self.tag!r}: {self._written(value, env)}}}"
 
     def _written(self, value: str, env: Env) -> str:
-        return f"{named(self._write, env)}({value})"
+        return f"{bind(self._write, env)}({value})"
 
-    def source(self, value: str, env: Env) -> str:
+    def decode_expr(self, value: str, env: Env) -> str:
         unwrapped = f"{value}.{self.tag}"
-        return f"{named(self._finish, env)}({unwrapped})" if self._finish else unwrapped
+        return f"{bind(self._finish, env)}({unwrapped})" if self._finish else unwrapped
 
 
-class Text(Scalar):
+class TextCodec(ScalarCodec):
     """Text; most is ASCII, which needs no further look."""
 
     def __init__(self, reads: Any) -> None:
@@ -108,83 +107,83 @@ class Text(Scalar):
         return f"{value} if {value}.isascii() else {super()._written(value, env)}"
 
 
-class SetOf(Codec):
+class SetCodec(Codec):
     """SS, NS or BS; an empty set is not stored, because DynamoDB has none."""
 
-    def __init__(self, element: Scalar, reads: Any, kind: Any) -> None:
+    def __init__(self, element: ScalarCodec, reads: Any, kind: Any) -> None:
         self.tag = element.tag + "S"
-        self.shape = wrapper(self.tag, list[reads])
+        self.shape = tagged_struct(self.tag, list[reads])
         self._element = element
         self._kind = kind
-        self.settles = element.settles
+        self.normalizes = element.normalizes
 
-    def settled(self, value: Any, given: Any) -> Any:
-        return self._kind(self._element.settled(each, each) for each in value)
+    def normalized(self, value: Any, given: Any) -> Any:
+        return self._kind(self._element.normalized(each, each) for each in value)
 
     def encode(self, value: Any) -> AttributeValue | None:
         written = sorted(self._element._write(each) for each in value)
         return {self.tag: written} if written else None
 
-    def source(self, value: str, env: Env) -> str:
+    def decode_expr(self, value: str, env: Env) -> str:
         return f"{self._kind.__name__}({value}.{self.tag})"
 
 
-class ListOf(Codec):
+class ListCodec(Codec):
     tag = "L"
 
     def __init__(self, element: Codec, kind: Any) -> None:
-        self.shape = wrapper("L", list[element.shape])  # type: ignore[name-defined]
+        self.shape = tagged_struct("L", list[element.shape])  # type: ignore[name-defined]
         self._element = element
         self._kind = kind
-        self.settles = element.settles
+        self.normalizes = element.normalizes
         self.open = element.open
 
-    def settled(self, value: Any, given: Any) -> Any:
-        return self._kind(map(self._element.settled, value, given))
+    def normalized(self, value: Any, given: Any) -> Any:
+        return self._kind(map(self._element.normalized, value, given))
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"L": [self._element.encode(each) or {"NULL": True} for each in value]}
 
-    def source(self, value: str, env: Env) -> str:
-        listed = f"[{self._element.source('each', env)} for each in {value}.L]"
+    def decode_expr(self, value: str, env: Env) -> str:
+        listed = f"[{self._element.decode_expr('each', env)} for each in {value}.L]"
         return listed if self._kind is list else f"{self._kind.__name__}({listed})"
 
 
-class MapOf(Codec):
+class MapCodec(Codec):
     tag = "M"
 
     def __init__(self, element: Codec) -> None:
-        self.shape = wrapper("M", dict[str, element.shape])  # type: ignore[name-defined]
+        self.shape = tagged_struct("M", dict[str, element.shape])  # type: ignore[name-defined]
         self._element = element
-        self.settles = element.settles
+        self.normalizes = element.normalizes
         self.open = element.open
 
-    def settled(self, value: Any, given: Any) -> Any:
-        return {name: self._element.settled(each, given[name]) for name, each in value.items()}
+    def normalized(self, value: Any, given: Any) -> Any:
+        return {name: self._element.normalized(each, given[name]) for name, each in value.items()}
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": {map_name(name): self._element.encode(each) or {"NULL": True} for name, each in value.items()}}
 
-    def source(self, value: str, env: Env) -> str:
-        return f"{{name: {self._element.source('each', env)} for name, each in {value}.M.items()}}"
+    def decode_expr(self, value: str, env: Env) -> str:
+        return f"{{name: {self._element.decode_expr('each', env)} for name, each in {value}.M.items()}}"
 
 
-class StructOf(Codec):
+class StructCodec(Codec):
     """A nested struct as a map, its fields under their names on disk."""
 
     tag = "M"
 
     def __init__(self, kind: type[msgspec.Struct], members: "tuple[AttributeMember, ...]") -> None:
-        self.shape = wrapper("M", shape_of(kind.__name__, members))
+        self.shape = tagged_struct("M", shape_of(kind.__name__, members))
         self._kind = kind
         self.members = members
-        self.settles = any(member.codec.settles for member in members)
+        self.normalizes = any(member.codec.normalizes for member in members)
         self.open = any(member.codec.open for member in members)
 
-    def settled(self, value: Any, given: Any) -> Any:
+    def normalized(self, value: Any, given: Any) -> Any:
         given = given if isinstance(given, self._kind) else value
-        settling = [each for each in self.members if each.codec.settles]
-        return msgspec.structs.replace(value, **{each.field: each.settled(value, given) for each in settling})
+        normalizing = [each for each in self.members if each.codec.normalizes]
+        return msgspec.structs.replace(value, **{each.field: each.normalized(value, given) for each in normalizing})
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": self._write(value)}
@@ -193,32 +192,32 @@ class StructOf(Codec):
     def _write(self) -> Callable[[Any], dict[str, AttributeValue]]:
         """Compiled when it is first needed: `def write(v): item = {}; ...; return item`."""
         env: Env = {}
-        lines = [line for member in self.members for line in member.target(f"v.{member.field}", env)]
-        return compiled(f"writer of {self._kind.__name__}", ["item = {}", *lines, "return item"], env)
+        lines = [line for member in self.members for line in member.encode_expr(f"v.{member.field}", env)]
+        return compile_function(f"writer of {self._kind.__name__}", ["item = {}", *lines, "return item"], env)
 
-    def source(self, value: str, env: Env) -> str:
+    def decode_expr(self, value: str, env: Env) -> str:
         inside = f"{value}.M"
-        given = ", ".join(f"{m.field}={m.source(inside, at, env)}" for at, m in enumerate(self.members))
-        return f"{named(self._kind, env)}({given})"
+        given = ", ".join(f"{m.field}={m.decode_expr(inside, at, env)}" for at, m in enumerate(self.members))
+        return f"{bind(self._kind, env)}({given})"
 
 
-class Nullable(Codec):
+class NullableCodec(Codec):
     """A value inside a list or map that may be NULL."""
 
     def __init__(self, inner: Codec) -> None:
         self.tag = inner.tag
         self.shape = nullable(inner.shape)
         self._inner = inner
-        self.settles = inner.settles
+        self.normalizes = inner.normalizes
         self.open = inner.open
 
-    def settled(self, value: Any, given: Any) -> Any:
-        return None if value is None else self._inner.settled(value, given)
+    def normalized(self, value: Any, given: Any) -> Any:
+        return None if value is None else self._inner.normalized(value, given)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"NULL": True} if value is None else self._inner.encode(value)
 
-    def source(self, value: str, env: Env) -> str:
+    def decode_expr(self, value: str, env: Env) -> str:
         return f"(None if {value}.NULL else {_of_its_type(self._inner, value, 'a value inside', env)})"
 
 
@@ -235,16 +234,16 @@ class CompressedCodec(Codec):
         self.shape = msgspec.defstruct("CompressedValue", either, gc=False)
         self._plainly = plainly
         self._decoder = msgspec.json.Decoder(kind, float_hook=_open_decimal)
-        self.settles = plainly is None or plainly.settles
+        self.normalizes = plainly is None or plainly.normalizes
 
-    def settled(self, value: Any, given: Any) -> Any:
+    def normalized(self, value: Any, given: Any) -> Any:
         return self._decoder.decode(_json(value))
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"B": base64.b64encode(zlib.compress(_json(value))).decode()}
 
-    def source(self, value: str, env: Env) -> str:
-        inflated = f"{named(self._inflate, env)}({value}.B)"
+    def decode_expr(self, value: str, env: Env) -> str:
+        inflated = f"{bind(self._inflate, env)}({value}.B)"
         if self._plainly is None:
             return inflated
         return f"({inflated} if {value}.B else {_of_its_type(self._plainly, value, 'it', env)})"
@@ -259,12 +258,12 @@ class CompressedCodec(Codec):
             raise ValueError(f"what should be compressed JSON cannot be inflated: {refusal}") from None
 
 
-class Anything(Codec):
+class UntypedCodec(Codec):
     """A value whose type the design leaves open: numbers come back as int or Decimal; `depth` is where it stands."""
 
     tag = ""
     shape = AttributeValue
-    settles = True
+    normalizes = True
     open = True
 
     def __init__(self, depth: int = 0) -> None:
@@ -273,19 +272,19 @@ class Anything(Codec):
     def encode(self, value: Any) -> AttributeValue | None:
         return any_value(value, self._depth)
 
-    def settled(self, value: Any, given: Any) -> Any:
+    def normalized(self, value: Any, given: Any) -> Any:
         return plain(any_value(given, self._depth))
 
-    def source(self, value: str, env: Env) -> str:
-        return f"{named(plain, env)}({value})"
+    def decode_expr(self, value: str, env: Env) -> str:
+        return f"{bind(plain, env)}({value})"
 
 
 def _of_its_type(codec: Codec, value: str, name: str, env: Env) -> str:
     """The expression of a value that may be stored as another type than its own, which is then refused."""
     if isinstance(codec, CompressedCodec):  # looks for itself which of its forms is there
-        return codec.source(value, env)
-    wrong = named(partial(_refuse_type, name, codec.tag), env)
-    return f"({codec.source(value, env)} if {value}.{codec.tag} is not {named(msgspec.UNSET, env)} else {wrong}())"
+        return codec.decode_expr(value, env)
+    wrong = bind(partial(_refuse_type, name, codec.tag), env)
+    return f"({codec.decode_expr(value, env)} if {value}.{codec.tag} is not {bind(msgspec.UNSET, env)} else {wrong}())"
 
 
 def _refuse_type(name: str, tag: str) -> Any:
@@ -309,7 +308,7 @@ class AttributeMember:
 
     @property
     def may_be_missing(self) -> bool:
-        return self.optional or not self.required or isinstance(self.codec, SetOf)
+        return self.optional or not self.required or isinstance(self.codec, SetCodec)
 
     @property
     def default_when_absent(self) -> Any:
@@ -320,36 +319,36 @@ class AttributeMember:
             return self.default
         return None if self.optional else set()
 
-    def settled(self, owner: Any, given: Any) -> Any:
+    def normalized(self, owner: Any, given: Any) -> Any:
         """This field's value of its owner, as it will be read back."""
         value = getattr(owner, self.field)
-        return None if value is None else self.codec.settled(value, getattr(given, self.field))
+        return None if value is None else self.codec.normalized(value, getattr(given, self.field))
 
-    def source(self, owner: str, at: int, env: Env) -> str:
+    def decode_expr(self, owner: str, at: int, env: Env) -> str:
         """The expression of this field's value, given the decoded shape of its owner."""
         here = f"{owner}.f{at}"
         if not self.may_be_missing:
-            return self.codec.source(here, env)
+            return self.codec.decode_expr(here, env)
         absent = self._absent(env)
-        if isinstance(self.codec, Anything):
-            return f"({absent} if {here} is None else {self.codec.source(here, env)})"
+        if isinstance(self.codec, UntypedCodec):
+            return f"({absent} if {here} is None else {self.codec.decode_expr(here, env)})"
         value = _of_its_type(self.codec, here, self.name, env)
         null = "None" if self.optional else absent
         return f"({absent} if {here} is None else {null} if {here}.NULL else {value})"
 
-    def target(self, value: str, env: Env) -> list[str]:
+    def encode_expr(self, value: str, env: Env) -> list[str]:
         """Lines that put this field into `item`; what is absent is omitted, never null."""
-        item, written = f"item[{self.name!r}]", self.codec.target("held", env)
-        if isinstance(self.codec, Scalar | StructOf):
+        item, written = f"item[{self.name!r}]", self.codec.encode_expr("held", env)
+        if isinstance(self.codec, ScalarCodec | StructCodec):
             return [f"if (held := {value}) is not None: {item} = {written}"]
         return [f"if (held := {value}) is not None and (made := {written}) is not None: {item} = made"]
 
     def _absent(self, env: Env) -> str:
         if self.default_factory is not msgspec.NODEFAULT:
-            return f"{named(self.default_factory, env)}()"
+            return f"{bind(self.default_factory, env)}()"
         if self.default is not msgspec.NODEFAULT:
-            return named(self.default, env)
-        return "None" if self.optional else f"{named(set, env)}()"
+            return bind(self.default, env)
+        return "None" if self.optional else f"{bind(set, env)}()"
 
 
 def shape_of(name: str, members: tuple[AttributeMember, ...], extra: Mapping[str, str] | None = None) -> Any:

@@ -9,7 +9,7 @@ import msgspec
 Env = dict[str, Any]  # what a generated function finds by name
 
 
-def compiled(name: str, lines: list[str], env: Env) -> Callable[[Any], Any]:
+def compile_function(name: str, lines: list[str], env: Env) -> Callable[[Any], Any]:
     """The function of `v` with these lines; `name` is what a traceback calls it."""
     source = "\n    ".join(["def write(v):", *lines])
     exec(compile(source, f"<{name}>", "exec"), env)  # noqa: S102 - made from the design alone
@@ -17,7 +17,7 @@ def compiled(name: str, lines: list[str], env: Env) -> Callable[[Any], Any]:
     return made
 
 
-def named(thing: Any, env: Env) -> str:
+def bind(thing: Any, env: Env) -> str:
     """A name under which the generated code finds `thing`."""
     if thing in (set, frozenset, tuple):
         return str(thing.__name__)
@@ -34,7 +34,7 @@ class KeyValue(msgspec.Struct, gc=False):
 
 
 @cache
-def wrapper(tag: str, reads: Any) -> Any:
+def tagged_struct(tag: str, reads: Any) -> Any:
     """The shape of `{tag: ...}`."""
     return msgspec.defstruct(f"{tag}Value", [(tag, reads)], gc=False)
 

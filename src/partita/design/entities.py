@@ -35,10 +35,10 @@ class EntityMeta(msgspec.StructMeta):
         inherited = cls.__mro__[1:]
         if "table" in declared:
             body = {label: value for base in reversed(cls.__mro__) for label, value in vars(base).items()}
-            cls.__model__ = build_model.model(cls, body, **declared)
+            cls.__model__ = build_model.build_model(cls, body, **declared)
             cls.__model__.table.models.append(cls.__model__)
             for view in (base for base in inherited if "__views__" in vars(base)):
-                vars(view)["__views__"].append(build_model.view(view, cls.__model__))
+                vars(view)["__views__"].append(build_model.build_view(view, cls.__model__))
         elif any(base.__name__ == "Entity" for base in inherited):
             raise DesignError(name, "no table is named", f"write class {name}(Entity, table=..., key=...)")
         else:
@@ -63,7 +63,7 @@ class Declared(msgspec.Struct, metaclass=EntityMeta):
             *,
             table: Table = ...,
             key: KeyTemplates = None,
-            was: list[tuple[str, ...]] = ...,
+            old_keys: list[tuple[str, ...]] = ...,
             naming: str = ...,
         ) -> None: ...
 
@@ -72,7 +72,7 @@ class Declared(msgspec.Struct, metaclass=EntityMeta):
 class Entity(Declared):
     """The base of every entity; its class statement names the table and the key templates.
 
-    `was` lists old key formats that are still read; `naming` overrides the table's.
+    `old_keys` lists key formats that are still read; `naming` overrides the table's.
     """
 
     if TYPE_CHECKING:

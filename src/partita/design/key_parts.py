@@ -41,7 +41,7 @@ class KeyPart:
     ordered = False  # the text sorts as the value does
     lossless = True  # reading gives the value back
     width: int | None = None
-    asks: Any = None  # what a query gives for this part, where that is not the attribute's own type
+    query_type: Any = None  # what a query gives for this part, where that is not the attribute's own type
 
     def write(self, value: Any) -> str:
         raise NotImplementedError
@@ -49,7 +49,7 @@ class KeyPart:
     def read(self, text: str) -> Any:
         raise NotImplementedError
 
-    def could_be(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Whether some value is written as this text."""
         try:
             return self.write(self.read(text)) == text
@@ -82,12 +82,12 @@ class TextPart(KeyPart):
     def read(self, text: str) -> str:
         return _ESCAPED.sub(lambda found: chr(ord(found[1]) - 0x30), text)
 
-    def could_be(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         return bool(text) and SEPARATOR not in text
 
 
 @dataclass(frozen=True)
-class Verbatim(KeyPart):
+class VerbatimPart(KeyPart):
     """Text exactly as other code wrote it: readable in an old key format, never written."""
 
     kind: Any = str
@@ -98,12 +98,12 @@ class Verbatim(KeyPart):
     def read(self, text: str) -> Any:
         return time_of(text) if self.kind is datetime else self.kind(text)
 
-    def could_be(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         return bool(text)
 
 
 @dataclass(frozen=True)
-class Number(KeyPart):
+class NumberPart(KeyPart):
     """Digits before and after the point; signed numbers carry `p` or `n` in front."""
 
     digits: int
@@ -143,7 +143,7 @@ class Number(KeyPart):
 
 
 @dataclass(frozen=True)
-class Moment(KeyPart):
+class TimePart(KeyPart):
     ordered = True
     width = WIDTH
 
@@ -155,13 +155,13 @@ class Moment(KeyPart):
 
 
 @dataclass(frozen=True)
-class Day(KeyPart):
+class DayPart(KeyPart):
     """The day of a time or of a date; exact only for a date."""
 
     exact: bool = False
     ordered = True
     width = 10
-    asks = date
+    query_type = date
 
     @property
     def lossless(self) -> bool:  # type: ignore[override]
@@ -175,11 +175,11 @@ class Day(KeyPart):
 
 
 @dataclass(frozen=True)
-class Month(KeyPart):
+class MonthPart(KeyPart):
     ordered = True
     lossless = False
     width = 7
-    asks = date
+    query_type = date
 
     def write(self, value: Any) -> str:
         return day_of(value).isoformat()[:7]
@@ -217,8 +217,8 @@ class EnumPart(KeyPart):
     def read(self, text: str) -> Any:
         return self.kind(TextPart().read(text))
 
-    def could_be(self, text: str) -> bool:
-        return TextPart().could_be(text) if self.open else text in {self.write(member) for member in self.kind}
+    def matches(self, text: str) -> bool:
+        return TextPart().matches(text) if self.open else text in {self.write(member) for member in self.kind}
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class RankedEnumPart(KeyPart):
     def read(self, text: str) -> Any:
         return self.kind(TextPart().read(text.partition("-")[2]))
 
-    def could_be(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         return text in {self.write(member) for member in self.kind}
 
 
@@ -251,19 +251,19 @@ class ShardPart(KeyPart):
 
     count: int
     lossless = False
-    asks = int
+    query_type = int
 
     def write(self, value: Any) -> str:
-        text = Moment().write(value) if isinstance(value, datetime) else unicodedata.normalize("NFC", str(value))
+        text = TimePart().write(value) if isinstance(value, datetime) else unicodedata.normalize("NFC", str(value))
         digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
         return str(int.from_bytes(digest) % self.count)
 
-    def could_be(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         return text.isdigit() and int(text) < self.count
 
 
 @dataclass(frozen=True)
-class Descending(KeyPart):
+class DescendingPart(KeyPart):
     """A fixed-width form whose text sorts the other way round."""
 
     inner: KeyPart
@@ -286,16 +286,16 @@ class Descending(KeyPart):
 
 def descends(form: KeyPart) -> bool:
     """Whether a larger value has a smaller text."""
-    return isinstance(form, Descending) or (isinstance(form, RankedEnumPart) and form.reverse)
+    return isinstance(form, DescendingPart) or (isinstance(form, RankedEnumPart) and form.reverse)
 
 
-def may_be_equal(one: KeyPart, other: KeyPart) -> bool:
+def may_overlap(one: KeyPart, other: KeyPart) -> bool:
     """Whether two parts could be written alike; false only where that is certain."""
     for this, that in ((one, other), (other, one)):
         if isinstance(this, EnumPart) and not this.open:
-            return any(that.could_be(this.write(member)) for member in this.kind)
+            return any(that.matches(this.write(member)) for member in this.kind)
         if isinstance(this, RankedEnumPart):
-            return any(that.could_be(this.write(member)) for member in this.kind)
+            return any(that.matches(this.write(member)) for member in this.kind)
     if one.width is not None and other.width is not None:
         return one.width == other.width and type(one) is type(other)
     return True

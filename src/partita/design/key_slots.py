@@ -37,8 +37,8 @@ def key_slots(model: Model, keys: EntityKeys, *, whole: bool) -> tuple[Slot, ...
         for attribute in attributes:
             for field, form in _parts(attribute):
                 kind = model.attributes[field].kind
-                if not whole and form is not None and form.asks is not None:
-                    kind = form.asks
+                if not whole and form is not None and form.query_type is not None:
+                    kind = form.query_type
                 identity = field if whole or form is None or form.lossless else (field, form)
                 slots.setdefault(identity, Slot(f"{model.name}.{field}", field, kind, form, role))
     return tuple(slots.values())

@@ -16,17 +16,17 @@ from uuid import UUID
 from partita.design.key_parts import (
     SEPARATOR,
     BoolPart,
-    Day,
-    Descending,
+    DayPart,
+    DescendingPart,
     EnumPart,
     KeyPart,
-    Moment,
-    Month,
-    Number,
+    MonthPart,
+    NumberPart,
     RankedEnumPart,
     ShardPart,
     TextPart,
-    Verbatim,
+    TimePart,
+    VerbatimPart,
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import OTHER_FORMS, time_of
@@ -69,10 +69,10 @@ class Segment:
         assert self.form is not None
         return self.form.read(text.removeprefix(self.constant))
 
-    def could_be(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         if self.form is None:
             return text == self.constant
-        return text.startswith(self.constant) and self.form.could_be(text[len(self.constant) :])
+        return text.startswith(self.constant) and self.form.matches(text[len(self.constant) :])
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Template:
 
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
         """The key as other code may have written it, whose times have other forms."""
-        times = {each.field for each in self.parts if isinstance(each.form, Moment)}
+        times = {each.field for each in self.parts if isinstance(each.form, TimePart)}
         for form in OTHER_FORMS if times else ():
             texts = {name: form(values[name]) for name in times if name is not None}
             if all(time_of(text) == values[name] for name, text in texts.items()):
@@ -187,7 +187,7 @@ def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: boo
             f"{field!r} has no fixed width and cannot descend",
             "query newest first, or rank an enum with :ranked",
         )
-    return Descending(form)
+    return DescendingPart(form)
 
 
 def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> KeyPart:
@@ -196,9 +196,9 @@ def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> KeyPart:
     if kind is bool:
         return BoolPart()
     if kind is datetime:
-        return Moment()
+        return TimePart()
     if kind is date:
-        return Day(exact=True)
+        return DayPart(exact=True)
     if isinstance(kind, type) and issubclass(kind, enum.Enum) and issubclass(kind, str):
         return EnumPart(kind, open=issubclass(kind, OpenEnum))
     if kind in (int, Decimal):
@@ -220,23 +220,23 @@ def _named_form(word: str, of: PartType) -> KeyPart | None:
         places = int(number["places"] or 0)
         if (kind is int and places) or int(number["digits"]) + places == 0:
             return None
-        return Number(int(number["digits"]), places, bool(number["sign"]), kind)
+        return NumberPart(int(number["digits"]), places, bool(number["sign"]), kind)
     if word == "ranked" and isinstance(kind, type) and issubclass(kind, enum.Enum):
         return RankedEnumPart(kind)
     if word in ("day", "month") and kind in (datetime, date):
-        return Day(exact=kind is date) if word == "day" else Month()
+        return DayPart(exact=kind is date) if word == "day" else MonthPart()
     if word == "fold" and kind is str:
         return TextPart(fold=True)
     if word == "plain":
-        return Verbatim(kind)
+        return VerbatimPart(kind)
     if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
         return ShardPart(int(shards[1]))
     return None
 
 
-def _bounded(bounds: Ordered, kind: Any) -> Number:
+def _bounded(bounds: Ordered, kind: Any) -> NumberPart:
     largest = max(abs(Decimal(bounds.low)), abs(Decimal(bounds.high)))
-    return Number(len(str(int(largest))), bounds.places, bounds.low < 0, kind)
+    return NumberPart(len(str(int(largest))), bounds.places, bounds.low < 0, kind)
 
 
 def _ways_out(field: str, kind: Any) -> str:

@@ -24,9 +24,9 @@ class Keys:
         self.pk = pk
         self.sk = sk
         self.when = when
-        self.key_sets: dict[str, EntityKeys] = {}  # by entity: several may inherit the declaration
+        self.entity_keys: dict[str, EntityKeys] = {}  # by entity: several may inherit the declaration
 
     def __get__(self, instance: object, owner: type[E]) -> BoundKeys[E]:
         view = view_of(owner)
         model = model_of(owner) if view is None else view.of
-        return BoundKeys(Read((EntityKey(model, self.key_sets[model.name]),), view=view))
+        return BoundKeys(Read((EntityKey(model, self.entity_keys[model.name]),), view=view))

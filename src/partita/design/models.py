@@ -25,7 +25,7 @@ class Attribute:
     kind: Any  # the type, without None and markers
     markers: tuple[Any, ...]
     in_key: bool  # stored in the key alone
-    quiet: bool
+    untracked: bool
 
     @property
     def field(self) -> str:

@@ -118,8 +118,8 @@ def _completed(name: str, returned: Any, arguments: tuple[Argument, ...], query:
         parts = ", ".join(slot.field for slot in slots)
         raise DesignError(name, f"the key of {read.name} has the parts {parts}", f"write {name}({parts})")
     for slot, argument in zip(slots[len(read.given) :], arguments, strict=False):
-        asks_otherwise = slot.form is not None and slot.form.asks is not None  # a day of a time has its own name
-        if argument.name != slot.field and not asks_otherwise:
+        has_query_type = slot.form is not None and slot.form.query_type is not None  # a day of a time has its own name
+        if argument.name != slot.field and not has_query_type:
             raise DesignError(
                 name,
                 f"{argument.name!r} stands where {slot.where} belongs",

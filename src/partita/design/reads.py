@@ -60,7 +60,7 @@ class FanOut:
 
 
 def fan_out(values: Sequence[Any], limit: int) -> Any:
-    """`Card.by_day.query(each(days, 7))`: one Query a value, merged in the order of the sort key."""
+    """`Card.by_day.query(fan_out(days, 7))`: one Query a value, merged in the order of the sort key."""
     return FanOut(values, limit)
 
 
@@ -247,5 +247,5 @@ def collection(
     a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], e: Readable[G], /
 ) -> Collection[A | B | C | D | G]: ...
 def collection(*readables: Readable[Any]) -> Collection[Any]:
-    """`together(Customer, Order)(customer_id)`: what one partition holds of these entities, in one Query."""
+    """`collection(Customer, Order)(customer_id)`: what one partition holds of these entities, in one Query."""
     return Collection(Read(tuple(source_of(each) for each in readables), ()))

@@ -63,7 +63,7 @@ def in_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def settled_time(moment: datetime) -> datetime:
+def normalized_time(moment: datetime) -> datetime:
     """The same moment as it will be read back; one without a zone stays as it is, and is refused when it is written."""
     return moment if moment.tzinfo is UTC or moment.tzinfo is None else moment.astimezone(UTC)
 

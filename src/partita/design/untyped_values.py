@@ -40,10 +40,10 @@ def number_text(value: Any) -> str:
     return str(number)
 
 
-def settled_decimal(value: Decimal) -> Decimal:
+def normalized_decimal(value: Decimal) -> Decimal:
     """A number as it will be read back: DynamoDB keeps no zeros at its end.
 
-    >>> settled_decimal(Decimal("1.50")), settled_decimal(Decimal("1E+3"))
+    >>> normalized_decimal(Decimal("1.50")), normalized_decimal(Decimal("1E+3"))
     (Decimal('1.5'), Decimal('1000'))
     """
     number_text(value)  # refuses what cannot be stored, before anything is made of its exponent
@@ -59,7 +59,7 @@ def open_number(value: float | Decimal) -> int | Decimal:
     """
     if isinstance(value, int):
         return value
-    number = settled_decimal(Decimal(repr(value)) if isinstance(value, float) else value)
+    number = normalized_decimal(Decimal(repr(value)) if isinstance(value, float) else value)
     return int(number) if number == number.to_integral_value() else number
 
 

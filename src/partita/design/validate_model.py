@@ -22,7 +22,7 @@ _KEY = "a key that is made from it"
 _COLLECTIONS = ("L", "M", "SS", "NS", "BS", "")
 
 
-def check(model: Model) -> None:
+def validate_model(model: Model) -> None:
     """Refuses what cannot work."""
     for keys in _all_keys(model):
         _check_fields(keys.where, model, keys.when)
@@ -114,10 +114,10 @@ def _check_names(model: Model) -> None:
     names = [attribute.name for attribute in stored]
     doubled = next((each for each in names if names.count(each) > 1), None)
     if doubled is not None:
-        raise DesignError(model.name, f"two attributes are stored as {doubled!r}", "rename one with Name")
+        raise DesignError(model.name, f"two attributes are stored as {doubled!r}", "rename one with StoredAs")
     for attribute in stored:
         where = f"{model.name}.{attribute.field}"
-        rename = "rename it with Name"
+        rename = "rename it with StoredAs"
         if attribute.name == model.table.type_attribute:
             raise DesignError(where, f"{attribute.name!r} holds the type of every item of the table", rename)
         if attribute.name == model.table.ttl and (model.expires is not None or attribute.kind is not int):
@@ -144,7 +144,7 @@ def _check_in_key(model: Model) -> None:
 def _check_counted(model: Model) -> None:
     """A counter moves while its item is not read, so nothing may follow from it; as an index key itself it may."""
     counted = {attribute.field for attribute, _ in model.counters}
-    for where, what, fields in _followers(model):
+    for where, what, fields in _derived_from(model):
         field = next((each for each in fields if each in counted), None)
         if field is not None:
             wrong = f"{field!r} is kept by counting, so {what} would go stale"
@@ -154,7 +154,7 @@ def _check_counted(model: Model) -> None:
             raise DesignError(where, wrong, way_out)
 
 
-def _followers(model: Model) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _derived_from(model: Model) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Where, what, and the attributes that it follows from."""
     for keys in _all_keys(model):
         written = [field for each in keys.attributes if each.template is not None for field in each.template.fields]

@@ -29,17 +29,17 @@ class Clause:
     """
 
     condition: Condition
-    blame: Callable[[], StoreError]
+    on_failure: Callable[[], StoreError]
     bounds: str | None = None
 
 
 @dataclass(frozen=True)
-class Assign:
+class SetAttribute:
     value: AttributeValue
 
 
 @dataclass(frozen=True)
-class Increment:
+class IncrementAttribute:
     """`absent` is what the attribute counts as where an older item lacks it."""
 
     by: str
@@ -47,26 +47,26 @@ class Increment:
 
 
 @dataclass(frozen=True)
-class Append:
+class AppendToList:
     values: AttributeValue
 
 
 @dataclass(frozen=True)
-class Include:
+class AddToSet:
     values: AttributeValue
 
 
 @dataclass(frozen=True)
-class Exclude:
+class DeleteFromSet:
     values: AttributeValue
 
 
 @dataclass(frozen=True)
-class Remove:
+class RemoveAttribute:
     pass
 
 
-Step = Assign | Increment | Append | Include | Exclude | Remove
+Step = SetAttribute | IncrementAttribute | AppendToList | AddToSet | DeleteFromSet | RemoveAttribute
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class ItemAction:
     @property
     def repeatable(self) -> bool:
         """Whether doing it twice leaves what doing it once leaves."""
-        return not any(isinstance(step, Increment | Append) for step in self.steps.values())
+        return not any(isinstance(step, IncrementAttribute | AppendToList) for step in self.steps.values())
 
 
 def present(name: str) -> Condition:
@@ -108,87 +108,87 @@ def alive(ttl: str, now: AttributeValue) -> Condition:
     return AnyOf((absent(ttl), Comparison(">", Field((ttl,)), now)))
 
 
-def culprit(action: ItemAction, item: Item | None) -> StoreError | None:
+def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | None:
     """The error of the first clause that the item fails."""
     for clause in action.clauses:
         if not evaluate(clause.condition, item or {}):
-            return clause.blame()
+            return clause.on_failure()
     return None
 
 
-def merged(actions: Iterable[ItemAction]) -> list[ItemAction]:
+def merge(actions: Iterable[ItemAction]) -> list[ItemAction]:
     """One action for each item, as a transaction demands."""
     found: dict[tuple[Any, ...], ItemAction] = {}
     for action in actions:
         earlier = found.get(action.identity)
-        found[action.identity] = action if earlier is None else _both(earlier, action)
+        found[action.identity] = action if earlier is None else _merge_two(earlier, action)
     return list(found.values())
 
 
-def _both(one: ItemAction, other: ItemAction) -> ItemAction:
+def _merge_two(one: ItemAction, other: ItemAction) -> ItemAction:
     """What two parts of a transaction make of one item."""
     kinds = {one.kind, other.kind}
     first, second = sorted((one, other), key=lambda each: _PRECEDENCE.index(each.kind))
     if kinds == {"update"}:
-        return _both_updates(one, other)
+        return _merge_updates(one, other)
     if kinds == {"delete", "put"}:  # what one gives up the other takes: a unique value that changes hands
         return replace(first, clauses=second.clauses)
     if kinds == {"put", "update"} or kinds == {"put", "check"}:
-        return _new_item(first, second)
+        return _merge_into_put(first, second)
     if "check" in kinds or (kinds == {"delete", "update"} and not _grows(second)):
         return replace(first, clauses=(*first.clauses, *second.clauses))
     raise StoreError(f"{one.entity}: the transaction writes the same item twice ({one.kind} and {other.kind})")
 
 
-def _both_updates(one: ItemAction, other: ItemAction) -> ItemAction:
+def _merge_updates(one: ItemAction, other: ItemAction) -> ItemAction:
     bounded = {clause.bounds for clause in one.clauses if clause.bounds}
     if bounded & {clause.bounds for clause in other.clauses}:
         raise StoreError(f"{one.entity}: one transaction adds two children under a limit; add them one by one")
     steps = dict(one.steps)
     for name, step in other.steps.items():
-        steps[name] = _sum(one.entity, name, steps.get(name), step)
+        steps[name] = _merge_steps(one.entity, name, steps.get(name), step)
     return replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
 
 
-def _new_item(put: ItemAction, other: ItemAction) -> ItemAction:
+def _merge_into_put(put: ItemAction, other: ItemAction) -> ItemAction:
     """What the transaction itself puts has to satisfy what its other parts ask of the item."""
     assert put.item is not None
-    blamed = culprit(other, put.item)
+    blamed = failed_clause_error(other, put.item)
     if blamed is not None:
         raise blamed
-    return replace(put, item=_stepped(put.item, other.steps))
+    return replace(put, item=_apply_steps(put.item, other.steps))
 
 
 def _grows(update: ItemAction) -> bool:
-    return any(isinstance(step, Increment) and Decimal(step.by) > 0 for step in update.steps.values())
+    return any(isinstance(step, IncrementAttribute) and Decimal(step.by) > 0 for step in update.steps.values())
 
 
-def _sum(entity: str, name: str, one: Step | None, other: Step) -> Step:
-    if isinstance(one, Increment) and isinstance(other, Increment):
-        return Increment(_added(one.by, other.by), one.absent)
+def _merge_steps(entity: str, name: str, one: Step | None, other: Step) -> Step:
+    if isinstance(one, IncrementAttribute) and isinstance(other, IncrementAttribute):
+        return IncrementAttribute(_sum_of(one.by, other.by), one.absent)
     if one is not None:
         raise StoreError(f"{entity}: the transaction changes {name!r} twice")
     return other
 
 
-def _stepped(item: Item, steps: dict[str, Step]) -> Item:
+def _apply_steps(item: Item, steps: dict[str, Step]) -> Item:
     changed = dict(item)
     for name, step in steps.items():
-        if isinstance(step, Increment):
-            changed[name] = {"N": _added(item.get(name, {"N": step.absent})["N"], step.by)}
-        elif isinstance(step, Assign):
+        if isinstance(step, IncrementAttribute):
+            changed[name] = {"N": _sum_of(item.get(name, {"N": step.absent})["N"], step.by)}
+        elif isinstance(step, SetAttribute):
             changed[name] = step.value
     return changed
 
 
-def _added(one: str, other: str) -> str:
+def _sum_of(one: str, other: str) -> str:
     return str(EXACT.add(Decimal(one), Decimal(other)))
 
 
-def single(action: ItemAction) -> wire.Request[Any]:
+def single_request(action: ItemAction) -> wire.Request[Any]:
     """The request of one action alone."""
     if action.kind == "check":
-        return transaction([action], token=None)
+        return transaction_request([action], token=None)
     expression = Expression()
     update = _update_text(expression, action.steps) if action.kind == "update" else None
     condition = _condition_text(expression, action)
@@ -206,7 +206,7 @@ def single(action: ItemAction) -> wire.Request[Any]:
     return wire.UpdateItem(key=action.key, update_expression=update, return_values="ALL_NEW", **common)
 
 
-def transaction(actions: list[ItemAction], token: str | None) -> wire.TransactWriteItems:
+def transaction_request(actions: list[ItemAction], token: str | None) -> wire.TransactWriteItems:
     """All of the actions or none of them; the token makes a second sending harmless."""
     return wire.TransactWriteItems(
         transact_items=[_transact_item(action) for action in actions],
@@ -245,17 +245,17 @@ def _update_text(expression: Expression, steps: dict[str, Step]) -> str:
     sections: dict[str, list[str]] = {"SET": [], "ADD": [], "DELETE": [], "REMOVE": []}
     for name, step in steps.items():
         here = expression.name(name)
-        if isinstance(step, Assign):
+        if isinstance(step, SetAttribute):
             sections["SET"].append(f"{here} = {expression.value(step.value)}")
-        elif isinstance(step, Increment):
+        elif isinstance(step, IncrementAttribute):
             start, by = expression.value({"N": step.absent}), expression.value({"N": step.by})
             sections["SET"].append(f"{here} = if_not_exists({here}, {start}) + {by}")
-        elif isinstance(step, Append):
+        elif isinstance(step, AppendToList):
             start, more = expression.value({"L": []}), expression.value(step.values)
             sections["SET"].append(f"{here} = list_append(if_not_exists({here}, {start}), {more})")
-        elif isinstance(step, Include):
+        elif isinstance(step, AddToSet):
             sections["ADD"].append(f"{here} {expression.value(step.values)}")
-        elif isinstance(step, Exclude):
+        elif isinstance(step, DeleteFromSet):
             sections["DELETE"].append(f"{here} {expression.value(step.values)}")
         else:
             sections["REMOVE"].append(here)

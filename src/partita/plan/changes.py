@@ -28,14 +28,14 @@ from partita.errors import (
 )
 from partita.plan import effects as effect
 from partita.plan.actions import (
-    Append,
-    Assign,
+    AddToSet,
+    AppendToList,
     Clause,
-    Exclude,
-    Include,
-    Increment,
+    DeleteFromSet,
+    IncrementAttribute,
     ItemAction,
-    Remove,
+    RemoveAttribute,
+    SetAttribute,
     Step,
     absent,
     alive,
@@ -79,7 +79,7 @@ class ItemChange:
     when: Condition | None = None
     version: int | None = None
     system_change: bool = False  # a machine's change: no edit, whatever it touches
-    orphaned: set[effect.Identity] = field(default_factory=set)
+    skip: set[effect.Identity] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,14 @@ def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
     return {
         each.field: Edit("assign", getattr(entity, each.field))
         for each in model.attributes.values()
-        if each.field not in model.key.fields and not _kept(model, each.field)
+        if each.field not in model.key.fields and not _is_automatic(model, each.field)
     }
 
 
 def plan_change(design: Design, change: ItemChange, found: StoredItem | None) -> list[ItemAction] | None:
     """The actions of a change, or None where the item has to be read first."""
     model = change.model
-    edits = _with_kept(change)
+    edits = _with_automatic_fields(change)
     _check_edits(change)
     touched = set(edits)
     groups = [group for group in derivations(model) if group.fields & touched]
@@ -119,24 +119,24 @@ def plan_change(design: Design, change: ItemChange, found: StoredItem | None) ->
     if set(model.key.fields) & {name for name in touched if before[name] != after[name]}:
         return _move(design, change, found, before, after)
     fenced = set(relied) | limited | (others if others & touched else set())
-    settled = {name: Edit("assign", after[name]) if name in fenced else edit for name, edit in edits.items()}
-    update = _update(change, settled, after, groups, fence(model, found.item, fenced))
+    assigned = {name: Edit("assign", after[name]) if name in fenced else edit for name, edit in edits.items()}
+    update = _update(change, assigned, after, groups, fence(model, found.item, fenced))
     was = effect.effects(design, model, before, encode_attributes(model, before))
     will = effect.effects(design, model, after, encode_attributes(model, after))
-    return [update, *effect.actions(model, was, will, change.orphaned, change.now)]
+    return [update, *effect.actions(model, was, will, change.skip, change.now)]
 
 
 def changed_values(change: ItemChange, found: StoredItem) -> dict[str, Any]:
     """What a change makes of the attributes that it moves, the kept ones among them."""
     before = values_of(change.model, found.entity)
-    return {name: _applied(before[name], edit) for name, edit in _with_kept(change).items()}
+    return {name: _applied(before[name], edit) for name, edit in _with_automatic_fields(change).items()}
 
 
-def _with_kept(change: ItemChange) -> dict[str, Edit]:
+def _with_automatic_fields(change: ItemChange) -> dict[str, Edit]:
     """The edits, and the update time and version that an edit moves."""
     edits = dict(change.edits)
     model = change.model
-    if change.system_change or all(model.attributes[name].quiet for name in edits):
+    if change.system_change or all(model.attributes[name].untracked for name in edits):
         return edits
     for attribute, _ in model.marked(UpdatedAt):
         edits[attribute.field] = Edit("assign", change.now)
@@ -145,13 +145,13 @@ def _with_kept(change: ItemChange) -> dict[str, Edit]:
     return edits
 
 
-def _kept(model: Model, name: str) -> bool:
+def _is_automatic(model: Model, name: str) -> bool:
     return any(attribute.field == name for attribute, _ in model.marked(CreatedAt, UpdatedAt, Version, CountOf, SumOf))
 
 
 def _check_edits(change: ItemChange) -> None:
     for name in change.edits:
-        if _kept(change.model, name):
+        if _is_automatic(change.model, name):
             raise InvalidValue(f"{change.model.name}.{name}", "the store keeps this value; it cannot be set")
 
 
@@ -181,7 +181,7 @@ def _update(
     item = encode_attributes(model, values)
     for group in groups:
         for name, value in derived_attributes(model, group, values, item).items():
-            steps[name] = Remove() if value is None else Assign(value)
+            steps[name] = RemoveAttribute() if value is None else SetAttribute(value)
     key = key_of(model, change.key)
     clauses = (*_clauses(change, key), *_transition_clauses(model, edits), *fences)
     return ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=clauses)
@@ -220,10 +220,10 @@ def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Cla
         if attribute.member.default in (*before, to):
             allowed.append(None)  # an older item without the attribute has its default
         conditions = tuple(equals(attribute.name, value) for value in allowed)
-        yield Clause(AnyOf(conditions), _refused(model, attribute.field, to))
+        yield Clause(AnyOf(conditions), _transition_error(model, attribute.field, to))
 
 
-def _refused(model: Model, name: str, to: Any) -> Any:
+def _transition_error(model: Model, name: str, to: Any) -> Any:
     return lambda: InvalidTransition(model.name, name, to)
 
 
@@ -231,15 +231,15 @@ def _step(model: Model, name: str, edit: Edit) -> Step:
     attribute = model.attributes[name]
     if edit.kind == "add":
         default = attribute.member.default
-        return Increment(number_text(edit.value), number_text(default) if isinstance(default, int) else "0")
+        return IncrementAttribute(number_text(edit.value), number_text(default) if isinstance(default, int) else "0")
     written = encode_attributes(model, {name: edit.value}).get(attribute.name)
     if edit.kind == "assign":
-        return Remove() if written is None else Assign(written)
+        return RemoveAttribute() if written is None else SetAttribute(written)
     if written is None:
         raise InvalidValue(f"{model.name}.{name}", "nothing to add or take away")
     if edit.kind == "append":
-        return Append(written)
-    return Include(written) if edit.kind == "include" else Exclude(written)
+        return AppendToList(written)
+    return AddToSet(written) if edit.kind == "include" else DeleteFromSet(written)
 
 
 def _limited(model: Model, touched: set[str]) -> set[str]:
@@ -267,7 +267,7 @@ def _move(
 ) -> list[ItemAction]:
     """The key changes: the old item goes and the new one comes in one transaction, with all it held."""
     model = change.model
-    _check_nothing_hangs_on_it(design, model, before, after)
+    _check_no_dependents(design, model, before, after)
     old_key = key_of(model, before)
     every = [
         Clause(equals(name, value), lambda: Raced("it changed"))
@@ -284,10 +284,10 @@ def _move(
     gone = replace(gone, clauses=(*gone.clauses, *transitions))
     was = effect.effects(design, model, before, encode_attributes(model, before))
     will = effect.effects(design, model, after, item)
-    return [gone, here, *effect.actions(model, was, will, change.orphaned, change.now)]
+    return [gone, here, *effect.actions(model, was, will, change.skip, change.now)]
 
 
-def _check_nothing_hangs_on_it(design: Design, model: Model, before: Values, after: Values) -> None:
+def _check_no_dependents(design: Design, model: Model, before: Values, after: Values) -> None:
     """Children are found by their parent's values, and would stay where they are."""
     moved = {name for name in before if before[name] != after[name]}
     owned = [each.child for each in design.ownerships.get(model, ()) if moved & set(each.parts.values())]

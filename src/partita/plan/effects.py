@@ -20,7 +20,18 @@ from partita.design.timestamps import time_text
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, LimitReached, NotUnique, ReferenceMissing
-from partita.plan.actions import Assign, Clause, Increment, ItemAction, Remove, Step, absent, alive, equals, present
+from partita.plan.actions import (
+    Clause,
+    IncrementAttribute,
+    ItemAction,
+    RemoveAttribute,
+    SetAttribute,
+    Step,
+    absent,
+    alive,
+    equals,
+    present,
+)
 from partita.plan.design import Counter, Design, Reference
 from partita.plan.expressions import evaluate, to_stored
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
@@ -123,17 +134,15 @@ def identity_of(table: str, key: Item) -> Identity:
     return (table, *(str(next(iter(value.values()))) for value in key.values()))
 
 
-def actions(
-    model: Model, before: Effects, after: Effects, orphaned: set[Identity], now: datetime
-) -> Iterator[ItemAction]:
+def actions(model: Model, before: Effects, after: Effects, skip: set[Identity], now: datetime) -> Iterator[ItemAction]:
     """What has to happen to other items; from those in `orphaned` nothing is taken.
 
     They are parents that are gone, counters that have counted nothing, guards that another item holds.
     """
-    yield from _guard_actions(before, after, orphaned, now)
+    yield from _guard_actions(before, after, skip, now)
     counted = set()
     for where in before.counts | after.counts:  # in the order of the design: the same request every time
-        gone = where[0] in orphaned or (*where[0], where[1]) in orphaned
+        gone = where[0] in skip or (*where[0], where[1]) in skip
         change = _count_action(model, before.counts.get(where), after.counts.get(where), gone, now)
         if change is not None:
             counted.add(where[0])
@@ -144,32 +153,32 @@ def actions(
             yield ItemAction("check", reference.target.table.name, key, reference.target.name, clauses=(there,))
 
 
-def _guard_actions(before: Effects, after: Effects, orphaned: set[Identity], now: datetime) -> Iterator[ItemAction]:
+def _guard_actions(before: Effects, after: Effects, skip: set[Identity], now: datetime) -> Iterator[ItemAction]:
     for identity, guard in after.guards.items():
-        held = _held(guard)
+        held = _guard_attributes(guard)
         earlier = before.guards.get(identity)
         if earlier is None:
             free = absent(next(iter(guard.key)))
             if guard.model.expires is not None and guard.model.table.ttl is not None:
                 free = free | ~alive(guard.model.table.ttl, expiry_second(now))
-            taken = Clause(free, _taken(guard))
+            taken = Clause(free, _uniqueness_error(guard))
             item = {**guard.key, **held}
             yield ItemAction("put", guard.model.table.name, guard.key, guard.model.name, item=item, clauses=(taken,))
-        elif _held(earlier) != held:
-            mine = Clause(absent(OWNER) | equals(OWNER, {"M": earlier.owner}), _taken(guard))
-            steps: dict[str, Step] = {name: Assign(value) for name, value in held.items()}
-            steps |= {name: Remove() for name in _held(earlier) if name not in held}
+        elif _guard_attributes(earlier) != held:
+            mine = Clause(absent(OWNER) | equals(OWNER, {"M": earlier.owner}), _uniqueness_error(guard))
+            steps: dict[str, Step] = {name: SetAttribute(value) for name, value in held.items()}
+            steps |= {name: RemoveAttribute() for name in _guard_attributes(earlier) if name not in held}
             yield ItemAction(
                 "update", guard.model.table.name, guard.key, guard.model.name, steps=steps, clauses=(mine,)
             )
     for identity, guard in before.guards.items():
-        if identity in after.guards or identity in orphaned or (guard.unique.keep_after_delete and not after.exists):
+        if identity in after.guards or identity in skip or (guard.unique.keep_after_delete and not after.exists):
             continue
         mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), partial(NothingToTake, identity))
         yield ItemAction("delete", guard.model.table.name, guard.key, guard.model.name, clauses=(mine,))
 
 
-def _held(guard: Guard) -> Item:
+def _guard_attributes(guard: Guard) -> Item:
     """What a guard holds beside its key."""
     held: Item = {OWNER: {"M": guard.owner}}
     if guard.expiry is not None and guard.model.table.ttl is not None:
@@ -177,7 +186,7 @@ def _held(guard: Guard) -> Item:
     return held
 
 
-def _taken(guard: Guard) -> Any:
+def _uniqueness_error(guard: Guard) -> Any:
     return lambda: NotUnique(guard.model.name, guard.unique.name, guard.text)
 
 
@@ -204,9 +213,18 @@ def _count_action(
             some = Comparison(">", Field((name,)), {"N": "0"})
             clauses.append(Clause(some, lambda: NothingToTake((*identity, name))))
     if change > 0:
-        clauses += [_limit(parent, key, limit, counter, change) for limit in parent.limits if _bounds(limit, counter)]
+        clauses += [
+            _limit_clause(parent, key, limit, counter, change)
+            for limit in parent.limits
+            if _is_limit_of(limit, counter)
+        ]
     return ItemAction(
-        "update", parent.table.name, key, parent.name, steps={name: Increment(str(change))}, clauses=tuple(clauses)
+        "update",
+        parent.table.name,
+        key,
+        parent.name,
+        steps={name: IncrementAttribute(str(change))},
+        clauses=tuple(clauses),
     )
 
 
@@ -220,12 +238,12 @@ def _must_exist(model: Model, target: Model, key: Item, refers: str, now: dateti
     return Clause(there, lambda: ReferenceMissing(model.name, target.name, key_text(key), refers))
 
 
-def _bounds(limit: Limit, counter: Counter) -> bool:
+def _is_limit_of(limit: Limit, counter: Counter) -> bool:
     condition = limit.condition
     return isinstance(condition, Comparison) and condition.field.path == (counter.attribute.field,)
 
 
-def _limit(parent: Model, key: Item, limit: Limit, counter: Counter, change: Decimal) -> Clause:
+def _limit_clause(parent: Model, key: Item, limit: Limit, counter: Counter, change: Decimal) -> Clause:
     """The bound before the growth: `count + 1 <= limit` is `count < limit`, the only arithmetic DynamoDB needs."""
     condition = limit.condition
     assert isinstance(condition, Comparison)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from partita.design.codecs import Codec, StructOf
+from partita.design.codecs import Codec, StructCodec
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf, Stored
 from partita.design.models import Model
 from partita.design.untyped_values import any_value
@@ -71,7 +71,7 @@ def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
     names = [attribute.name]
     codec: Codec | None = attribute.codec
     for step in field.path[1:]:
-        member = next((m for m in codec.members if m.field == step), None) if isinstance(codec, StructOf) else None
+        member = next((m for m in codec.members if m.field == step), None) if isinstance(codec, StructCodec) else None
         names.append(member.name if member else step)
         codec = member.codec if member else None
     return Field(tuple(names)), codec

@@ -15,7 +15,7 @@ Where a value does not fit it fails somehow, and `item_of` finds out what to say
 from collections.abc import Callable
 from functools import cache, partial
 
-from partita.design.codegen import Env, compiled, named
+from partita.design.codegen import Env, bind, compile_function
 from partita.design.key_parts import SEPARATOR
 from partita.design.key_templates import Template
 from partita.design.models import Model
@@ -25,18 +25,18 @@ from partita.plan.expressions import evaluate, to_stored
 from partita.plan.items import (
     Derived,
     Values,
+    attribute_keys,
     derivations,
     derived_attributes,
     item_of,
     key_text_value,
-    plain_keys,
-    written_keys,
+    template_keys,
 )
 
 _SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 
 
-def written_item(model: Model, values: Values) -> Item:
+def compiled_item(model: Model, values: Values) -> Item:
     """The same as `item_of`, sooner."""
     try:
         item: Item = item_writer(model)(values)
@@ -52,15 +52,15 @@ def item_writer(model: Model) -> Callable[[Values], Item]:
     lines = ["item = {}"]
     for member in model.members:
         value = f"v[{member.field!r}]"
-        if member.field in plain_keys(model):
-            value = f"{named(key_text_value, env)}({value}, {plain_keys(model)[member.field]})"
-        lines += member.target(value, env)
+        if member.field in attribute_keys(model):
+            value = f"{bind(key_text_value, env)}({value}, {attribute_keys(model)[member.field]})"
+        lines += member.encode_expr(value, env)
     lines += _key(model, env)
     if model.table.type_attribute:
         lines.append(f"item.setdefault({model.table.type_attribute!r}, {{'S': {model.type_name!r}}})")
     for group in derivations(model):
         lines += _group(model, group, env)
-    return compiled(f"writer of {model.name}", [*lines, "return item"], env)
+    return compile_function(f"writer of {model.name}", [*lines, "return item"], env)
 
 
 def _key(model: Model, env: Env) -> list[str]:
@@ -76,10 +76,10 @@ def _key(model: Model, env: Env) -> list[str]:
 
 def _group(model: Model, group: Derived, env: Env) -> list[str]:
     """The keys of an index with one form, or a TTL without a condition; others are left to `derive`."""
-    step_by_step = f"{named(partial(_derived, model, group), env)}(v, item)"
+    step_by_step = f"{bind(partial(_derived, model, group), env)}(v, item)"
     if len(group.alternatives) == 1:
         (keys,) = group.alternatives
-        written = written_keys(model, keys)
+        written = template_keys(model, keys)
         fields = tuple(dict.fromkeys(field for each in written for field in each.fields))
         lines = [f"if {_missing(fields)}: {step_by_step}", "else:"]
         for each in written:
@@ -87,12 +87,12 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
             lines.append(f"    if len(key) > {_SHORT}: raise ValueError('perhaps too long')")
         if keys.when is None:
             return lines
-        condition = named(partial(evaluate, to_stored(model, keys.when)), env)
+        condition = bind(partial(evaluate, to_stored(model, keys.when)), env)
         return [f"if {condition}(item):", *(f"    {line}" for line in lines)]
     expires = model.expires
     if group.alternatives or expires is None or expires.when is not None:
         return [step_by_step]
-    after = named(expires.after, env)
+    after = bind(expires.after, env)
     second = f"str(int((held + {after}).timestamp()))"
     return [f"if (held := v[{expires.at!r}]) is not None: item[{group.names[0]!r}] = {{'N': {second}}}"]
 
@@ -114,6 +114,6 @@ def _text(template: Template | None, env: Env) -> str:
     for at, segment in enumerate(template.segments):
         constant += SEPARATOR * bool(at) + segment.constant
         if segment.form is not None:
-            pieces += [repr(constant), f"{named(segment.form.write, env)}(v[{segment.field!r}])"]
+            pieces += [repr(constant), f"{bind(segment.form.write, env)}(v[{segment.field!r}])"]
             constant = ""
     return " + ".join([*pieces, repr(constant)] if constant or not pieces else pieces)

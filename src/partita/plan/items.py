@@ -15,7 +15,7 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.codegen import compiled
+from partita.design.codegen import compile_function
 from partita.design.markers import AUTO, CreatedAt, UpdatedAt
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
@@ -48,55 +48,55 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
     read = {field: f"v.{field}" for field in model.attributes}
     read |= {field: f"None if v.{field} == AUTO else v.{field}" for field in kept}
     fields = ", ".join(f"{field!r}: {expression}" for field, expression in read.items())
-    return compiled(f"values of {model.name}", [f"return {{{fields}}}"], {"AUTO": AUTO})
+    return compile_function(f"values of {model.name}", [f"return {{{fields}}}"], {"AUTO": AUTO})
 
 
 def validate_entity(model: Model, entity: Any) -> Any:
     """The entity as its types say it is and as it will be read back, or an error that names the attribute."""
     made = convert(model.name, entity, model.cls)
-    for field, settled in _settling(model):
+    for field, normalized in _normalizers(model):
         try:
-            setattr(made, field, settled(made, entity))
+            setattr(made, field, normalized(made, entity))
         except (ValueError, TypeError, ArithmeticError) as refusal:
             raise InvalidValue(f"{model.name}.{field}", str(refusal)) from None
     return made
 
 
 @cache
-def _settling(model: Model) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
+def _normalizers(model: Model) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
     """The attributes that may be read back as other values that say the same."""
     found: dict[str, Callable[[Any, Any], Any]] = {}
     for attribute in model.attributes.values():
-        if attribute.codec.settles:
-            found[attribute.field] = attribute.member.settled
-        elif attribute.kind is str and (attribute.in_key or attribute.field in plain_keys(model)):
-            found[attribute.field] = partial(_composed, attribute.field)
+        if attribute.codec.normalizes:
+            found[attribute.field] = attribute.member.normalized
+        elif attribute.kind is str and (attribute.in_key or attribute.field in attribute_keys(model)):
+            found[attribute.field] = partial(_nfc, attribute.field)
     return tuple(found.items())
 
 
-def _composed(field: str, entity: Any, _: Any) -> str | None:
+def _nfc(field: str, entity: Any, _: Any) -> str | None:
     text = getattr(entity, field)
     return None if text is None else normalize("NFC", text)
 
 
 def normalize_value(model: Model, attribute: Attribute, value: Any) -> Any:
     """A value of one attribute, as its type says it is and as it will be read back."""
-    return _fitting(model, attribute, value, attribute.hint)
+    return _normalize(model, attribute, value, attribute.hint)
 
 
 def normalize_operand(model: Model, attribute: Attribute, value: Any) -> Any:
     """A value of the attribute's type, whatever bounds it has: what is added to it or taken away, or looked for."""
     exact = Decimal(value) if attribute.kind is Decimal and type(value) is int else value  # price += 1
-    made = _fitting(model, attribute, exact, attribute.kind)
+    made = _normalize(model, attribute, exact, attribute.kind)
     encode_attributes(model, {attribute.field: made})
     return made
 
 
-def _fitting(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any:
+def _normalize(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any:
     where = f"{model.name}.{attribute.field}"
     made = convert(where, value, kind)
     try:
-        return attribute.codec.settled(made, value) if attribute.codec.settles else made
+        return attribute.codec.normalized(made, value) if attribute.codec.normalizes else made
     except (ValueError, TypeError, ArithmeticError) as refusal:
         raise InvalidValue(where, str(refusal)) from None
 
@@ -135,7 +135,7 @@ def encode_attributes(model: Model, values: Values) -> Item:
         if held is None:
             continue
         try:
-            most = plain_keys(model).get(member.field)
+            most = attribute_keys(model).get(member.field)
             written = member.codec.encode(held if most is None else key_text_value(held, most))
         except (ValueError, TypeError, AttributeError, ArithmeticError) as refusal:
             raise InvalidValue(f"{model.name}.{member.field}", str(refusal)) from None
@@ -160,7 +160,7 @@ def _check_length(key: str | bytes, most: int) -> None:
 
 
 @cache
-def plain_keys(model: Model) -> dict[str, int]:
+def attribute_keys(model: Model) -> dict[str, int]:
     """The attributes that are keys by themselves, and how many bytes they may have."""
     every = (model.key, *(keys for several in model.indexes.values() for keys in several))
     found = {
@@ -235,7 +235,7 @@ def derivations(model: Model) -> tuple[Derived, ...]:
 
 def _derivations(model: Model) -> Iterator[Derived]:
     for alternatives in model.indexes.values():
-        written = [each for keys in alternatives for each in written_keys(model, keys)]
+        written = [each for keys in alternatives for each in template_keys(model, keys)]
         fields = {field for each in written for field in each.fields}
         fields |= {field for keys in alternatives if keys.when is not None for field in keys.when.fields}
         if written:
@@ -245,7 +245,7 @@ def _derivations(model: Model) -> Iterator[Derived]:
         yield Derived((model.table.ttl,), frozenset({model.expires.at, *condition}), ())
 
 
-def written_keys(model: Model, keys: EntityKeys) -> list[KeyAttribute]:
+def template_keys(model: Model, keys: EntityKeys) -> list[KeyAttribute]:
     """The key attributes that are made from templates, other than the table's own key."""
     return [each for each in keys.attributes if each.template is not None and each.name not in model.table.key_names]
 
@@ -258,7 +258,7 @@ def derived_attributes(model: Model, group: Derived, values: Values, item: Item)
     for keys in group.alternatives:
         if keys.when is not None and not evaluate(_when(model, keys), item):
             continue
-        made = {each.name: key_value(model, each, values) for each in written_keys(model, keys)}
+        made = {each.name: key_value(model, each, values) for each in template_keys(model, keys)}
         if all(value is not None for value in made.values()):
             _check_index_keys(model, keys, made)
             return absent | made

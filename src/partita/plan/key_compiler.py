@@ -10,7 +10,7 @@ They exist for keys made of templates and arguments. Other reads (plain attribut
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from partita.design.codegen import Env, named
+from partita.design.codegen import Env, bind
 from partita.design.key_parts import SEPARATOR, ShardPart
 from partita.design.reads import ALL_SHARDS, Argument, FanOut
 from partita.dynamodb.values import Item
@@ -32,7 +32,7 @@ def key_writer(found: key_ranges.KeyRange) -> KeyWriter | None:
     """The writer of a get's key."""
     env: Env = {}
     made = [(fixed.attribute.name, _text(fixed.pieces, env, whole=True)) for fixed in found.fixed]
-    return _writer(made, env)
+    return _compile(made, env)
 
 
 def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
@@ -45,17 +45,17 @@ def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
         name, placeholder = expression.name(fixed.attribute.name), expression.value({})
         made.append((placeholder, _text(fixed.pieces, env, whole=found.whole)))
         texts.append(f"{name} = {placeholder}")
-    start = found.beginning
+    start = found.sort_prefix
     if start is not None:
         if start.attribute.template is None or start.bounds is not None:
             return None
         prefix = _text(start.pieces, env, whole=False)
-        ending = SEPARATOR * bool(start.pieces) + start.tail
-        if start.pieces or start.tail:
+        ending = SEPARATOR * bool(start.pieces) + start.constant_prefix
+        if start.pieces or start.constant_prefix:
             name, placeholder = expression.name(start.attribute.name), expression.value({})
             made.append((placeholder, None if prefix is None else f"{prefix} + {ending!r}"))
             texts.append(f"begins_with({name}, {placeholder})")
-    values = _writer(made, env)
+    values = _compile(made, env)
     return None if values is None else QueryWriter(" AND ".join(texts), expression.names, values)
 
 
@@ -71,13 +71,13 @@ def _text(pieces: tuple[key_ranges.Piece, ...] | None, env: Env, *, whole: bool)
         if isinstance(piece.value, Argument) and segment.form is not None:
             if isinstance(segment.form, ShardPart) and not whole:
                 return None
-            texts.append(f"{between + segment.constant!r} + {named(segment.form.write, env)}(a[{piece.value.at}])")
+            texts.append(f"{between + segment.constant!r} + {bind(segment.form.write, env)}(a[{piece.value.at}])")
         else:
-            texts.append(repr(between + key_ranges.written(segment, piece.value, whole=whole)))
+            texts.append(repr(between + key_ranges.segment_text(segment, piece.value, whole=whole)))
     return " + ".join(texts)
 
 
-def _writer(made: list[tuple[str, str | None]], env: Env) -> KeyWriter | None:
+def _compile(made: list[tuple[str, str | None]], env: Env) -> KeyWriter | None:
     if any(text is None for _, text in made):
         return None
     members = ", ".join(f"{name!r}: {{'S': {text}}}" for name, text in made)

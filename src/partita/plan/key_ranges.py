@@ -30,10 +30,10 @@ class Piece:
             return self.segment.constant
         if isinstance(self.value, Argument | FanOut) or self.value is ALL_SHARDS:
             return None
-        return written(self.segment, self.value)
+        return segment_text(self.segment, self.value)
 
 
-def written(segment: Segment, value: Any, *, whole: bool = False) -> str:
+def segment_text(segment: Segment, value: Any, *, whole: bool = False) -> str:
     """The segment's text; a query asks for a shard by its number, a get gives the whole value."""
     if isinstance(segment.form, ShardPart) and isinstance(value, int) and not whole:
         return segment.constant + str(value)
@@ -58,8 +58,8 @@ class SortPrefix:
 
     attribute: KeyAttribute
     pieces: tuple[Piece, ...]
-    tail: str
-    following: Segment | None
+    constant_prefix: str
+    open_segment: Segment | None
     last: bool  # nothing comes after the free part
     bounds: SortRange | None
 
@@ -67,8 +67,8 @@ class SortPrefix:
 @dataclass(frozen=True)
 class KeyRange:
     fixed: tuple[FixedKey, ...]
-    beginning: SortPrefix | None
-    free: tuple[Slot, ...]  # the sort parts that order the result
+    sort_prefix: SortPrefix | None
+    open_parts: tuple[Slot, ...]  # the sort parts that order the result
     whole: bool = False  # one item by its whole key
 
 
@@ -91,7 +91,7 @@ def key_range(read: Read) -> KeyRange:
         if whole is not None and len(read.sources) == 1:
             fixed.append(whole)
             continue
-        beginning = _beginning(read, attribute, at, given)
+        beginning = _sort_prefix(read, attribute, at, given)
         break
     free = slots[len(read.given) :]
     return KeyRange(tuple(fixed), beginning, free, read.single)
@@ -133,7 +133,7 @@ def _fixed_if_given(attribute: KeyAttribute, given: dict[Any, Any], whole: bool)
     return _fixed(attribute, given, whole) if complete else None
 
 
-def _beginning(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, Any]) -> SortPrefix | None:
+def _sort_prefix(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, Any]) -> SortPrefix | None:
     if attribute.template is None:
         return SortPrefix(attribute, (), "", None, True, read.bounds) if read.bounds else None
     pieces: list[Piece] = []
@@ -164,7 +164,7 @@ def _alike(one: Segment, other: Segment) -> bool:
 
 
 @dataclass(frozen=True)
-class SortCondition:
+class AttributeCondition:
     """A key condition on one attribute: an operator and one or two texts (or plain values)."""
 
     attribute: KeyAttribute
@@ -172,62 +172,66 @@ class SortCondition:
     values: tuple[Any, ...]
 
 
-def conditions(found: KeyRange, bind: Any) -> Iterator[SortCondition]:
+def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
     """The key conditions once `bind` gives every argument its value."""
     for fixed in found.fixed:
         if fixed.pieces is None:
-            yield SortCondition(fixed.attribute, "=", (bind(fixed.value),))
+            yield AttributeCondition(fixed.attribute, "=", (bind(fixed.value),))
         else:
-            yield SortCondition(fixed.attribute, "=", (_joined(fixed.pieces, bind, found.whole),))
-    if found.beginning is not None:
-        condition = _cut(found.beginning, bind)
+            yield AttributeCondition(fixed.attribute, "=", (_joined(fixed.pieces, bind, found.whole),))
+    if found.sort_prefix is not None:
+        condition = _sort_condition(found.sort_prefix, bind)
         if condition is not None:
             yield condition
 
 
 def _joined(pieces: tuple[Piece, ...], bind: Any, whole: bool = False) -> str:
-    return SEPARATOR.join(written(piece.segment, bind(piece.value), whole=whole) for piece in pieces)
+    return SEPARATOR.join(segment_text(piece.segment, bind(piece.value), whole=whole) for piece in pieces)
 
 
-def _cut(start: SortPrefix, bind: Any) -> SortCondition | None:
+def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
     bounds = start.bounds
     if start.attribute.template is None:
         assert bounds is not None
-        return _plain_cut(start.attribute, bounds, bind)
+        return _plain_sort_condition(start.attribute, bounds, bind)
     prefix = _joined(start.pieces, bind) + SEPARATOR if start.pieces else ""
-    if bounds is None or start.following is None:
-        prefix += start.tail
-        return SortCondition(start.attribute, "begins_with", (prefix,)) if prefix else None
-    segment = start.following
+    if bounds is None or start.open_segment is None:
+        prefix += start.constant_prefix
+        return AttributeCondition(start.attribute, "begins_with", (prefix,)) if prefix else None
+    segment = start.open_segment
     assert segment.form is not None
     if bounds.prefix is not None:
-        return SortCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
+        return AttributeCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
     low, high = bounds.low, bounds.high
     if descends(segment.form):
         low, high = high, low
     bottom = prefix + (segment.constant if low is None else segment.text(bind(low)))
     if high is None:
-        top = prefix[:-1] + AFTER_SEPARATOR if prefix and not start.tail else prefix + start.tail + "\U0010ffff"
+        top = (
+            prefix[:-1] + AFTER_SEPARATOR
+            if prefix and not start.constant_prefix
+            else prefix + start.constant_prefix + "\U0010ffff"
+        )
     else:
         top = prefix + segment.text(bind(high)) + ("" if start.last else AFTER_SEPARATOR)
     return (
-        SortCondition(start.attribute, "between", (bottom, top))
+        AttributeCondition(start.attribute, "between", (bottom, top))
         if bottom
-        else SortCondition(start.attribute, "<=", (top,))
+        else AttributeCondition(start.attribute, "<=", (top,))
     )
 
 
-def _plain_cut(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> SortCondition:
+def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> AttributeCondition:
     if bounds.prefix is not None:
-        return SortCondition(attribute, "begins_with", (bind(bounds.prefix),))
+        return AttributeCondition(attribute, "begins_with", (bind(bounds.prefix),))
     if bounds.low is None:
-        return SortCondition(attribute, "<=", (bind(bounds.high),))
+        return AttributeCondition(attribute, "<=", (bind(bounds.high),))
     if bounds.high is None:
-        return SortCondition(attribute, ">=", (bind(bounds.low),))
-    return SortCondition(attribute, "between", (bind(bounds.low), bind(bounds.high)))
+        return AttributeCondition(attribute, ">=", (bind(bounds.low),))
+    return AttributeCondition(attribute, "between", (bind(bounds.low), bind(bounds.high)))
 
 
-def fan_out(found: KeyRange) -> tuple[Any, int] | None:
+def fan_out_of(found: KeyRange) -> tuple[Any, int] | None:
     """What the read is repeated over, and how often at most."""
     for fixed in found.fixed:
         for piece in fixed.pieces or (Piece(Segment("", "", None), fixed.value),):

@@ -18,7 +18,7 @@ from partita.plan.items import encode_attributes, key_of
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
 
-_REFUSALS = (InvalidValue, ValueError, TypeError, ArithmeticError, AttributeError)
+_VALUE_ERRORS = (InvalidValue, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def plan_of(read: Read) -> Plan:
         sort_names,
         key_writer(proof.range) if read.single else None,
         query_writer(proof.range) if read.where is None else None,
-        key_ranges.fan_out(proof.range),
+        key_ranges.fan_out_of(proof.range),
     )
 
 
@@ -72,8 +72,8 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
             condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
             for condition in _conditions(plan, arguments, None)
         }
-    except _REFUSALS as refusal:
-        raise _refused(plan, arguments, refusal) from None
+    except _VALUE_ERRORS as refusal:
+        raise _with_argument(plan, arguments, refusal) from None
 
 
 def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
@@ -88,7 +88,7 @@ def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """The key's parts by attribute, as a get was given them."""
     _check_single(plan)
     slots = slots_of(plan.read.name, plan.read)
-    return {slot.field: _bound(value, arguments, None) for slot, value in slots}
+    return {slot.field: _value_of(value, arguments, None) for slot, value in slots}
 
 
 def _check_single(plan: Plan) -> None:
@@ -101,7 +101,7 @@ def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
     key_of(plan.model, key_values(plan, arguments))
 
 
-def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
+def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
     """What each of the read's requests stands for: one of the values of a fan-out, or nothing."""
     if plan.fan_out is None:
         return [None]
@@ -110,11 +110,11 @@ def repeats(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
         return list(range(most))
     distinct: dict[str, Any] = {}  # two days of a month ask for the same range of months
     try:
-        values = list(_bound(over.values, arguments, None))
+        values = list(_value_of(over.values, arguments, None))
         for value in values:
             distinct.setdefault(str(list(_texts(plan, arguments, value))), value)
-    except _REFUSALS as refusal:
-        raise _refused(plan, arguments, refusal) from None
+    except _VALUE_ERRORS as refusal:
+        raise _with_argument(plan, arguments, refusal) from None
     if len(values) > most:
         raise InvalidValue(plan.read.name, f"{len(values)} values, but the pattern declares at most {most}")
     return list(distinct.values())
@@ -131,13 +131,13 @@ def query(
     plan: Plan,
     arguments: tuple[Any, ...],
     *,
-    repeat: Any = None,
+    fan_out_value: Any = None,
     limit: int | None = None,
     start: Item | None = None,
     consistent: bool = False,
 ) -> wire.Query:
     """One page of one range."""
-    condition, filtered, names, values = _query_text(plan, arguments, repeat)
+    condition, filtered, names, values = _query_text(plan, arguments, fan_out_value)
     return wire.Query(
         table_name=plan.table,
         index_name=plan.index,
@@ -164,10 +164,10 @@ def _query_text(
         found = list(_conditions(plan, arguments, repeat))
         _check_order(plan, found)
         conditions = [_text(plan, expression, each) for each in found]
-    except _REFUSALS as refusal:
-        raise _refused(plan, arguments, refusal) from None
+    except _VALUE_ERRORS as refusal:
+        raise _with_argument(plan, arguments, refusal) from None
     where = plan.read.where
-    filtered = None if where is None else expression.condition(to_stored(plan.model, _filled(where, arguments)))
+    filtered = None if where is None else expression.condition(to_stored(plan.model, _with_arguments(where, arguments)))
     return " AND ".join(conditions), filtered, expression.names, expression.values
 
 
@@ -176,11 +176,11 @@ def start_key(plan: Plan, item: Item) -> Item:
     return {name: item[name] for name in plan.key_names}
 
 
-def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[key_ranges.SortCondition]:
-    return key_ranges.conditions(plan.proof.range, lambda value: _bound(value, arguments, repeat))
+def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[key_ranges.AttributeCondition]:
+    return key_ranges.key_conditions(plan.proof.range, lambda value: _value_of(value, arguments, repeat))
 
 
-def _check_order(plan: Plan, conditions: Iterable[key_ranges.SortCondition]) -> None:
+def _check_order(plan: Plan, conditions: Iterable[key_ranges.AttributeCondition]) -> None:
     """DynamoDB refuses a range that ends before it begins, and tells keys of which the caller knows nothing."""
     bounds = plan.read.bounds
     if bounds is None or not any(each.operator == "between" and each.values[0] > each.values[1] for each in conditions):
@@ -189,7 +189,7 @@ def _check_order(plan: Plan, conditions: Iterable[key_ranges.SortCondition]) -> 
     raise InvalidValue(f"{plan.read.name}.{low}", f"it must not be after {high}", low)
 
 
-def _refused(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> InvalidValue:
+def _with_argument(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> InvalidValue:
     """The refusal with the argument that is to blame, which is whichever cannot be written by itself."""
     where, wrong = plan.read.name, str(refusal)
     if isinstance(refusal, InvalidValue):
@@ -205,18 +205,18 @@ def _refused(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> Inva
                     if slot.form is not None
                     else encode_attributes(plan.model, {slot.field: given})
                 )
-            except _REFUSALS:
+            except _VALUE_ERRORS:
                 return InvalidValue(where, wrong, value.name, given)
     return InvalidValue(where, wrong)
 
 
-def _bound(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:
+def _value_of(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:
     if isinstance(value, Argument):
         return arguments[value.at]
     return repeat if isinstance(value, FanOut) or value is ALL_SHARDS else value
 
 
-def _text(plan: Plan, expression: Expression, condition: key_ranges.SortCondition) -> str:
+def _text(plan: Plan, expression: Expression, condition: key_ranges.AttributeCondition) -> str:
     name = expression.name(condition.attribute.name)
     values = [expression.value(_attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
     if condition.operator == "between":
@@ -236,18 +236,18 @@ def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attri
     return found
 
 
-def _filled(condition: Condition, arguments: tuple[Any, ...]) -> Condition:
+def _with_arguments(condition: Condition, arguments: tuple[Any, ...]) -> Condition:
     """The filter with the call's arguments in place."""
     if isinstance(condition, All):
-        return All(tuple(_filled(term, arguments) for term in condition.terms))
+        return All(tuple(_with_arguments(term, arguments) for term in condition.terms))
     if isinstance(condition, AnyOf):
-        return AnyOf(tuple(_filled(term, arguments) for term in condition.terms))
+        return AnyOf(tuple(_with_arguments(term, arguments) for term in condition.terms))
     if isinstance(condition, Not):
-        return Not(_filled(condition.term, arguments))
+        return Not(_with_arguments(condition.term, arguments))
     if isinstance(condition, Comparison):
-        return Comparison(condition.operator, condition.field, _bound(condition.value, arguments, None))
+        return Comparison(condition.operator, condition.field, _value_of(condition.value, arguments, None))
     if isinstance(condition, OneOf):
-        return OneOf(condition.field, tuple(_bound(value, arguments, None) for value in condition.values))
+        return OneOf(condition.field, tuple(_value_of(value, arguments, None) for value in condition.values))
     if isinstance(condition, Holds):
-        return Holds(condition.function, condition.field, _bound(condition.value, arguments, None))
+        return Holds(condition.function, condition.field, _value_of(condition.value, arguments, None))
     return condition

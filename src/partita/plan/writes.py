@@ -11,9 +11,9 @@ from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition
 from partita.plan import effects as effect
 from partita.plan.actions import (
-    Assign,
     Clause,
     ItemAction,
+    SetAttribute,
     Step,
     absent,
     alive,
@@ -23,7 +23,7 @@ from partita.plan.changes import StoredItem
 from partita.plan.design import Design
 from partita.plan.expressions import to_stored
 from partita.plan.fences import dependencies, fence
-from partita.plan.item_compiler import written_item
+from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
     expiry_second,
     key_in_item,
@@ -57,7 +57,7 @@ def creation(
 ) -> list[ItemAction]:
     """The entity is new; an expired item under its key counts as none."""
     values = values_of(model, entity)
-    item = written_item(model, values)
+    item = compiled_item(model, values)
     key = key_of(model, values)
     for attribute, transitions in model.transitions:
         if transitions.start is not None and values[attribute.field] not in list(transitions.start):
@@ -75,7 +75,7 @@ def creation(
 
 def unconditional_put(model: Model, entity: Any) -> ItemAction:
     """Put whatever was there, for entities that nothing else depends on."""
-    item = written_item(model, values_of(model, entity))
+    item = compiled_item(model, values_of(model, entity))
     return ItemAction("put", model.table.name, key_in_item(model, item), model.name, item=item)
 
 
@@ -96,7 +96,7 @@ def mark_being_deleted(model: Model, key: Item, when: Condition | None) -> ItemA
     clauses = [Clause(present(model.table.pk), lambda: Raced(model.name))]
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
-    steps: dict[str, Step] = {effect.BEING_DELETED: Assign({"BOOL": True})}
+    steps: dict[str, Step] = {effect.BEING_DELETED: SetAttribute({"BOOL": True})}
     return ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=tuple(clauses))
 
 
@@ -111,7 +111,7 @@ def deletion(
     found: StoredItem | None,
     now: datetime,
     when: Condition | None = None,
-    orphaned: set[effect.Identity] | None = None,
+    skip: set[effect.Identity] | None = None,
 ) -> list[ItemAction]:
     """The entity goes, with its guards and its share of counters; `found` where those are known."""
     clauses = []
@@ -125,4 +125,4 @@ def deletion(
     clauses += fence(model, found.item, dependencies(design, model))
     gone = ItemAction("delete", model.table.name, key, model.name, clauses=tuple(clauses))
     after = effect.Effects(exists=False)
-    return [gone, *effect.actions(model, before, after, orphaned or set(), now)]
+    return [gone, *effect.actions(model, before, after, skip or set(), now)]

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from partita.design.codecs import Anything, AttributeMember
+from partita.design.codecs import AttributeMember, UntypedCodec
 from partita.design.conditions import All, AnyOf, Condition, F, Stored
 from partita.design.markers import CountOf, SumOf, Version
 from partita.design.models import Attribute, Model
@@ -24,7 +24,7 @@ def _edited(model: Model) -> tuple[Attribute, ...]:
     return tuple(
         each
         for each in model.attributes.values()
-        if not each.quiet and each.marker(CountOf) is None and each.marker(SumOf) is None
+        if not each.untracked and each.marker(CountOf) is None and each.marker(SumOf) is None
     )
 
 
@@ -56,7 +56,7 @@ def _forms(entity: Any, member: AttributeMember) -> Iterator[Condition]:
     if not member.may_be_missing:
         return
     absent = member.default_when_absent
-    null = None if member.optional or isinstance(member.codec, Anything) else absent
+    null = None if member.optional or isinstance(member.codec, UntypedCodec) else absent
     if _reads_so(entity, member, absent):
         yield field.is_absent()
     if _reads_so(entity, member, null):

@@ -19,7 +19,7 @@ from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, StoreError
-from partita.plan.actions import Assign, Clause, ItemAction, Step, absent, equals, present
+from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, absent, equals, present
 from partita.plan.changes import merged_with_unknown
 from partita.plan.design import Counter, Design
 from partita.plan.effects import GUARD, OWNER, Effects, actions, effects, identity_of
@@ -184,7 +184,7 @@ def _set_counter(context: StoreContext, count: _Count, done: Adoption) -> Flow[N
         return
     text = key_text(key_of(parent, values_of(parent, found.entity)))
     unchanged = Clause(equals(attribute.name, found.item.get(attribute.name)), lambda: Raced(f"{text} changed"))
-    steps: dict[str, Step] = {attribute.name: Assign({"N": str(count.total)})}
+    steps: dict[str, Step] = {attribute.name: SetAttribute({"N": str(count.total)})}
     setting = ItemAction("update", parent.table.name, count.key, parent.name, steps=steps, clauses=(unchanged,))
     with done.collecting_errors(f"{parent.name} {text}"):
         yield from execute(context, [setting])

@@ -13,7 +13,7 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue
 from partita.plan.design import Design
-from partita.plan.item_compiler import written_item
+from partita.plan.item_compiler import compiled_item
 from partita.plan.items import validate_entity, values_of
 from partita.plan.writes import can_delete_without_read, has_no_invariants, with_initial_values
 from partita.store.flows import Flow
@@ -36,7 +36,7 @@ def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> 
 
 def _packed(model: Model, entity: Any, now: datetime) -> Item | bytes:
     """The item as bytes, which take a fraction of its room and nothing of the collector's time while they wait."""
-    item = written_item(model, values_of(model, with_initial_values(model, validate_entity(model, entity), now)))
+    item = compiled_item(model, values_of(model, with_initial_values(model, validate_entity(model, entity), now)))
     try:
         return msgspec.json.encode(item)
     except (UnicodeEncodeError, RecursionError):  # the backend refuses it in its own words

@@ -15,7 +15,7 @@ import msgspec
 
 from partita.dynamodb.values import Item
 from partita.errors import InvalidCursor
-from partita.plan.read_requests import Plan, query, repeats
+from partita.plan.read_requests import Plan, fan_out_values, query
 
 START: Any = 0  # this range has not been read yet
 DONE: Any = 1  # this range is at its end
@@ -37,8 +37,8 @@ def _remembered(plan: Plan, arguments: tuple[Any, ...]) -> str:
 
 def _digest(plan: Plan, arguments: tuple[Any, ...]) -> str:
     digest = hashlib.blake2b(plan.read.name.encode(), digest_size=12)
-    for repeat in repeats(plan, arguments):
-        digest.update(msgspec.json.encode(query(plan, arguments, repeat=repeat)))
+    for repeat in fan_out_values(plan, arguments):
+        digest.update(msgspec.json.encode(query(plan, arguments, fan_out_value=repeat)))
     return digest.hexdigest()
 
 

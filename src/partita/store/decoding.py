@@ -100,7 +100,7 @@ def _builder(of: Model | ViewModel, model: Model, extra: dict[str, str]) -> Call
         if attribute.in_key:
             given.append(f"{attribute.field}=k[{attribute.field!r}]")
         else:
-            given.append(f"{attribute.field}={attribute.member.source('r', position[attribute.field], env)}")
+            given.append(f"{attribute.field}={attribute.member.decode_expr('r', position[attribute.field], env)}")
     parts = f"k = parts({', '.join(f'r.{name}.S' for name in keys)})" if "k[" in "".join(given) else "k = None"
     source = f"def build(r):\n    {parts}\n    return entity({', '.join(given)})"
     exec(compile(source, f"<decoder of {of.name}>", "exec"), env)  # noqa: S102 - made from field names alone

@@ -7,7 +7,7 @@ without reading, `draft.tags |= {...}` and `-= {...}` change a set, `draft.lines
 from decimal import Decimal
 from typing import Any
 
-from partita.design.codecs import Codec, ListOf, SetOf
+from partita.design.codecs import Codec, ListCodec, SetCodec
 from partita.design.key_parts import EXACT
 from partita.design.models import Model
 from partita.errors import InvalidValue
@@ -98,10 +98,10 @@ class Unread:
         object.__setattr__(self, "_earlier", earlier)
 
     def __add__(self, other: Any) -> Stepped:
-        return self._step("append" if isinstance(self._codec, ListOf) else "add", other)
+        return self._step("append" if isinstance(self._codec, ListCodec) else "add", other)
 
     def __sub__(self, other: Any) -> Stepped:
-        return self._step("exclude" if isinstance(self._codec, SetOf) else "take", other)
+        return self._step("exclude" if isinstance(self._codec, SetCodec) else "take", other)
 
     def __or__(self, other: Any) -> Stepped:
         return self._step("include", other)
@@ -145,7 +145,7 @@ class Unread:
 
 
 def _suits(kind: str, codec: Codec) -> bool:
-    return isinstance(codec, ListOf if kind == "append" else SetOf)
+    return isinstance(codec, ListCodec if kind == "append" else SetCodec)
 
 
 def _both(one: Any, other: Any) -> Any:

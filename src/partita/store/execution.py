@@ -15,7 +15,7 @@ from partita.dynamodb import limits
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, OutcomeUnknown, RetriesExhausted, StoreError
 from partita.plan import actions as act
-from partita.plan.actions import Append, Assign, Include, ItemAction, Remove
+from partita.plan.actions import AddToSet, AppendToList, ItemAction, RemoveAttribute, SetAttribute
 from partita.plan.effects import Identity
 from partita.plan.expressions import same, sort_value
 from partita.plan.races import NothingToTake, Raced
@@ -30,7 +30,7 @@ Planner = Callable[[set[Identity]], Flow[list[ItemAction]]]
 
 def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
     """Do all of it or raise the error of what stood in the way; a single write answers with its reply."""
-    actions = act.merged(actions)
+    actions = act.merge(actions)
     if not actions:
         return None
     if len(actions) > limits.TRANSACTION_ACTIONS:
@@ -58,13 +58,13 @@ def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
             action, refusal.item
         )
 
-    request = act.single(action)
+    request = act.single_request(action)
     try:
         return (
             yield from send(context, request, repeatable=action.repeatable, entity=action.entity, was_done=was_done)
         )
     except wire_errors.ConditionalCheckFailedException as refusal:
-        cause = act.culprit(action, refusal.item) or Raced(action.entity)
+        cause = act.failed_clause_error(action, refusal.item) or Raced(action.entity)
         if doubtful and isinstance(cause, Raced):  # by this very write, whose reply was lost, or by another's
             raise OutcomeUnknown(action.entity) from None
         raise cause from None
@@ -85,8 +85,10 @@ def _written(actions: list[ItemAction]) -> Iterator[tuple[str, Any]]:
     """Every attribute that is written, with its value."""
     for action in actions:
         values: dict[str, Any] = dict(action.item or {})
-        values |= {name: step.value for name, step in action.steps.items() if isinstance(step, Assign)}
-        values |= {name: step.values for name, step in action.steps.items() if isinstance(step, Append | Include)}
+        values |= {name: step.value for name, step in action.steps.items() if isinstance(step, SetAttribute)}
+        values |= {
+            name: step.values for name, step in action.steps.items() if isinstance(step, AppendToList | AddToSet)
+        }
         yield from ((f"{action.entity}.{name}", value) for name, value in values.items())
 
 
@@ -106,16 +108,16 @@ def _already_applied(action: ItemAction, item: Item | None) -> bool:
 
 
 def _stepped(held: Any, step: Any) -> bool:
-    if isinstance(step, Remove):
+    if isinstance(step, RemoveAttribute):
         return held is None
-    return isinstance(step, Assign) and held is not None and sort_value(held) == sort_value(step.value)
+    return isinstance(step, SetAttribute) and held is not None and sort_value(held) == sort_value(step.value)
 
 
 def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
     token = context.token()
     for attempt in range(context.retries + 1):
         try:
-            yield from send(context, act.transaction(actions, token))
+            yield from send(context, act.transaction_request(actions, token))
         except wire_errors.TransactionCanceledException as cancelled:
             error = _cancellation_error(actions, cancelled)
             if error is not None:
@@ -134,7 +136,7 @@ def _cancellation_error(
     causes: list[Exception] = []
     for action, reason in zip(actions, cancelled.reasons, strict=True):
         if reason["Code"] == "ConditionalCheckFailed":
-            causes.append(act.culprit(action, reason.get("Item")) or Raced(action.entity))
+            causes.append(act.failed_clause_error(action, reason.get("Item")) or Raced(action.entity))
         elif reason["Code"] not in ("None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"):
             return cancelled
     return next((cause for cause in causes if isinstance(cause, Raced)), causes[0] if causes else None)

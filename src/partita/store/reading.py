@@ -23,12 +23,12 @@ from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
     Plan,
     check_lengths,
+    fan_out_values,
     get_item,
     get_key,
     key_values,
     plan_of,
     query,
-    repeats,
     start_key,
 )
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
@@ -130,7 +130,7 @@ def fetch_page(
     if size is not None and size < 1:
         raise InvalidValue(call.read.name, f"a page holds at least one item, not {size!r}")
     plan = plan_of(call.read)
-    over = repeats(plan, call.arguments)
+    over = fan_out_values(plan, call.arguments)
     states: list[State] = [START] * len(over)
     if cursor:
         states = states_of(plan.read.name, cursor, binding(plan, call.arguments), len(over), context.secret)
@@ -176,7 +176,9 @@ def _fill(
 ) -> Flow[None]:
     """Read on until the range has something waiting or ends."""
     while not each.waiting and not each.ended:
-        request = query(plan, arguments, repeat=each.repeat, limit=limit, start=each.resume, consistent=consistent)
+        request = query(
+            plan, arguments, fan_out_value=each.repeat, limit=limit, start=each.resume, consistent=consistent
+        )
         reply = yield from send_idempotent(context, request)
         each.waiting = list(reply.items or ())
         if reply.last_evaluated_key is None:

@@ -77,7 +77,7 @@ def _replacing(
     context: StoreContext, model: Model, entity: Any, orphaned: set[Identity], version: int | None = None
 ) -> ItemChange:
     key = {name: getattr(entity, name) for name in model.key.fields}
-    return ItemChange(model, key, edits_to_replace(model, entity), context.clock(), version=version, orphaned=orphaned)
+    return ItemChange(model, key, edits_to_replace(model, entity), context.clock(), version=version, skip=orphaned)
 
 
 def replace(context: StoreContext, design: Design, model: Model, entity: Any) -> Flow[None]:
@@ -115,7 +115,7 @@ def planned_change(context: StoreContext, design: Design, wanted: ItemChange) ->
 
 
 def _excusing(wanted: ItemChange, orphaned: set[Identity]) -> ItemChange:
-    return dataclasses.replace(wanted, orphaned=orphaned)
+    return dataclasses.replace(wanted, skip=orphaned)
 
 
 def update(
@@ -130,7 +130,7 @@ def update(
             raise NotFound(model.name, key_text(key_of(model, key)))
         entity: E = decoder_of(model).from_item(found.item)
         edit(entity)
-        wanted = ItemChange(model, key, _edits(model, found.entity, entity), context.clock(), orphaned=orphaned)
+        wanted = ItemChange(model, key, _edits(model, found.entity, entity), context.clock(), skip=orphaned)
         result[:] = [entity]
         if not wanted.edits:
             return []
@@ -270,7 +270,7 @@ def planned_deletion(
 def _delete_owned(context: StoreContext, design: Design, model: Model, ownership: Ownership, parent: Any) -> Flow[None]:
     """All children, page by page, under the keys that they have; in batches where nothing depends on them."""
     child = ownership.child
-    read = Read((EntityKey(child, ownership.keys),), ownership.given(parent))
+    read = Read((EntityKey(child, ownership.keys),), ownership.query_values(parent))
     at_once = can_delete_without_read(design, child) and not design.ownerships.get(child)
     cursor: str | None = None
     while True:

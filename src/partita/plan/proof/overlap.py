@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
-from partita.design.key_parts import Verbatim as PlainForm
-from partita.design.key_parts import may_be_equal
+from partita.design.key_parts import VerbatimPart as PlainForm
+from partita.design.key_parts import may_overlap
 from partita.design.key_templates import Segment
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.open_enum import OpenEnum
@@ -22,7 +22,7 @@ class PlainKey:
     values: frozenset[Any] | None
 
 
-def plain_of(model: Model, attribute: KeyAttribute) -> PlainKey:
+def plain_key_of(model: Model, attribute: KeyAttribute) -> PlainKey:
     assert attribute.field is not None
     kind = model.attributes[attribute.field].kind
     if get_origin(kind) is Literal:
@@ -32,89 +32,89 @@ def plain_of(model: Model, attribute: KeyAttribute) -> PlainKey:
     return PlainKey(attribute.type, None)
 
 
-def keys_meet(one: Model, one_keys: EntityKeys, other: Model, other_keys: EntityKeys) -> bool:
+def keys_can_collide(one: Model, one_keys: EntityKeys, other: Model, other_keys: EntityKeys) -> bool:
     """Whether an item of each entity could have the same key."""
     pairs = zip(one_keys.attributes, other_keys.attributes, strict=True)
-    return all(_attributes_meet(one, a, other, b) for a, b in pairs)
+    return all(_attributes_overlap(one, a, other, b) for a, b in pairs)
 
 
-def _attributes_meet(one: Model, a: KeyAttribute, other: Model, b: KeyAttribute) -> bool:
+def _attributes_overlap(one: Model, a: KeyAttribute, other: Model, b: KeyAttribute) -> bool:
     if a.template is not None and b.template is not None:
-        return _segments_meet([Piece(each) for each in a.template.segments], b.template.segments)
+        return _segments_overlap([Piece(each) for each in a.template.segments], b.template.segments)
     if a.template is None and b.template is None:
-        return _plains_meet(plain_of(one, a), plain_of(other, b))
+        return _plain_keys_overlap(plain_key_of(one, a), plain_key_of(other, b))
     model, plain, keyed = (one, a, b) if a.template is None else (other, b, a)
     assert keyed.template is not None
-    return _plain_meets_template(plain_of(model, plain), keyed)
+    return _plain_key_matches(plain_key_of(model, plain), keyed)
 
 
-def _plains_meet(one: PlainKey, other: PlainKey) -> bool:
+def _plain_keys_overlap(one: PlainKey, other: PlainKey) -> bool:
     if one.type != other.type:
         return False
     return one.values is None or other.values is None or bool(one.values & other.values)
 
 
-def _plain_meets_template(plain: PlainKey, keyed: KeyAttribute) -> bool:
+def _plain_key_matches(plain: PlainKey, keyed: KeyAttribute) -> bool:
     assert keyed.template is not None
     if plain.type != "S":
         return False
-    return plain.values is None or any(_could_be(keyed, str(value)) for value in plain.values)
+    return plain.values is None or any(_matches(keyed, str(value)) for value in plain.values)
 
 
-def _could_be(keyed: KeyAttribute, text: str) -> bool:
+def _matches(keyed: KeyAttribute, text: str) -> bool:
     assert keyed.template is not None
     pieces = text.split("#")
     segments = keyed.template.segments
-    return len(pieces) == len(segments) and all(s.could_be(p) for s, p in zip(segments, pieces, strict=True))
+    return len(pieces) == len(segments) and all(s.matches(p) for s, p in zip(segments, pieces, strict=True))
 
 
-def falls_inside(found: KeyRange, model: Model, keys: EntityKeys) -> bool:
+def can_contain(found: KeyRange, model: Model, keys: EntityKeys) -> bool:
     """Whether an item of the entity, under these keys, could lie in the range."""
     by_name = {attribute.name: attribute for attribute in keys.attributes}
-    if not all(_fixed_meets(fixed, model, by_name[fixed.attribute.name]) for fixed in found.fixed):
+    if not all(_fixed_key_overlaps(fixed, model, by_name[fixed.attribute.name]) for fixed in found.fixed):
         return False
-    if found.beginning is None:
+    if found.sort_prefix is None:
         return True
-    return _beginning_meets(found.beginning, model, by_name[found.beginning.attribute.name])
+    return _sort_prefix_overlaps(found.sort_prefix, model, by_name[found.sort_prefix.attribute.name])
 
 
-def _fixed_meets(fixed: FixedKey, model: Model, attribute: KeyAttribute) -> bool:
+def _fixed_key_overlaps(fixed: FixedKey, model: Model, attribute: KeyAttribute) -> bool:
     if fixed.pieces is not None and attribute.template is not None:
-        return _segments_meet(list(fixed.pieces), attribute.template.segments)
+        return _segments_overlap(list(fixed.pieces), attribute.template.segments)
     if fixed.pieces is not None:
         return attribute.type == "S"
     value = None if isinstance(fixed.value, Argument | FanOut) or fixed.value is ALL_SHARDS else fixed.value
     if attribute.template is not None:
-        return value is None or _could_be(attribute, str(getattr(value, "value", value)))
-    plain = plain_of(model, attribute)
+        return value is None or _matches(attribute, str(getattr(value, "value", value)))
+    plain = plain_key_of(model, attribute)
     return value is None or plain.values is None or getattr(value, "value", value) in plain.values
 
 
-def _beginning_meets(start: SortPrefix, model: Model, attribute: KeyAttribute) -> bool:
+def _sort_prefix_overlaps(start: SortPrefix, model: Model, attribute: KeyAttribute) -> bool:
     if start.attribute.template is None or attribute.template is None:
         return True
-    if not start.pieces and not start.tail:
+    if not start.pieces and not start.constant_prefix:
         return True
     segments = attribute.template.segments
-    if not _segments_meet(list(start.pieces), segments[: len(start.pieces)]):
+    if not _segments_overlap(list(start.pieces), segments[: len(start.pieces)]):
         return False
     if _open_part(segments) < len(start.pieces):
         return True
     if len(segments) <= len(start.pieces):
         return False
     following = segments[len(start.pieces)]  # the range is of text: what follows may be of any form
-    return following.constant.startswith(start.tail) or (
-        following.form is not None and start.tail.startswith(following.constant)
+    return following.constant.startswith(start.constant_prefix) or (
+        following.form is not None and start.constant_prefix.startswith(following.constant)
     )
 
 
-def _segments_meet(pieces: list[Piece], segments: tuple[Segment, ...]) -> bool:
+def _segments_overlap(pieces: list[Piece], segments: tuple[Segment, ...]) -> bool:
     end = min(_open_part([piece.segment for piece in pieces]), _open_part(segments))
     shorter = min(len(pieces), len(segments))
     if shorter <= end and len(pieces) != len(segments):
         return False
     pairs = zip(pieces[: end + 1], segments[: end + 1], strict=False)
-    return all(_pair_meets(piece, segment) for piece, segment in pairs)
+    return all(_pair_overlaps(piece, segment) for piece, segment in pairs)
 
 
 def _open_part(segments: Sequence[Segment]) -> int:
@@ -123,14 +123,14 @@ def _open_part(segments: Sequence[Segment]) -> int:
     return next(found, len(segments))
 
 
-def _pair_meets(piece: Piece, segment: Segment) -> bool:
+def _pair_overlaps(piece: Piece, segment: Segment) -> bool:
     known = piece.known if piece.segment.form is None or piece.value is not None else None
     if known is not None:
-        return segment.could_be(known)
+        return segment.matches(known)
     mine = piece.segment
     if segment.form is None:
-        return mine.could_be(segment.constant)
+        return mine.matches(segment.constant)
     assert mine.form is not None
     if mine.constant == segment.constant:
-        return may_be_equal(mine.form, segment.form)
+        return may_overlap(mine.form, segment.form)
     return mine.constant.startswith(segment.constant) or segment.constant.startswith(mine.constant)

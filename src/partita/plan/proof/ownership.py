@@ -36,7 +36,7 @@ class Ownership:
         known = next((at for at, slot in enumerate(slots) if slot.field not in self.parts), len(slots))
         return slots[:known]
 
-    def given(self, parent: Any) -> tuple[Any, ...]:
+    def query_values(self, parent: Any) -> tuple[Any, ...]:
         """The values of these parts, as a query of the parent's children is given them."""
         held = [(slot, getattr(parent, self.parts[slot.field])) for slot in self.slots]
         return tuple(int(slot.form.write(value)) if isinstance(slot.form, ShardPart) else value for slot, value in held)
@@ -61,19 +61,19 @@ def _ownership(parent: Model, child: Model, keys: EntityKeys, owns: Owns) -> Own
             if source not in parent.attributes:
                 raise DesignError(
                     parent.name,
-                    f"owns {child.name}, whose {_kind(child, keys)} needs {slot.field!r}",
+                    f"owns {child.name}, whose {_key_name(child, keys)} needs {slot.field!r}",
                     f"write Owns(..., via={{{slot.field!r}: <attribute of {parent.name}>}})",
                 )
-            _check_in_full(parent, child, slot, source)
+            _check_lossless(parent, child, slot, source)
         elif not _leads(slot, source, parent, parts, owns):
             break
         parts[slot.field] = source
     found = Ownership(child, keys, parts)
-    _check_apart(parent, found)
+    _check_exclusive(parent, found)
     return found
 
 
-def _check_in_full(parent: Model, child: Model, slot: Slot, source: str) -> None:
+def _check_lossless(parent: Model, child: Model, slot: Slot, source: str) -> None:
     """A child has a day, a shard of its own; only what the parent's key says is known to be the same."""
     if slot.form is not None and not slot.form.lossless and source not in parent.key.fields:
         raise DesignError(
@@ -84,7 +84,7 @@ def _check_in_full(parent: Model, child: Model, slot: Slot, source: str) -> None
         )
 
 
-def _kind(child: Model, keys: EntityKeys) -> str:
+def _key_name(child: Model, keys: EntityKeys) -> str:
     return "key" if keys is child.key else "old key"
 
 
@@ -95,7 +95,7 @@ def _leads(slot: Slot, source: str, parent: Model, parts: dict[str, str], owns: 
     return slot.field in parts or slot.field in owns.via or source not in parts.values()
 
 
-def _check_apart(parent: Model, found: Ownership) -> None:
+def _check_exclusive(parent: Model, found: Ownership) -> None:
     """No other parent gives the same range: the key itself is told, or something else that names the parent."""
     told = [slot for slot in found.slots if slot.form is None or slot.form.lossless]
     own = {field for attribute in parent.key.partition for field in attribute.fields}
@@ -107,7 +107,7 @@ def _check_apart(parent: Model, found: Ownership) -> None:
         child = found.child
         raise DesignError(
             parent.name,
-            f"owns {child.name}, whose {_kind(child, found.keys)} does not say which {missing!r} it belongs to: "
+            f"owns {child.name}, whose {_key_name(child, found.keys)} does not say which {missing!r} it belongs to: "
             "to delete one would delete the children of others",
             f"lead the sort key of {child.name} with {{{missing}}}, or map it with "
             f"via={{<part of {child.name}>: {missing!r}}}",
@@ -125,13 +125,13 @@ def _always_inside(searched: KeyRange, keys: EntityKeys) -> bool:
     by_name = {each.name: each for each in keys.attributes}
     if any(_segments(by_name[each.attribute.name]) != _segments(each.attribute) for each in searched.fixed):
         return False
-    start = searched.beginning
+    start = searched.sort_prefix
     if start is None:
         return True
     old = _segments(by_name[start.attribute.name])
     lead = len(start.pieces)
     alike = old[:lead] == tuple(piece.segment for piece in start.pieces)
-    return alike and len(old) > lead and old[lead].constant.startswith(start.tail)
+    return alike and len(old) > lead and old[lead].constant.startswith(start.constant_prefix)
 
 
 def _segments(attribute: KeyAttribute) -> tuple[Segment, ...]:

@@ -16,10 +16,10 @@ from partita.design.reads import Read
 from partita.design.tables import Index, Table
 from partita.errors import DesignError, ProofError
 from partita.plan.design import Design, resolved
-from partita.plan.key_ranges import KeyRange, fan_out, key_range
-from partita.plan.proof.overlap import falls_inside
+from partita.plan.key_ranges import KeyRange, fan_out_of, key_range
+from partita.plan.proof.overlap import can_contain
 from partita.plan.proof.ownership import read_of
-from partita.plan.proof.tables import prove_table, written_as
+from partita.plan.proof.tables import prove_table, templates_text
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,19 @@ def prove_read(read: Read) -> Proof:
     """The proof of one read."""
     for _ in slots_of(read.name, read):
         pass
-    _same_key(read)
+    _check_same_partition(read)
     found = key_range(read)
-    _all_inside(read, found)
-    repeated = fan_out(found)
+    _check_all_entities_included(read, found)
+    repeated = fan_out_of(found)
     count = repeated[1] if repeated else 1
     forward, order = _order(read, found)
     index = _index(read)
     sentences = [
         "one GetItem" if read.single else f"{count} {'Query' if count == 1 else 'Queries, merged by sort key,'} a page",
         "one contiguous range" if not read.single else "one whole key",
-        *_no_foreigner(read, found),
+        *_check_only_own_entities(read, found),
         order,
-        *_projected(read, index),
+        *_check_projection(read, index),
     ]
     if read.where is not None:
         sentences.append("a declared filter: what it drops is read and billed")
@@ -79,7 +79,7 @@ def _index(read: Read) -> Index | None:
     return read.sources[0].model.table.index(read.name, keys.index) if keys.index else None
 
 
-def _same_key(read: Read) -> None:
+def _check_same_partition(read: Read) -> None:
     first = read.sources[0]
     for other in read.sources[1:]:
         if other.model.table is not first.model.table or other.keys.index != first.keys.index:
@@ -99,18 +99,18 @@ def _same_key(read: Read) -> None:
                 )
 
 
-def _all_inside(read: Read, found: KeyRange) -> None:
+def _check_all_entities_included(read: Read, found: KeyRange) -> None:
     """Every entity that is returned can lie in the range: a key that ends where another goes on would be missed."""
     for source in read.sources if len(read.sources) > 1 else ():
-        if not falls_inside(found, source.model, source.keys):
+        if not can_contain(found, source.model, source.keys):
             raise ProofError(
                 read.name,
-                f"{source.model.name} ({written_as(source.keys)}) never lies in the range of what is read with it",
+                f"{source.model.name} ({templates_text(source.keys)}) never lies in the range of what is read with it",
                 "give fewer parts, so that all of the keys go on after them",
             )
 
 
-def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
+def _check_only_own_entities(read: Read, found: KeyRange) -> Iterator[str]:
     """No other entity's keys can lie in the range, or the declared filter drops all of its items."""
     expected = {(source.model, source.keys) for source in read.sources}
     returned = {source.model for source in read.sources}
@@ -122,16 +122,16 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
         for keys in (model.key, *model.old_keys) if index is None else model.indexes.get(index, ()):
             if (model, keys) in expected or (index is None and model in returned):
                 continue
-            if not falls_inside(found, model, keys):
+            if not can_contain(found, model, keys):
                 others += 1
-            elif _is_dropped(read, model):
+            elif _is_filtered_out(read, model):
                 dropped.append(model.name)
             else:
                 raise ProofError(
                     read.name,
-                    f"{model.name} ({written_as(keys)}) can lie in the range of "
-                    f"{read.sources[0].keys.where} ({written_as(read.sources[0].keys)})",
-                    f"return {model.name} too with together(...), or give it another constant in its key",
+                    f"{model.name} ({templates_text(keys)}) can lie in the range of "
+                    f"{read.sources[0].keys.where} ({templates_text(read.sources[0].keys)})",
+                    f"return {model.name} too with collection(...), or give it another constant in its key",
                 )
     where = f"index {index}" if index else f"table {table.name}"
     if dropped:
@@ -143,20 +143,20 @@ def _no_foreigner(read: Read, found: KeyRange) -> Iterator[str]:
         yield f"nothing else is in {where}"
 
 
-def _is_dropped(read: Read, model: Model) -> bool:
+def _is_filtered_out(read: Read, model: Model) -> bool:
     """Whether the declared filter asks for an attribute that no item of this entity has."""
     own = read.sources[0].model
-    asked = {own.attributes[field].name for field in _demanded(read.where)}
+    asked = {own.attributes[field].name for field in _required_attributes(read.where)}
     keys = (model.key, *(each for several in model.indexes.values() for each in several))
     held = {member.name for member in model.members} | {each.name for key in keys for each in key.attributes}
     return not asked <= held | {model.table.ttl, model.table.type_attribute}
 
 
-def _demanded(condition: Condition | None) -> Iterator[str]:
+def _required_attributes(condition: Condition | None) -> Iterator[str]:
     """The attributes without which the condition cannot hold."""
     if isinstance(condition, All):
         for term in condition.terms:
-            yield from _demanded(term)
+            yield from _required_attributes(term)
     elif isinstance(condition, Exists | OneOf | Holds) or (
         isinstance(condition, Comparison) and condition.operator != "<>"
     ):
@@ -168,9 +168,9 @@ def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
     if read.single or read.promise is None:
         return read.forward, ""
     direction, _, field = read.promise.partition(" ")
-    free = found.free[0] if found.free else None
-    start = found.beginning
-    if free is None or (len(read.sources) > 1 and (start is None or start.following is None)):
+    free = found.open_parts[0] if found.open_parts else None
+    start = found.sort_prefix
+    if free is None or (len(read.sources) > 1 and (start is None or start.open_segment is None)):
         raise ProofError(
             read.name,
             "it promises an order, but no sort part is left to order by",
@@ -190,7 +190,7 @@ def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
             f"it promises the order of {field!r}, but the key sorts by {free.field!r} first",
             f"put {{{field}}} before {{{free.field}}} in the sort key",
         )
-    if not _sorts(free, attribute):
+    if not _is_in_value_order(free, attribute):
         raise ProofError(
             read.name, f"{free.field!r} is not written in value order", f"rank it: {{{free.field}:ranked}}"
         )
@@ -199,14 +199,14 @@ def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
     return ascending != falling, f"{direction} first by {free.field}: the order of the key"
 
 
-def _sorts(slot: Slot, attribute: Attribute) -> bool:
+def _is_in_value_order(slot: Slot, attribute: Attribute) -> bool:
     form: KeyPart | None = slot.form
     if form is None:
         return attribute.codec.tag == "N" or attribute.kind in (str, datetime, date)
     return form.ordered
 
 
-def _projected(read: Read, index: Index | None) -> Iterator[str]:
+def _check_projection(read: Read, index: Index | None) -> Iterator[str]:
     """The index holds all that is returned."""
     if index is None or index.project == "ALL":
         return

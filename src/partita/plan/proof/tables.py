@@ -6,33 +6,34 @@ from partita.design.models import EntityKeys, Model
 from partita.design.tables import Table
 from partita.errors import DesignError
 from partita.plan.effects import GUARD, OWNER
-from partita.plan.proof.overlap import keys_meet
+from partita.plan.proof.overlap import keys_can_collide
 
 
 def prove_table(table: Table) -> None:
     """Every item is of one entity, whatever its key; an error where two could share one."""
     for one, other in combinations(table.models, 2):
-        if keys_meet(one, one.key, other, other.key):
+        if keys_can_collide(one, one.key, other, other.key):
             raise DesignError(
                 f"{one.name} and {other.name}",
-                f"two items of theirs can have the same key ({written_as(one.key)} and {written_as(other.key)})",
+                f"an item of each can have the same key ({templates_text(one.key)} and {templates_text(other.key)})",
                 "give one of them another constant",
             )
         for old, owner in ((one, other), (other, one)):
             _prove_old_keys(old, owner)
     for model in table.models:
         _prove_guards(table, model)
-    _key_types(table)
+    _check_key_types(table)
 
 
 def _prove_old_keys(model: Model, other: Model) -> None:
     """What is read and deleted under an old key is the entity's own."""
     for keys, others in product(model.old_keys, (other.key, *other.old_keys)):
-        if keys_meet(model, keys, other, others):
+        if keys_can_collide(model, keys, other, others):
             raise DesignError(
                 f"{model.name} and {other.name}",
-                f"an old key of {model.name} ({written_as(keys)}) can be a key of {other.name} ({written_as(others)})",
-                f"give {other.name} another constant, or adopt what is stored and drop that `was`",
+                f"an old key of {model.name} ({templates_text(keys)}) "
+                f"can be a key of {other.name} ({templates_text(others)})",
+                f"give {other.name} another constant, or migrate the stored items and remove it from old_keys",
             )
 
 
@@ -63,7 +64,7 @@ def key_types(table: Table) -> dict[str, str]:
     return types
 
 
-def _key_types(table: Table) -> None:
+def _check_key_types(table: Table) -> None:
     types = key_types(table)
     for model in table.models:
         for attribute in model.attributes.values():
@@ -85,6 +86,6 @@ def _key_types(table: Table) -> None:
                 )
 
 
-def written_as(keys: EntityKeys) -> str:
+def templates_text(keys: EntityKeys) -> str:
     """The templates of a key, as they were declared."""
     return ", ".join(each.template.source if each.template else f"<{each.name}>" for each in keys.attributes)

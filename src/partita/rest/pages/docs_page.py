@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from partita.describe.schema_in_words import Schema, members, told
+from partita.describe.schema_in_words import Schema, members, schema_in_words
 from partita.rest.json_codec import encoded
 from partita.rest.pages.html import framed, part
 
@@ -103,7 +103,9 @@ def _parameters(operation: dict[str, Any], components: Schema) -> str:
 def _meaning(parameter: dict[str, Any], components: Schema) -> str:
     if "description" in parameter:
         return _prose(parameter["description"])
-    return escape(told(parameter["schema"], components).removesuffix("; or null"))  # null cannot be written there
+    return escape(
+        schema_in_words(parameter["schema"], components).removesuffix("; or null")
+    )  # null cannot be written there
 
 
 def _field(parameter: dict[str, Any]) -> str:
@@ -151,7 +153,7 @@ def _example(content: dict[str, Any]) -> str:
 def _members(schema: Schema, components: Schema, *, sent: bool) -> str:
     rows = [
         f"<dt><code>{_breakable(each.name)}</code>{'' if each.required else ' <span class=faint>optional</span>'}"
-        f"</dt><dd>{escape(each.told)}</dd>\n"
+        f"</dt><dd>{escape(each.text)}</dd>\n"
         for each in members(schema, components, sent=sent)
     ]
     return f"<details class=members><summary>Its members</summary><dl>{''.join(rows)}</dl></details>" if rows else ""
