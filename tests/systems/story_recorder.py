@@ -1,8 +1,9 @@
-"""Tells a story on an embedded engine and writes down each request that it takes, for golden transcripts."""
+"""Runs a story on an embedded engine and records each request that it sends, for golden transcripts."""
 
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import msgspec
 
 from partita import Design, Store, connect
 from partita.store import SentRequest
+from partita_systems.service_base import MakeId, ids_from
 
 
-class Narrator:
-    """`say("Ana likes the post.")` writes a sentence; `say.db` is the store whose requests are written under it."""
+class StoryRecorder:
+    """`story("Ana likes the post.")` records a sentence; the requests of `story.db` are recorded below it."""
 
     def __init__(self, design: Design) -> None:
         self.lines: list[str] = []
@@ -25,7 +27,7 @@ class Narrator:
             clock=lambda: self.now,
             sleep=lambda _: None,
             random=lambda: 0.5,
-            on_call=[self._heard],
+            on_call=[self._record],
         )
         self.db.create_tables()
         self.lines.clear()
@@ -33,28 +35,41 @@ class Narrator:
     def __call__(self, sentence: str) -> None:
         self.lines += ["", sentence] if self.lines else [sentence]
 
-    def passes(self, **duration: float) -> None:
-        """Time goes on."""
+    def advance(self, **duration: float) -> None:
+        """Move the clock: `story.advance(minutes=5)`."""
         self.now += timedelta(**duration)
 
-    def shows(self, found: object) -> None:
-        """What somebody sees."""
-        self.lines.append(f"    = {found}")
+    def show(self, value: object) -> None:
+        """Record what a person sees."""
+        self.lines.append(f"    = {value}")
+
+    def show_error(self, act: Callable[[], object], *expected: type[Exception]) -> None:
+        """Record the error that an action raises, where it raises one of these."""
+        try:
+            act()
+        except expected as error:
+            self.show(error)
 
     def _seconds(self) -> float:
         return self.now.timestamp()
 
-    def _heard(self, call: SentRequest) -> None:
-        body = msgspec.json.decode(msgspec.json.encode(call.request))
+    def _record(self, sent: SentRequest) -> None:
+        body = msgspec.json.decode(msgspec.json.encode(sent.request))
         body.pop("ReturnConsumedCapacity", None)
         body.pop("ClientRequestToken", None)
-        ended = f"{call.units:g} units" if call.error is None else type(call.error).__name__
-        self.lines.append(f"    {type(call.request).__name__} ({ended})")
-        self.lines += [f"      {line}" for line in _told(body)]
+        outcome = f"{sent.units:g} units" if sent.error is None else type(sent.error).__name__
+        self.lines.append(f"    {type(sent.request).__name__} ({outcome})")
+        self.lines += [f"      {line}" for line in _request_lines(body)]
 
 
-def _told(body: dict[str, Any]) -> list[str]:
-    """A member a line, in alphabetical order; the actions of a transaction or batch get a line each."""
+def counted_ids() -> MakeId:
+    """Ids whose random part is 1, 2, 3, ...: the same in every run."""
+    numbers = count(1)
+    return ids_from(lambda _: next(numbers))
+
+
+def _request_lines(body: dict[str, Any]) -> list[str]:
+    """One line for each member, in alphabetical order; each action of a transaction or batch gets its own line."""
     lines: list[str] = []
     for name in sorted(body):
         value = body[name]
@@ -69,11 +84,11 @@ def _compact(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value, order="deterministic").decode()
 
 
-def check_story(design: Design, tell: Callable[[Narrator], None], golden: Path) -> None:
-    """The story is told as the golden file has it; PARTITA_UPDATE=1 writes the file anew."""
-    narrator = Narrator(design)
-    tell(narrator)
-    told = "\n".join(narrator.lines) + "\n"
+def check_story(design: Design, tell: Callable[[StoryRecorder], None], golden: Path) -> None:
+    """The transcript equals the golden file; PARTITA_UPDATE=1 writes the file."""
+    story = StoryRecorder(design)
+    tell(story)
+    transcript = "\n".join(story.lines) + "\n"
     if os.environ.get("PARTITA_UPDATE"):
-        golden.write_text(told, encoding="utf-8")
-    assert told == golden.read_text(encoding="utf-8")
+        golden.write_text(transcript, encoding="utf-8")
+    assert transcript == golden.read_text(encoding="utf-8")

@@ -56,6 +56,10 @@ class AsyncStore:
         self._sleep = sleep
         self._flows = EntityFlows(self.design, self.context)
 
+    def now(self) -> datetime:
+        """The current time, by the store's clock."""
+        return self.context.clock()
+
     async def close(self) -> None:
         """Closes the backend, where it is one that can be closed."""
         close: Callable[[], Awaitable[None] | None] | None = getattr(self.backend, "close", None)

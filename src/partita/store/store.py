@@ -73,6 +73,10 @@ class Store:
         self._sleep = sleep
         self._flows = EntityFlows(self.design, self.context)
 
+    def now(self) -> datetime:
+        """The current time, by the store's clock."""
+        return self.context.clock()
+
     def close(self) -> None:
         """Closes the backend, where it is one that can be closed."""
         close: Callable[[], None] | None = getattr(self.backend, "close", None)

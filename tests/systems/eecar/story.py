@@ -1,41 +1,28 @@
-"""A battery finds its second life in EECAR, told request by request."""
+"""A battery is listed, watched, matched and sold, with the requests that this sends."""
 
-from itertools import count
-from typing import Protocol
-
-from partita import Store, VersionConflict, new_id
+from partita import VersionConflict
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import Category
 from partita_systems.eecar.matches import query_hash
 from partita_systems.eecar.service import Eecar
+from tests.systems.story_recorder import StoryRecorder, counted_ids
 
 HANBIT, SAEBYEOK = "c_hanbit", "c_saebyeok"  # 한빛 takes cars apart, 새벽 builds energy storage
 
 
-class Narrator(Protocol):
-    """Who writes the story down: sentences, what people see, and every request of `db`."""
-
-    db: Store
-
-    def __call__(self, sentence: str) -> None: ...
-    def passes(self, **duration: float) -> None: ...
-    def shows(self, found: object) -> None: ...
-
-
-def tell(say: Narrator) -> None:
+def tell(story: StoryRecorder) -> None:
     """Two companies and one battery."""
-    numbers = count(1)
-    eecar = Eecar(say.db, lambda prefix, now: new_id(prefix, now, lambda _: next(numbers)))
-    wishes(say, eecar)
-    battery = listing(say, eecar)
-    news(say, eecar, battery)
-    searching(say, eecar, battery)
-    deal(say, eecar, battery)
-    endings(say, eecar, battery)
+    eecar = Eecar(story.db, counted_ids())
+    wishes(story, eecar)
+    battery = listing(story, eecar)
+    news(story, eecar, battery)
+    searching(story, eecar, battery)
+    deal(story, eecar, battery)
+    endings(story, eecar, battery)
 
 
-def wishes(say: Narrator, eecar: Eecar) -> None:
-    say("새벽 needs batteries for home storage, with high priority, until the end of the month.")
+def wishes(story: StoryRecorder, eecar: Eecar) -> None:
+    story("새벽 needs batteries for home storage, with high priority, until the end of the month.")
     need = d.Need(
         company_id=SAEBYEOK,
         company_name="새벽 에너지",
@@ -43,17 +30,17 @@ def wishes(say: Narrator, eecar: Eecar) -> None:
         required_specs=d.RequiredSpecs(category=Category("battery"), min_quantity=2, max_price=5_000_000),
         target_application="가정용 에너지 저장",
         priority=d.Priority.HIGH,
-        expires_at=say.db.context.clock().replace(day=31),
+        expires_at=story.db.now().replace(day=31),
     )
     eecar.needs.post(need)
-    say("It also watches for batteries: the watch, and the way to it from the category, in one transaction.")
+    story("It also watches for batteries: the watch and its lookup item under the category, in one transaction.")
     criteria = d.Criteria(category=Category("battery"), max_price=5_000_000)
     eecar.watches.begin(d.Watch(buyer_id=SAEBYEOK, email="buy@saebyeok.example", criteria=criteria, once=True))
 
 
-def listing(say: Narrator, eecar: Eecar) -> d.Part:
-    say.passes(hours=3)
-    say("한빛 lists a battery pack with what it is made of and what it is good for: all or nothing.")
+def listing(story: StoryRecorder, eecar: Eecar) -> d.Part:
+    story.advance(hours=3)
+    story("한빛 lists a battery pack with its specification and usages, in one transaction.")
     battery = eecar.parts.list_(
         d.Part(
             name="고전압 배터리 팩",
@@ -69,27 +56,27 @@ def listing(say: Narrator, eecar: Eecar) -> d.Part:
         spec=d.Spec(weight=450, electrical_props=d.ElectricalProps(voltage=650, capacity=72.6)),
         usages=[d.Usage(industry="재생에너지", application="에너지 저장", success_case=True)],
     )
-    say("Its vector is stored elsewhere; the part refers to it afterwards.")
+    story("Its vector is stored elsewhere; the part refers to it afterwards.")
     eecar.parts.refer_to_vector(battery.part_id, f"vectors/{battery.part_id}.bin", "offline-hangul-256", 256)
-    say("The whole part is one Query, and each item is what it is.")
-    say.shows([type(each).__name__ for each in say.db(d.whole_part(battery.part_id))])
+    story("One Query reads the whole part; each item has its own type.")
+    story.show([type(each).__name__ for each in story.db(d.whole_part(battery.part_id))])
     return battery
 
 
-def news(say: Narrator, eecar: Eecar, battery: d.Part) -> None:
-    say("Who watches this category, or all of them? Two Queries, whatever word the category is called by.")
+def news(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
+    story("Who watches this category, or all categories? Two Queries; any alias of the category works.")
     watching = list(eecar.watches.who_watches("밧데리"))
-    say.shows([each.buyer_id for each in watching])
-    say("새벽 is told. The watch was for once, so it ends in the same transaction.")
-    say.shows(eecar.watches.trigger(watching[0].watch_id, battery, 0.93))
-    say("Telling it again of the same part changes nothing.")
-    say.shows(eecar.watches.trigger(watching[0].watch_id, battery, 0.93))
-    say("Its notifications, newest first.")
-    say.shows([each.title for each in say.db(d.notifications(SAEBYEOK))])
+    story.show([each.buyer_id for each in watching])
+    story("새벽 is notified. The watch is marked `once`, so it ends in the same transaction.")
+    story.show(eecar.watches.trigger(watching[0].watch_id, battery, 0.93))
+    story("A second trigger for the same part changes nothing.")
+    story.show(eecar.watches.trigger(watching[0].watch_id, battery, 0.93))
+    story("The notifications of 새벽, newest first.")
+    story.show([each.title for each in story.db(d.notifications(SAEBYEOK))])
 
 
-def searching(say: Narrator, eecar: Eecar, battery: d.Part) -> None:
-    say("새벽 asks for batteries in its own words. The answer is cached with how far the catalogue has come.")
+def searching(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
+    story("새벽 searches for batteries. The answer is cached with the version of the catalogue.")
     asked = query_hash("ESS용 중고 배터리", {"category": "배터리"}, "offline-hangul-256", "template")
     seen = eecar.matches.catalogue([Category.BATTERY])
     found = d.MatchedPart(part_id=battery.part_id, score=0.93, reason="용량과 가격이 조건에 맞습니다")
@@ -100,20 +87,20 @@ def searching(say: Narrator, eecar: Eecar, battery: d.Part) -> None:
             query_embedding=f"queries/{asked}.bin",
             matched_parts=[found],
             model_used="template",
-            created_at=say.db.context.clock(),
+            created_at=story.db.now(),
             catalogue=seen,
         )
     )
-    say("The next time the cache answers, and nothing is written for the hit.")
+    story("The next time the cache answers. The hit is counted in memory.")
     match = eecar.matches.recall(asked)
-    say.shows(None if match is None else [each.reason for each in match.matched_parts])
-    say("Hits are written later, together; the number in the index keeps its order.")
+    story.show(None if match is None else [each.reason for each in match.matched_parts])
+    story("Hits are written in batches; the index key has a fixed width, so it sorts by number.")
     eecar.matches.write_hits()
 
 
-def deal(say: Narrator, eecar: Eecar, battery: d.Part) -> None:
-    say.passes(days=1)
-    say("새벽 offers eight million won for two. 한빛 is told in the same transaction.")
+def deal(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
+    story.advance(days=1)
+    story("새벽 offers eight million won for two. 한빛 is notified in the same transaction.")
     made = eecar.proposals.make(
         d.Proposal(
             from_company_id=SAEBYEOK,
@@ -125,32 +112,29 @@ def deal(say: Narrator, eecar: Eecar, battery: d.Part) -> None:
             price_offer=8_000_000,
         )
     )
-    say("한빛 looks at what waits for an answer.")
-    say.shows([each.message for each in say.db(d.received_proposals(HANBIT, "pending"))])
-    say.passes(hours=2)
-    say("It would rather negotiate.")
+    story("한빛 lists its pending proposals.")
+    story.show([each.message for each in story.db(d.received_proposals(HANBIT, "pending"))])
+    story.advance(hours=2)
+    story("한빛 wants to negotiate.")
     eecar.proposals.answer(made.proposal_id, HANBIT, "negotiating", version=1)
-    say("새벽 offers more.")
+    story("새벽 offers more.")
     eecar.proposals.revise(made.proposal_id, SAEBYEOK, version=2, quantity=2, price_offer=8_600_000)
-    say("Somebody at 한빛 rejects the offer that they saw an hour ago, and is told to look again.")
-    try:
-        eecar.proposals.answer(made.proposal_id, HANBIT, "rejected", version=2)
-    except VersionConflict as refusal:
-        say.shows(refusal)
-    say("The new offer is accepted.")
+    story("Another person at 한빛 rejects the earlier version of the offer.")
+    story.show_error(lambda: eecar.proposals.answer(made.proposal_id, HANBIT, "rejected", version=2), VersionConflict)
+    story("The new offer is accepted.")
     eecar.proposals.answer(made.proposal_id, HANBIT, "accepted", version=3)
-    say("새벽 sees it among what it has sent.")
-    say.shows([(each.status, each.price_offer) for each in eecar.proposals.sent(SAEBYEOK, "accepted").items])
+    story("새벽 sees it among its sent proposals.")
+    story.show([(each.status, each.price_offer) for each in eecar.proposals.sent(SAEBYEOK, "accepted").items])
 
 
-def endings(say: Narrator, eecar: Eecar, battery: d.Part) -> None:
-    say("The need is fulfilled, and no longer expires.")
-    (need,) = say.db(d.active_needs_of_company(SAEBYEOK))
+def endings(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
+    story("The need is fulfilled, and no longer expires.")
+    (need,) = story.db(d.active_needs_of_company(SAEBYEOK))
     eecar.needs.fulfil(SAEBYEOK, need.need_id)
-    say.passes(days=60)
-    say("Two months later the need is still there. What expired, the notifications, is not.")
-    say.shows([each.target_application for each in say.db(d.needs_by_status("fulfilled"))])
-    say.shows([each.title for each in say.db(d.notifications(SAEBYEOK))])
-    say("The last pack is sold elsewhere: the part goes with everything that was known of it.")
+    story.advance(days=60)
+    story("Two months later the need still exists. The notifications have expired.")
+    story.show([each.target_application for each in story.db(d.needs_by_status("fulfilled"))])
+    story.show([each.title for each in story.db(d.notifications(SAEBYEOK))])
+    story("한빛 withdraws the part: it is deleted with its specification, vector and usages.")
     eecar.parts.withdraw(battery.part_id)
-    say.shows(eecar.parts.of_seller(HANBIT).items)
+    story.show(eecar.parts.of_seller(HANBIT).items)

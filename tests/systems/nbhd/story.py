@@ -1,106 +1,85 @@
-"""A week in nbhd.city, told request by request."""
+"""A week in nbhd.city, with the requests that it sends."""
 
-from collections.abc import Callable
-from itertools import count
-from typing import Any, Protocol
-
-from partita import NotUnique, Store
+from partita import NotUnique
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
+from tests.systems.story_recorder import StoryRecorder, counted_ids
 
 ALICE, BORA = "did:plc:alice", "did:plc:bora"
 
 
-class Narrator(Protocol):
-    """Who writes the story down: sentences, what people see, and every request of `db`."""
-
-    db: Store
-
-    def __call__(self, sentence: str) -> None: ...
-    def passes(self, **duration: float) -> None: ...
-    def shows(self, found: object) -> None: ...
-
-
-def tell(say: Narrator) -> None:
+def tell(story: StoryRecorder) -> None:
     """Two neighbors, one neighborhood, one site."""
-    numbers = count(1)
-    nbhd = Nbhd(say.db, lambda _: next(numbers))
-    people(say, nbhd)
-    home = neighborhood(say, nbhd)
-    site(say, nbhd, home)
-    farewell(say, nbhd, home)
+    nbhd = Nbhd(story.db, counted_ids())
+    people(story, nbhd)
+    home = neighborhood(story, nbhd)
+    site(story, nbhd, home)
+    farewell(story, nbhd, home)
 
 
-def people(say: Narrator, nbhd: Nbhd) -> None:
-    say("Alice registers: her profile, and a guard that holds her handle.")
+def people(story: StoryRecorder, nbhd: Nbhd) -> None:
+    story("Alice registers: her profile, and a guard for her handle.")
     nbhd.register(ALICE, "alice@bsky.social", "Alice", bio="Community organizer")
-    say.passes(minutes=5)
-    say("Bora registers as well. The list of users has the newest first.")
+    story.advance(minutes=5)
+    story("Bora registers as well. The list of users is newest first.")
     nbhd.register(BORA, "bora.bsky.social", "보라")
-    say.shows([user.display_name for user in say.db(d.users()).first(10)])
+    story.show([user.display_name for user in story.db(d.users()).first(10)])
 
 
-def neighborhood(say: Narrator, nbhd: Nbhd) -> str:
-    say.passes(hours=1)
-    say("Alice founds a neighborhood: it counts her as its first member in the transaction that takes the slug.")
+def neighborhood(story: StoryRecorder, nbhd: Nbhd) -> str:
+    story.advance(hours=1)
+    story("Alice creates a neighborhood. One transaction reserves the slug and counts her as the first member.")
     home = nbhd.found(ALICE, "Downtown Collective").id
-    say("Bora would like the same name, and is refused. Nothing of hers is written.")
-    _refused(say, lambda: nbhd.found(BORA, "Downtown collective"))
-    say("So she looks for it by its slug, the guard and then the neighborhood, and joins.")
+    story("Bora tries to use the same name. Nothing is written.")
+    story.show_error(lambda: nbhd.found(BORA, "Downtown collective"), NotUnique)
+    story("She finds the neighborhood by its slug (guard, then neighborhood) and joins it.")
     found = nbhd.find_by_slug("downtown-collective")
     assert found is not None
     nbhd.join(found.id, BORA)
-    say("How many are they now? And where is Bora a member?")
-    say.shows(say.db.one(d.neighborhood(home)).member_count)
-    say.shows([each.name for each in nbhd.neighborhoods_of(BORA).items])
+    story("How many members are there, and which neighborhoods is Bora in?")
+    story.show(story.db.one(d.neighborhood(home)).member_count)
+    story.show([each.name for each in nbhd.neighborhoods_of(BORA).items])
     return home
 
 
-def site(say: Narrator, nbhd: Nbhd, home: str) -> None:
-    say.passes(days=1)
-    say("Alice writes a blog for the neighborhood. Its settings and her membership are checked as it is created.")
+def site(story: StoryRecorder, nbhd: Nbhd, home: str) -> None:
+    story.advance(days=1)
+    story("Alice creates a site for the neighborhood. The transaction checks its settings and her membership.")
     blog = nbhd.create_site(ALICE, "My Blog", "blog", "alice", {"author": "Alice"}, neighborhood_id=home)
-    say("She builds it. A second build has to wait: the first holds the guard.")
+    story("She builds it. A second build is rejected while the first holds the guard.")
     job = nbhd.start_build(ALICE, blog.site_id)
-    say.passes(seconds=1)
-    _refused(say, lambda: nbhd.start_build(ALICE, blog.site_id))
-    say("The build ends well, which publishes the site.")
-    say.passes(seconds=40)
+    story.advance(seconds=1)
+    story.show_error(lambda: nbhd.start_build(ALICE, blog.site_id), NotUnique)
+    story("The build succeeds, which publishes the site.")
+    story.advance(seconds=40)
     nbhd.finish_build(ALICE, job)
-    say("Everybody finds it by its subdomain.")
+    story("The site is found by its subdomain.")
     shown = nbhd.find_by_subdomain("alice")
     assert shown is not None
-    say.shows(f"{shown.title}, {shown.status}, {shown.public_url}")
-    say("Its builds are read from the table. The document's own query reads the site too, and drops it by its filter.")
-    say.shows([each.status.value for each in say.db(d.builds_of_site(blog.site_id)).first(10)])
-    say.shows([each.status.value for each in say.db(d.builds_in_index(blog.site_id)).first(10)])
-    say("Alice throws the site away: it moves to another shelf, and its guard learns when it will be free.")
+    story.show(f"{shown.title}, {shown.status}, {shown.public_url}")
+    story("Its builds are read from the table. The document's query also reads the site; its filter drops it.")
+    story.show([each.status.value for each in story.db(d.builds_of_site(blog.site_id)).first(10)])
+    story.show([each.status.value for each in story.db(d.builds_in_index(blog.site_id)).first(10)])
+    story("Alice deletes the site: it moves to `DELETED_SITE#`, and its guard gets a time to live.")
     nbhd.delete_site(ALICE, blog.site_id)
-    say.shows(list(say.db(d.sites_of_user(ALICE))))
-    say("The next day she wants it back.")
-    say.passes(days=1)
+    story.show(list(story.db(d.sites_of_user(ALICE))))
+    story("The next day she restores it.")
+    story.advance(days=1)
     nbhd.restore_site(ALICE, blog.site_id)
 
 
-def farewell(say: Narrator, nbhd: Nbhd, home: str) -> None:
-    say.passes(days=3)
-    say("Bora leaves. Her membership becomes history, and the neighborhood counts one less.")
+def farewell(story: StoryRecorder, nbhd: Nbhd, home: str) -> None:
+    story.advance(days=3)
+    story("Bora leaves. Her membership becomes history, and the member count goes down.")
     nbhd.leave(home, BORA)
-    say.shows(say.db.one(d.neighborhood(home)).member_count)
-    say("Alice closes it. It is marked, so that nobody joins any more; she leaves into history; and its slug is free.")
+    story.show(story.db.one(d.neighborhood(home)).member_count)
+    story("Alice closes the neighborhood: nobody can join, its memberships become history, its slug is released.")
     nbhd.close(home, ALICE)
-    say.shows(nbhd.find_by_slug("downtown-collective"))
-    say.shows([each.did for each in say.db(d.past_members(home))])
-    say("Bora deletes her account: it leaves the list at once, and the table in thirty days.")
+    story.show(nbhd.find_by_slug("downtown-collective"))
+    story.show([each.did for each in story.db(d.past_members(home))])
+    story("Bora deletes her account: it leaves the list at once, and the table after 30 days.")
     nbhd.delete_account(BORA)
-    say.shows([user.display_name for user in say.db(d.users()).first(10)])
-    say("After thirty days her profile is hidden, whether or not DynamoDB has come by to delete it.")
-    say.passes(days=30)
-    say.shows(say.db(d.user(BORA)))
-
-
-def _refused(say: Narrator, act: Callable[[], Any]) -> None:
-    try:
-        act()
-    except NotUnique as refusal:
-        say.shows(refusal)
+    story.show([user.display_name for user in story.db(d.users()).first(10)])
+    story("After 30 days her profile is hidden, whether or not DynamoDB has deleted it yet.")
+    story.advance(days=30)
+    story.show(story.db(d.user(BORA)))

@@ -11,12 +11,24 @@ from functools import lru_cache
 from typing import Any
 
 from partita import Adoption, F, Get, InvalidValue, ReferenceMissing, Store
+from partita_systems.adopting import IdFields, entity_label
 from partita_systems.blog import design as d
 from partita_systems.blog.category_adoption import follow_link, link_category
 from partita_systems.blog.service import minutes_to_read
 
 Guard = d.LikeGuard | d.BookmarkGuard
 Left = d.Comment | d.Reply | d.Like | d.Bookmark  # what readers leave on a post
+ENTITIES: IdFields = {
+    d.Category: ("category_id",),
+    d.CategoryChild: ("child_id",),
+    d.Post: ("post_id",),
+    d.Comment: ("comment_id", "post_id"),
+    d.Reply: ("reply_id", "post_id"),
+    d.Like: ("user_id", "post_id"),
+    d.LikeGuard: ("user_id", "post_id"),
+    d.Bookmark: ("user_id", "post_id"),
+    d.BookmarkGuard: ("user_id", "post_id"),
+}
 REMEMBERED = 10_000  # posts that are known to be there: what lies on one lies together, bookmarks aside
 
 
@@ -24,9 +36,8 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     """Whatever cannot be mended is named in `refused`, and stands as it was; run again, it finds nothing to do."""
     done = db.adopt(progress)
     exists = lru_cache(REMEMBERED)(lambda post_id: db(d.post(post_id), consistent=True) is not None)
-    entities: list[type[Any]] = [d.Category, d.CategoryChild, d.Post, d.Comment, d.Reply]
-    for found in db.scan(*entities, d.Like, d.LikeGuard, d.Bookmark, d.BookmarkGuard):
-        with done.collecting_errors(f"{type(found).__name__} {_name(found)}"):
+    for found in db.scan(*ENTITIES):
+        with done.collecting_errors(entity_label(found, ENTITIES)):
             if isinstance(found, Left) and not exists(found.post_id):
                 raise ReferenceMissing(type(found).__name__, d.Post.__name__, found.post_id)
             _mend(db, found, done)
@@ -48,11 +59,6 @@ def _mend(db: Store, found: Any, done: Adoption) -> None:
             link_category(db, found, done)
         case d.CategoryChild():
             follow_link(db, found, done)
-
-
-def _name(found: Any) -> str:
-    names = ("reply_id", "comment_id", "child_id", "category_id", "user_id", "post_id")
-    return " ".join(getattr(found, name) for name in names if hasattr(found, name))
 
 
 def _move_text(db: Store, post: d.Post, done: Adoption) -> None:

@@ -16,28 +16,23 @@ from partita import (
     NotFound,
     Page,
     ReferenceMissing,
-    Store,
     Transaction,
 )
 from partita_systems.blog import design as d
-from partita_systems.blog.counting import counts
-from partita_systems.blog.ids import Ids
+from partita_systems.blog.visibility import counter_is
+from partita_systems.service_base import ServiceBase
 
 MOST_IN_ORDER = 100  # what one transaction takes
 MOST_ROOTS = 90  # the rest is for those who add one at the same moment
 _IS_ROOT = F.parent_id.is_absent()
 
 
-class Categories:
+class Categories(ServiceBase):
     """Each change is one transaction; who comes second to the same place reads again."""
-
-    def __init__(self, db: Store, ids: Ids) -> None:
-        self.db = db
-        self.ids = ids
 
     def add(self, name: str, parent_id: str | None = None) -> d.Category:
         """A new category, last among its siblings."""
-        category_id = self.ids("k")
+        category_id = self.new_id("k")
         for _ in self.db.retrying(d.Category.__name__):
             order = self._last_place(parent_id)
             try:
@@ -65,7 +60,7 @@ class Categories:
             order = self._last_place(parent_id)
             try:
                 with self.db.transaction() as transaction:
-                    same = _unmoved(found) & counts("child_count", found.child_count)
+                    same = _unmoved(found) & counter_is("child_count", found.child_count)
                     draft = transaction.change(d.category(category_id), when=same)
                     draft.parent_id = parent_id
                     draft.order = order
@@ -127,8 +122,7 @@ class Categories:
         if parent_id is None:
             return list(self.db(d.root_categories()))
         links = self.db(d.children(parent_id), consistent=True)
-        found = self.db.get_many([d.category(link.child_id) for link in links])
-        return [each for each in found if each is not None]
+        return self.existing([d.category(link.child_id) for link in links])
 
     def _last_place(self, parent_id: str | None) -> int:
         if parent_id is not None:
@@ -181,4 +175,4 @@ def _unmoved(category: d.Category) -> Condition:
 
 def _as_full(category: d.Category) -> Condition:
     """It has as many subcategories and posts as when it was read."""
-    return counts("child_count", category.child_count) & counts("post_count", category.post_count)
+    return counter_is("child_count", category.child_count) & counter_is("post_count", category.post_count)

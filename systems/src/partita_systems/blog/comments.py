@@ -3,22 +3,17 @@
 from contextlib import suppress
 from datetime import datetime
 
-from partita import Condition, ConditionFailed, F, Get, InvalidValue, NotFound, ReferenceMissing, Store
+from partita import Condition, ConditionFailed, F, Get, InvalidValue, NotFound, ReferenceMissing
 from partita_systems.blog import design as d
-from partita_systems.blog.counting import counts
-from partita_systems.blog.ids import Ids
-from partita_systems.blog.visibility import on_published
+from partita_systems.blog.visibility import counter_is, on_published
+from partita_systems.service_base import ServiceBase
 
 
-class Threads:
+class Threads(ServiceBase):
     """Comments and replies are found by id in an index, so a reader sees a comment a moment after it was written."""
 
-    def __init__(self, db: Store, ids: Ids) -> None:
-        self.db = db
-        self.ids = ids
-
     def comment(self, post_id: str, author_id: str, content: str) -> d.Comment:
-        comment = d.Comment(post_id=post_id, comment_id=self.ids("c"), author_id=author_id, content=written(content))
+        comment = d.Comment(post_id=post_id, comment_id=self.new_id("c"), author_id=author_id, content=written(content))
         with on_published(self.db, post_id) as transaction:
             return transaction.create(comment)
 
@@ -39,7 +34,7 @@ class Threads:
                 post_id=target.post_id,
                 parent_id=target.comment_id if isinstance(target, d.Comment) else target.parent_id,
                 parent_created_at=self._root_time(target),
-                reply_id=self.ids("r"),
+                reply_id=self.new_id("r"),
                 answers=target.comment_id if isinstance(target, d.Comment) else target.reply_id,
                 author_id=author_id,
                 content=written(content),
@@ -79,13 +74,13 @@ class Threads:
             return
         with suppress(ConditionFailed):
             if not self._is_answered(found):
-                unanswered = F.author_id.exists() & counts("reply_count", found.reply_count)
+                unanswered = F.author_id.exists() & counter_is("reply_count", found.reply_count)
                 self._delete(found, _both(unanswered, when))
                 return
         try:
             with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as tombstone:
                 tombstone.content = None
-                tombstone.deleted_at = self.db.context.clock()
+                tombstone.deleted_at = self.now()
         except ConditionFailed:
             self.find(comment_id)  # or somebody else has deleted it
             raise

@@ -9,9 +9,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
 
-from partita import AlreadyExists, NotFound, SeedStep, Store, new_id
+from partita import AlreadyExists, NotFound, SeedStep, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
+from partita_systems.seeding import seeded_random, store_at
+from partita_systems.service_base import ids_from
 
 OPENED = datetime(2025, 3, 1, 11, tzinfo=UTC)
 CATEGORIES = {
@@ -78,14 +80,14 @@ class _Planting:
         self.people = people
 
     def chance(self, event: str) -> Random:
-        return Random(f"{self.seed} {event}")  # noqa: S311
+        return seeded_random(self.seed, event)
 
     def at(self, db: Store, moment: datetime, event: str) -> Blog:
         """The blog at that moment; the first id that it gives is `self.id` of the same event."""
-        return Blog(Store(db.backend, db.design, clock=lambda: moment), self.chance(event).getrandbits)
+        return Blog(store_at(db, moment), ids_from(self.chance(event).getrandbits))
 
     def id(self, kind: str, moment: datetime, event: str) -> str:
-        return new_id(kind, moment, self.chance(event).getrandbits)
+        return ids_from(self.chance(event).getrandbits)(kind, moment)
 
     def user(self, number: int) -> str:
         return f"{self.seed}-{number:05}"

@@ -1,29 +1,26 @@
 """What the design of the blog cannot say: what publishing means, that a like counts once, what goes with a post."""
 
-import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from partita import AlreadyExists, Condition, ConditionFailed, F, InvalidValue, NotFound, Store
+from partita import AlreadyExists, Condition, ConditionFailed, F, InvalidValue, NotFound, Store, new_id
 from partita_systems.blog import design as d
 from partita_systems.blog.categories import Categories
 from partita_systems.blog.comments import Threads
-from partita_systems.blog.ids import Ids
 from partita_systems.blog.visibility import on_published
+from partita_systems.service_base import MakeId, ServiceBase
 
 WORDS_A_MINUTE = 200
 _UNKEPT = F.bookmark_count.is_absent() | (F.bookmark_count <= 0)
 
 
-class Blog:
-    """The service on a store, whose clock is the service's; `chance` may be given to get the same ids again."""
+class Blog(ServiceBase):
+    """Users, posts, likes, bookmarks and notifications; `categories` and `threads` are services of their own."""
 
-    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
-        self.db = db
-        self.now = db.context.clock
-        self.ids = Ids(self.now, chance)
-        self.categories = Categories(db, self.ids)
-        self.threads = Threads(db, self.ids)
+    def __init__(self, db: Store, make_id: MakeId = new_id) -> None:
+        super().__init__(db, make_id)
+        self.categories = Categories(db, make_id)
+        self.threads = Threads(db, make_id)
 
     # Users
 
@@ -56,7 +53,7 @@ class Blog:
     ) -> d.Post:
         """A new draft, which its author alone finds."""
         post = d.Post(
-            post_id=self.ids("p"),
+            post_id=self.new_id("p"),
             author_id=author_id,
             subcategory_id=subcategory_id,
             title=title,
@@ -233,7 +230,7 @@ class Blog:
     ) -> d.Notification:
         notification = d.Notification(
             user_id=user_id,
-            notification_id=self.ids("n"),
+            notification_id=self.new_id("n"),
             type=kind,
             actor_id=actor_id,
             post_id=post_id,

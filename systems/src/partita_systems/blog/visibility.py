@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from partita import ConditionFailed, F, NotFound, Page, Store, Transaction
+from partita import Condition, ConditionFailed, F, NotFound, Page, Store, Transaction
 from partita_systems.blog import design as d
 
 Left = TypeVar("Left", bound=d.Comment | d.Reply | d.Like)
@@ -30,3 +30,9 @@ def on_shown_posts(db: Store, page: Page[Left]) -> Page[Left]:
     posts = db.get_many([d.post(post_id) for post_id in dict.fromkeys(each.post_id for each in page.items)])
     shown = {post.post_id for post in posts if post is not None and post.status == d.PostStatus.PUBLISHED}
     return Page([each for each in page.items if each.post_id in shown], page.cursor)
+
+
+def counter_is(name: str, value: int) -> Condition:
+    """That a counter still has the value that was read; an absent counter, as other code leaves it, counts as 0."""
+    same: Condition = F[name] == value
+    return same if value else same | F[name].is_absent()

@@ -6,10 +6,10 @@ Everything follows from the seed except the time: results expire, so the last on
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from random import Random
 
 from partita import AlreadyExists, NotUnique, SeedStep, Store
 from partita_systems.checks import design as d
+from partita_systems.seeding import NumberedStep
 
 FIRST = "ana bruno carla diego elena faisal greta hugo ines jonas kira luis mina noor olga pavel".split()
 PLACES = ["shop", "status", "blog", "docs", "api", "mail", "learn", "jobs", "maps", "news"]
@@ -34,14 +34,7 @@ def _people(scale: float) -> int:
     return max(1, round(20 * scale))
 
 
-class _Piece:
-    """The `number`th of its kind, with a chance of its own."""
-
-    def __init__(self, seed: int, number: int) -> None:
-        self.seed = seed
-        self.number = number
-        self.chance = Random(f"{seed} {type(self).__name__} {number}")  # noqa: S311
-
+class _Step(NumberedStep):
     @property
     def user_id(self) -> str:
         return f"u_{self.seed}x{self.number}"
@@ -50,44 +43,44 @@ class _Piece:
         return f"c_{self.seed}x{self.number}x{number}"
 
 
-class _Person(_Piece):
+class _Person(_Step):
     """A user and their checks; each exists once, however often the piece is planted."""
 
-    def __call__(self, db: Store) -> None:
-        name = f"{self.chance.choice(FIRST)}{self.number}.{self.seed}"
+    def load(self, db: Store) -> None:
+        name = f"{self.random.choice(FIRST)}{self.number}.{self.seed}"
         tier = d.Tier.PRO if self.number % 5 == 0 else d.Tier.FREE
         user = d.User(user_id=self.user_id, email=f"{name}@example.com", tier=tier, check_limit=5)
         with suppress(AlreadyExists, NotUnique):
             db.create(user)
         for number in range(CHECKS_EACH):
             with suppress(AlreadyExists):
-                db.create(self._check(number, db.context.clock()))
+                db.create(self._check(number, db.now()))
 
     def _check(self, number: int, now: datetime) -> d.Check:
         is_shop = number == CHECKS_EACH - 1
-        place = self.chance.choice(PLACES)
+        place = self.random.choice(PLACES)
         return d.Check(
             check_id=self.check_id(number),
             userid=self.user_id,
             url=f"https://{place}{self.number}.example.com/" + ("item/1" if is_shop else ""),
             check_type=d.CheckType.EBAY if is_shop else d.CheckType.AVAILABILITY,
-            delay_ms=self.chance.choice([60_000, 300_000, 3_600_000]),
-            status=d.CheckStatus.PAUSED if self.chance.random() < 0.1 else d.CheckStatus.ACTIVE,
-            attributes={"maxPrice": "120.00"} if is_shop else {"keyword": self.chance.choice(WORDS)},
-            due_at=now + timedelta(seconds=self.chance.randrange(60)),
+            delay_ms=self.random.choice([60_000, 300_000, 3_600_000]),
+            status=d.CheckStatus.PAUSED if self.random.random() < 0.1 else d.CheckStatus.ACTIVE,
+            attributes={"maxPrice": "120.00"} if is_shop else {"keyword": self.random.choice(WORDS)},
+            due_at=now + timedelta(seconds=self.random.randrange(60)),
         )
 
 
-class _History(_Piece):
+class _History(_Step):
     """What the runs of one person's checks found: nothing depends on it, so it is written in batches."""
 
-    def __call__(self, db: Store) -> None:
-        hour = db.context.clock().replace(minute=0, second=0, microsecond=0)
+    def load(self, db: Store) -> None:
+        hour = db.now().replace(minute=0, second=0, microsecond=0)
         for number in range(CHECKS_EACH):
             db.put_many([self._result(number, hour - timedelta(hours=ago)) for ago in range(RESULTS_EACH)])
 
     def _result(self, number: int, at: datetime) -> d.Result:
-        outcome = d.Outcome(status="UP", response_time=self.chance.randrange(40, 900), keyword_found=True)
-        if self.chance.random() < 0.03:
+        outcome = d.Outcome(status="UP", response_time=self.random.randrange(40, 900), keyword_found=True)
+        if self.random.random() < 0.03:
             outcome = d.Outcome(status="DOWN", reason="the server answered 503")
         return d.Result(check_id=self.check_id(number), at=at, outcome=outcome)

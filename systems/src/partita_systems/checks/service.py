@@ -5,7 +5,6 @@ Claiming a check moves its `dueAt` to the end of a lease, under the condition th
 the holder of the lease may write the outcome.
 """
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,9 +12,10 @@ from typing import Any
 
 import msgspec
 
-from partita import Condition, ConditionFailed, F, InvalidValue, NotFound, Store, new_id
+from partita import Condition, ConditionFailed, F, InvalidValue, NotFound
 from partita_systems.checks import design as d
 from partita_systems.checks.check_attributes import checked_url, options_of
+from partita_systems.service_base import ServiceBase
 
 Probe = Callable[[d.Check], d.Outcome]
 
@@ -49,13 +49,8 @@ class Uptime(msgspec.Struct, frozen=True, rename="camel"):
     whole: bool
 
 
-class Checks:
-    """The service on a store, whose clock is the service's; `chance` may be given to get the same ids again."""
-
-    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
-        self.db = db
-        self.now = db.context.clock
-        self._chance = chance
+class Checks(ServiceBase):
+    """Users, their checks, and running them."""
 
     # Users
 
@@ -63,7 +58,7 @@ class Checks:
         self, email: str, *, user_id: str | None = None, tier: d.Tier = d.Tier.FREE, check_limit: int = 5
     ) -> d.User:
         """A new user; an e-mail address is compared without case, and taken once."""
-        user_id = user_id or new_id("u", self.now(), self._chance)
+        user_id = user_id or self.new_id("u")
         return self.db.create(d.User(user_id=user_id, email=folded(email), tier=tier, check_limit=check_limit))
 
     def find_by_email(self, email: str) -> d.User | None:
@@ -108,7 +103,7 @@ class Checks:
         """A new check, due at once, if the user's limit allows one more."""
         options_of(check_type, attributes or {})
         check = d.Check(
-            check_id=new_id("c", self.now(), self._chance),
+            check_id=self.new_id("c"),
             userid=userid,
             url=checked_url(url),
             check_type=check_type,

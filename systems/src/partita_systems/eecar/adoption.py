@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from partita import Adoption, Condition, Entity, F, Get, Store, get
+from partita_systems.adopting import IdFields, entity_label
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import category_of
 from partita_systems.eecar.lookup_items import offered, sent, watching
@@ -18,7 +19,16 @@ from partita_systems.eecar.needs import canonical as canonical_specs
 from partita_systems.eecar.service import Eecar
 from partita_systems.eecar.watches import canonical as canonical_criteria
 
-ENTITIES: tuple[type[Entity], ...] = (d.Part, d.Need, d.Match, d.Watch, d.Proposal, d.Offered, d.Watching, d.Sent)
+ENTITIES: IdFields = {
+    d.Part: ("part_id",),
+    d.Need: ("company_id", "need_id"),
+    d.Match: ("query_hash",),
+    d.Watch: ("watch_id",),
+    d.Proposal: ("proposal_id",),
+    d.Offered: ("part_id",),
+    d.Watching: ("watch_id",),
+    d.Sent: ("proposal_id",),
+}
 _ACTIVE = F.status == "active"
 _ENDED = F.status.is_absent() | F.status.is_in("triggered", "cancelled")
 
@@ -26,18 +36,12 @@ _ENDED = F.status.is_absent() | F.status.is_in("triggered", "cancelled")
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
     """Bring what other code stored to what the design and the service say."""
     done = db.adopt(progress)
-    maps = Store(db.backend, d.stored_maps, clock=db.context.clock, on_call=db.context.on_call)
-    work = _Work(db, maps, done)
+    work = _Work(db, done)
     for found in db.scan(*ENTITIES):
-        with done.collecting_errors(_named(found)):
+        with done.collecting_errors(entity_label(found, ENTITIES)):
             work.mend(found)
         progress(done)
     return done
-
-
-def _named(found: Entity) -> str:
-    ids = [value for name, value in asdict(found).items() if name in found.__model__.key.fields]
-    return " ".join([type(found).__name__, *map(str, ids)])
 
 
 def _canonical(stored: dict[str, Any], where: str) -> dict[str, Any]:
@@ -48,7 +52,6 @@ def _canonical(stored: dict[str, Any], where: str) -> dict[str, Any]:
 @dataclass(frozen=True)
 class _Work:
     db: Store
-    maps: Store
     done: Adoption
 
     def mend(self, found: Entity) -> None:
@@ -87,7 +90,7 @@ class _Work:
             stored.required_specs = _canonical(stored.required_specs, where)
 
         if canonical_specs(need.required_specs, where) != need.required_specs:
-            self.maps.update(d.stored_need(need.company_id, need.need_id), edit)
+            self.db.update(d.stored_need(need.company_id, need.need_id), edit)
             self.done.rewritten += 1
 
     def _match(self, match: d.Match) -> None:
@@ -108,14 +111,14 @@ class _Work:
             stored.criteria = _canonical(stored.criteria, where)
 
         if canonical_criteria(watch.criteria, where) != watch.criteria:
-            self.maps.update(d.stored_watch(watch.watch_id), edit)
+            self.db.update(d.stored_watch(watch.watch_id), edit)
             self.done.rewritten += 1
         if watch.status == "active":
             self._found_by_category(watch.watch_id)
 
     def _found_by_category(self, watch_id: str) -> None:
         here = d.stored_watch(watch_id)
-        stored = self.maps.one(here, consistent=True)
+        stored = self.db.one(here, consistent=True)
         watch = self.db.one(d.watch(watch_id), consistent=True)
         unchanged = _ACTIVE & (F.criteria == stored.criteria)
         self._beside(here, unchanged, get(d.Watching, watch_id), watching(watch))

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from partita import AlreadyExists, NotFound, Store
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, Category, catalogue_of
-from partita_systems.eecar.service_base import MakeId, Subject
+from partita_systems.service_base import MakeId, ServiceBase
 
 
 def query_hash(text: str, conditions: Mapping[str, Any], embedding_model: str, reason_model: str) -> str:
@@ -34,7 +34,7 @@ def query_hash(text: str, conditions: Mapping[str, Any], embedding_model: str, r
     return hashlib.blake2b(whole, digest_size=16).hexdigest()
 
 
-class Matches(Subject):
+class Matches(ServiceBase):
     def __init__(self, db: Store, make_id: MakeId) -> None:
         super().__init__(db, make_id)
         self._hits: Counter[str] = Counter()

@@ -7,15 +7,15 @@ from msgspec.structs import replace
 from partita import InvalidValue
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import category_of
-from partita_systems.eecar.service_base import Subject
+from partita_systems.service_base import ServiceBase
 
 
-class Needs(Subject):
+class Needs(ServiceBase):
     def post(self, need: d.Need) -> d.Need:
         """A company needs something, until `expires_at` where it says so."""
         self._check_future(need.expires_at)
         required = canonical(need.required_specs, "Need.requiredSpecs.category")
-        return self.db.create(replace(need, need_id=self._id("n"), required_specs=required))
+        return self.db.create(replace(need, need_id=self.new_id("n"), required_specs=required))
 
     def require(self, company_id: str, need_id: str, required: d.RequiredSpecs) -> None:
         """Something else is needed."""

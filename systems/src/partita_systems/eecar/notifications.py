@@ -5,14 +5,14 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from partita_systems.eecar import design as d
-from partita_systems.eecar.service_base import Subject
+from partita_systems.service_base import ServiceBase
 
 TITLE = 200
 
 
-class Notifications(Subject):
+class Notifications(ServiceBase):
     def send(self, notification: d.Notification) -> d.Notification:
-        return self.db.create(replace(notification, notification_id=self._id("t")))
+        return self.db.create(replace(notification, notification_id=self.new_id("t")))
 
     def mark_read(self, notification_id: str) -> None:
         with self.db.change(d.notification(notification_id)) as draft:

@@ -10,7 +10,7 @@ from partita import Condition, F, NotFound, Page, ReferenceMissing, get
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import category_of
 from partita_systems.eecar.lookup_items import beside, offered
-from partita_systems.eecar.service_base import Subject
+from partita_systems.service_base import ServiceBase
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -26,17 +26,17 @@ class WholePart:
     usages: list[d.Usage]
 
 
-class Parts(Subject):
+class Parts(ServiceBase):
     def list_(self, part: d.Part, *, spec: d.Spec | None = None, usages: Sequence[d.Usage] = ()) -> d.Part:
         """A part, its seller's entry, what it is made of and what it is good for: all or nothing."""
-        part = replace(part, part_id=self._id("p"), category=category_of(part.category, "Part.category"))
+        part = replace(part, part_id=self.new_id("p"), category=category_of(part.category, "Part.category"))
         with self.db.transaction() as transaction:
             made = transaction.create(part)
             transaction.create(offered(made))
             if spec is not None:
                 transaction.create(replace(spec, part_id=made.part_id))
             for usage in usages:
-                transaction.create(replace(usage, part_id=made.part_id, usage_id=self._id("u")))
+                transaction.create(replace(usage, part_id=made.part_id, usage_id=self.new_id("u")))
         return made
 
     def specify(self, part_id: str, spec: d.Spec) -> d.Spec:
@@ -44,7 +44,7 @@ class Parts(Subject):
         return self._known(part_id, lambda: self.db.put(replace(spec, part_id=part_id)))
 
     def add_usage(self, part_id: str, usage: d.Usage) -> d.Usage:
-        usage = replace(usage, part_id=part_id, usage_id=self._id("u"))
+        usage = replace(usage, part_id=part_id, usage_id=self.new_id("u"))
         return self._known(part_id, lambda: self.db.create(usage))
 
     def refer_to_vector(self, part_id: str, s3_key: str, embedding_model: str, dimension: int) -> d.VectorReference:
@@ -99,7 +99,7 @@ class Parts(Subject):
     def of_seller(self, seller_id: str, size: int = 20, cursor: str | None = None) -> Page[d.Part]:
         """Newest first: one Query and one BatchGetItem a page."""
         page = self.db(d.parts_of_seller(seller_id)).page(size, cursor)
-        return Page(self._those([d.part(each.part_id) for each in page.items]), page.cursor)
+        return Page(self.existing([d.part(each.part_id) for each in page.items]), page.cursor)
 
 
 def _of(kind: type[E], found: Iterable[object]) -> Iterator[E]:

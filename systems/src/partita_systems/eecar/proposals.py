@@ -12,23 +12,23 @@ from partita import ConditionFailed, F, InvalidTransition, InvalidValue, Page, g
 from partita_systems.eecar import design as d
 from partita_systems.eecar.lookup_items import beside, sent
 from partita_systems.eecar.notifications import proposal_received
-from partita_systems.eecar.service_base import Subject
+from partita_systems.service_base import ServiceBase
 
 Answer = Literal["accepted", "rejected", "negotiating"]
 SIDES = {"from_company_id": "fromCompanyId", "to_company_id": "toCompanyId"}
 _OPEN = F.status.is_in(*d.OPEN)
 
 
-class Proposals(Subject):
+class Proposals(ServiceBase):
     def make(self, proposal: d.Proposal) -> d.Proposal:
         """An offer to another company, which is told of it."""
         if proposal.from_company_id == proposal.to_company_id:
             raise InvalidValue("Proposal.toCompanyId", "a company cannot propose to itself")
         self._check_parts(proposal.part_ids)
         with self.db.transaction() as transaction:
-            made = transaction.create(replace(proposal, proposal_id=self._id("o")))
+            made = transaction.create(replace(proposal, proposal_id=self.new_id("o")))
             transaction.create(sent(made))
-            transaction.create(proposal_received(self._id("t"), made, self.now()))
+            transaction.create(proposal_received(self.new_id("t"), made, self.now()))
         return made
 
     def answer(self, proposal_id: str, by: str, answer: Answer, *, version: int) -> None:
@@ -46,7 +46,7 @@ class Proposals(Subject):
     ) -> Page[d.Proposal]:
         """Newest first: one Query and one BatchGetItem a page."""
         page = self.db(d.sent_proposals(company_id, status)).page(size, cursor)
-        return Page(self._those([d.proposal(each.proposal_id) for each in page.items]), page.cursor)
+        return Page(self.existing([d.proposal(each.proposal_id) for each in page.items]), page.cursor)
 
     def _settle(self, proposal_id: str, side: str, by: str, version: int, **changes: Any) -> None:
         """The proposal and its sender's entry change together, by whose turn it is, while it is open."""

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from random import Random
 
-from partita import AlreadyExists, InvalidTransition, SeedStep, Store, VersionConflict, new_id
+from partita import AlreadyExists, InvalidTransition, SeedStep, Store, VersionConflict
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, Category
 from partita_systems.eecar.matches import query_hash
 from partita_systems.eecar.proposals import Answer
 from partita_systems.eecar.service import Eecar
-from partita_systems.eecar.service_base import MakeId
+from partita_systems.seeding import NumberedStep, last_midnight, seeded_random, store_at
+from partita_systems.service_base import MakeId, ids_from
 
 CARS = [
     ("현대", "아이오닉 5"),
@@ -80,7 +80,7 @@ def _sizes(scale: float) -> tuple[int, ...]:
 
 def _id(seed: int, piece: str, prefix: str, number: int = 1) -> str:
     """The `number`th id with this prefix that a piece makes."""
-    return new_id(prefix, OPENED, Random(f"{seed} {piece} {prefix} {number}").getrandbits)  # noqa: S311
+    return ids_from(seeded_random(seed, f"{piece} {prefix} {number}").getrandbits)(prefix, OPENED)
 
 
 def _ids(seed: int, piece: str) -> MakeId:
@@ -93,30 +93,22 @@ def _ids(seed: int, piece: str) -> MakeId:
     return make
 
 
-class _Planted:
-    """The `number`th of its kind: the same whenever, and after whatever, it is planted."""
-
+class _Step(NumberedStep):
     def __init__(self, seed: int, number: int, parts: int) -> None:
-        self.seed = seed
-        self.number = number
+        super().__init__(seed, number)
         self.parts = parts
-        self.name = f"{type(self).__name__} {number}"
 
     def __call__(self, db: Store) -> None:
-        self.chance = Random(f"{self.seed} {self.name}")  # noqa: S311
-        self.today = db.context.clock().replace(hour=0, minute=0, second=0, microsecond=0)
-        self.plant(db)
-
-    def plant(self, db: Store) -> None:
-        raise NotImplementedError
+        self.today = last_midnight(db)
+        super().__call__(db)
 
     def ago(self, least: int, most: int) -> datetime:
         """Some moment between so many days before today."""
-        return self.today - timedelta(days=self.chance.randint(least, most), minutes=self.chance.randrange(600))
+        return self.today - timedelta(days=self.random.randint(least, most), minutes=self.random.randrange(600))
 
     def service(self, db: Store, at: datetime) -> Eecar:
         """The service at that time, with ids of this piece's own."""
-        return Eecar(Store(db.backend, db.design, clock=lambda: at), _ids(self.seed, self.name))
+        return Eecar(store_at(db, at), _ids(self.seed, self.name))
 
     def id(self, prefix: str) -> str:
         return _id(self.seed, self.name, prefix)
@@ -131,13 +123,13 @@ class _Planted:
         return _id(self.seed, f"company {number}", "c"), f"{word} {trade}"
 
 
-class _Part(_Planted):
-    def plant(self, db: Store) -> None:
+class _Part(_Step):
+    def load(self, db: Store) -> None:
         category = CATEGORIES[self.number % len(CATEGORIES)]
-        maker, model = self.chance.choice(CARS)
-        year = self.chance.randint(2017, 2024)
-        name = self.chance.choice(NAMES[category])
-        price = self.chance.randrange(150, 9_000) * 1_000
+        maker, model = self.random.choice(CARS)
+        year = self.random.randint(2017, 2024)
+        name = self.random.choice(NAMES[category])
+        price = self.random.randrange(150, 9_000) * 1_000
         eecar = self.service(db, self.ago(3, 200))
         part = d.Part(
             name=f"{model} {name}",
@@ -145,30 +137,30 @@ class _Part(_Planted):
             manufacturer=maker,
             model=model,
             year=year,
-            condition=self.chance.choice(["신품", "중고", "재생"]),
+            condition=self.random.choice(["신품", "중고", "재생"]),
             price=price,
-            quantity=self.chance.randint(1, 40),
+            quantity=self.random.randint(1, 40),
             seller_id=self.company(self.number // 2)[0],
             description=f"{year}년식 {maker} {model}에서 분리한 {name}입니다. 시험 성적서를 함께 드립니다.",
             images=[f"https://images.example.com/{self.id('p')}/{number}.jpg" for number in range(2)],
         )
-        uses = self.chance.sample(USES, self.chance.randint(1, 2))
+        uses = self.random.sample(USES, self.random.randint(1, 2))
         with suppress(AlreadyExists):
             eecar.parts.list_(part, spec=self.spec(), usages=[self.usage(*each) for each in uses])
         eecar.parts.refer_to_vector(self.id("p"), f"vectors/{self.id('p')}.bin", EMBEDDING_MODEL, 256)
 
     def spec(self) -> d.Spec:
-        primary, secondary = self.chance.choice(MATERIALS)
-        voltage, power = self.chance.choice([48, 355, 400, 650, 800]), self.chance.randint(3, 240)
+        primary, secondary = self.random.choice(MATERIALS)
+        voltage, power = self.random.choice([48, 355, 400, 650, 800]), self.random.randint(3, 240)
         return d.Spec(
             material_composition=d.Materials(primary=primary, secondary=secondary),
             dimensions=d.Dimensions(
-                length=self.chance.randint(100, 2000), width=self.chance.randint(80, 900), height=120
+                length=self.random.randint(100, 2000), width=self.random.randint(80, 900), height=120
             ),
-            weight=self.chance.randint(2, 480),
-            electrical_props=d.ElectricalProps(voltage=voltage, capacity=self.chance.randint(10, 99), power=power),
-            thermal_props={"최고온도": self.chance.randint(45, 90), "단위": "°C"},
-            recycling_info={"회수율": self.chance.randint(60, 95), "등급": self.chance.choice(["A", "B", "C"])},
+            weight=self.random.randint(2, 480),
+            electrical_props=d.ElectricalProps(voltage=voltage, capacity=self.random.randint(10, 99), power=power),
+            thermal_props={"최고온도": self.random.randint(45, 90), "단위": "°C"},
+            recycling_info={"회수율": self.random.randint(60, 95), "등급": self.random.choice(["A", "B", "C"])},
         )
 
     def usage(self, industry: str, application: str, description: str) -> d.Usage:
@@ -176,31 +168,31 @@ class _Part(_Planted):
             industry=industry,
             application=application,
             requirements={"인증": "KC"},
-            success_case=self.chance.random() < 0.5,
+            success_case=self.random.random() < 0.5,
             description=description,
         )
 
 
-class _Need(_Planted):
-    def plant(self, db: Store) -> None:
+class _Need(_Step):
+    def load(self, db: Store) -> None:
         at = self.ago(1, 20)
         eecar = self.service(db, at)
         company_id, company_name = self.company(self.number)
-        industry, application, process = self.chance.choice(USES)
+        industry, application, process = self.random.choice(USES)
         need = d.Need(
             company_id=company_id,
             company_name=company_name,
             industry=industry,
             required_specs=d.RequiredSpecs(
-                category=self.chance.choice(CATEGORIES),
-                min_quantity=self.chance.randint(1, 20),
-                max_price=self.chance.randrange(500, 9_000) * 1_000,
-                material_preferences=[self.chance.choice(MATERIALS)[0]],
+                category=self.random.choice(CATEGORIES),
+                min_quantity=self.random.randint(1, 20),
+                max_price=self.random.randrange(500, 9_000) * 1_000,
+                material_preferences=[self.random.choice(MATERIALS)[0]],
             ),
             production_process=process,
             target_application=application,
-            priority=self.chance.choice(list(d.Priority)),
-            expires_at=at + timedelta(days=self.chance.randint(30, 90)),
+            priority=self.random.choice(list(d.Priority)),
+            expires_at=at + timedelta(days=self.random.randint(30, 90)),
         )
         with suppress(AlreadyExists):
             eecar.needs.post(need)
@@ -209,19 +201,19 @@ class _Need(_Planted):
             end(company_id, self.id("n"))
 
 
-class _Watch(_Planted):
+class _Watch(_Step):
     """Told of a part of its category, where there is one."""
 
-    def plant(self, db: Store) -> None:
+    def load(self, db: Store) -> None:
         eecar = self.service(db, self.ago(1, 25))
         watch = d.Watch(
             buyer_id=self.company(self.number + 1)[0],
             email=f"buyer{self.number}@example.com",
-            phone=f"010-{self.chance.randrange(10_000):04}-{self.chance.randrange(10_000):04}",
+            phone=f"010-{self.random.randrange(10_000):04}-{self.random.randrange(10_000):04}",
             criteria=d.Criteria(
                 category=None if self.number % 4 == 3 else CATEGORIES[self.number % len(CATEGORIES)],
-                min_specs={"전압": f"{self.chance.choice([48, 400, 800])}V"},
-                max_price=self.chance.randrange(1_000, 9_000) * 1_000,
+                min_specs={"전압": f"{self.random.choice([48, 400, 800])}V"},
+                max_price=self.random.randrange(1_000, 9_000) * 1_000,
             ),
             once=self.number % 3 == 2,
         )
@@ -229,11 +221,11 @@ class _Watch(_Planted):
             eecar.watches.begin(watch)
         part = db(d.part(self.part_id(self.number)))
         if part is not None and self.number % 2 == 0:
-            eecar.watches.trigger(self.id("w"), part, round(self.chance.uniform(0.6, 0.99), 2))
+            eecar.watches.trigger(self.id("w"), part, round(self.random.uniform(0.6, 0.99), 2))
 
 
-class _Proposal(_Planted):
-    def plant(self, db: Store) -> None:
+class _Proposal(_Step):
+    def load(self, db: Store) -> None:
         at = self.ago(2, 25)
         eecar = self.service(db, at)
         seller, buyer = (
@@ -246,9 +238,9 @@ class _Proposal(_Planted):
             part_ids=[self.part_id(self.number)],
             proposal_type="buy",
             message="견적을 부탁드립니다. 빠른 납품을 희망합니다.",
-            quantity=self.chance.randint(1, 10),
-            price_offer=self.chance.randrange(500, 20_000) * 1_000,
-            terms={"납기": f"{self.chance.randint(1, 6)}주", "보증": {"개월": 6}},
+            quantity=self.random.randint(1, 10),
+            price_offer=self.random.randrange(500, 20_000) * 1_000,
+            terms={"납기": f"{self.random.randint(1, 6)}주", "보증": {"개월": 6}},
         )
         with suppress(AlreadyExists):
             eecar.proposals.make(proposal)
@@ -260,11 +252,11 @@ class _Proposal(_Planted):
                 later.proposals.answer(self.id("o"), seller, answer, version=1)
 
 
-class _Match(_Planted):
-    def plant(self, db: Store) -> None:
+class _Match(_Step):
+    def load(self, db: Store) -> None:
         query = f"{QUERIES[self.number % len(QUERIES)]}, {self.number + 1}개"
         key = query_hash(query, {}, EMBEDDING_MODEL, REASON_MODEL)
-        scores = sorted((round(self.chance.uniform(0.5, 0.99), 3) for _ in range(3)), reverse=True)
+        scores = sorted((round(self.random.uniform(0.5, 0.99), 3) for _ in range(3)), reverse=True)
         found = [
             d.MatchedPart(
                 part_id=self.part_id(self.number * 3 + rank), score=score, reason="소재와 출력이 조건에 맞습니다."
@@ -279,7 +271,7 @@ class _Match(_Planted):
                 matched_parts=found,
                 model_used=REASON_MODEL,
                 created_at=self.ago(0, 4),
-                hit_count=self.chance.randrange(200),
+                hit_count=self.random.randrange(200),
                 catalogue={ANY.value: 1},
             )
         )

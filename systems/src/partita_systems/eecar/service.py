@@ -9,8 +9,8 @@ from partita_systems.eecar.needs import Needs
 from partita_systems.eecar.notifications import Notifications
 from partita_systems.eecar.parts import Parts
 from partita_systems.eecar.proposals import Proposals
-from partita_systems.eecar.service_base import MakeId
 from partita_systems.eecar.watches import Watches
+from partita_systems.service_base import MakeId
 
 
 class Eecar:

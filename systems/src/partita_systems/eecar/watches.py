@@ -23,19 +23,19 @@ from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, category_of
 from partita_systems.eecar.lookup_items import beside, watching
 from partita_systems.eecar.notifications import part_available
-from partita_systems.eecar.service_base import Subject
+from partita_systems.service_base import ServiceBase
 
 _ACTIVE = F.status == "active"
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
-class Watches(Subject):
+class Watches(ServiceBase):
     def begin(self, watch: d.Watch) -> d.Watch:
         """Tell the buyer of parts that meet the criteria: of every one, or of the first."""
         _check_address(watch.email, watch.phone)
         criteria = canonical(watch.criteria, "Watch.criteria.category")
         with self.db.transaction() as transaction:
-            made = transaction.create(replace(watch, watch_id=self._id("w"), criteria=criteria))
+            made = transaction.create(replace(watch, watch_id=self.new_id("w"), criteria=criteria))
             transaction.create(watching(made))
         return made
 
@@ -87,7 +87,7 @@ class Watches(Subject):
                     transaction.delete(get(d.Watching, watch_id))
                 told = d.Trigger(watch_id=watch_id, part_id=part.part_id, match_score=match_score, notified_at=now)
                 transaction.create(told)
-                transaction.create(part_available(self._id("t"), watch, part, now))
+                transaction.create(part_available(self.new_id("t"), watch, part, now))
         except (AlreadyExists, ConditionFailed, NotFound, ReferenceMissing):
             return False
         return True

@@ -6,11 +6,17 @@ What is right already is left alone, and every step stands for itself, so it may
 from collections.abc import Callable
 
 from partita import Adoption, Entity, F, Get, InvalidValue, Store
+from partita_systems.adopting import IdFields, entity_label
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
 from partita_systems.nbhd.validation import checked_handle, checked_subdomain, slug_of
 
-ENTITIES: tuple[type[Entity], ...] = (d.User, d.Neighborhood, d.Membership, d.Site)
+ENTITIES: IdFields = {
+    d.User: ("did",),
+    d.Neighborhood: ("id",),
+    d.Membership: ("neighborhood_id", "user_did"),
+    d.Site: ("did", "site_id"),
+}
 
 
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
@@ -18,7 +24,7 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     done = db.adopt(progress)
     nbhd = Nbhd(db)
     for found in db.scan(*ENTITIES):
-        with done.collecting_errors(_named(found)):
+        with done.collecting_errors(entity_label(found, ENTITIES)):
             _mend(nbhd, found, done)
         progress(done)
     return done
@@ -87,7 +93,3 @@ def _membership(nbhd: Nbhd, membership: d.Membership, done: Adoption) -> None:
         with nbhd.db.change(d.member(home, did)) as draft:
             draft.status = d.Standing.INACTIVE
         done.rewritten += 1
-
-
-def _named(found: Entity) -> str:
-    return " ".join([type(found).__name__, *(str(getattr(found, name)) for name in found.__model__.key.fields)])

@@ -7,12 +7,13 @@ of planting: of a fixed date it would be gone when somebody looks.
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from random import Random
 from typing import Any
 
 from partita import AlreadyExists, NotFound, NotUnique, SeedStep, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
+from partita_systems.seeding import NumberedStep, store_at
+from partita_systems.service_base import ids_from
 
 FIRST = "Alice Bruno Chloé Dmitri Eun-ji Farah Gabriel Hana Ines João Kofi Léa Minjun Nora Óscar Priya".split()
 LAST = "Abara Bright Costa Dubois Eriksen Ferreira Green Haddad Ito Jones Kim Lopes Moreau Novak Park Quinn".split()
@@ -48,24 +49,14 @@ def _sizes(scale: float) -> tuple[int, int, int]:
     return max(2, round(60 * scale)), max(1, round(8 * scale)), max(1, round(30 * scale))
 
 
-class _Planted:
-    """The `number`th of its kind: its own chance, so that it is the same whenever and after whatever it is planted."""
-
+class _Step(NumberedStep):
     def __init__(self, seed: int, number: int, people: int = 0) -> None:
-        self.seed = seed
-        self.number = number
+        super().__init__(seed, number)
         self.people = people
-
-    def __call__(self, db: Store) -> None:
-        self.chance = Random(f"{self.seed} {type(self).__name__} {self.number}")  # noqa: S311
-        self.plant(db)
-
-    def plant(self, db: Store) -> None:
-        raise NotImplementedError
 
     def service(self, db: Store, at: datetime) -> Nbhd:
         """The service at that time, with ids of this piece's own."""
-        return Nbhd(Store(db.backend, db.design, clock=lambda: at), self.chance.getrandbits)
+        return Nbhd(store_at(db, at), ids_from(self.random.getrandbits))
 
     def unique(self, text: str) -> str:
         """The text, told apart by number and seed."""
@@ -75,26 +66,26 @@ class _Planted:
         return f"did:plc:{self.seed}x{number}"
 
 
-class _Person(_Planted):
-    def plant(self, db: Store) -> None:
-        first, last = self.chance.choice(FIRST), self.chance.choice(LAST)
+class _Person(_Step):
+    def load(self, db: Store) -> None:
+        first, last = self.random.choice(FIRST), self.random.choice(LAST)
         handle = self.unique(f"{first}-{last}".lower())
-        nbhd = self.service(db, OPENED + timedelta(minutes=self.chance.randrange(200 * 24 * 60)))
+        nbhd = self.service(db, OPENED + timedelta(minutes=self.random.randrange(200 * 24 * 60)))
         with suppress(AlreadyExists, NotUnique):
             nbhd.register(
                 self.did(self.number),
                 f"{handle}.bsky.social",
                 f"{first} {last}",
                 avatar_url=f"https://cdn.nbhd.city/avatars/{self.number}.jpg",
-                bio=f"{self.chance.choice(TRADES)} by day, neighbor always".capitalize(),
+                bio=f"{self.random.choice(TRADES)} by day, neighbor always".capitalize(),
             )
 
 
-class _Neighborhood(_Planted):
-    def plant(self, db: Store) -> None:
-        place, kind = PLACES[self.number % len(PLACES)], self.chance.choice(KINDS)
+class _Neighborhood(_Step):
+    def load(self, db: Store) -> None:
+        place, kind = PLACES[self.number % len(PLACES)], self.random.choice(KINDS)
         name = f"{place} {kind}"
-        founder, *others = self.chance.sample(range(self.people), min(self.people, self.chance.randint(8, 30)))
+        founder, *others = self.random.sample(range(self.people), min(self.people, self.random.randint(8, 30)))
         at = OPENED + timedelta(days=210 + self.number % 60)
         nbhd = self.service(db, at)
         with suppress(AlreadyExists, NotUnique):
@@ -120,15 +111,15 @@ class _Neighborhood(_Planted):
                 self.service(db, until).leave(home, did)
 
 
-class _Site(_Planted):
-    def plant(self, db: Store) -> None:
-        owner = self.did(self.chance.randrange(self.people))
-        topic = self.chance.choice(SUBJECTS)
-        subdomain = self.unique(self.chance.choice(TRADES).replace(" ", "-"))
+class _Site(_Step):
+    def load(self, db: Store) -> None:
+        owner = self.did(self.random.randrange(self.people))
+        topic = self.random.choice(SUBJECTS)
+        subdomain = self.unique(self.random.choice(TRADES).replace(" ", "-"))
         at = OPENED + timedelta(days=220, hours=self.number % 900)
         nbhd = self.service(db, at)
         with suppress(AlreadyExists, NotUnique):
-            nbhd.create_site(owner, topic, self.chance.choice(TEMPLATES), subdomain, self._config(at))
+            nbhd.create_site(owner, topic, self.random.choice(TEMPLATES), subdomain, self._config(at))
         site = nbhd.find_by_subdomain(subdomain)
         if site is None:  # deleted by an earlier run
             return
@@ -138,13 +129,13 @@ class _Site(_Planted):
                 Nbhd(db).delete_site(owner, site.site_id)
 
     def _config(self, at: datetime) -> dict[str, Any]:
-        chosen = self.chance.sample(SUBJECTS, self.chance.randint(1, 3))
+        chosen = self.random.sample(SUBJECTS, self.random.randint(1, 3))
         posts = [
             {"title": title, "date": (at + timedelta(days=day)).date().isoformat(), "text": f"{title}. " * 12}
             for day, title in enumerate(chosen)
         ]
-        accent = self.chance.choice(COLORS)
-        return {"author": self.chance.choice(FIRST), "accent_color": accent, "posts": posts, "custom_fields": {}}
+        accent = self.random.choice(COLORS)
+        return {"author": self.random.choice(FIRST), "accent_color": accent, "posts": posts, "custom_fields": {}}
 
     def _build(self, db: Store, owner: str, site: d.Site) -> None:
         """Up to three builds of the last days, of which the first failed; those of an interrupted run count."""
@@ -153,7 +144,7 @@ class _Site(_Planted):
         for running in (each for each in there if each.status == d.BuildStatus.RUNNING):
             Nbhd(db).finish_build(owner, running)
         for ago in range(wanted - len(there), 0, -1):
-            begun = db.context.clock() - timedelta(days=ago)
+            begun = db.now() - timedelta(days=ago)
             job = self.service(db, begun).start_build(owner, site.site_id)
             error = "template 'posts.html': undefined variable" if ago == 3 else None
             logs = f"https://logs.nbhd.city/{job.job_id}"

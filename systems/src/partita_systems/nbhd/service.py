@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from partita import Condition, ConditionFailed, F, NotFound, Page, ReferenceMissing, new_id
+from partita import Condition, ConditionFailed, F, NotFound, Page, ReferenceMissing
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.errors import known, refusing
 from partita_systems.nbhd.sites import LIVING, OPEN, Sites, let_pass
@@ -94,7 +94,7 @@ class Nbhd(Sites):
     ) -> d.Neighborhood:
         """A new neighborhood, with its founder as its first member and admin."""
         neighborhood = d.Neighborhood(
-            id=new_id("n", self.now(), self.chance),
+            id=self.new_id("n"),
             name=name,
             slug=slug_of(slug or name),
             description=description,
@@ -188,8 +188,7 @@ class Nbhd(Sites):
     def neighborhoods_of(self, did: str, size: int = 100, cursor: str | None = None) -> Page[d.Neighborhood]:
         """Those that a user is in, the last joined first: one Query and one BatchGetItem a page of up to 100."""
         page = self.db(d.memberships_of_user(did)).page(min(size, 100), cursor)
-        found = self.db.get_many([d.neighborhood(each.neighborhood_id) for each in page.items])
-        return Page([each for each in found if each is not None], page.cursor)
+        return Page(self.existing([d.neighborhood(each.neighborhood_id) for each in page.items]), page.cursor)
 
 
 def _joined(at: datetime) -> Condition:

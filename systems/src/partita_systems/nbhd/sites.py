@@ -1,6 +1,5 @@
 """What the design of nbhd.city cannot say of sites: who may make them, how they go, come back and are built."""
 
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,13 +12,12 @@ from partita import (
     InvalidValue,
     NotFound,
     ReferenceMissing,
-    Store,
-    new_id,
     time_in_id,
 )
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.errors import refusing
 from partita_systems.nbhd.validation import checked_config, checked_subdomain, public_url
+from partita_systems.service_base import ServiceBase
 
 LIVING = F.deleted_at.is_absent()
 OPEN = F.closed_by.is_absent()
@@ -29,13 +27,8 @@ def let_pass(_: Any) -> None:
     """A check that has nothing against anything."""
 
 
-class Sites:
-    """Sites and their builds on a store; `clock` is the store's own, `chance` makes ids."""
-
-    def __init__(self, db: Store, chance: Callable[[int], int] = secrets.randbits) -> None:
-        self.db = db
-        self.now = db.context.clock
-        self.chance = chance
+class Sites(ServiceBase):
+    """Sites and their builds."""
 
     # Sites
 
@@ -54,7 +47,7 @@ class Sites:
         label = checked_subdomain(subdomain)
         site = d.Site(
             did=did,
-            site_id=new_id("s", self.now(), self.chance),
+            site_id=self.new_id("s"),
             title=title,
             template=template,
             subdomain=label,
@@ -129,7 +122,7 @@ class Sites:
 
     def start_build(self, did: str, site_id: str) -> d.BuildJob:
         """A new build of a site that is there, unless one is running."""
-        job_id = new_id("j", self.now(), self.chance)
+        job_id = self.new_id("j")
         started_at = time_in_id(job_id)
         assert started_at is not None
         job = d.BuildJob(job_id=job_id, site_id=site_id, started_at=started_at)

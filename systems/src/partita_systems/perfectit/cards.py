@@ -1,6 +1,5 @@
 """Cards: written, published, edited, removed, and listed in the ways that people look for them."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -8,11 +7,23 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from partita import Condition, ConditionFailed, F, InvalidValue, NotFound, Page, Store, Transaction, VersionConflict
+from partita import (
+    Condition,
+    ConditionFailed,
+    F,
+    InvalidValue,
+    NotFound,
+    Page,
+    Store,
+    Transaction,
+    VersionConflict,
+    new_id,
+)
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.day_cursor import RECENT, day_cursor, day_of
 from partita_systems.perfectit.search_terms import composed, terms_of, words
 from partita_systems.perfectit.votes import Votes
+from partita_systems.service_base import MakeId, ServiceBase
 
 WALK = 30  # how many days, and so Queries, one page of `recent` may take
 LONGEST_NAME = 120  # of a material
@@ -55,22 +66,18 @@ class OfCard(Protocol):
 C = TypeVar("C", bound=OfCard)
 
 
-class Cards:
-    """Cards on a store; `new_id` makes their ids."""
+class Cards(ServiceBase):
+    """Cards from draft to removal, and the lists of them."""
 
-    def __init__(self, db: Store, votes: Votes, new_id: Callable[[str], str]) -> None:
-        self.db = db
-        self.now = db.context.clock
+    def __init__(self, db: Store, votes: Votes, make_id: MakeId = new_id) -> None:
+        super().__init__(db, make_id)
         self._votes = votes
-        self._new_id = new_id
 
     def draft(self, author_id: str, content: Content) -> d.PerfectionCard:
         """A card that only its author sees, for thirty days after its last edit."""
         if content.title is UNSET:
             raise InvalidValue("PerfectionCard.title", "a card needs one")
-        made = d.PerfectionCard(
-            card_id=self._new_id("c"), author_id=author_id, created_at=self.now(), **content.given()
-        )
+        made = d.PerfectionCard(card_id=self.new_id("c"), author_id=author_id, created_at=self.now(), **content.given())
         return self.db.create(made)
 
     def edit(self, card_id: str, content: Content, *, version: int | None = None) -> None:

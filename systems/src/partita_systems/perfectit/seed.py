@@ -7,13 +7,14 @@ cards are recent and drafts are still there whenever the demo is started.
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from random import Random
 from typing import NamedTuple
 
-from partita import AlreadyExists, NotUnique, SeedStep, Store, new_id
+from partita import AlreadyExists, NotUnique, SeedStep, Store
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.service import PerfectIt
+from partita_systems.seeding import NumberedStep, last_midnight, seeded_random, store_at
+from partita_systems.service_base import ids_from
 
 OPENED = datetime(
     2025, 1, 1, tzinfo=UTC
@@ -174,48 +175,43 @@ def _categories(db: Store) -> None:
                 perfectit.add_category(child, child.capitalize(), root, place)
 
 
-class _Planted:
-    """The `number`th of its kind: its chance is its own, so it is the same whenever it is planted."""
-
+class _Step(NumberedStep):
     def __init__(self, seed: int, number: int, people: int, cards: int) -> None:
-        self.seed, self.number, self.people, self.cards = seed, number, people, cards
+        super().__init__(seed, number)
+        self.people, self.cards = people, cards
 
     def __call__(self, db: Store) -> None:
-        self.chance = Random(f"{self.seed} {type(self).__name__} {self.number}")  # noqa: S311
-        self.midnight = db.context.clock().replace(hour=0, minute=0, second=0, microsecond=0)
-        self.plant(db)
-
-    def plant(self, db: Store) -> None:
-        raise NotImplementedError
+        self.midnight = last_midnight(db)
+        super().__call__(db)
 
     def service(self, db: Store, at: datetime, number: int = 0) -> PerfectIt:
         """PerfectIt at another time, where a new thing is the `number`th of its kind."""
 
-        def ids(prefix: str, now: datetime) -> str:
+        def make_id(prefix: str, now: datetime) -> str:
             return self.id_of(prefix, number, now if prefix == "m" else OPENED)  # a comment is made at its id's time
 
-        return PerfectIt(Store(db.backend, db.design, clock=lambda: at), ids)
+        return PerfectIt(store_at(db, at), make_id)
 
     def id_of(self, prefix: str, number: int, at: datetime = OPENED) -> str:
         """The id of the `number`th of a kind, whichever piece plants it."""
-        return new_id(prefix, at, Random(f"{self.seed} {prefix} {number}").getrandbits)  # noqa: S311
+        return ids_from(seeded_random(self.seed, f"{prefix} {number}").getrandbits)(prefix, at)
 
 
-class _Person(_Planted):
-    def plant(self, db: Store) -> None:
-        first, last = self.chance.choice(FIRST), self.chance.choice(LAST)
-        joined = self.midnight - timedelta(days=SPREAD + 30 + self.chance.random() * 300)
+class _Person(_Step):
+    def load(self, db: Store) -> None:
+        first, last = self.random.choice(FIRST), self.random.choice(LAST)
+        joined = self.midnight - timedelta(days=SPREAD + 30 + self.random.random() * 300)
         with suppress(AlreadyExists, NotUnique):
             self.service(db, joined, self.number).register(f"{first}.{last}.{self.number}", f"{first} {last}")
 
 
-class _Card(_Planted):
+class _Card(_Step):
     """A card; every sixth is still a draft, the others have voters and comments."""
 
-    def plant(self, db: Store) -> None:
+    def load(self, db: Store) -> None:
         days = 9 if is_draft(self.number) else SPREAD
-        at = self.midnight - timedelta(days=days * self.chance.random() ** 2)
-        author = self.id_of("u", self.chance.randrange(self.people))
+        at = self.midnight - timedelta(days=days * self.random.random() ** 2)
+        author = self.id_of("u", self.random.randrange(self.people))
         card_id = self.id_of("c", self.number)
         perfectit = self.service(db, at, self.number)
         with suppress(AlreadyExists):
@@ -227,7 +223,7 @@ class _Card(_Planted):
     def _content(self, card_id: str) -> Content:
         craft = CRAFTS[self.number % len(CRAFTS)]
         return Content(
-            title=f"{craft.title}, {self.chance.choice(TWISTS)}",
+            title=f"{craft.title}, {self.random.choice(TWISTS)}",
             description=f"{craft.title} is mostly patience. Here is what finally worked.",
             image_urls=[f"https://images.perfectit.example/{card_id}/{shot}.jpg" for shot in (1, 2)],
             instructions=craft.steps,
@@ -235,21 +231,21 @@ class _Card(_Planted):
             tools=craft.tools,
             category=craft.category,
             tags=craft.tags,
-            difficulty=self.chance.choice(list(d.Difficulty)),
-            estimated_time=self.chance.choice([20, 45, 60, 120, 240]),
-            estimated_cost=self.chance.choice([0, 5, 10, 25, 50]),
+            difficulty=self.random.choice(list(d.Difficulty)),
+            estimated_time=self.random.choice([20, 45, 60, 120, 240]),
+            estimated_cost=self.random.choice([0, 5, 10, 25, 50]),
         )
 
     def _react(self, db: Store, card_id: str, author: str, at: datetime) -> None:
-        voters = self.chance.sample(range(self.people), min(self.people, self.chance.randrange(3, 9)))
+        voters = self.random.sample(range(self.people), min(self.people, self.random.randrange(3, 9)))
         commented = {each.author_id for each in db(d.comments_of_card(card_id))}
         for hour, voter in enumerate(voters):
             user_id, number = self.id_of("u", voter), self.number * self.people + voter
-            then = at.replace(microsecond=0) + timedelta(hours=hour, minutes=self.chance.randrange(60))
+            then = at.replace(microsecond=0) + timedelta(hours=hour, minutes=self.random.randrange(60))
             perfectit = self.service(db, then, number)
-            vote = d.VoteType.UP if self.chance.random() < 0.75 else d.VoteType.DOWN
+            vote = d.VoteType.UP if self.random.random() < 0.75 else d.VoteType.DOWN
             perfectit.votes.on_card(user_id, card_id, vote)
-            remark, talks = self.chance.choice(REMARKS), self.chance.random() < 0.4
+            remark, talks = self.random.choice(REMARKS), self.random.random() < 0.4
             if talks and user_id not in commented:
                 perfectit.comment(user_id, card_id, remark)
             perfectit.tell(
@@ -265,23 +261,23 @@ class _Card(_Planted):
         db.put(d.Trend(card_id=card_id, score=len(voters), seen_at=self.midnight))
 
 
-class _Collection(_Planted):
-    def plant(self, db: Store) -> None:
+class _Collection(_Step):
+    def load(self, db: Store) -> None:
         owner, collection_id = self.id_of("u", self.number % self.people), self.id_of("l", self.number)
         perfectit = self.service(db, self.midnight - timedelta(days=1), self.number)
         with suppress(AlreadyExists):
-            perfectit.new_collection(owner, self.chance.choice(NAMES))
+            perfectit.new_collection(owner, self.random.choice(NAMES))
         published = [number for number in range(self.cards) if not is_draft(number)]
-        for number in self.chance.sample(published, min(len(published), 4)):
+        for number in self.random.sample(published, min(len(published), 4)):
             perfectit.collect(owner, collection_id, self.id_of("c", number))
 
 
-class _Metrics(_Planted):
-    def plant(self, db: Store) -> None:
+class _Metrics(_Step):
+    def load(self, db: Store) -> None:
         for ago in range(SPREAD):
-            cards, comments, votes = (self.chance.randrange(most) for most in (5, 12, 40))
+            cards, comments, votes = (self.random.randrange(most) for most in (5, 12, 40))
             day = self.midnight.date() - timedelta(days=ago + 1)
-            views = votes * self.chance.randrange(10, 30)
+            views = votes * self.random.randrange(10, 30)
             db.put(d.DailyMetrics(day=day, cards=cards, comments=comments, votes=votes, views=views))
 
 

@@ -24,29 +24,25 @@ from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Cards
 from partita_systems.perfectit.search_terms import composed
 from partita_systems.perfectit.votes import Votes
+from partita_systems.service_base import MakeId, ServiceBase
 
 _UNUSED = ((F.child_count == 0) | F.child_count.is_absent()) & ((F.card_count == 0) | F.card_count.is_absent())
 _COUNTED = F.child_count.exists() & F.card_count.exists()
 
 
-class PerfectIt:
-    """The service on a store; the clock is the store's own, `ids` makes an id from a prefix and the time."""
+class PerfectIt(ServiceBase):
+    """Users, comments, collections, categories and notifications; `cards` and `votes` are services of their own."""
 
-    def __init__(self, db: Store, ids: Callable[[str, datetime], str] = new_id) -> None:
-        self.db = db
-        self.now = db.context.clock
-        self._ids = ids
+    def __init__(self, db: Store, make_id: MakeId = new_id) -> None:
+        super().__init__(db, make_id)
         self.votes = Votes(db)
-        self.cards = Cards(db, self.votes, self._id)
-
-    def _id(self, prefix: str) -> str:
-        return self._ids(prefix, self.now())
+        self.cards = Cards(db, self.votes, make_id)
 
     # Users
 
     def register(self, username: str, display_name: str, *, user_id: str | None = None) -> d.User:
         """A new user; a username is compared without case, and taken once."""
-        made = d.User(user_id=user_id or self._id("u"), username=composed(username), display_name=display_name)
+        made = d.User(user_id=user_id or self.new_id("u"), username=composed(username), display_name=display_name)
         return self.db.create(made)
 
     def rename(self, user_id: str, username: str) -> None:
@@ -57,7 +53,7 @@ class PerfectIt:
 
     def comment(self, author_id: str, card_id: str, text: str) -> d.Comment:
         """Say something about a card that everybody sees; its time is the one in its id, which so says its key."""
-        comment_id = self._id("m")
+        comment_id = self.new_id("m")
         made_at = time_in_id(comment_id) or self.now()
         comment = d.Comment(comment_id=comment_id, card_id=card_id, author_id=author_id, text=text, created_at=made_at)
         with self._while_published("Comment", card_id) as transaction:
@@ -101,7 +97,7 @@ class PerfectIt:
     # Collections
 
     def new_collection(self, user_id: str, name: str) -> d.Collection:
-        return self.db.create(d.Collection(collection_id=self._id("l"), user_id=user_id, name=name))
+        return self.db.create(d.Collection(collection_id=self.new_id("l"), user_id=user_id, name=name))
 
     def collect(self, user_id: str, collection_id: str, card_id: str) -> None:
         """Put a card into one's own collection; twice is once."""
