@@ -2,7 +2,7 @@
 
 import argparse
 
-from bench import http, inprocess, million, remote, rest, seeding, start, store
+from bench import first_reply, http, inprocess, million, remote, rest, seeding, start, store
 from bench.plot import draw
 from bench.report import RESULTS, Section, verdict, write
 
@@ -21,6 +21,7 @@ def main() -> int:
         sections.append(section)
 
     done(start.measure(options.quick))
+    done(first_reply.measure(options.quick))
     rates = http.measure(options.quick)
     done(http.section(rates))
     done(inprocess.measure(options.quick))

@@ -1,1 +1,1 @@
-"""Claims about DynamoDB at an address."""
+"""Tests of the remote backends."""

@@ -1,4 +1,4 @@
-"""Both remote backends behind one way of calling, so that every claim is made about both."""
+"""Both remote backends behind one interface, so that each test runs on both."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ Reply = TypeVar("Reply")
 
 
 class Call(Protocol):
-    """A backend's `call`, whatever drives it."""
+    """`call` of a backend, sync or async."""
 
     def __call__(self, request: Request[Reply], /) -> Reply: ...
 

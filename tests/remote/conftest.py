@@ -1,4 +1,4 @@
-"""Endpoints over real HTTP: our own engine in a process of its own, and the peers."""
+"""Endpoints over real HTTP: our engine in a process of its own, and the peers."""
 
 import sys
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ def partita_engine() -> Iterator[str]:
 
 @pytest.fixture(params=["partita_engine", "dynamodb_local", "moto"])
 def endpoint(request: pytest.FixtureRequest) -> str:
-    """Each DynamoDB in turn."""
+    """Each DynamoDB implementation in turn."""
     address: str = request.getfixturevalue(request.param)
     return address
 
 
 @pytest.fixture(params=[in_thread, on_loop])
 def opened(request: pytest.FixtureRequest) -> Opened:
-    """How a backend is opened: for threads, and for an event loop."""
+    """Opens a backend: for threads, and for an event loop."""
     way: Opened = request.param
     return way

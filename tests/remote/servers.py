@@ -1,4 +1,4 @@
-"""Servers that misbehave in a chosen way."""
+"""Servers that fail in a chosen way."""
 
 import datetime as dt
 import ipaddress
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 @dataclass
 class Scripted:
-    """A server on loopback; `heard` is the requests that reached it."""
+    """A server on loopback; `heard` has the requests that reached it."""
 
     port: int
     heard: list[bytes] = field(default_factory=list)
@@ -32,13 +32,13 @@ class Scripted:
 
 
 def http_reply(body: bytes, *, status: str = "200 OK", headers: str = "") -> bytes:
-    """A whole HTTP reply."""
+    """Returns a complete HTTP reply."""
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}\r\n".encode() + body
 
 
 @contextmanager
 def answering(reply: bytes | None, tls: ssl.SSLContext | None = None) -> Iterator[Scripted]:
-    """Hears one request a connection and sends `reply`, whatever was asked; None is silence until the block ends."""
+    """Reads one request of each connection and sends `reply`; None sends nothing until the block ends."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
     server = Scripted(listener.getsockname()[1])
@@ -53,7 +53,7 @@ def answering(reply: bytes | None, tls: ssl.SSLContext | None = None) -> Iterato
                 try:
                     _converse(connection, tls, reply, server.heard, over)
                 except OSError:
-                    continue  # a client that does not trust us hangs up
+                    continue  # a client that does not trust the certificate closes the connection
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -100,7 +100,7 @@ def _some(connection: socket.socket) -> bytes:
 
 @contextmanager
 def deaf() -> Iterator[Scripted]:
-    """A port whose queue of new connections is full, so that a further one is neither accepted nor refused."""
+    """A port with a full queue of new connections: a further one is neither accepted nor refused."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -117,7 +117,7 @@ def deaf() -> Iterator[Scripted]:
 
 
 def own_certificate(folder: Path) -> tuple[ssl.SSLContext, Path]:
-    """A context for a server at 127.0.0.1, and the file of the certificate that nobody trusts by default."""
+    """Returns the TLS context of a server at 127.0.0.1, and the file of its self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "partita test")])
     today = dt.datetime.now(dt.UTC)

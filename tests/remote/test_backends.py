@@ -1,4 +1,4 @@
-"""The waist over real HTTP: what the embedded engine answers, an endpoint answers in the same types."""
+"""Remote backends over real HTTP: an endpoint answers with the same types as the embedded engine."""
 
 import itertools
 import json
@@ -34,7 +34,7 @@ def call(opened: Opened, endpoint: str) -> Iterator[Call]:
 
 @pytest.fixture
 def table(call: Call) -> str:
-    """A table of this test's own, with ten items."""
+    """A table for this test only, with ten items."""
     return new_table(call)
 
 
@@ -53,7 +53,7 @@ def new_table(call: Call) -> str:
     return name
 
 
-def test_item_comes_as_the_bytes_of_its_json(call: Call, table: str) -> None:
+def test_item_is_the_bytes_of_its_json(call: Call, table: str) -> None:
     reply = call(q.GetItem(table_name=table, key={"pk": {"S": "é3"}}, return_consumed_capacity="TOTAL"))
     assert reply.item is not None
     assert json.loads(bytes(reply.item)) == {"pk": {"S": "é3"}, "n": {"N": "3"}}
@@ -61,7 +61,7 @@ def test_item_comes_as_the_bytes_of_its_json(call: Call, table: str) -> None:
     assert reply.consumed_capacity.capacity_units == 0.5
 
 
-def test_absent_item_is_none(call: Call, table: str) -> None:
+def test_missing_item_is_none(call: Call, table: str) -> None:
     assert call(q.GetItem(table_name=table, key={"pk": {"S": "absent"}})).item is None
 
 
@@ -82,7 +82,7 @@ def test_table_is_described(call: Call, table: str) -> None:
     assert (described.table_name, described.table_status) == (table, "ACTIVE")
 
 
-def test_missing_table_is_its_own_error(call: Call) -> None:
+def test_missing_table_raises_resource_not_found(call: Call) -> None:
     with pytest.raises(ResourceNotFoundException):
         call(q.DescribeTable(table_name="absent"))
 
@@ -92,7 +92,7 @@ def test_wrong_key_is_a_validation_error(call: Call, table: str) -> None:
         call(q.GetItem(table_name=table, key={"other": {"S": "a"}}))
 
 
-def test_failed_condition_carries_the_item(call: Call, table: str) -> None:
+def test_failed_condition_has_the_item(call: Call, table: str) -> None:
     with pytest.raises(ConditionalCheckFailedException, match="The conditional request failed") as failed:
         call(
             q.PutItem(
@@ -105,7 +105,7 @@ def test_failed_condition_carries_the_item(call: Call, table: str) -> None:
     assert failed.value.item == {"pk": {"S": "é1"}, "n": {"N": "1"}}
 
 
-def test_cancelled_transaction_carries_its_reasons(call: Call, table: str) -> None:
+def test_cancelled_transaction_has_its_reasons(call: Call, table: str) -> None:
     fine = q.TransactWriteItem(put=q.Put(table_name=table, item={"pk": {"S": "new"}}))
     refused = q.TransactWriteItem(
         put=q.Put(table_name=table, item={"pk": {"S": "é1"}}, condition_expression="attribute_not_exists(pk)")
@@ -116,18 +116,18 @@ def test_cancelled_transaction_carries_its_reasons(call: Call, table: str) -> No
     assert call(q.GetItem(table_name=table, key={"pk": {"S": "new"}})).item is None
 
 
-def test_lone_surrogate_is_refused_before_it_is_sent(call: Call) -> None:
+def test_lone_surrogate_is_rejected_before_it_is_sent(call: Call) -> None:
     with pytest.raises(ValidationException, match="lone surrogate"):
         call(q.GetItem(table_name="any", key={"pk": {"S": "\ud800"}}))
 
 
-def test_given_keys_are_taken_and_read_by_every_endpoint(opened: Opened, endpoint: str) -> None:
+def test_every_endpoint_accepts_a_signed_request(opened: Opened, endpoint: str) -> None:
     settings = RemoteSettings(region="eu-west-1", credentials=Credentials("key", "secret", "token"))
     with opened(endpoint, settings) as call:
         assert isinstance(call(q.ListTables()).table_names, list)
 
 
-def test_batch_of_megabytes_goes_and_comes_back(opened: Opened, partita_engine: str) -> None:
+def test_batch_of_several_megabytes_is_written_and_read(opened: Opened, partita_engine: str) -> None:
     with opened(partita_engine, None) as call:
         name = new_table(call)
         keys: list[Item] = [{"pk": {"S": f"large{number}"}} for number in range(5)]

@@ -1,4 +1,4 @@
-"""Who signs: keys from botocore's chain, renewed when they are due, and never asked for where none are needed."""
+"""Credentials: botocore's chain, renewal, and endpoints that need none."""
 
 import asyncio
 import datetime as dt
@@ -28,14 +28,14 @@ def no_keys_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "absent")
 
 
-def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
     assert CredentialChain().current() == Credentials("key", "secret", "token")
 
 
-def test_keys_come_from_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_keys_are_read_from_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     profiles = tmp_path / "credentials"
     profiles.write_text("[work]\naws_access_key_id = key\naws_secret_access_key = secret\n")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(profiles))
@@ -44,16 +44,16 @@ def test_keys_come_from_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_missing_keys_are_explained() -> None:
-    with pytest.raises(ConfigurationError) as refused:
+    with pytest.raises(ConfigurationError) as raised:
         CredentialChain().current()
-    assert str(refused.value) == (
-        "no AWS credentials in the environment, a profile, a container or an instance: set AWS_PROFILE or "
+    assert str(raised.value) == (
+        "no AWS credentials in the environment, a profile, a container or an instance; set AWS_PROFILE or "
         "AWS_ACCESS_KEY_ID, or pass credentials"
     )
 
 
 class Renewed:
-    """Keys that botocore renews: each expires as soon as it is given, so every look is a renewal."""
+    """Keys that botocore renews; they expire at once, so every read renews them."""
 
     def __init__(self) -> None:
         self.threads: list[str] = []
@@ -75,12 +75,12 @@ class Renewed:
         return session
 
 
-def test_keys_are_renewed_when_they_are_due() -> None:
+def test_expired_keys_are_renewed() -> None:
     chain = CredentialChain(Renewed().session())
     assert [chain.current().access_key for _ in range(3)] == ["key2", "key3", "key4"]
 
 
-def test_loop_does_not_wait_for_keys(partita_engine: str) -> None:
+def test_event_loop_does_not_block_on_credentials(partita_engine: str) -> None:
     renewed = Renewed()
 
     async def talk() -> None:
@@ -97,19 +97,19 @@ def test_loop_does_not_wait_for_keys(partita_engine: str) -> None:
     assert "MainThread" not in renewed.threads[1:]
 
 
-def test_plain_http_asks_for_no_keys_and_the_rest_does() -> None:
+def test_plain_http_is_unsigned_and_https_uses_the_credential_chain() -> None:
     settings = RemoteSettings()
-    assert settings.source(settings.endpoint("http://localhost:8000")) is UNSIGNED
-    assert isinstance(settings.source(settings.endpoint("https://localhost")), CredentialChain)
+    assert settings.credential_source(settings.endpoint("http://localhost:8000")) is UNSIGNED
+    assert isinstance(settings.credential_source(settings.endpoint("https://localhost")), CredentialChain)
 
 
 @pytest.mark.parametrize(
-    ("missing", "code", "said"),
+    ("missing", "code", "message"),
     [
         (
             "botocore.session",
             "connect('dynamodb://eu-west-1')",
-            "Amazon's keys and regions are found by botocore, which is not installed: pip install 'partita[remote]'",
+            "AWS profiles and credentials are read by botocore, which is not installed: pip install 'partita[remote]'",
         ),
         (
             "urllib3",
@@ -123,11 +123,11 @@ def test_plain_http_asks_for_no_keys_and_the_rest_does() -> None:
         ),
     ],
 )
-def test_missing_extra_is_said(missing: str, code: str, said: str) -> None:
+def test_missing_extra_is_named_in_the_error(missing: str, code: str, message: str) -> None:
     script = (
         f"import asyncio, sys; sys.modules[{missing!r}] = None\n"
         "from partita.connect import open_backend as connect, open_backend_async as connect_async\n"
         f"try: {code}\nexcept Exception as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == said
+    assert done.stdout.strip() == message

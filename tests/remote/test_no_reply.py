@@ -1,4 +1,4 @@
-"""When no answer comes: the error says where, why, and whether the request may have been executed."""
+"""Requests without a reply: the error has the endpoint, the reason, and whether the request may have been executed."""
 
 import ssl
 from pathlib import Path
@@ -24,7 +24,7 @@ def failure(opened: Opened, address: str, settings: RemoteSettings | None = None
     return failed.value
 
 
-def test_refused_connection_was_not_executed(opened: Opened) -> None:
+def test_refused_connection_means_not_executed(opened: Opened) -> None:
     address = f"http://127.0.0.1:{free_port()}"
     error = failure(opened, address)
     assert not error.perhaps_executed
@@ -33,26 +33,26 @@ def test_refused_connection_was_not_executed(opened: Opened) -> None:
     assert str(error).endswith("; the request was not executed")
 
 
-def test_unknown_host_was_not_executed(opened: Opened) -> None:
+def test_unknown_host_means_not_executed(opened: Opened) -> None:
     error = failure(opened, "http://host.invalid:8000")
     assert not error.perhaps_executed
     assert "Name or service not known" in error.reason or "name resolution" in error.reason
 
 
-def test_connection_that_is_never_accepted_was_not_executed(opened: Opened) -> None:
+def test_unaccepted_connection_means_not_executed(opened: Opened) -> None:
     with deaf() as server:
         error = failure(opened, server.http, IMPATIENT)
-    assert (error.reason, error.perhaps_executed) == ("no connection within the time-out", False)
+    assert (error.reason, error.perhaps_executed) == ("no connection within the timeout", False)
 
 
-def test_silence_may_have_been_executed(opened: Opened) -> None:
+def test_missing_reply_means_perhaps_executed(opened: Opened) -> None:
     with answering(None) as server:
         error = failure(opened, server.http, IMPATIENT)
-    assert str(error) == f"{server.http}: no reply within the time-out; the request may have been executed"
+    assert str(error) == f"{server.http}: no reply within the timeout; the request may have been executed"
     assert len(server.heard) == 1
 
 
-def test_connection_that_breaks_may_have_been_executed(opened: Opened) -> None:
+def test_broken_connection_means_perhaps_executed(opened: Opened) -> None:
     with answering(b"") as server:
         error = failure(opened, server.http)
     assert error.perhaps_executed
@@ -60,26 +60,26 @@ def test_connection_that_breaks_may_have_been_executed(opened: Opened) -> None:
     assert len(server.heard) == 1
 
 
-def test_reply_that_breaks_off_may_have_been_executed(opened: Opened) -> None:
+def test_incomplete_reply_means_perhaps_executed(opened: Opened) -> None:
     with answering(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{") as server:
         error = failure(opened, server.http)
     assert error.perhaps_executed
     assert error.reason.startswith("the connection broke (")
 
 
-def test_damaged_reply_is_not_believed(opened: Opened) -> None:
+def test_reply_with_a_wrong_checksum_is_rejected(opened: Opened) -> None:
     with answering(http_reply(NO_TABLES, headers="x-amz-crc32: 1\r\n")) as server:
         error = failure(opened, server.http)
     assert (error.reason, error.perhaps_executed) == ("the reply is damaged (its CRC32 differs)", True)
 
 
-def test_reply_of_another_kind_of_server_is_not_believed(opened: Opened) -> None:
+def test_reply_that_is_not_dynamodbs_is_rejected(opened: Opened) -> None:
     with answering(http_reply(b"<html>welcome</html>")) as server:
         error = failure(opened, server.http)
-    assert error.reason.startswith("the reply is not one of DynamoDB's (")
+    assert error.reason.startswith("the reply is not a DynamoDB reply (")
 
 
-def test_closed_backend_says_so() -> None:
+def test_closed_backend_raises_no_reply() -> None:
     backend = open_backend(f"http://127.0.0.1:{free_port()}")
     backend.close()
     with pytest.raises(NoReply, match="this backend is closed; the request was not executed"):
@@ -93,7 +93,7 @@ def test_no_request_is_sent_twice(opened: Opened) -> None:
         assert len(server.heard) == 1
 
 
-def test_certificate_that_nobody_vouches_for_is_refused(opened: Opened, tmp_path: Path) -> None:
+def test_untrusted_certificate_is_rejected(opened: Opened, tmp_path: Path) -> None:
     context, _ = own_certificate(tmp_path)
     with answering(http_reply(NO_TABLES), context) as server:
         error = failure(opened, server.https, RemoteSettings(credentials=UNSIGNED))
@@ -102,7 +102,7 @@ def test_certificate_that_nobody_vouches_for_is_refused(opened: Opened, tmp_path
     assert "CERTIFICATE_VERIFY_FAILED" in error.reason
 
 
-def test_certificate_that_is_vouched_for_is_taken(opened: Opened, tmp_path: Path) -> None:
+def test_certificate_of_the_ca_bundle_is_trusted(opened: Opened, tmp_path: Path) -> None:
     context, certificate = own_certificate(tmp_path)
     settings = RemoteSettings(credentials=UNSIGNED, ca_bundle=str(certificate))
     with answering(http_reply(NO_TABLES), context) as server, opened(server.https, settings) as call:
@@ -120,7 +120,7 @@ def test_proxy_of_the_environment_is_used(opened: Opened, monkeypatch: pytest.Mo
     assert not error.perhaps_executed
 
 
-def test_what_is_trusted_is_the_systems_own_by_default() -> None:
+def test_system_certificates_are_trusted_by_default() -> None:
     settings = RemoteSettings()
     trusted = settings.tls(settings.endpoint("https://example.com"))
     assert trusted is not None

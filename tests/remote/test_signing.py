@@ -1,4 +1,4 @@
-"""Our signatures are botocore's, for any request, keys, region, host and time."""
+"""Our signatures equal botocore's, for any request, keys, region, host and time."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.remote.credentials import UNSIGNED, Credentials
-from partita.remote.endpoints import Endpoint, endpoint_at
+from partita.remote.endpoints import RemoteEndpoint, endpoint_at
 from partita.remote.signing import CONTENT_TYPE, Signer
 
 DAY = 24 * 3600
@@ -20,7 +20,7 @@ WORDS = st.text("ABCabc019/+=", min_size=1, max_size=40)
 TIMES = st.integers(0, 4_000_000_000)
 TARGETS = st.sampled_from(["DynamoDB_20120810.GetItem", "DynamoDBStreams_20120810.GetRecords"])
 ENDPOINTS = st.builds(
-    Endpoint,
+    RemoteEndpoint,
     scheme=st.sampled_from(["http", "https"]),
     host=st.sampled_from(["dynamodb.eu-west-1.amazonaws.com", "127.0.0.1", "::1", "streams.dynamodb.x.example"]),
     port=st.sampled_from([80, 443, 8000]),
@@ -29,8 +29,8 @@ ENDPOINTS = st.builds(
 KEYS = st.builds(Credentials, WORDS, WORDS, st.none() | WORDS)
 
 
-def botocore_authorization(keys: Credentials, endpoint: Endpoint, target: str, body: bytes, second: int) -> str:
-    """What botocore's own signer says, at the same second."""
+def botocore_authorization(keys: Credentials, endpoint: RemoteEndpoint, target: str, body: bytes, second: int) -> str:
+    """Returns the Authorization header of botocore's signer at the same second."""
     request = AWSRequest(
         "POST",
         f"{endpoint.url}/",
@@ -46,15 +46,17 @@ def botocore_authorization(keys: Credentials, endpoint: Endpoint, target: str, b
 
 
 @given(ENDPOINTS, KEYS, TARGETS, st.binary(max_size=200), TIMES)
-def test_signature_is_botocores(endpoint: Endpoint, keys: Credentials, target: str, body: bytes, second: int) -> None:
+def test_signature_equals_botocores(
+    endpoint: RemoteEndpoint, keys: Credentials, target: str, body: bytes, second: int
+) -> None:
     headers = Signer(endpoint, lambda: second + 0.5).headers(keys, target, body)
     assert headers["Authorization"] == botocore_authorization(keys, endpoint, target, body, second)
     assert headers.get("X-Amz-Security-Token") == keys.token
 
 
 @given(st.lists(st.tuples(KEYS, TIMES), min_size=2, max_size=8))
-def test_signer_forgets_yesterdays_key_and_other_peoples(steps: list[tuple[Credentials, int]]) -> None:
-    """One signer over days and keys: what it keeps is never used for another."""
+def test_signing_key_is_not_reused_for_another_day_or_secret(steps: list[tuple[Credentials, int]]) -> None:
+    """One signer over several days and secrets: its cached key is used only for its own."""
     endpoint = endpoint_at("https://dynamodb.eu-west-1.amazonaws.com")
     times: Iterator[int] = iter([second for _, second in steps])
     signer = Signer(endpoint, lambda: next(times))
@@ -64,12 +66,12 @@ def test_signer_forgets_yesterdays_key_and_other_peoples(steps: list[tuple[Crede
 
 
 @pytest.mark.parametrize("second", [DAY - 1, DAY])
-def test_date_is_that_of_the_second(second: int) -> None:
+def test_date_header_has_the_current_second(second: int) -> None:
     headers = Signer(endpoint_at("http://localhost:8000"), lambda: second).headers(UNSIGNED, "x", b"")
     assert headers["X-Amz-Date"] == {DAY - 1: "19700101T235959Z", DAY: "19700102T000000Z"}[second]
 
 
-def test_unsigned_request_has_the_form_of_a_signature() -> None:
+def test_unsigned_request_has_a_well_formed_signature() -> None:
     headers = Signer(endpoint_at("http://localhost:8000"), lambda: 0).headers(UNSIGNED, "x", b"")
     assert headers["Authorization"] == (
         "AWS4-HMAC-SHA256 Credential=partita/19700101/us-east-1/dynamodb/aws4_request, "
@@ -77,5 +79,5 @@ def test_unsigned_request_has_the_form_of_a_signature() -> None:
     )
 
 
-def test_secrets_are_not_shown() -> None:
+def test_secrets_are_not_in_repr() -> None:
     assert repr(Credentials("key", "secret", "token")) == "Credentials(access_key='key')"

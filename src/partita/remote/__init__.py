@@ -1,5 +1,5 @@
-"""Real DynamoDB, or whatever speaks its protocol at an address, behind the same contract as the embedded engine.
+"""Amazon DynamoDB, or any server that speaks its protocol, behind the same contract as the embedded engine.
 
-request --protocol--> target, body --signing--> headers --backend, asynchronous--> HTTP
-reply  <--protocol--  status, body  <------------------------------------------------'
+request --protocol--> target, body --signing--> headers --connection pool--> HTTP
+reply  <--protocol--  status, body  <------------------------------------------'
 """

@@ -1,13 +1,16 @@
-"""Who signs: keys given by hand, none at all, or whatever botocore's credential chain finds."""
+"""Credentials to sign with: fixed keys, none at all, or those of the environment and botocore's credential chain."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from partita.errors import ConfigurationError
+from partita.remote.aws_config import botocore_session
 
 
 class CredentialSource(Protocol):
-    """Gives the keys to sign with now; `blocks` is true when that may first have to fetch them over a network."""
+    """Gives the keys to sign with now; `blocks` is true when it may have to read files or the network for them."""
 
     def current(self) -> "Credentials": ...
 
@@ -16,7 +19,7 @@ class CredentialSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Keys that stay the same; a `CredentialSource` of themselves."""
+    """Fixed keys; also a `CredentialSource` that always gives them."""
 
     access_key: str
     secret_key: str = field(repr=False)
@@ -30,64 +33,51 @@ class Credentials:
 
 
 UNSIGNED = Credentials("partita", "")
-"""For endpoints that verify nothing. Some (DynamoDB Local, dynalite) still want to see a signature: they see zeros."""
+"""For endpoints that verify nothing. Some (DynamoDB Local, dynalite) require a signature; they get zeros."""
 
 
 class CredentialChain:
-    """botocore's chain: environment, profile, SSO, container, instance; renewed by botocore before they expire."""
+    """botocore's chain: environment, profile, SSO, container, instance; botocore renews them before they expire."""
 
     def __init__(self, session: Any = None) -> None:
-        self._session = session or botocore_session()
-        self._found: Any = None
+        """Raises `ConfigurationError` where botocore is needed and not installed."""
+        self._source: CredentialSource | None = environment_credentials() if session is None else None
+        self._session = botocore_session() if session is None and self._source is None else session
 
     def current(self) -> Credentials:
-        found = self._look().get_frozen_credentials()
-        return Credentials(found.access_key, found.secret_key, found.token)
+        """The keys to sign with; raises `ConfigurationError` where the chain finds none."""
+        if self._source is None:
+            self._source = _BotocoreCredentials(self._session)
+        return self._source.current()
 
     def blocks(self) -> bool:
-        if self._found is None:
-            return True
-        refresh_needed = getattr(self._found, "refresh_needed", None)
-        return refresh_needed is not None and bool(refresh_needed())
+        return self._source is None or self._source.blocks()
 
-    def _look(self) -> Any:
-        if self._found is None:
-            self._found = self._session.get_credentials()
+
+def environment_credentials(environ: Mapping[str, str] = os.environ) -> Credentials | None:
+    """The keys in the environment, the first link of botocore's chain; None for keys that expire, or no keys."""
+    access_key, secret_key = environ.get("AWS_ACCESS_KEY_ID"), environ.get("AWS_SECRET_ACCESS_KEY")
+    if not access_key or not secret_key or environ.get("AWS_CREDENTIAL_EXPIRATION"):
+        return None
+    token = environ.get("AWS_SECURITY_TOKEN") or environ.get("AWS_SESSION_TOKEN") or None
+    return Credentials(access_key, secret_key, token)
+
+
+class _BotocoreCredentials:
+    """The credentials that a botocore session finds."""
+
+    def __init__(self, session: Any) -> None:
+        self._found = session.get_credentials()
         if self._found is None:
             raise ConfigurationError(
-                "no AWS credentials in the environment, a profile, a container or an instance: set AWS_PROFILE or "
+                "no AWS credentials in the environment, a profile, a container or an instance; set AWS_PROFILE or "
                 "AWS_ACCESS_KEY_ID, or pass credentials"
             )
-        return self._found
 
+    def current(self) -> Credentials:
+        keys = self._found.get_frozen_credentials()
+        return Credentials(keys.access_key, keys.secret_key, keys.token)
 
-def botocore_session() -> Any:
-    """A new botocore session; botocore comes with an extra."""
-    try:
-        import botocore.session
-    except ModuleNotFoundError as missing:
-        raise ConfigurationError(
-            "Amazon's keys and regions are found by botocore, which is not installed: pip install 'partita[remote]'"
-        ) from missing
-    return botocore.session.get_session()
-
-
-def amazon_address(region: str) -> tuple[str, str]:
-    """The address of DynamoDB in a region, and that region: an empty one is the configured one.
-
-    botocore knows the address, and what the environment says about it (AWS_USE_FIPS_ENDPOINT, AWS_ENDPOINT_URL).
-    """
-    session = botocore_session()
-    region = region or session.get_config_variable("region") or ""
-    if not region:
-        raise ConfigurationError("dynamodb:// names no region and none is configured: write dynamodb://eu-west-1")
-    from botocore import UNSIGNED as UNSIGNED_REQUESTS
-    from botocore.config import Config
-    from botocore.exceptions import UnknownRegionError
-
-    try:
-        session.get_partition_for_region(region)
-    except UnknownRegionError:
-        raise ConfigurationError(f"dynamodb://{region}: botocore knows no such region") from None
-    client = session.create_client("dynamodb", region, config=Config(signature_version=UNSIGNED_REQUESTS))
-    return client.meta.endpoint_url, region
+    def blocks(self) -> bool:
+        refresh_needed = getattr(self._found, "refresh_needed", None)
+        return refresh_needed is not None and bool(refresh_needed())

@@ -1,6 +1,6 @@
-"""DynamoDB's JSON protocol from the client's side: a request to its target and body, an answer to a reply or an error.
+"""DynamoDB's JSON protocol on the client's side: a request to its target and body, an answer to a reply or an error.
 
-Replies are decoded straight into their classes, and items in them stay bytes. Pure: whoever sends is elsewhere.
+Replies are decoded straight into their classes, and the items in them stay bytes. These functions do no I/O.
 """
 
 from binascii import crc32
@@ -25,7 +25,7 @@ Reply = TypeVar("Reply")
 
 
 class WireFormat(NamedTuple):
-    """How requests of one class travel, and how their replies are read."""
+    """The target of the requests of one class, and the decoder of their replies."""
 
     target: str
     streams: bool
@@ -37,7 +37,7 @@ _FORMS: dict[type[Request[Any]], WireFormat] = {}
 
 
 def wire_format(request: type[Request[Any]]) -> WireFormat:
-    """The form of a request's class, made when it is first asked for."""
+    """Returns the wire format of a class of requests, and caches it."""
     form = _FORMS.get(request)
     if form is None:
         target = OPERATIONS[request.__name__].target
@@ -47,12 +47,12 @@ def wire_format(request: type[Request[Any]]) -> WireFormat:
 
 
 def reply_type(request: type[Request[Any]]) -> Any:
-    """The reply in `class GetItem(Request[GetItemOutput])`."""
+    """Returns the class of the reply: `GetItemOutput` for `class GetItem(Request[GetItemOutput])`."""
     return get_args(request.__orig_bases__[0])[0]  # type: ignore[attr-defined]
 
 
 def body_of(request: Request[Any]) -> bytes:
-    """The request as JSON."""
+    """Encodes a request as JSON."""
     try:
         return _encode(request)
     except UnicodeEncodeError:
@@ -62,7 +62,7 @@ def body_of(request: Request[Any]) -> bytes:
 
 
 def reply_of(request: Request[Reply], endpoint: str, status: int, headers: Mapping[str, str], body: bytes) -> Reply:
-    """The reply in an answer; raises the `DynamoDBError` that it is instead, or `NoReply` when it cannot be read."""
+    """Decodes a reply; raises its `DynamoDBError` for an error reply, or `NoReply` when it cannot be decoded."""
     checksum = headers.get("x-amz-crc32")
     if checksum is not None and checksum != str(crc32(body)):
         raise NoReply(endpoint, "the reply is damaged (its CRC32 differs)", perhaps_executed=True)
@@ -71,12 +71,12 @@ def reply_of(request: Request[Reply], endpoint: str, status: int, headers: Mappi
     try:
         reply: Reply = wire_format(type(request)).reply.decode(body)
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise NoReply(endpoint, f"the reply is not one of DynamoDB's ({error})", perhaps_executed=True) from error
+        raise NoReply(endpoint, f"the reply is not a DynamoDB reply ({error})", perhaps_executed=True) from error
     return reply
 
 
 def error_of(status: int, headers: Mapping[str, str], body: bytes) -> DynamoDBError:
-    """The error in an error reply; one that DynamoDB did not write (a proxy's page) is named after its status."""
+    """Decodes an error reply; one without an error code (a proxy's page) becomes an error named after its status."""
     try:
         members = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError):
@@ -94,8 +94,8 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> DynamoDBEr
 
 
 def _unnamed(status: int, body: bytes) -> DynamoDBError:
-    said = body[:200].decode(errors="replace")
-    message = f"HTTP status {status}: {said}" if said else f"HTTP status {status}"
+    text = body[:200].decode(errors="replace")
+    message = f"HTTP status {status}: {text}" if text else f"HTTP status {status}"
     if status in (502, 503, 504):
         return ServiceUnavailable(message)
     if status >= 500:

@@ -1,11 +1,14 @@
-"""How a remote backend is reached: region, keys, time-outs, connections."""
+"""Settings of a remote backend: region, credentials, timeouts, connections."""
 
 import ssl
 from dataclasses import dataclass
 
 from partita.errors import ConfigurationError
-from partita.remote.credentials import UNSIGNED, CredentialChain, CredentialSource, amazon_address
-from partita.remote.endpoints import Endpoint, endpoint_at
+from partita.remote.aws_config import load_aws_config
+from partita.remote.credentials import UNSIGNED, CredentialChain, CredentialSource
+from partita.remote.endpoints import RemoteEndpoint, amazon_endpoint, endpoint_at
+
+_AMAZON = "dynamodb://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,34 +16,40 @@ class RemoteSettings:
     """Everything has a default. Times are in seconds."""
 
     region: str | None = None
-    """What is signed for; an Amazon address says it itself, others are taken for us-east-1."""
+    """The region to sign for. By default that of the address, or us-east-1 where the address has none."""
 
     credentials: CredentialSource | None = None
-    """By default botocore's chain for https:// and dynamodb://, and `UNSIGNED` for http://."""
+    """By default botocore's chain where the endpoint is https, and `UNSIGNED` where it is plain http."""
 
     connect_timeout: float = 5.0
     read_timeout: float = 30.0
     connections: int = 64
-    """At most this many at once; a call beyond them waits for one."""
+    """The maximum at once; a further call waits for one."""
 
     ca_bundle: str | None = None
     """A file of certificates to trust instead of the system's."""
 
-    def endpoint(self, address: str) -> Endpoint:
-        """The endpoint that an address means with these settings."""
-        if not address.startswith("dynamodb://"):
+    def endpoint(self, address: str) -> RemoteEndpoint:
+        """The endpoint of an address. For `dynamodb://REGION` it may read the AWS config files."""
+        if not address.startswith(_AMAZON):
             return endpoint_at(address, self.region)
-        region = address.removeprefix("dynamodb://").rstrip("/")
+        region = address.removeprefix(_AMAZON).rstrip("/")
         if self.region and region and self.region != region:
-            raise ConfigurationError(f"{address} and region={self.region!r} are two regions: choose one")
-        return endpoint_at(*amazon_address(region or self.region or ""))
+            raise ConfigurationError(f"{address} and region={self.region!r} are different regions; give only one")
+        config = load_aws_config()
+        region = region or self.region or config.region or ""
+        if not region:
+            raise ConfigurationError("dynamodb:// has no region and none is configured; use dynamodb://eu-west-1")
+        if config.endpoint_url:
+            return endpoint_at(config.endpoint_url, region)
+        return amazon_endpoint(region, fips=config.fips, dual_stack=config.dual_stack)
 
-    def source(self, endpoint: Endpoint) -> CredentialSource:
-        """Who signs for an endpoint."""
+    def credential_source(self, endpoint: RemoteEndpoint) -> CredentialSource:
+        """The credentials for an endpoint."""
         if self.credentials is not None:
             return self.credentials
         return UNSIGNED if endpoint.scheme == "http" else CredentialChain()
 
-    def tls(self, endpoint: Endpoint) -> ssl.SSLContext | None:
-        """What is trusted; None where nothing is encrypted."""
+    def tls(self, endpoint: RemoteEndpoint) -> ssl.SSLContext | None:
+        """The certificates to trust; None for plain HTTP."""
         return None if endpoint.scheme == "http" else ssl.create_default_context(cafile=self.ca_bundle)

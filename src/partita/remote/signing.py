@@ -1,7 +1,7 @@
-"""Signature Version 4 of DynamoDB requests, which are all alike: POST / and the same few headers.
+"""Signature Version 4 for DynamoDB requests, which all have the same shape: POST / and the same few headers.
 
-What does not change from request to request is put together once: the front of the canonical request, and the signing
-key of a day. botocore's general signer takes some fifteen times as long; a test holds that both give the same.
+The parts that requests share are computed once: the start of the canonical request, and the signing key of a day.
+botocore's general signer takes some fifteen times as long; a test compares the two.
 Source: AWS General Reference, "Create a signed AWS API request".
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from partita.remote.credentials import UNSIGNED, Credentials
-from partita.remote.endpoints import Endpoint
+from partita.remote.endpoints import RemoteEndpoint
 
 CONTENT_TYPE = "application/x-amz-json-1.0"
 _SERVICE = "dynamodb"
@@ -20,9 +20,9 @@ _NAMES_WITH_TOKEN = "content-type;host;x-amz-date;x-amz-security-token;x-amz-tar
 
 
 class Signer:
-    """Makes the headers of requests to one endpoint; any thread may."""
+    """Computes the headers of requests to one endpoint; safe to call from any thread."""
 
-    def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, endpoint: RemoteEndpoint, clock: Callable[[], float] = time.time) -> None:
         self._region = endpoint.region
         self._clock = clock
         self._host = endpoint.netloc
@@ -31,7 +31,7 @@ class Signer:
         self._key = ("", "", b"")
 
     def headers(self, credentials: Credentials, target: str, body: bytes) -> dict[str, str]:
-        """All headers of a request, the signature among them."""
+        """Returns all headers of a request, including its signature."""
         now = self._timestamp()
         headers = {
             "Host": self._host,
