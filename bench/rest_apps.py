@@ -85,7 +85,7 @@ def serve_anew(port: int, database: str) -> None:
     from partita.cli.main import serve
     from partita.rest.application import RestApplication
 
-    RestApplication._kept = lambda *_: None  # type: ignore[method-assign]
+    RestApplication._cached_response = lambda *_: None  # type: ignore[method-assign]
     serve("perfectit", "blog", on=database, port=port, seed=False)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from partita import Store
 from partita.rest import Api
-from partita.rest.background_jobs import repeating
+from partita.rest.background_jobs import running_jobs
 from partita.rest.mounted_api import MountedApi
 from tests.rest.notes_api import Notes
 
@@ -22,7 +22,7 @@ def bound(db: Store, work: object, every: float) -> MountedApi:
 
 
 async def served(api: MountedApi, until: Event | None = None) -> None:
-    async with repeating([api]):
+    async with running_jobs([api]):
         if until is not None:
             assert await asyncio.to_thread(until.wait, 60)
 
@@ -59,4 +59,4 @@ def test_work_that_fails_is_logged_and_tried_again(db: Store, caplog: pytest.Log
 
     with caplog.at_level(logging.ERROR, "partita.rest"):
         asyncio.run(served(bound(db, work, every=0.001), again))
-    assert "could not be done" in caplog.text
+    assert "a background job failed" in caplog.text

@@ -78,7 +78,7 @@ def test_damaged_pages_are_a_500_without_internals_and_one_line_in_the_log(whole
         assert '"detail":"the request could not be answered"' in body
         assert "malformed" not in body
         assert "partita-dev-blog" in _asked(address, b"{}", x_amz_target="DynamoDB_20120810.ListTables")[1]
-    assert said == [f"an unexpected error at GET {USERS}: {file}: {MALFORMED}"]
+    assert said == [f"unexpected error at GET {USERS}: {file}: {MALFORMED}"]
 
 
 def test_engine_on_damaged_pages_answers_and_says_nothing(whole: bytes, tmp_path: Path) -> None:

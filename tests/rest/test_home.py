@@ -13,7 +13,7 @@ from partita.cli.serve import open_systems
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.mounted_api import MountedApi
-from partita.rest.pages.home import entrance_page
+from partita.rest.pages.home import home_page
 from partita.server.protocol_app import Application
 from partita_systems import NAMES, part_of
 from tests.rest import notes_api
@@ -113,7 +113,7 @@ def test_what_cannot_be_done_to_a_page_is_a_405(served: Client, path: str, metho
 
 
 def test_page_takes_no_script_and_no_host_that_is_none() -> None:
-    page = entrance_page([notes_api.api], "http", "x; rm -rf /<script>")
+    page = home_page([notes_api.api], "http", "x; rm -rf /<script>")
     assert "<script" not in page
     assert "rm -rf" not in page
     assert "default-src 'none'" in page

@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -139,17 +140,17 @@ def test_remembered_token_expires_all_the_same() -> None:
     moving = Verifier(JsonWebKeySet(lambda: keys_of(KEY_SET)), ISSUER, AUDIENCE, clock=lambda: now)
     header = bearer(signed(exp=time.time() - 10))  # within the leeway
     assert moving.caller(header).id == "ana"
-    assert len(moving._known) == 1
+    assert len(moving._verified_tokens) == 1
     expired = bearer(signed(exp=time.time() - 40))
-    moving._known[expired] = (now - 1, moving._key_set.keys, moving.caller(header))
+    moving._verified_tokens[expired] = (now - 1, moving._key_set.keys, moving.caller(header))
     assert "expired" in _refusal(moving, expired)
 
 
 def test_only_so_many_tokens_are_remembered(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partita.rest.auth.identity.REMEMBERED", 3)
+    monkeypatch.setattr("partita.rest.auth.identity.MAX_CACHED_TOKENS", 3)
     for number in range(6):
         verifier.caller(bearer(signed("EdDSA", sub=f"u{number}")))
-    assert len(verifier._known) == 3
+    assert len(verifier._verified_tokens) == 3
 
 
 def test_local_issuers_tokens_outlive_a_restart(tmp_path: Path) -> None:
@@ -162,11 +163,19 @@ def test_local_issuers_tokens_outlive_a_restart(tmp_path: Path) -> None:
     _refusal(LocalIssuer().verifier(), bearer(token))
 
 
+def test_key_file_that_several_create_at_once_has_one_key(tmp_path: Path) -> None:
+    file = tmp_path / "key.pem"
+    with ThreadPoolExecutor(8) as pool:
+        secrets = set(pool.map(lambda _: LocalIssuer(file).secret, range(8)))
+    assert len(secrets) == 1
+    assert list(tmp_path.iterdir()) == [file]
+
+
 @pytest.mark.parametrize("text", [b"", b"not a key"])
 def test_key_file_of_somebody_else_is_left_alone(tmp_path: Path, text: bytes) -> None:
     file = tmp_path / "key.pem"
     file.write_bytes(text)
-    with pytest.raises(ConfigurationError, match="not a key"):
+    with pytest.raises(ConfigurationError, match="not an Ed25519 private key"):
         LocalIssuer(file)
     assert file.read_bytes() == text
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partita import Store
-from partita.rest.application import LARGEST_BODY
+from partita.rest.application import MAX_BODY
 from partita.rest.validation_messages import misfit
 from tests.rest import notes_api
 from tests.rest.client import Client
@@ -156,7 +156,7 @@ def test_json_by_any_of_its_names_is_taken(ana: Client, kind: str) -> None:
 
 
 def test_body_that_is_too_large_is_413(ana: Client) -> None:
-    assert ana.post("/notes", {**GOOD, "text": "x" * LARGEST_BODY}).status == 413
+    assert ana.post("/notes", {**GOOD, "text": "x" * MAX_BODY}).status == 413
 
 
 def test_longest_text_is_taken_whatever_its_script(ana: Client) -> None:

@@ -25,8 +25,7 @@ from partita.rest import Problem
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.auth.identity import Verifier
-from partita.rest.auth.jwks import UNKNOWN_KEY_SECONDS
-from partita.rest.auth.jwks_sources import LARGEST, MOST_REDIRECTS, key_set_at
+from partita.rest.auth.jwks import MAX_BYTES, MAX_REDIRECTS, UNKNOWN_KEY_RETRY_SECONDS, key_set_at
 from partita.rest.mounted_api import MountedApi
 from tests.peers.process import free_port, started
 from tests.rest import notes_api
@@ -34,6 +33,7 @@ from tests.rest.client import Client
 from tests.rest.jwks_server import PATIENCE, Publisher, publishing
 from tests.rest.tokens import AUDIENCE, ISSUER, KEYS, bearer, jwk, signed
 
+STALE = "the key set could not be reloaded, its last keys stay in use"
 PARTITA = Path(sys.executable).with_name("partita")
 
 
@@ -46,7 +46,7 @@ class Clock:
         return self.now
 
     def pass_a_minute(self) -> None:
-        self.now += UNKNOWN_KEY_SECONDS + 1
+        self.now += UNKNOWN_KEY_RETRY_SECONDS + 1
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_file_without_a_usable_key_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "keys.json"
     file.write_text(text)
     assert _refused(str(file))
-    assert "no key set can be read" in _refused(str(tmp_path / "absent"))
+    assert "the key set cannot be read" in _refused(str(tmp_path / "absent"))
 
 
 def test_file_that_breaks_later_is_told_to_the_log_and_the_keys_are_kept(
@@ -112,7 +112,7 @@ def test_file_that_breaks_later_is_told_to_the_log_and_the_keys_are_kept(
     clock.pass_a_minute()
     with pytest.raises(Problem, match="cannot be looked up"):
         verifier.caller(bearer(signed("ES256")))
-    assert f"the keys that were known are kept: {file}: not a JSON Web Key Set" in caplog.text
+    assert f"{STALE}: {file}: not a JSON Web Key Set" in caplog.text
     assert verifier.caller(bearer(signed("RS256"))).id == "ana"
 
 
@@ -128,16 +128,16 @@ def test_published_keys_say_who_is_calling(publisher: Publisher) -> None:
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("http://issuer.example/jwks.json", "whoever is on the way could put other keys there; write https://"),
+        ("http://issuer.example/jwks.json", "plain http can be intercepted, and other keys put there; write https://"),
         ("http://127.0.0.1.issuer.example/", "write https://"),
         ("http://192.0.2.1/", "write https://"),
-        ("ftp://localhost/jwks.json", "no address of a key set; write https://HOST/PATH, or the name of a file"),
-        ("file:///etc/keys.json", "no address of a key set"),
-        ("https://", "no address of a key set"),
-        ("https://[::1/", "no address of a key set"),
-        ("https://localhost:port/", "no address of a key set"),
-        ("https://ana:secret@localhost/", "no address of a key set"),
-        ("https://localhost/a b", "no key set can be read from it"),
+        ("ftp://localhost/jwks.json", "not the address of a key set; write https://HOST/PATH, or the name of a file"),
+        ("file:///etc/keys.json", "not the address of a key set"),
+        ("https://", "not the address of a key set"),
+        ("https://[::1/", "not the address of a key set"),
+        ("https://localhost:port/", "not the address of a key set"),
+        ("https://ana:secret@localhost/", "not the address of a key set"),
+        ("https://localhost/a b", "the key set cannot be read"),
     ],
 )
 def test_address_that_cannot_be_trusted_or_read_is_told_without_asking(url: str, told: str) -> None:
@@ -159,20 +159,20 @@ def test_nobody_at_the_address_is_told() -> None:
 @pytest.mark.parametrize(("status", "told"), [(404, "404 Not Found"), (500, "500 "), (204, "204 "), (304, "304 ")])
 def test_answer_other_than_200_is_told(publisher: Publisher, status: int, told: str) -> None:
     publisher.status = status
-    assert f"the answer is {told}" in _refused(publisher.url)
+    assert f"the response is {told}" in _refused(publisher.url)
 
 
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (b"", "no key set can be read from it"),
-        (b"<html>", "no key set can be read from it"),
-        (b"\xff\xfe\xfd", "no key set can be read from it"),
-        (b"[" * 100_000, "no key set can be read from it"),
+        (b"", "the key set cannot be read"),
+        (b"<html>", "the key set cannot be read"),
+        (b"\xff\xfe\xfd", "the key set cannot be read"),
+        (b"[" * 100_000, "the key set cannot be read"),
         (b"[]", "not a JSON Web Key Set"),
         (b'{"keys": []}', "not a JSON Web Key Set"),
         (b'{"keys": [{"kty": "oct", "k": "AAAA", "kid": "x"}]}', "no key with a `kid`"),
-        (b" " * (LARGEST + 1), "the answer is larger than 1,048,576 bytes"),
+        (b" " * (MAX_BYTES + 1), "the response is larger than 1,048,576 bytes"),
     ],
     ids=lambda value: repr(value[:20]),
 )
@@ -182,15 +182,15 @@ def test_answer_that_is_no_key_set_is_told(publisher: Publisher, body: bytes, to
 
 
 def test_silent_address_is_given_up(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partita.rest.auth.jwks_sources.SECONDS", 0.1)
+    monkeypatch.setattr("partita.rest.auth.jwks.TIMEOUT_SECONDS", 0.1)
     publisher.hold()
-    assert "no whole answer within 0.1 seconds" in _refused(publisher.url)
+    assert "no complete response within 0.1 seconds" in _refused(publisher.url)
 
 
 def test_answer_without_an_end_is_given_up(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partita.rest.auth.jwks_sources.SECONDS", 0.2)
-    monkeypatch.setattr("partita.rest.auth.jwks_sources.LARGEST", 1 << 40)
-    assert "no whole answer" in _refused(publisher.url.replace("jwks.json", "endless"))
+    monkeypatch.setattr("partita.rest.auth.jwks.TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("partita.rest.auth.jwks.MAX_BYTES", 1 << 40)
+    assert "no complete response" in _refused(publisher.url.replace("jwks.json", "endless"))
 
 
 def test_redirect_is_followed(publisher: Publisher) -> None:
@@ -201,11 +201,11 @@ def test_redirect_is_followed(publisher: Publisher) -> None:
 @pytest.mark.parametrize(
     ("location", "told"),
     [
-        (None, f"more than {MOST_REDIRECTS} redirects"),
+        (None, f"more than {MAX_REDIRECTS} redirects"),
         ("http://issuer.example/", "it redirects to http://issuer.example/"),
         ("https://localhost/", "it redirects to https://localhost/"),
         ("file:///etc/passwd", "it redirects to file:///etc/passwd"),
-        ("http://[", "no key set can be read from it"),
+        ("http://[", "the key set cannot be read"),
     ],
 )
 def test_redirect_to_where_keys_could_not_be_read_at_first_is_told(
@@ -313,7 +313,7 @@ def test_keys_that_were_known_are_kept_while_the_issuer_is_away(
     _until_read()
     assert nobody.get("/notes/n1/lines", authorization=f"Bearer {signed('RS256')}").status == 200
     (line,) = caplog.messages
-    assert line.startswith(f"the keys that were known are kept: {publisher.url}: no key set can be read from it")
+    assert line.startswith(f"{STALE}: {publisher.url}: the key set cannot be read")
 
 
 def test_served_process_verifies_with_published_keys(publisher: Publisher, tmp_path: Path) -> None:

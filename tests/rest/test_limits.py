@@ -154,7 +154,7 @@ def test_unknown_address_is_a_404_or_a_405(ana: Client, path: str) -> None:
 def test_unknown_system_is_a_404_that_names_those_there_are(ana: Client) -> None:
     refused = ana.at("/api").get("/shop/x")
     assert (refused.status, refused.headers["content-type"]) == (404, "application/problem+json")
-    assert refused.json["detail"] == "there is no system 'shop'; /api lists notes"
+    assert refused.json["detail"] == "there is no API 'shop'; /api lists notes"
 
 
 @pytest.mark.parametrize(

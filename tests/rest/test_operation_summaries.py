@@ -5,7 +5,7 @@ import re
 import pytest
 
 from partita.rest import caller_is, group, owned_by
-from partita.rest.operation_summaries import noun, of_change, of_deletion, of_one, of_page
+from partita.rest.operation_summaries import delete_summary, get_summary, list_summary, noun, patch_summary
 from partita_systems import NAMES, part_of
 from partita_systems.blog import design as blog
 from partita_systems.eecar import design as eecar
@@ -16,14 +16,14 @@ from tests.rest import notes_api
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        (of_page(perfectit.cards_by_author), "Cards of one author, a page at a time."),
-        (of_page(perfectit.metrics_between), "Metrics between `since` and `until`, a page at a time."),
-        (of_page(perfectit.root_categories), "Root categories, a page at a time."),
-        (of_one(perfectit.card, perfectit.PerfectionCard), "One perfection card."),
-        (of_one(notes_api.note, notes_api.Note), "A note."),
-        (of_change(["name"], blog.User), "Change name of a user."),
-        (of_change(["name", "bio", "avatar_url"], blog.User), "Change name, bio or avatar url of a user."),
-        (of_deletion(blog.User), "Delete a user."),
+        (list_summary(perfectit.cards_by_author), "Cards of one author, a page at a time."),
+        (list_summary(perfectit.metrics_between), "Metrics between `since` and `until`, a page at a time."),
+        (list_summary(perfectit.root_categories), "Root categories, a page at a time."),
+        (get_summary(perfectit.card, perfectit.PerfectionCard), "One perfection card."),
+        (get_summary(notes_api.note, notes_api.Note), "A note."),
+        (patch_summary(["name"], blog.User), "Change name of a user."),
+        (patch_summary(["name", "bio", "avatar_url"], blog.User), "Change name, bio or avatar url of a user."),
+        (delete_summary(blog.User), "Delete a user."),
         (noun(eecar.VectorReference), "vector reference"),
     ],
 )
@@ -32,7 +32,7 @@ def test_sentence_is_the_patterns_own_or_made_of_its_name(told: str, expected: s
 
 
 def test_number_of_the_teams_document_is_not_told() -> None:
-    assert of_page(eecar.most_hit_matches) == "Cached queries, the most frequently hit first."
+    assert list_summary(eecar.most_hit_matches) == "Cached queries, the most frequently hit first."
 
 
 @pytest.mark.parametrize("name", NAMES)

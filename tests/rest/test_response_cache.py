@@ -60,7 +60,7 @@ def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
         assert memory.get(0) == 0
     assert memory.get(999) == 999
     assert memory.get(500) is None
-    assert len(memory.young) + len(memory._old) <= 32
+    assert len(memory.recent) + len(memory._previous) <= 32
     memory.put("large", 1, 101)
     assert memory.get("large") is None
 
@@ -78,13 +78,13 @@ def test_a_page_is_given_again_only_while_its_items_are_the_same(tmp_path: Path)
             db.create(notes_api.Line(note_id="n", number=number, words="as it was"))
 
         def read() -> list[str]:
-            db.put(notes_api.Plain(plain_id="p", words=str(len(bound.pages.young))))
+            db.put(notes_api.Plain(plain_id="p", words=str(len(bound.page_cache.recent))))
             found = client.get("/notes/n/lines?limit=2").json
             more = client.get(f"/notes/n/lines?limit=2&cursor={found['cursor']}").json
             return [each["words"] for each in found["items"] + more["items"]]
 
         assert read() == read() == ["as it was"] * 3
-        assert len(bound.pages.young) == 2
+        assert len(bound.page_cache.recent) == 2
         with db.change(notes_api.line("n", 1)) as draft:
             draft.words = "changed"
         assert read() == ["as it was", "changed", "as it was"]

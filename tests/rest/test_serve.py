@@ -120,10 +120,13 @@ def test_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
         (["checks", "--on", "text.txt"], "not a database file"),
         (["checks", "--on", "ftp://x"], "address: 'ftp://x' is none"),
         (["checks", "--host", "192.0.2.1"], "--public"),
-        (["checks", "--on", "memory:", "--keys", "absent.json"], "absent.json: no key set"),
-        (["checks", "--keys", "http://issuer.example/keys"], "http://issuer.example/keys: whoever is on the way"),
-        (["checks", "--keys", "http://127.0.0.1:1/keys"], "http://127.0.0.1:1/keys: no key set can be read from it"),
-        (["checks", "--on", "x.db", "--scale", "0.1"], "x.db.issuer.pem: not a key"),
+        (["checks", "--on", "memory:", "--keys", "absent.json"], "absent.json: the key set cannot be read"),
+        (
+            ["checks", "--keys", "http://issuer.example/keys"],
+            "/keys: plain http can be intercepted",
+        ),
+        (["checks", "--keys", "http://127.0.0.1:1/keys"], "http://127.0.0.1:1/keys: the key set cannot be read"),
+        (["checks", "--on", "x.db", "--scale", "0.1"], "x.db.issuer.pem: not an Ed25519 private key"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

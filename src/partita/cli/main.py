@@ -136,7 +136,7 @@ def serve(
     from partita.cli.serve import seed as plant
     from partita.errors import ConfigurationError
     from partita.rest.auth.identity import Verifier
-    from partita.rest.auth.jwks_sources import key_set_at
+    from partita.rest.auth.jwks import key_set_at
     from partita.server.uvicorn_server import check_address, listening
 
     names = system_names(systems)

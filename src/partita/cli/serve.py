@@ -18,7 +18,7 @@ from partita.plan.design import Design
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.auth.identity import Verifier
-from partita.rest.background_jobs import repeating
+from partita.rest.background_jobs import running_jobs
 from partita.rest.mounted_api import MountedApi
 from partita.server.uvicorn_server import listen, serve
 from partita.store.seeding import is_loaded, load
@@ -110,8 +110,8 @@ def run(
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
 
-    at_once = rest.answer_at_once if rest.never_waits else None
-    serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: repeating(apis))
+    at_once = rest.read_nonblocking if rest.nonblocking else None
+    serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: running_jobs(apis))
 
 
 def seed_file(names: list[str], path: str, scale: float) -> None:

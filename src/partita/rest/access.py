@@ -8,7 +8,7 @@ from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]
 Allows = Callable[[Caller, Arguments, Any], bool]
-Ways = tuple[tuple[str, ...], ...]  # any of these suffices, and each is several things at once
+Alternatives = tuple[tuple[str, ...], ...]  # any of these suffices, and each is several things at once
 
 
 class Rule:
@@ -18,14 +18,14 @@ class Rule:
         self, description: str, allows: Allows, *, needs_entity: bool = False, anonymous_ok: bool = False
     ) -> None:
         """`looks` where the rule is about the thing itself; `strangers` where nobody in particular may pass."""
-        self._ways: Ways = ((description,),)
+        self._alternatives: Alternatives = ((description,),)
         self.allows = allows
         self.needs_entity = needs_entity
         self.anonymous_ok = anonymous_ok
 
     @property
     def description(self) -> str:
-        return ", or ".join(" and ".join(way) for way in self._ways)
+        return ", or ".join(" and ".join(way) for way in self._alternatives)
 
     @property
     def is_open(self) -> bool:
@@ -41,7 +41,9 @@ class Rule:
             needs_entity=self.needs_entity or other.needs_entity,
             anonymous_ok=self.anonymous_ok and other.anonymous_ok,
         )
-        found._ways = _least((*mine, *others) for mine in self._ways for others in other._ways)
+        found._alternatives = _without_redundant(
+            (*mine, *others) for mine in self._alternatives for others in other._alternatives
+        )
         return found
 
     def __or__(self, other: "Rule") -> "Rule":
@@ -53,7 +55,7 @@ class Rule:
             needs_entity=self.needs_entity or other.needs_entity,
             anonymous_ok=self.anonymous_ok or other.anonymous_ok,
         )
-        found._ways = _least((*self._ways, *other._ways))
+        found._alternatives = _without_redundant((*self._alternatives, *other._alternatives))
         return found
 
     def check_caller(self, caller: Caller, arguments: Arguments) -> None:
@@ -72,7 +74,7 @@ class Rule:
         raise Problem(403, "forbidden", f"this is for {self.description}")
 
 
-def _least(ways: Iterable[tuple[str, ...]]) -> Ways:
+def _without_redundant(ways: Iterable[tuple[str, ...]]) -> Alternatives:
     """The ways without those that ask for more than another one does."""
     different = list(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways))
     return tuple(way for way in different if not any(set(other) < set(way) for other in different))
@@ -108,13 +110,13 @@ def _is(caller: Caller, name: Any) -> bool:
     return caller.id is not None and isinstance(name, str) and nfc(name) == caller.id
 
 
-def allowed_if(told: str, when: Callable[[Any], bool]) -> Rule:
+def allowed_if(description: str, when: Callable[[Any], bool]) -> Rule:
     """Somebody of whom the thing that was looked up tells: `they("its members", lambda standing: standing.role)`."""
-    return Rule(told, lambda caller, arguments, thing: caller.id is not None and when(thing), needs_entity=True)
+    return Rule(description, lambda caller, arguments, thing: caller.id is not None and when(thing), needs_entity=True)
 
 
-def public_if(told: str, when: Callable[[Any], bool]) -> Rule:
+def public_if(description: str, when: Callable[[Any], bool]) -> Rule:
     """Anyone, as long as the thing itself is open to everybody: `shown("a published post", is_published)`."""
     return Rule(
-        f"anyone, of {told}", lambda caller, arguments, thing: when(thing), needs_entity=True, anonymous_ok=True
+        f"anyone, of {description}", lambda caller, arguments, thing: when(thing), needs_entity=True, anonymous_ok=True
     )

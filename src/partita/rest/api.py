@@ -25,7 +25,7 @@ S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Declares(Protocol):
+class Decorator(Protocol):
     """A decorator that leaves the function as it is."""
 
     def __call__(self, function: F, /) -> F: ...
@@ -83,7 +83,7 @@ class Api(Generic[S]):
 
         `about` says what it gives, where neither the pattern's docstring nor its name does.
         """
-        look = self._look(path, who, on)
+        look = self._lookup(path, who, on)
         self._add(pattern_routes.listing_of(path, pattern, who, look, len(self.routes), name, about, cache))
 
     def expose_patch(
@@ -93,44 +93,46 @@ class Api(Generic[S]):
 
         `of` as for operations, where the rule looks at something else than the entity.
         """
-        look = None if on is None else self._look(path, who, on)
+        look = None if on is None else self._lookup(path, who, on)
         self._add(pattern_routes.changing(path, pattern, fields, who, look, name))
 
     def expose_delete(
         self, path: str, pattern: Pattern[Any, Any], *, who: Rule, on: Any = None, name: str = ""
     ) -> None:
         """DELETE of one entity and what it owns; what was let pass is what is deleted. `of` as for changes."""
-        look = None if on is None else self._look(path, who, on)
+        look = None if on is None else self._lookup(path, who, on)
         self._add(pattern_routes.deleting(path, pattern, who, look, name))
 
     # From the service: the function takes the service, perhaps the caller, a body (a struct), IfMatch, and the rest.
     # `of` says what a rule that looks at a thing looks at: a pattern, or a function that takes the service and, by
     # their names, arguments of the path and the caller.
 
-    def get(self, path: str, *, who: Rule = anyone, on: Any = None, cache: str = "") -> Declares:
+    def get(self, path: str, *, who: Rule = anyone, on: Any = None, cache: str = "") -> Decorator:
         return self._operation("GET", path, who, on, cache=cache or cache_of(who))
 
-    def post(self, path: str, *, who: Rule, on: Any = None, status: int = 200, location: str | None = None) -> Declares:
+    def post(
+        self, path: str, *, who: Rule, on: Any = None, status: int = 200, location: str | None = None
+    ) -> Decorator:
         """`location` is the address of what was made, with attributes of the reply in braces."""
         return self._operation("POST", path, who, on, status=201 if location else status, location=location)
 
-    def put(self, path: str, *, who: Rule, on: Any = None) -> Declares:
+    def put(self, path: str, *, who: Rule, on: Any = None) -> Decorator:
         return self._operation("PUT", path, who, on)
 
-    def patch(self, path: str, *, who: Rule, on: Any = None) -> Declares:
+    def patch(self, path: str, *, who: Rule, on: Any = None) -> Decorator:
         return self._operation("PATCH", path, who, on)
 
-    def delete(self, path: str, *, who: Rule, on: Any = None) -> Declares:
+    def delete(self, path: str, *, who: Rule, on: Any = None) -> Decorator:
         return self._operation("DELETE", path, who, on)
 
-    def _operation(self, method: str, path: str, who: Rule, on: Any, **more: Any) -> Declares:
+    def _operation(self, method: str, path: str, who: Rule, on: Any, **more: Any) -> Decorator:
         def declare(function: F) -> F:
-            self._add(operation(method, path, function, who, self._look(path, who, on), **more))
+            self._add(operation(method, path, function, who, self._lookup(path, who, on), **more))
             return function
 
         return declare
 
-    def _look(self, path: str, who: Rule, on: Any) -> EntityLookup | None:
+    def _lookup(self, path: str, who: Rule, on: Any) -> EntityLookup | None:
         """How a rule finds the thing that it looks at; None where it has been decided without."""
         if who.needs_entity and on is None:
             raise TypeError(f"{self.name} {path}: say what {who.description!r} is looked up in, with on=")

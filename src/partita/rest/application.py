@@ -1,4 +1,4 @@
-"""The REST application: finds the route, knows the caller, runs the operation, answers with JSON or a problem."""
+"""The REST application: finds the route, identifies the caller, runs the operation, responds with JSON or a problem."""
 
 import asyncio
 import logging
@@ -9,18 +9,18 @@ from partita.errors import PartitaError
 from partita.http.request_body import BodyTooLarge, read_body
 from partita.rest.auth.identity import Caller, Verifier
 from partita.rest.etags import IfMatch, digest
-from partita.rest.mounted_api import PARSED_SIZE, CachedReply, MountedApi, ParsedAddress
-from partita.rest.pages.home import PATHS, entrance_page, systems_listed
+from partita.rest.mounted_api import PARSED_ADDRESS_BYTES, CachedReply, MountedApi, ParsedAddress
+from partita.rest.pages.home import PATHS, api_list, home_page
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import Problem
-from partita.rest.responses import JSON, RequestHeaders, Response, conditional, refusal_of, response_for
+from partita.rest.responses import JSON, RequestHeaders, Response, conditional, problem_response, response_for
 from partita.rest.routes import JsonReply, Route, RouteCall
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-LARGEST_BODY = 3 * 1024 * 1024  # an item of 400 KB, each of its bytes escaped as \u0061
+MAX_BODY = 3 * 1024 * 1024  # an item of 400 KB, each of its bytes escaped as \u0061
 HTML = b"text/html; charset=utf-8"
 UTF8 = (b"utf-8", b"utf8", b'"utf-8"')
 
@@ -36,195 +36,198 @@ class RequestLine(NamedTuple):
 
 
 class RequestState:
-    """A request, and how far it has got: what goes wrong is told in the words of its route."""
+    """A request and what is known of it so far; an error is described in the names of its route."""
 
-    __slots__ = ("address", "asked", "bound", "call", "route")
+    __slots__ = ("call", "headers", "line", "mounted", "route")
 
-    def __init__(self, address: RequestLine, asked: RequestHeaders) -> None:
-        self.address = address
-        self.asked = asked
-        self.bound: MountedApi | None = None
+    def __init__(self, line: RequestLine, headers: RequestHeaders) -> None:
+        self.line = line
+        self.headers = headers
+        self.mounted: MountedApi | None = None
         self.route: Route | None = None
         self.call: RouteCall | None = None
 
-    def refusal(self, error: Exception) -> Response:
+    def error_response(self, error: Exception) -> Response:
         if isinstance(error, Problem):
-            return refusal_of(error)
+            return problem_response(error)
         problem = None
-        if self.bound is not None:
-            problem = self.bound.problem(error, self.route, self.call, matching=b"if-match" in self.asked)
+        if self.mounted is not None:
+            problem = self.mounted.problem(error, self.route, self.call, matching=b"if-match" in self.headers)
         if problem is None:
             problem = Problem(500, "internal", "the request could not be answered")
         if problem.status == 500:
-            _log_fault(self.address, error)
-        return refusal_of(problem)
+            _log_unexpected(self.line, error)
+        return problem_response(problem)
 
 
-def _log_fault(address: RequestLine, error: Exception) -> None:
-    """What Partita raises says in its own sentence what is wrong; of anything else the whole way is needed."""
-    what, method, path = "an unexpected error at %s %s: %s", address.method, address.path.decode("latin-1")
+def _log_unexpected(line: RequestLine, error: Exception) -> None:
+    """Logs the message of our own errors, and the traceback of all others."""
+    what, method, path = "unexpected error at %s %s: %s", line.method, line.path.decode("latin-1")
     _log.error(what, method, path, error, exc_info=None if isinstance(error, PartitaError) else error)
 
 
 class RestApplication:
-    """Every bound API under `/api/<name>`; at `/api` and `/` the way to them."""
+    """Every mounted API under `/api/<name>`; at `/api` and `/` a list of them."""
 
     def __init__(self, apis: list[MountedApi], verifier: Verifier) -> None:
-        self._apis = {bound.api.name: bound for bound in apis}
+        self._apis = {mounted.api.name: mounted for mounted in apis}
         self._verifier = verifier
 
     @property
-    def never_waits(self) -> bool:
-        """Whether reads come from an embedded engine: then `answer_at_once` may be used."""
-        return all(bound.version is not None for bound in self._apis.values())
+    def nonblocking(self) -> bool:
+        """Whether reads come from an embedded engine: then `read_nonblocking` may be used."""
+        return all(mounted.version is not None for mounted in self._apis.values())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        address = RequestLine(scope["method"], scope["raw_path"], scope["query_string"])
-        asked: RequestHeaders = dict(scope["headers"])
-        if address.path in PATHS:
-            answer = self._entrance(RequestState(address, asked), scope.get("scheme", "http"))
-        elif address.method in ("GET", "HEAD") and self.never_waits:
-            answer = self.answer_at_once(*address, asked)
+        line = RequestLine(scope["method"], scope["raw_path"], scope["query_string"])
+        headers: RequestHeaders = dict(scope["headers"])
+        if line.path in PATHS:
+            response = self._home(RequestState(line, headers), scope.get("scheme", "http"))
+        elif line.method in ("GET", "HEAD") and self.nonblocking:
+            response = self.read_nonblocking(*line, headers)
         else:
-            answer = await self._answer_in_time(RequestState(address, asked), receive)
-        body = b"" if address.method == "HEAD" else answer.body
-        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+            response = await self._handle(RequestState(line, headers), receive)
+        body = b"" if line.method == "HEAD" else response.body
+        await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
         await send({"type": "http.response.body", "body": body})
 
-    def answer_at_once(self, method: str, path: bytes, query: bytes, asked: RequestHeaders) -> Response:
-        """The answer to a GET or HEAD, which on an embedded engine never waits; whatever goes wrong is one, too."""
-        asking = RequestState(RequestLine(method, path, query), asked)
+    def read_nonblocking(self, method: str, path: bytes, query: bytes, headers: RequestHeaders) -> Response:
+        """The response to a GET or HEAD, which on an embedded engine never waits; an error is a response too."""
+        state = RequestState(RequestLine(method, path, query), headers)
         try:
-            return self._read(asking).measured()
-        except Exception as error:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
-            return asking.refusal(error).measured()
+            return self._handle_read(state).with_length()
+        except Exception as error:  # noqa: BLE001 - a client gets a response, the log gets the traceback
+            return state.error_response(error).with_length()
 
-    def _entrance(self, asking: "RequestState", scheme: str) -> Response:
+    def _home(self, state: RequestState, scheme: str) -> Response:
         """The page at `/`, or the list at `/api`."""
-        apis = [bound.api for bound in self._apis.values()]
+        apis = [mounted.api for mounted in self._apis.values()]
         try:
-            _check_readable(asking.address.method)
-            if asking.address.path == b"/":
-                host = asking.asked.get(b"host", b"").decode("latin-1")
-                kind, body = HTML, entrance_page(apis, scheme, host).encode()
+            _check_read_method(state.line.method)
+            if state.line.path == b"/":
+                host = state.headers.get(b"host", b"").decode("latin-1")
+                kind, body = HTML, home_page(apis, scheme, host).encode()
             else:
-                kind, body = JSON, systems_listed(apis)
-            headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # who takes no HTML gets another `/`
-            return _given(Response(200, body, headers), asking).measured()
+                kind, body = JSON, api_list(apis)
+            headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # at `/` other clients get no HTML
+            return _conditional(Response(200, body, headers), state).with_length()
         except Problem as problem:
-            return asking.refusal(problem).measured()
+            return state.error_response(problem).with_length()
 
-    async def _answer_in_time(self, asking: "RequestState", receive: Receive) -> Response:
-        """The same for what may wait: a write, or whatever is kept elsewhere."""
+    async def _handle(self, state: RequestState, receive: Receive) -> Response:
+        """The response to a request that may wait: a write, or any request to a remote backend."""
         try:
-            bound, tail = self._system(asking)
-            page = _page(bound, tail, asking.address.method)
+            mounted, tail = self._find_api(state)
+            page = _static_page(mounted, tail, state.line.method)
             if page is not None:
-                return _given(page, asking).measured()
-            parsed, caller = self._known(asking, tail)
+                return _conditional(page, state).with_length()
+            parsed, caller = self._resolve(state, tail)
             wanted = parsed.route.body
-            body = None if wanted is None else decoder_of(wanted)(await _body(receive, asking.asked))
-            asking.call = call = _call(bound, parsed, caller, body, asking.asked)
+            body = None if wanted is None else decoder_of(wanted)(await _read_body(receive, state.headers))
+            state.call = call = _route_call(mounted, parsed, caller, body, state.headers)
             result = await asyncio.to_thread(parsed.route.run, call)
-            return response_for(bound, parsed.route, result, asking.asked).measured()
+            return response_for(mounted, parsed.route, result, state.headers).with_length()
         except Exception as error:  # noqa: BLE001 - as above
-            return asking.refusal(error).measured()
+            return state.error_response(error).with_length()
 
-    def _read(self, asking: "RequestState") -> Response:
-        bound, tail = self._system(asking)
-        page = _page(bound, tail, asking.address.method)
+    def _handle_read(self, state: RequestState) -> Response:
+        mounted, tail = self._find_api(state)
+        page = _static_page(mounted, tail, state.line.method)
         if page is not None:
-            return _given(page, asking)
-        version = bound.version() if bound.version is not None and asking.address.method == "GET" else None
-        kept = self._kept(bound, asking, version)
-        if kept is not None:
-            return response_for(bound, kept.route, kept.reply, asking.asked)
-        parsed, caller = self._known(asking, tail)
-        asking.call = call = _call(bound, parsed, caller, None, asking.asked)
+            return _conditional(page, state)
+        version = mounted.version() if mounted.version is not None and state.line.method == "GET" else None
+        cached = self._cached_response(mounted, state, version)
+        if cached is not None:
+            return response_for(mounted, cached.route, cached.reply, state.headers)
+        parsed, caller = self._resolve(state, tail)
+        state.call = call = _route_call(mounted, parsed, caller, None, state.headers)
         result = parsed.route.run(call)
-        if version is not None and isinstance(result, JsonReply) and result.fresh:
-            kept = CachedReply(result, parsed.route, call.arguments, version)
-            bound.replies.put(asking.address[1:], kept, len(result.body))
-        return response_for(bound, parsed.route, result, asking.asked)
+        if version is not None and isinstance(result, JsonReply) and result.cacheable:
+            cached = CachedReply(result, parsed.route, call.arguments, version)
+            mounted.reply_cache.put(state.line[1:], cached, len(result.body))
+        return response_for(mounted, parsed.route, result, state.headers)
 
-    def _known(self, asking: "RequestState", tail: str) -> tuple[ParsedAddress, Caller]:
-        """What the address says, and who asks; raises where he may not even ask."""
-        bound, address = asking.bound, asking.address
-        assert bound is not None
-        parsed = bound.parsed.get(address)
+    def _resolve(self, state: RequestState, tail: str) -> tuple[ParsedAddress, Caller]:
+        """The route, its arguments and the caller; raises where the caller may not call the route."""
+        mounted, line = state.mounted, state.line
+        assert mounted is not None
+        parsed = mounted.address_cache.get(line)
         if parsed is not None:
-            asking.route = parsed.route
-            caller = self._verifier.caller(asking.asked.get(b"authorization"))
+            state.route = parsed.route
+            caller = self._verifier.caller(state.headers.get(b"authorization"))
             parsed.route.who.check_caller(caller, parsed.in_path)
             return parsed, caller
-        asking.route, values = _routed(bound, tail, address.method)
-        caller = self._verifier.caller(asking.asked.get(b"authorization"))
-        parsed = _parsed(asking.route, values, caller, address.query)
-        bound.parsed.put(address, parsed, PARSED_SIZE + sum(map(len, address)))
+        state.route, values = _match_route(mounted, tail, line.method)
+        caller = self._verifier.caller(state.headers.get(b"authorization"))
+        parsed = _parse_address(state.route, values, caller, line.query)
+        mounted.address_cache.put(line, parsed, PARSED_ADDRESS_BYTES + sum(map(len, line)))
         return parsed, caller
 
-    def _kept(self, bound: MountedApi, asking: "RequestState", version: int | None) -> CachedReply | None:
-        """The reply of last time, if the data is what it was, nothing has expired, and the caller may have it."""
-        kept = bound.replies.get(asking.address[1:])
-        if kept is None or kept.version != version or b"if-match" in asking.asked:
+    def _cached_response(self, mounted: MountedApi, state: RequestState, version: int | None) -> CachedReply | None:
+        """The cached reply, if the data is unchanged, nothing has expired, and the caller may see it."""
+        cached = mounted.reply_cache.get(state.line[1:])
+        if cached is None or cached.version != version or b"if-match" in state.headers:
             return None
-        if kept.reply.expires is not None and kept.reply.expires <= bound.db.context.clock().timestamp():
+        if cached.reply.expires is not None and cached.reply.expires <= mounted.db.context.clock().timestamp():
             return None
-        caller = self._verifier.caller(asking.asked.get(b"authorization"))
-        kept.route.who.check_caller(caller, kept.arguments)
-        kept.route.who.check(caller, kept.arguments, kept.reply.thing)
-        return kept
+        caller = self._verifier.caller(state.headers.get(b"authorization"))
+        cached.route.who.check_caller(caller, cached.arguments)
+        cached.route.who.check(caller, cached.arguments, cached.reply.entity)
+        return cached
 
-    def _system(self, asking: "RequestState") -> tuple[MountedApi, str]:
-        _, _, name, *rest = asking.address.path.decode("latin-1").split("/", 3)
-        asking.bound = bound = self._apis.get(name)
-        if bound is None:
-            raise Problem(404, "not-found", f"there is no system {name!r}; /api lists {', '.join(self._apis)}")
-        return bound, rest[0] if rest else ""
+    def _find_api(self, state: RequestState) -> tuple[MountedApi, str]:
+        _, _, name, *rest = state.line.path.decode("latin-1").split("/", 3)
+        state.mounted = mounted = self._apis.get(name)
+        if mounted is None:
+            raise Problem(404, "not-found", f"there is no API {name!r}; /api lists {', '.join(self._apis)}")
+        return mounted, rest[0] if rest else ""
 
 
-def _parsed(route: Route, values: list[str], caller: Caller, query: bytes) -> ParsedAddress:
-    """What the address says, of which a caller who may not even ask is told nothing."""
+def _parse_address(route: Route, values: list[str], caller: Caller, query: bytes) -> ParsedAddress:
+    """The arguments of an address; the rule is checked before the query string, whose errors name parameters."""
     in_path = path_arguments(route, values)
     route.who.check_caller(caller, in_path)
     in_query = query_arguments(route, query) if route.in_query or query else {}
     return ParsedAddress(route, in_path, in_path | in_query)
 
 
-def _call(bound: MountedApi, parsed: ParsedAddress, caller: Caller, body: Any, asked: RequestHeaders) -> RouteCall:
+def _route_call(
+    mounted: MountedApi, parsed: ParsedAddress, caller: Caller, body: Any, headers: RequestHeaders
+) -> RouteCall:
     route = parsed.route
     if_match = _NO_MATCH
-    if b"if-match" in asked:
+    if b"if-match" in headers:
         if not route.takes_if_match:
             raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
-        if_match = IfMatch(asked[b"if-match"].decode("latin-1"))
+        if_match = IfMatch(headers[b"if-match"].decode("latin-1"))
     arguments = dict(parsed.arguments)
-    return RouteCall(bound.db, bound.service, bound.memory, bound.pages, caller, arguments, body, if_match)
+    caches = mounted.item_cache, mounted.page_cache
+    return RouteCall(mounted.db, mounted.service, *caches, caller, arguments, body, if_match)
 
 
-def _page(bound: MountedApi, tail: str, method: str) -> Response | None:
-    """The two pages that every API has."""
+def _static_page(mounted: MountedApi, tail: str, method: str) -> Response | None:
+    """The documentation page or the OpenAPI description of an API."""
     if tail not in ("docs", "openapi.json"):
         return None
-    _check_readable(method)
-    kind, body = (HTML, bound.page) if tail == "docs" else (JSON, bound.description)
+    _check_read_method(method)
+    kind, body = (HTML, mounted.docs_html) if tail == "docs" else (JSON, mounted.openapi_json)
     return Response(200, body, [(b"content-type", kind), _FRESH])
 
 
-def _given(page: Response, asking: RequestState) -> Response:
-    return conditional(page, digest(page.body), asking.address.method, asking.asked)
+def _conditional(page: Response, state: RequestState) -> Response:
+    return conditional(page, digest(page.body), state.line.method, state.headers)
 
 
-def _check_readable(method: str) -> None:
-    """A page can be read, and nothing else."""
+def _check_read_method(method: str) -> None:
+    """Raises 405 unless the method reads."""
     if method not in ("GET", "HEAD"):
         raise Problem(405, "method-not-allowed", "here one can GET, HEAD", allow="GET, HEAD")
 
 
-def _routed(bound: MountedApi, tail: str, method: str) -> tuple[Route, list[str]]:
-    found = bound.find(tail)
+def _match_route(mounted: MountedApi, tail: str, method: str) -> tuple[Route, list[str]]:
+    found = mounted.find(tail)
     if found is None:
-        raise Problem(404, "not-found", f"there is nothing at {bound.root}/{tail}; see {bound.root}/docs")
+        raise Problem(404, "not-found", f"there is nothing at {mounted.root}/{tail}; see {mounted.root}/docs")
     methods, values = found
     route = methods.get("GET" if method == "HEAD" else method)
     if route is None:
@@ -233,16 +236,16 @@ def _routed(bound: MountedApi, tail: str, method: str) -> tuple[Route, list[str]
     return route, values
 
 
-async def _body(receive: Receive, asked: RequestHeaders) -> bytes:
-    kind, *settings = [each.strip().lower() for each in asked.get(b"content-type", JSON).split(b";")]
+async def _read_body(receive: Receive, headers: RequestHeaders) -> bytes:
+    kind, *settings = [each.strip().lower() for each in headers.get(b"content-type", JSON).split(b";")]
     charsets = [each.partition(b"=")[2] for each in settings if each.startswith(b"charset=")]
     if (kind != JSON and not kind.endswith(b"+json")) or any(each not in UTF8 for each in charsets):
         raise Problem(415, "unsupported-media-type", "the body must be application/json in UTF-8")
-    if asked.get(b"content-encoding", b"identity") not in (b"identity", b"gzip"):
+    if headers.get(b"content-encoding", b"identity") not in (b"identity", b"gzip"):
         raise Problem(415, "unsupported-media-type", "the body may be zipped by gzip alone")
     try:
-        return await read_body(receive, asked, LARGEST_BODY)
+        return await read_body(receive, headers, MAX_BODY)
     except BodyTooLarge:
-        raise Problem(413, "too-large", f"a request may have {LARGEST_BODY:,} bytes") from None
+        raise Problem(413, "too-large", f"a request may have {MAX_BODY:,} bytes") from None
     except TimeoutError:
         raise Problem(408, "malformed", "the body did not arrive in time") from None

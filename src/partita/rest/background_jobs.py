@@ -1,4 +1,4 @@
-"""What services put off, done while they are served: in a thread, since the event loop never waits for a write."""
+"""Background jobs of the services that are served: each runs in a thread, since the event loop never waits."""
 
 import asyncio
 import logging
@@ -12,20 +12,20 @@ _log = logging.getLogger("partita.rest")
 
 
 @asynccontextmanager
-async def repeating(apis: Iterable[MountedApi]) -> AsyncIterator[None]:
-    """Every work is repeated for as long as this lasts; at its end each is done a last time."""
+async def running_jobs(apis: Iterable[MountedApi]) -> AsyncIterator[None]:
+    """Runs every job at its interval while the context lasts, and each once more at the end."""
     ending = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        for bound in apis:
-            for work, every in bound.api.background_jobs:
-                tasks.create_task(_repeated(partial(work, bound.service), every, ending))
+        for mounted in apis:
+            for work, every in mounted.api.background_jobs:
+                tasks.create_task(_run_every(partial(work, mounted.service), every, ending))
         try:
             yield
         finally:
             ending.set()
 
 
-async def _repeated(work: Callable[[], object], every: float, ending: asyncio.Event) -> None:
+async def _run_every(work: Callable[[], object], every: float, ending: asyncio.Event) -> None:
     is_last = False
     while not is_last:
         with suppress(TimeoutError):
@@ -33,5 +33,5 @@ async def _repeated(work: Callable[[], object], every: float, ending: asyncio.Ev
         is_last = ending.is_set()
         try:
             await asyncio.to_thread(work)
-        except Exception:  # noqa: BLE001 - what was put off is tried again next time; nobody waits for it
-            _log.exception("work that was put off could not be done")
+        except Exception:  # noqa: BLE001 - it runs again at its next interval; no request waits for it
+            _log.exception("a background job failed; it runs again at its next interval")

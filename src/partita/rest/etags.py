@@ -1,22 +1,30 @@
-"""Entity tags: what a client holds to say "if it is still as I have read it".
+"""Entity tags: the ETag of a reply, and `If-Match` and `If-None-Match` against it.
 
-    "5f0c....91ab...."        an entity: how it was last edited, and the reply as a whole
+    "5f0c....91ab...."        an entity: a digest of its last edit, and a digest of the whole reply
     "91ab...."                any other reply
 
-`If-None-Match` is about the whole reply. `If-Match` is about the edit alone: a like that arrives while somebody writes
-changes the reply, and is no reason to refuse what they have written. What an edit is, the design says: every attribute
-except those that are counted or marked `Untracked`. A zipped reply is another one, so its tag ends in `.gz`.
+`If-None-Match` compares the whole reply. `If-Match` compares the edit alone: a like that arrives while an author writes
+changes the reply, and is no reason to reject what the author wrote. The design defines an edit: every attribute except
+those that are counted or marked `Untracked`. The tag of a gzip-compressed reply ends in `.gz`.
 """
 
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
-from partita.design.conditions import Condition
-from partita.rest.etag_values import edited_values, reads_as_before
-from partita.rest.json_codec import in_one_order
+from partita.design.codecs import AttributeMember, UntypedCodec
+from partita.design.conditions import All, AnyOf, Condition, F, Stored
+from partita.design.markers import CountOf, SumOf, Version
+from partita.design.models import Attribute, Model
+from partita.design.timestamps import OTHER_FORMS, time_of, time_text
+from partita.rest.json_codec import encoded_sorted
 from partita.rest.problems import Problem
 
-ZIPPED = ".gz"
+GZIP_SUFFIX = ".gz"
+
+_NULL = Stored({"NULL": True})
 
 
 def digest(body: bytes) -> str:
@@ -25,39 +33,101 @@ def digest(body: bytes) -> str:
 
 def entity_tag(entity: Any, body: bytes) -> str:
     """The tag of a reply that is one entity."""
-    return f"{edit_of(entity)}.{digest(body)}"
+    return f"{edit_tag(entity)}.{digest(body)}"
 
 
-def edit_of(entity: Any) -> str:
-    """What changes whenever somebody edits the entity, and only then."""
-    return digest(in_one_order(edited_values(entity)))
+def edit_tag(entity: Any) -> str:
+    """A digest that changes with every edit of the entity, and only then."""
+    return digest(encoded_sorted(edited_values(entity)))
 
 
 class IfMatch:
-    """The tags that a client sent with `If-Match`; an operation that takes it says what must still be so."""
+    """The tags that a client sent with `If-Match`, for an operation that takes them."""
 
     def __init__(self, header: str | None) -> None:
-        self.given = header is not None
+        self.present = header is not None
         self._any = header is not None and header.strip() == "*"
         # A weak tag never matches (RFC 9110, 13.1.1).
-        self._edits = {tag[1:-1].partition(".")[0] for tag in _listed(header or "") if not tag.startswith("W/")}
+        self._edits = {tag[1:-1].partition(".")[0] for tag in _parse_tags(header or "") if not tag.startswith("W/")}
 
     def check(self, entity: Any) -> None:
-        """Refuses unless the entity is as it was read."""
-        if self.given and not self._any and edit_of(entity) not in self._edits:
+        """Raises 412 unless the entity is as the client read it."""
+        if self.present and not self._any and edit_tag(entity) not in self._edits:
             raise Problem(412, "precondition-failed", "it has changed since it was read; read it again")
 
     def when(self, entity: Any) -> Condition | None:
-        """The same as a condition, so that what was compared is still so when it is written."""
+        """Checks the entity, and returns the condition under which it is still the same when it is written."""
         self.check(entity)
-        return reads_as_before(entity) if self.given else None
+        return unchanged_condition(entity) if self.present else None
 
 
 def none_match(header: str, tag: str) -> bool:
-    """Whether a client that sent `If-None-Match` lacks this reply."""
-    known = {each.removeprefix("W/")[1:-1].removesuffix(ZIPPED) for each in _listed(header)}
+    """Whether a client that sent `If-None-Match` does not have this reply."""
+    known = {each.removeprefix("W/")[1:-1].removesuffix(GZIP_SUFFIX) for each in _parse_tags(header)}
     return header.strip() != "*" and tag not in known
 
 
-def _listed(header: str) -> list[str]:
+def _parse_tags(header: str) -> list[str]:
     return [each.strip() for each in header.split(",") if each.strip().endswith('"')]
+
+
+# The condition of `IfMatch.when`. The stored form need not be ours: other code writes times in other forms, writes
+# null, and leaves out attributes that have a default or follow from others. So each attribute may have any form that
+# is read as the same value; a struct, a list or a map has to be stored as we write it.
+
+
+@cache
+def _edited_attributes(model: Model) -> tuple[Attribute, ...]:
+    return tuple(
+        each
+        for each in model.attributes.values()
+        if not each.untracked and each.marker(CountOf) is None and each.marker(SumOf) is None
+    )
+
+
+def edited_values(entity: Any) -> list[Any]:
+    """The values that people edit: neither the counted ones nor those marked `Untracked`."""
+    return [getattr(entity, each.field) for each in _edited_attributes(entity.__model__)]
+
+
+def unchanged_condition(entity: Any) -> Condition | None:
+    """That nobody has edited the entity since it was read."""
+    model: Model = entity.__model__
+    version = model.one_marked(Version)
+    watched = (version,) if version is not None else _edited_attributes(model)
+    same = [_joined(AnyOf, list(_equal_forms(entity, each.member))) for each in watched if not each.in_key]
+    return _joined(All, same) if same else None
+
+
+def _joined(by: type[All | AnyOf], terms: list[Condition]) -> Condition:
+    """A single term stays bare: DynamoDB rejects redundant parentheses."""
+    return by(tuple(terms)) if len(terms) > 1 else terms[0]
+
+
+def _equal_forms(entity: Any, member: AttributeMember) -> Iterator[Condition]:
+    field, value = F[member.field], getattr(entity, member.field)
+    if value is not None and member.codec.encode(value) is not None:
+        yield field == value
+    if isinstance(value, datetime):
+        yield from (field == Stored({"S": text}) for text in _other_time_texts(value))
+    if not member.may_be_missing:
+        return
+    absent = member.default_when_absent
+    null = None if member.optional or isinstance(member.codec, UntypedCodec) else absent
+    if _reads_equal_with(entity, member, absent):
+        yield field.is_absent()
+    if _reads_equal_with(entity, member, null):
+        yield field == _NULL
+
+
+def _other_time_texts(moment: datetime) -> list[str]:
+    """The other stored forms of the same time; a form without a zone is UTC."""
+    texts = {form(moment) for form in OTHER_FORMS}
+    texts |= {each.removesuffix("Z").removesuffix("+00:00") for each in texts}
+    return sorted(each for each in texts if each != time_text(moment) and time_of(each) == moment)
+
+
+def _reads_equal_with(entity: Any, member: AttributeMember, value: Any) -> bool:
+    """Whether an item with this value instead is read as the same entity: an entity derives what it lacks."""
+    values = {each: getattr(entity, each) for each in entity.__model__.attributes}
+    return edited_values(type(entity)(**values | {member.field: value})) == edited_values(entity)

@@ -1,4 +1,4 @@
-"""An API on a store: its service made, its paths planted in a tree, its pages printed."""
+"""An API on a store: its service, its tree of paths, its caches, its pages."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from partita.store.store import Store
 
 
 class CachedReply(NamedTuple):
-    """A reply, and what has to be so for it to be given again."""
+    """A reply, and the version of the data that it was made from."""
 
     reply: JsonReply
     route: Route
@@ -26,19 +26,19 @@ class CachedReply(NamedTuple):
 
 
 class ParsedAddress(NamedTuple):
-    """What an address says: its route, the arguments of its path, and all of them."""
+    """The route of an address, the arguments in its path, and all of its arguments."""
 
     route: Route
     in_path: dict[str, Any]
     arguments: dict[str, Any]
 
 
-PARSED = 4 * 1024 * 1024  # bytes
-PARSED_SIZE = 1024  # about what one of them takes, beside its address
+ADDRESS_CACHE_BYTES = 4 * 1024 * 1024  # bytes
+PARSED_ADDRESS_BYTES = 1024  # of one, beside the address itself
 
 
 class MountedApi:
-    """`version` tells when the data has changed; where there is one, reads never wait and run on the event loop."""
+    """`version` changes with every write; a backend that has one is embedded, so reads run on the event loop."""
 
     def __init__(self, api: Api[Any], db: Store, version: Callable[[], int] | None = None) -> None:
         described = openapi(api)
@@ -46,20 +46,20 @@ class MountedApi:
         self.db = db
         self.version = version
         self.service = api.service(db)
-        self.memory: TwoGenerationCache[RenderedItem] = TwoGenerationCache()
-        self.pages: TwoGenerationCache[RenderedPage] = TwoGenerationCache()
-        self.parsed: TwoGenerationCache[ParsedAddress] = TwoGenerationCache(PARSED)
-        self.replies: TwoGenerationCache[CachedReply] = TwoGenerationCache()
+        self.item_cache: TwoGenerationCache[RenderedItem] = TwoGenerationCache()
+        self.page_cache: TwoGenerationCache[RenderedPage] = TwoGenerationCache()
+        self.address_cache: TwoGenerationCache[ParsedAddress] = TwoGenerationCache(ADDRESS_CACHE_BYTES)
+        self.reply_cache: TwoGenerationCache[CachedReply] = TwoGenerationCache()
         self.root = f"/api/{api.name}"
-        self.description = encoded(described)
-        self.page = docs_page(api.title, described).encode()
+        self.openapi_json = encoded(described)
+        self.docs_html = docs_page(api.title, described).encode()
         self._tree: dict[Any, Any] = {}
         for route in api.routes:
-            self._plant(route)
+            self._add_route(route)
         self._wording = Wording(db.design.models)
         self._blame = Blame(db.design, self._wording)
 
-    def _plant(self, route: Route) -> None:
+    def _add_route(self, route: Route) -> None:
         branch = self._tree
         for segment in route.segments:
             branch = branch.setdefault(None if segment.startswith("{") else segment, {})
@@ -72,7 +72,7 @@ class MountedApi:
     def problem(
         self, error: Exception, route: Route | None, call: RouteCall | None, *, matching: bool
     ) -> Problem | None:
-        """The problem that an error is, with all names as the client knows them; None for a fault of ours."""
+        """The problem that an error is to a client, in the client's names; None for an internal error."""
         problem = problem_of(error, matching=matching)
         if problem is None or route is None:
             return problem

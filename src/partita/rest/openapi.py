@@ -17,7 +17,7 @@ from partita.rest.routes import Parameter, Route
 from partita.rest.unknown_members import structs_in
 
 _REF = "#/components/schemas/{name}"
-_MEANING = {
+_STATUS_DESCRIPTIONS = {
     304: "It is as you have it",
     400: TITLES["malformed"],
     401: TITLES["unauthorized"],
@@ -46,14 +46,14 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     kinds += [parameter.type for route in api.routes for parameter in (*route.in_path, *route.in_query)]
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     of = dict(zip(map(_identity, kinds), schemas, strict=True))
-    for name, field in _times(kinds):
+    for name, field in _time_members(kinds):
         if name in components:
-            _mark_time(components[name]["properties"][field])
-    for name, field in _unbounded(kinds):
+            _set_time_format(components[name]["properties"][field])
+    for name, field in _members_with_invalid_default(kinds):
         bounded = components[name]["properties"][field]
         components[name]["properties"][field] = {each: bounded[each] for each in bounded if each not in _BOUNDS}
-    _as_numbers([*schemas, components])
-    _open_enums(api, kinds, components)
+    _decimals_as_numbers([*schemas, components])
+    _describe_open_enums(api, kinds, components)
     for each in (found for route in api.routes if route.body is not None for found in structs_in(route.body)):
         components[each.__name__]["additionalProperties"] = False
     components["Problem"] = _PROBLEM
@@ -72,9 +72,9 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     }
 
 
-def _open_enums(api: Api[Any], kinds: list[Any], components: Schema) -> None:
+def _describe_open_enums(api: Api[Any], kinds: list[Any], components: Schema) -> None:
     """A reply may hold a value of an open enum that nobody here knows; what is sent may not."""
-    for kind in _all(kinds):
+    for kind in _types_in(kinds):
         if isinstance(kind, inspect.EnumType) and issubclass(kind.cls, OpenEnum):
             known = [each.value for each in kind.cls]
             told = {"description": "Readers must be ready for other values.", "examples": known}
@@ -84,14 +84,14 @@ def _open_enums(api: Api[Any], kinds: list[Any], components: Schema) -> None:
             members = components[route.body.__name__]["properties"]
             for _, member, enum in choices(route.body):
                 kept = {name: value for name, value in members[member].items() if name == "default"}
-                members[member] = {**_known(enum), **kept}
+                members[member] = {**_enum_schema(enum), **kept}
 
 
-def _known(enum: type[OpenEnum]) -> Schema:
+def _enum_schema(enum: type[OpenEnum]) -> Schema:
     return {"type": "string", "enum": [each.value for each in enum]}
 
 
-def _all(kinds: list[Any]) -> Iterator[inspect.Type]:
+def _types_in(kinds: list[Any]) -> Iterator[inspect.Type]:
     """Every type that these are made of, a struct or an enum once."""
     seen: set[Any] = set()
     waiting = list(inspect.multi_type_info(kinds))
@@ -102,32 +102,32 @@ def _all(kinds: list[Any]) -> Iterator[inspect.Type]:
                 continue
             seen.add(kind.cls)
         yield kind
-        waiting.extend(_inner(kind))
+        waiting.extend(_inner_types(kind))
 
 
-def _times(kinds: list[Any]) -> Iterator[tuple[str, str]]:
+def _time_members(kinds: list[Any]) -> Iterator[tuple[str, str]]:
     """(schema, member) of every time: msgspec says of a time only that it is text."""
-    for kind in _all(kinds):
+    for kind in _types_in(kinds):
         if isinstance(kind, inspect.StructType):
             for field in kind.fields:
-                if any(isinstance(each, inspect.DateTimeType) for each in (field.type, *_inner(field.type))):
+                if any(isinstance(each, inspect.DateTimeType) for each in (field.type, *_inner_types(field.type))):
                     yield kind.cls.__name__, field.encode_name
 
 
-def _unbounded(kinds: list[Any]) -> Iterator[tuple[str, str]]:
+def _members_with_invalid_default(kinds: list[Any]) -> Iterator[tuple[str, str]]:
     """(schema, member) of whatever reads as a default that its own bounds forbid: they are those of what is written."""
-    for kind in _all(kinds):
+    for kind in _types_in(kinds):
         if isinstance(kind, inspect.StructType):
             for field in kind.fields:
-                if isinstance(field.type, inspect.StrType) and field.default == "" and _refuses_empty(field.type):
+                if isinstance(field.type, inspect.StrType) and field.default == "" and _rejects_empty(field.type):
                     yield kind.cls.__name__, field.encode_name
 
 
-def _refuses_empty(kind: inspect.StrType) -> bool:
+def _rejects_empty(kind: inspect.StrType) -> bool:
     return bool(kind.min_length) or (kind.pattern is not None and re.search(kind.pattern, "") is None)
 
 
-def _inner(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+def _inner_types(kind: inspect.Type) -> tuple[inspect.Type, ...]:
     if isinstance(kind, inspect.StructType):
         return tuple(field.type for field in kind.fields)
     if isinstance(kind, inspect.UnionType):
@@ -139,7 +139,7 @@ def _inner(kind: inspect.Type) -> tuple[inspect.Type, ...]:
     return (kind.value_type,) if isinstance(kind, inspect.DictType) else ()
 
 
-def _mark_time(schema: Schema) -> None:
+def _set_time_format(schema: Schema) -> None:
     for each in schema.get("anyOf", [schema]):
         if each.get("type") == "string":
             each["format"] = "date-time"
@@ -147,7 +147,7 @@ def _mark_time(schema: Schema) -> None:
         del schema["default"]
 
 
-def _as_numbers(schema: Any) -> None:
+def _decimals_as_numbers(schema: Any) -> None:
     """A decimal is sent as a number; msgspec says of it that it is text."""
     if isinstance(schema, dict):
         decimals = [each for each in schema.get("anyOf", [schema]) if each.get("format") == "decimal"]
@@ -157,7 +157,7 @@ def _as_numbers(schema: Any) -> None:
         if decimals and isinstance(schema.get("default"), str):
             schema["default"] = Decimal(schema["default"])
     for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        _as_numbers(each)
+        _decimals_as_numbers(each)
 
 
 def _identity(kind: Any) -> Any:
@@ -192,7 +192,7 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
 def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
     kind = parameter.type
     is_open = isinstance(kind, type) and issubclass(kind, OpenEnum)
-    schema = _known(kind) if is_open else dict(of[_identity(kind)])
+    schema = _enum_schema(kind) if is_open else dict(of[_identity(kind)])
     if not parameter.required and parameter.default is not None:
         schema["default"] = msgspec.to_builtins(parameter.default)
     described = {"name": parameter.name, "in": place, "required": place == "path" or parameter.required}
@@ -213,13 +213,16 @@ def _responses(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
     if route.location is not None:
         headers["Location"] = _LOCATION
     responses = {str(route.status): {**done, **({"headers": headers} if headers else {})}}
-    for status in _refusals(route):
+    for status in _error_statuses(route):
         problem = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
-        responses[str(status)] = {"description": _MEANING[status], **({} if status == 304 else {"content": problem})}
+        responses[str(status)] = {
+            "description": _STATUS_DESCRIPTIONS[status],
+            **({} if status == 304 else {"content": problem}),
+        }
     return responses
 
 
-def _refusals(route: Route) -> list[int]:
+def _error_statuses(route: Route) -> list[int]:
     found = {400, 401, 404, 422, 503}
     if not route.who.is_open:
         found.add(403)

@@ -1,6 +1,7 @@
-"""What an operation that comes from a pattern does, in a sentence: the pattern's own, or one that is made of its name.
+"""One sentence about an operation that comes from a pattern: the pattern's docstring, or one derived from its name.
 
-A pattern is numbered as the team's document numbers it (`2. A company's active needs`), which says nothing to a client.
+A docstring may begin with the number of the access pattern in the team's document (`2. A company's active needs`); a
+client does not know that document, so the number is left out.
 """
 
 import re
@@ -13,25 +14,25 @@ _OF = re.compile(r"(.+?)_(?:of|by|in)_(.+)")
 _NUMBER = re.compile(r"^\d+\. ")
 
 
-def of_one(pattern: Pattern[Any, Any], entity: Any) -> str:
-    return _own(pattern) or f"One {noun(entity)}."
+def get_summary(pattern: Pattern[Any, Any], entity: Any) -> str:
+    return _docstring(pattern) or f"One {noun(entity)}."
 
 
-def of_page(pattern: Pattern[Any, Any]) -> str:
-    return _own(pattern) or f"{_listed(pattern).capitalize()}, a page at a time."
+def list_summary(pattern: Pattern[Any, Any]) -> str:
+    return _docstring(pattern) or f"{_list_phrase(pattern).capitalize()}, a page at a time."
 
 
-def of_change(fields: Sequence[str], entity: Any) -> str:
-    *others, last = map(spoken, fields)
+def patch_summary(fields: Sequence[str], entity: Any) -> str:
+    *others, last = map(words, fields)
     listed = f"{', '.join(others)} or {last}" if others else last
-    return f"Change {listed} of {_a(noun(entity))}."
+    return f"Change {listed} of {_with_article(noun(entity))}."
 
 
-def of_deletion(entity: Any) -> str:
-    return f"Delete {_a(noun(entity))}."
+def delete_summary(entity: Any) -> str:
+    return f"Delete {_with_article(noun(entity))}."
 
 
-def spoken(name: str) -> str:
+def words(name: str) -> str:
     """`display_name`: display name."""
     return name.replace("_", " ")
 
@@ -41,18 +42,18 @@ def noun(entity: Any) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", entity.__name__).lower()
 
 
-def _own(pattern: Pattern[Any, Any]) -> str:
+def _docstring(pattern: Pattern[Any, Any]) -> str:
     return _NUMBER.sub("", pattern.__doc__ or "")
 
 
-def _listed(pattern: Pattern[Any, Any]) -> str:
+def _list_phrase(pattern: Pattern[Any, Any]) -> str:
     """`cards_by_author`: cards of one author. `users_between`: users between `since` and `until`."""
     if pattern.name.endswith("_between"):
         low, high = (each.name for each in pattern.arguments[-2:])
-        return f"{spoken(pattern.name)} `{low}` and `{high}`"
+        return f"{words(pattern.name)} `{low}` and `{high}`"
     found = _OF.fullmatch(pattern.name)
-    return f"{spoken(found[1])} of one {spoken(found[2])}" if found else spoken(pattern.name)
+    return f"{words(found[1])} of one {words(found[2])}" if found else words(pattern.name)
 
 
-def _a(thing: str) -> str:
-    return f"an {thing}" if thing[0] in "aeio" else f"a {thing}"
+def _with_article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"

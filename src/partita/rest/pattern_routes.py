@@ -12,7 +12,7 @@ from partita.rest import operation_summaries, routes
 from partita.rest.access import Rule
 from partita.rest.etags import digest, entity_tag
 from partita.rest.json_codec import encoded
-from partita.rest.response_cache import RenderedItem, caching_decoder, listing, page_body
+from partita.rest.response_cache import RenderedItem, cached_page, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store import writing
 from partita.store.flows import Flow, run
@@ -28,7 +28,7 @@ class EntityLookup(NamedTuple):
     """How the thing is found that a rule looks at; `by_data` says that the address and the data alone decide."""
 
     find: Callable[[RouteCall], Any]
-    by_data: bool
+    depends_only_on_data: bool
 
 
 def cache_of(who: Rule) -> str:
@@ -47,13 +47,13 @@ def reading(path: str, pattern: Pattern[Any, Any], who: Rule, number: int, name:
     def read(call: RouteCall) -> JsonReply:
         found = find(call)
         who.check(call.caller, call.arguments, found.entity)
-        return JsonReply(found.body, found.tag, found.entity, found.expires, fresh=True)
+        return JsonReply(found.body, found.tag, found.entity, found.expires, cacheable=True)
 
     return Route(
         "GET",
         path,
         name or pattern.name,
-        operation_summaries.of_one(pattern, entity),
+        operation_summaries.get_summary(pattern, entity),
         read,
         who,
         *routes.split(path, routes.parameters_of(pattern)),
@@ -72,7 +72,7 @@ def finder(
 
     def find(call: RouteCall) -> RenderedItem:
         wanted = pattern(*[call.arguments[name] for name in names])
-        decode = caching_decoder(call.memory, number, decoder, show)
+        decode = caching_decoder(call.item_cache, number, decoder, show)
         found: RenderedItem | None = run_at_once(call, fetch_one(call.db.context, wanted, decode=decode))
         if found is None:
             raise missing(wanted)
@@ -101,7 +101,7 @@ def listing_of(
         "GET",
         path,
         name or pattern.name,
-        about or operation_summaries.of_page(pattern),
+        about or operation_summaries.list_summary(pattern),
         _lister(pattern, who, look, number),
         who,
         *routes.split(path, [*routes.parameters_of(pattern), *routes.PAGING]),
@@ -117,7 +117,7 @@ def _lister(
     several = len(pattern.read.sources) > 1
     lasting = all(source.model.expires is None for source in pattern.read.sources)
     names = [each.name for each in pattern.arguments]
-    fresh = look is None or look.by_data
+    fresh = look is None or look.depends_only_on_data
 
     def show(found: Any, expires: float | None) -> RenderedItem:
         body = routes.with_type_member(found) if several else encoded(found)
@@ -129,18 +129,18 @@ def _lister(
             thing = look.find(call)
             who.check(call.caller, arguments, thing)
         wanted = pattern(*[arguments[name] for name in names])
-        decode = caching_decoder(call.memory, number, decoder, show)
+        decode = caching_decoder(call.item_cache, number, decoder, show)
         size, cursor = arguments["limit"], arguments["cursor"]
         if not lasting:
             flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=decode)
             shown: Page[RenderedItem] = run_at_once(call, flow)
             body, tag = page_body(shown.items, shown.cursor)
             expires = min((each.expires for each in shown.items if each.expires is not None), default=None)
-            return JsonReply(body, tag, thing, expires, fresh=fresh)
+            return JsonReply(body, tag, thing, expires, cacheable=fresh)
         flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=as_stored)
         page: Page[msgspec.Raw] = run_at_once(call, flow)
-        made = listing(call.pages, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
-        return JsonReply(made.body, made.tag, thing, fresh=fresh)
+        made = cached_page(call.page_cache, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
+        return JsonReply(made.body, made.tag, thing, cacheable=fresh)
 
     return read
 
@@ -169,7 +169,7 @@ def changing(
         "PATCH",
         path,
         name,
-        operation_summaries.of_change(fields, entity),
+        operation_summaries.patch_summary(fields, entity),
         change,
         who,
         *routes.split(path, routes.parameters_of(pattern)),
@@ -195,7 +195,7 @@ def deleting(path: str, pattern: Pattern[Any, Any], who: Rule, look: EntityLooku
         "DELETE",
         path,
         name or f"delete_{pattern.name}",
-        operation_summaries.of_deletion(routes.read_type(pattern)),
+        operation_summaries.delete_summary(routes.read_type(pattern)),
         delete,
         who,
         *routes.split(path, routes.parameters_of(pattern)),

@@ -1,12 +1,12 @@
-"""What was shown of late, so that it need not be made again: items and pages by their bytes, replies by a version.
+"""A cache of replies: items and pages by the bytes they are made from, whole replies by the version of the data.
 
-What a reply says of an item follows from its bytes and nothing else. So its JSON is kept under them: whoever writes the
-item, in this process or another, writes other bytes and is never answered with the old ones. A page is kept with the
-bytes of its items, and given again when the same bytes are read again. A whole reply is kept with the version that the
-data had before it was read, and used while the data still has it.
+The JSON of an item follows from its stored bytes alone, so it is cached under them: a write by any process changes the
+bytes, and the old JSON is never used again. A page is cached with the bytes of its items, and used when the same bytes
+are read again. A whole reply is cached with the version that the data had before it was read, and used while the data
+still has it.
 
-Memory is bounded by two generations: when the younger is full the older one goes, and what is asked for again moves to
-the younger.
+Memory is bounded by two generations: when the recent one is full, the previous one is dropped, and an entry that is
+used again moves to the recent one.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ GENERATION = 8 * 1024 * 1024  # bytes
 
 
 class RenderedItem(NamedTuple):
-    """An item as a reply shows it; `expires` is the second from which it is hidden."""
+    """An item as JSON; from the second `expires` on it is hidden."""
 
     body: bytes
     expires: float | None
@@ -32,7 +32,7 @@ class RenderedItem(NamedTuple):
 
 
 class RenderedPage(NamedTuple):
-    """A page as a reply shows it, and what it was made from."""
+    """A page as JSON, and the stored items that it was made from."""
 
     items: list[msgspec.Raw]
     cursor: str | None
@@ -45,7 +45,7 @@ class RenderedPage(NamedTuple):
 
 
 class ItemDecoder(Protocol):
-    """A decoder of one entity, or of several."""
+    """A decoder of one entity class, or of several."""
 
     def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]: ...
 
@@ -55,14 +55,14 @@ class TwoGenerationCache(Generic[V]):
 
     def __init__(self, generation: int = GENERATION) -> None:
         self._generation = generation
-        self.young: dict[Any, tuple[V, int]] = {}  # read by who cannot wait for `get`
-        self._old: dict[Any, tuple[V, int]] = {}
+        self.recent: dict[Any, tuple[V, int]] = {}  # `caching_decoder` reads it without the call of `get`
+        self._previous: dict[Any, tuple[V, int]] = {}
         self._size = 0
 
     def get(self, key: Any) -> V | None:
-        found = self.young.get(key)
+        found = self.recent.get(key)
         if found is None:
-            found = self._old.get(key)
+            found = self._previous.get(key)
             if found is None:
                 return None
             self.put(key, *found)
@@ -73,45 +73,45 @@ class TwoGenerationCache(Generic[V]):
             return
         self._size += size
         if self._size > self._generation:
-            self._old, self.young, self._size = self.young, {}, size
-        self.young[key] = (value, size)
+            self._previous, self.recent, self._size = self.recent, {}, size
+        self.recent[key] = (value, size)
 
 
 def caching_decoder(
-    memory: TwoGenerationCache[RenderedItem],
+    cache: TwoGenerationCache[RenderedItem],
     number: int,
     decoder: ItemDecoder,
-    show: Callable[[Any, float | None], RenderedItem],
+    render: Callable[[Any, float | None], RenderedItem],
 ) -> Decode:
-    """What the store's flows call in place of a decoder; `number` tells one way of showing from another."""
+    """A decoder for the store's flows that renders items and caches them; `number` identifies the way of rendering."""
 
     def decode(raw: msgspec.Raw, now: int | None) -> RenderedItem | None:
         key = (number, bytes(raw))
-        found = memory.young.get(key)
-        shown = found[0] if found is not None else memory.get(key)
-        if shown is None:
-            shown = show(*decoder.with_expiry(raw))
-            memory.put(key, shown, len(key[1]))
-        expired = shown.expires is not None and now is not None and shown.expires <= now
-        return None if expired else shown
+        found = cache.recent.get(key)
+        rendered = found[0] if found is not None else cache.get(key)
+        if rendered is None:
+            rendered = render(*decoder.with_expiry(raw))
+            cache.put(key, rendered, len(key[1]))
+        expired = rendered.expires is not None and now is not None and rendered.expires <= now
+        return None if expired else rendered
 
     return decode
 
 
 def page_body(items: list[RenderedItem], cursor: str | None) -> tuple[bytes, str]:
     """A page's JSON and its tag."""
-    shown = b",".join([each.body for each in items])
-    body = b'{"items":[%b],"cursor":%b}' % (shown, msgspec.json.encode(cursor))
+    joined = b",".join([each.body for each in items])
+    body = b'{"items":[%b],"cursor":%b}' % (joined, msgspec.json.encode(cursor))
     return body, digest("".join([*(each.tag for each in items), cursor or ""]).encode())
 
 
-def listing(
-    memory: TwoGenerationCache[RenderedPage], key: Any, items: list[msgspec.Raw], cursor: str | None, decode: Decode
+def cached_page(
+    cache: TwoGenerationCache[RenderedPage], key: Any, items: list[msgspec.Raw], cursor: str | None, decode: Decode
 ) -> RenderedPage:
-    """The page of these items, which never expire; given again where it was made from the same bytes."""
-    last = memory.get(key)
-    if last is None or last.items != items or last.cursor != cursor:
-        shown = [each for raw in items if (each := decode(raw, None)) is not None]
-        last = RenderedPage(items, cursor, *page_body(shown, cursor))
-        memory.put(key, last, last.size)
-    return last
+    """The page of these items, which never expire; the cached one where its items have the same bytes."""
+    page = cache.get(key)
+    if page is None or page.items != items or page.cursor != cursor:
+        rendered = [each for raw in items if (each := decode(raw, None)) is not None]
+        page = RenderedPage(items, cursor, *page_body(rendered, cursor))
+        cache.put(key, page, page.size)
+    return page

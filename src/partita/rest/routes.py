@@ -42,8 +42,8 @@ class RouteCall(NamedTuple):
 
     db: Store
     service: Any
-    memory: TwoGenerationCache[RenderedItem]
-    pages: TwoGenerationCache[RenderedPage]
+    item_cache: TwoGenerationCache[RenderedItem]
+    page_cache: TwoGenerationCache[RenderedPage]
     caller: Caller
     arguments: dict[str, Any]
     body: Any
@@ -58,9 +58,9 @@ class JsonReply(NamedTuple):
 
     body: bytes
     tag: str
-    thing: Any = None
+    entity: Any = None
     expires: float | None = None
-    fresh: bool = False
+    cacheable: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Route:
     status: int = 200
     takes_if_match: bool = False
     tagged: bool = False  # the reply is one entity, and carries its tag
-    several: bool = False  # the reply is one of several entities, or lists them, and says which
+    polymorphic: bool = False  # the reply is one of several entities, or lists them, and says which
     cache: str | None = None  # Cache-Control of the reply
     location: str | None = None  # of what was made: "/posts/{post_id}", from the attributes of the reply
 
@@ -199,7 +199,7 @@ class Signature(NamedTuple):
     caller: str | None  # the names of the parameters that are given the caller and the If-Match header
     if_match: str | None
     result: Any
-    several: bool
+    polymorphic: bool
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:

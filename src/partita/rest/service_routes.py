@@ -35,7 +35,7 @@ def operation(
         method,
         path,
         function.__name__,
-        inspect.getdoc(function) or operation_summaries.spoken(function.__name__).capitalize() + ".",
+        inspect.getdoc(function) or operation_summaries.words(function.__name__).capitalize() + ".",
         operate,
         who,
         *routes.split(path, signature.parameters),
@@ -43,7 +43,7 @@ def operation(
         result=result,
         takes_if_match=signature.if_match is not None,
         tagged=hasattr(result, "__model__"),
-        several=signature.several,
+        polymorphic=signature.polymorphic,
         **{"status": 200, **more} if result is not None else {**more, "status": 204},
     )
 
@@ -52,11 +52,11 @@ def looked_up(on: Any) -> EntityLookup:
     """By a pattern, or a function of the service."""
     if isinstance(on, Pattern):
         find = finder(on, id(on), lambda found, expires: RenderedItem(b"", expires, found))
-        return EntityLookup(lambda call: find(call).entity, by_data=True)
+        return EntityLookup(lambda call: find(call).entity, depends_only_on_data=True)
     names = list(inspect.signature(on).parameters)[1:]
 
     def ask(call: RouteCall) -> Any:
         given = {**call.arguments, "caller": call.caller}
         return on(call.service, **{name: given[name] for name in names})
 
-    return EntityLookup(ask, by_data=False)
+    return EntityLookup(ask, depends_only_on_data=False)

@@ -9,7 +9,7 @@ import pytest
 from partita import Store
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.background_jobs import repeating
+from partita.rest.background_jobs import running_jobs
 from partita.rest.mounted_api import MountedApi
 from partita_systems.eecar import design as d
 from partita_systems.eecar.api import api
@@ -94,7 +94,7 @@ def test_hits_are_written_while_it_is_served_and_not_by_who_reads(
     assert used.writes == 0
 
     async def serve() -> None:
-        async with repeating([bound]):
+        async with running_jobs([bound]):
             pass
 
     asyncio.run(serve())

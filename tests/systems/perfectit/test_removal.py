@@ -8,7 +8,7 @@ import pytest
 
 from partita import ConditionFailed, NotFound, ReferenceMissing, Store
 from partita.rest import IfMatch, Problem
-from partita.rest.etags import edit_of
+from partita.rest.etags import edit_tag
 from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import remove as remove_card
@@ -114,7 +114,7 @@ def stop() -> None:
 
 
 def as_read(entity: Any) -> IfMatch:
-    return IfMatch(f'"{edit_of(entity)}.reply"')
+    return IfMatch(f'"{edit_tag(entity)}.reply"')
 
 
 @pytest.mark.parametrize("at", range(1, 12))

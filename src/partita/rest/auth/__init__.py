@@ -1,1 +1,1 @@
-"""Callers: bearer tokens, the key sets that verify them, and an issuer for development."""
+"""Authentication: bearer tokens, the key sets that verify them, and a token issuer for development."""

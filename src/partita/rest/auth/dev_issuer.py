@@ -1,8 +1,11 @@
-"""A local issuer of tokens, for development: its key lives in a file beside the data, or as long as the process."""
+"""A local token issuer for development; its key is in a file beside the data, or lasts as long as the process."""
 
+import os
 import time
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import jwt
@@ -18,10 +21,10 @@ MONTH = 30 * 24 * 3600
 
 
 class LocalIssuer:
-    """Whoever can read the key file can be anybody: never used where a key set is configured."""
+    """Issues tokens for any subject, so for development only: it is not used where a key set is configured."""
 
     def __init__(self, key_file: Path | None = None) -> None:
-        self._key = _loaded(key_file)
+        self._key = _load_key(key_file)
 
     @property
     def key_set(self) -> dict[str, Any]:
@@ -30,7 +33,7 @@ class LocalIssuer:
 
     @property
     def secret(self) -> bytes:
-        """Something that only this issuer knows, for signing cursors: they outlive a restart as its tokens do."""
+        """A secret derived from the key, for signing cursors: they outlive a restart as the tokens do."""
         return blake2b(self._key.private_bytes_raw(), person=b"partita.cursors").digest()
 
     def verifier(self) -> Verifier:
@@ -43,26 +46,34 @@ class LocalIssuer:
         return jwt.encode(body, self._key, algorithm="EdDSA", headers={"kid": NAME})
 
 
-def _loaded(key_file: Path | None) -> Ed25519PrivateKey:
+def _load_key(key_file: Path | None) -> Ed25519PrivateKey:
     if key_file is None:
         return Ed25519PrivateKey.generate()
     try:
-        return _in_file(key_file)
+        return _load_or_create(key_file)
     except OSError as error:
         raise ConfigurationError(f"{key_file}: {error.strerror}") from None
     except ValueError:
-        raise ConfigurationError(f"{key_file}: not a key of the local issuer's") from None
+        wrong = "not an Ed25519 private key in PEM; delete the file to have a new one created"
+        raise ConfigurationError(f"{key_file}: {wrong}") from None
 
 
-def _in_file(key_file: Path) -> Ed25519PrivateKey:
-    if key_file.exists():
-        key = serialization.load_pem_private_key(key_file.read_bytes(), None)
-        if not isinstance(key, Ed25519PrivateKey):
-            raise ValueError
-        return key
-    made = Ed25519PrivateKey.generate()
-    key_file.touch(mode=0o600)
-    key_file.write_bytes(
-        made.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+def _load_or_create(key_file: Path) -> Ed25519PrivateKey:
+    """The key in the file; of several processes that create it at the same time, all get the same one."""
+    if not key_file.exists():
+        _create(key_file)
+    key = serialization.load_pem_private_key(key_file.read_bytes(), None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ValueError
+    return key
+
+
+def _create(key_file: Path) -> None:
+    pem = Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return made
+    with NamedTemporaryFile(dir=key_file.parent, prefix=key_file.name) as temporary:  # readable by its owner alone
+        temporary.write(pem)
+        temporary.flush()
+        with suppress(FileExistsError):
+            os.link(temporary.name, key_file)  # complete or not at all, and never over another's

@@ -10,9 +10,9 @@ import msgspec
 
 from partita.describe.schema_in_words import Schema, members, schema_in_words
 from partita.rest.json_codec import encoded
-from partita.rest.pages.html import framed, part
+from partita.rest.pages.html import asset, html_page
 
-_STYLE, _SCRIPT = part("docs_page.css"), part("docs_page.js")
+_STYLE, _SCRIPT = asset("docs_page.css"), asset("docs_page.js")
 
 
 def docs_page(title: str, described: dict[str, Any]) -> str:
@@ -41,7 +41,7 @@ def docs_page(title: str, described: dict[str, Any]) -> str:
         f"{_refusals(described)}<div id=the-operations tabindex=-1>{body}</div>"
         "<p id=the-nothing hidden>No operation has that in its path or text.</p></main>\n"
     )
-    return framed(f"{title}: REST API", _STYLE, shown, _SCRIPT)
+    return html_page(f"{title}: REST API", _STYLE, shown, _SCRIPT)
 
 
 _INTRODUCTION = """

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from partita.rest.api import Api
-from partita.rest.pages.html import framed, part
+from partita.rest.pages.html import asset, html_page
 
 PATHS = frozenset({b"/", b"/api", b"/api/"})
 
-_STYLE = part("home.css")
+_STYLE = asset("home.css")
 _is_host = re.compile(r"[A-Za-z0-9.:\[\]_-]+\Z").match  # what may stand in a line that somebody puts into a shell
 
 
-def systems_listed(apis: Iterable[Api[Any]]) -> bytes:
+def api_list(apis: Iterable[Api[Any]]) -> bytes:
     """Each system with its sentence and the way to its documentation."""
     return msgspec.json.encode(
         [
@@ -32,7 +32,7 @@ def systems_listed(apis: Iterable[Api[Any]]) -> bytes:
     )
 
 
-def entrance_page(apis: Iterable[Api[Any]], scheme: str, host: str) -> str:
+def home_page(apis: Iterable[Api[Any]], scheme: str, host: str) -> str:
     """The page in HTML; `scheme` and `host` are those by which the reader has come."""
     listed = "".join(
         f"<li><h2><a href='/api/{escape(api.name)}/docs'>{escape(api.title)}</a></h2><p>{escape(api.about)}</p>"
@@ -42,7 +42,7 @@ def entrance_page(apis: Iterable[Api[Any]], scheme: str, host: str) -> str:
         for api in apis
     )
     address = f"{scheme}://{host if _is_host(host) else 'localhost:8000'}"
-    return framed(
+    return html_page(
         "Partita",
         _STYLE,
         "<main><h1>Partita</h1>\n<p>These systems are served here over REST. Each has a page where all its operations "

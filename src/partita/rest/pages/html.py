@@ -10,15 +10,15 @@ from html import escape
 from importlib.resources import files
 
 
-def part(name: str) -> str:
+def asset(name: str) -> str:
     """The text of a style or a script that lies in this folder."""
     return files("partita.rest.pages").joinpath(name).read_text("utf-8")
 
 
-_STYLE = part("html.css")
+_STYLE = asset("html.css")
 
 
-def framed(title: str, style: str, body: str, script: str = "") -> str:
+def html_page(title: str, style: str, body: str, script: str = "") -> str:
     """The page in HTML; `style` comes after the one that all pages share."""
     whole = _STYLE + style
     return (

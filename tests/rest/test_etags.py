@@ -14,7 +14,7 @@ from partita.dynamodb.values import Item
 from partita.plan.expressions import evaluate, to_stored
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.etag_values import reads_as_before
+from partita.rest.etags import unchanged_condition
 from partita.rest.mounted_api import MountedApi
 from partita_systems import part_of
 from tests.rest import notes_api
@@ -60,7 +60,7 @@ def test_row_of_other_code_is_changed_and_deleted_as_it_was_read(ana: Client, db
 def test_what_reads_otherwise_has_changed(edit: Item) -> None:
     """A time that is not there any more, too, although there is a form of none."""
     was = notes_api.Note(note_id="n1", owner_id="ana", title="t", gone_at=NOON)
-    condition = reads_as_before(was)
+    condition = unchanged_condition(was)
     assert condition is not None
     stored = ROW | {"goneAt": {"S": "2100-01-01T12:00:00Z"}}
     assert evaluate(to_stored(notes_api.Note.__model__, condition), stored)
@@ -69,7 +69,7 @@ def test_what_reads_otherwise_has_changed(edit: Item) -> None:
 
 def test_fraction_of_a_second_is_not_lost() -> None:
     was = notes_api.Note(note_id="n1", owner_id="ana", title="t", gone_at=NOON.replace(microsecond=250_001))
-    condition = reads_as_before(was)
+    condition = unchanged_condition(was)
     assert condition is not None
     for text, same in [("12:00:00Z", False), ("12:00:00.250Z", False), ("12:00:00.250001+00:00", True)]:
         there = ROW | {"goneAt": {"S": f"2100-01-01T{text}"}}
