@@ -14,7 +14,7 @@ from bench.embedded import fill, typed
 from bench.engines import scratch
 from bench.report import Section, Target, alone, table
 from bench.workload import ITEMS, OPERATIONS
-from partita.connect import open_engine
+from partita import connect
 from partita.dynamodb.requests import Request
 from partita.engine.engine import Engine
 
@@ -28,9 +28,9 @@ def measure(quick: bool) -> Section:
     rounds = 3 if quick else 9
     with scratch() as folder:
         file = folder / "bench.db"
-        with open_engine(str(file)) as backend:
+        with connect(file) as backend:
             fill(backend, ITEMS)
-        with open_engine(str(file)) as backend:
+        with connect(file) as backend:
             resting = {RAW + AT_REST: raw_reads(file), "GetItem" + AT_REST: calls(backend, typed("GetItem"))}
             writing = {RAW: raw_reads(file)} | {name: calls(backend, typed(name)) for name in OPERATIONS}
             taken = _turns(resting, rounds) | _turns(writing, rounds)

@@ -20,7 +20,7 @@ from bench import workload
 from bench.embedded import anonymous_megabytes, fill
 from bench.engines import scratch
 from bench.report import Section, Target, alone, table
-from partita.connect import open_engine
+from partita import connect
 from partita.dynamodb.requests import GetItem, Scan
 from partita.engine.engine import Engine
 
@@ -50,7 +50,7 @@ def read(path: Path, items: int) -> Reading:
 
     The second time, every page of the file is mapped whatever its size: that is the time of a process that goes on.
     """
-    with open_engine(str(path)) as backend:
+    with connect(path) as backend:
         fresh = _get_seconds(backend, items) * 1e6
         begun = time.perf_counter()
         counts, memory = zip(*_pages(backend), strict=True)
@@ -88,7 +88,7 @@ def loaded(folder: Path, items: int) -> tuple[float, Reading]:
     """Seconds that loading took, and what another process then read."""
     path = folder / f"{items}.db"
     begun = time.perf_counter()
-    with open_engine(str(path), durability="process") as backend:
+    with connect(path, durability="process") as backend:
         fill(backend, items)
     seconds = time.perf_counter() - begun
     command = [sys.executable, "-m", "bench.million", str(path), str(items)]

@@ -18,11 +18,10 @@ from botocore.credentials import ReadOnlyCredentials
 from bench import workload
 from bench.engines import OURS_MEMORY, load, partita
 from bench.report import Section, Target, alone, table
-from partita.connect import open_backend, open_backend_async
+from partita import connect, connect_async
 from partita.dynamodb.requests import GetItem
 from partita.remote.credentials import Credentials
 from partita.remote.endpoints import endpoint_at
-from partita.remote.settings import RemoteSettings
 from partita.remote.signing import CONTENT_TYPE, Signer
 
 WANTED = 2.0  # times boto3's rate
@@ -74,14 +73,13 @@ def _runs(endpoint: str) -> Iterator[dict[str, Run]]:
         aws_secret_access_key=KEYS.secret_key,
     )
     decode = msgspec.json.Decoder().decode
-    signed = RemoteSettings(credentials=KEYS)
 
     with (
-        open_backend(endpoint, remote=signed) as backend,
-        open_backend(endpoint) as unsigned,
+        connect(endpoint, credentials=KEYS) as backend,
+        connect(endpoint) as unsigned,
         asyncio.Runner() as runner,
     ):
-        loop_backend = runner.run(open_backend_async(endpoint, remote=signed))
+        loop_backend = runner.run(connect_async(endpoint, credentials=KEYS))
 
         async def on_loop() -> None:
             for request in requests:

@@ -16,8 +16,8 @@ import msgspec
 from bench.engines import PARTITA, scratch
 from bench.load import CONNECTIONS, Order, generator
 from bench.report import Section, Target, alone, table
+from partita import connect
 from partita.cli.serve import open_systems, seed
-from partita.connect import open_backend
 from partita.dynamodb.requests import Scan
 from partita.plan.schema import create_table as creation
 from partita_systems.blog.service import Blog
@@ -86,7 +86,7 @@ def _section(rates: dict[tuple[str, str], float], sizes: dict[str, int]) -> Sect
 
 
 def _plant(file: Path, quick: bool) -> Planted:
-    with open_backend(str(file), durability="process", maintain=False) as backend:
+    with connect(file, durability="process", maintain=False) as backend:
         cards, blog_system = open_systems(backend, SYSTEMS)
         seed(cards, 1 if quick else 4, 1, lambda *_: None)
         blog = Blog(blog_system.db)
@@ -161,7 +161,7 @@ def _app(kind: str, where: str) -> Iterator[str]:
 
 def _copy(file: Path, endpoint: str) -> None:
     """The same items into DynamoDB Local."""
-    with open_backend(str(file), maintain=False) as backend:
+    with connect(file, maintain=False) as backend:
         for system in open_systems(backend, SYSTEMS):
             for each in system.db.design.tables:
                 definition = msgspec.json.decode(msgspec.json.encode(creation(each)))

@@ -30,7 +30,6 @@ from bench.store_models import (
 from bench.workload import ITEMS
 from partita import Store, connect
 from partita.remote.credentials import Credentials
-from partita.remote.settings import RemoteSettings
 
 PYNAMODB, PYDYNOX, BOTO3, APSW = "PynamoDB", "pydynox", "boto3, untyped", "raw apsw, one row"
 PYDYNOX_ASYNC = "pydynox, on an event loop"
@@ -103,7 +102,7 @@ def _over_http(endpoint: str) -> Iterator[tuple[dict[str, Run], dict[str, Run]]]
         aws_access_key_id=KEYS.access_key,
         aws_secret_access_key=KEYS.secret_key,
     )
-    with connect(endpoint, remote=RemoteSettings(credentials=KEYS)) as backend, asyncio.Runner() as runner:
+    with connect(endpoint, credentials=KEYS) as backend, asyncio.Runner() as runner:
         db = Store(backend, design)
         db.create_tables()
         db.put_many([made(number) for number in range(PAGE)])

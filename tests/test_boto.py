@@ -15,8 +15,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, NoRegionError
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from partita import boto
-from partita.connect import open_engine
+from partita import boto, connect
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.requests import ListTables
 
@@ -35,7 +34,7 @@ def unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def backend() -> Iterator[Backend]:
-    with open_engine("memory:") as engine:
+    with connect("memory:") as engine:
         yield engine
 
 
@@ -175,7 +174,7 @@ def test_nothing_stays_behind_the_block(backend: Backend) -> None:
 
 
 def test_client_from_before_the_block_is_left_alone(backend: Backend) -> None:
-    with open_engine("memory:") as other:
+    with connect("memory:") as other:
         earlier = boto.client(other)
         with boto.embedded(backend):
             make_table(earlier)
@@ -191,7 +190,7 @@ def test_client_from_the_block_keeps_its_engine(backend: Backend) -> None:
 
 
 def test_innermost_block_counts(backend: Backend) -> None:
-    with open_engine("memory:") as inner, boto.embedded(backend):
+    with connect("memory:") as inner, boto.embedded(backend):
         with boto.embedded(inner):
             make_table(boto3.client("dynamodb"), "inner")
         make_table(boto3.client("dynamodb"), "outer")

@@ -1,25 +1,51 @@
-"""`connect`: each kind of address gives its backend, and one that is none is explained."""
+"""`connect`: each kind of address gives its backend or store, and takes the settings that apply to it."""
 
 import asyncio
+import dataclasses
+import inspect
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 
-from partita import Entity, Item, Table, connect, connect_async, pattern
-from partita.connect import open_backend, open_backend_async, open_engine
-from partita.dynamodb.requests import ListTables
+from partita import (
+    AUTO,
+    AsyncStore,
+    CreatedAt,
+    DesignError,
+    Entity,
+    Expires,
+    Item,
+    Store,
+    Table,
+    connect,
+    connect_async,
+    pattern,
+)
+from partita.connect import AsyncSettings, NetworkSettings, StoreSettings, SyncSettings
+from partita.dynamodb.requests import GetItem, ListTables
 from partita.engine.async_engine import AsyncEngine
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError
 from partita.remote.async_backend import AsyncRemoteBackend
+from partita.remote.settings import RemoteSettings
 from partita.remote.sync_backend import RemoteBackend
+
+NOON = datetime(2095, 1, 1, 12, tzinfo=UTC)
 
 
 def test_memory_and_file_are_engines(tmp_path: Path) -> None:
-    for address in ("memory:", str(tmp_path / "notes.db")):
-        with open_backend(address) as backend:
+    for address in ("memory:", str(tmp_path / "notes.db"), tmp_path / "notes.db"):
+        with connect(address) as backend:
             assert isinstance(backend, Engine)
             assert backend.call(ListTables()).table_names == []
+
+
+def test_path_object_is_a_file_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    connect(Path("memory:")).close()
+    assert Path("memory:").is_file()
 
 
 @pytest.mark.parametrize(
@@ -32,7 +58,7 @@ def test_memory_and_file_are_engines(tmp_path: Path) -> None:
 )
 def test_address_over_http_is_remote(address: str, endpoint: str) -> None:
     """Opening sends nothing and looks for no keys."""
-    with open_backend(address) as backend:
+    with connect(address) as backend:
         assert isinstance(backend, RemoteBackend)
         assert backend.endpoint == endpoint
 
@@ -41,7 +67,7 @@ def test_event_loop_has_its_own_backends() -> None:
     async def kinds() -> list[type]:
         found = []
         for address in ("memory:", "http://127.0.0.1:8000", "dynamodb://eu-west-1"):
-            backend = await open_backend_async(address)
+            backend = await connect_async(address)
             found.append(type(backend))
             await backend.close()
         return found
@@ -49,32 +75,89 @@ def test_event_loop_has_its_own_backends() -> None:
     assert asyncio.run(kinds()) == [AsyncEngine, AsyncRemoteBackend, AsyncRemoteBackend]
 
 
-@pytest.mark.parametrize("address", ["", "s3://bucket", "dynamo://eu-west-1"])
-def test_address_that_is_none_is_explained(address: str) -> None:
+def refusal(address: Any, *design: Any, **settings: Any) -> str:
+    """The error of `connect`, which is that of `connect_async` too."""
     with pytest.raises(ConfigurationError) as refused:
-        open_backend(address)
-    assert str(refused.value) == (
-        f"address: {address!r} is none; write memory:, the path of a database file, http://HOST:PORT, https://HOST "
+        connect(address, *design, **settings)
+    with pytest.raises(ConfigurationError) as refused_async:
+        asyncio.run(connect_async(address, *design, **settings))
+    assert str(refused.value) == str(refused_async.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["", "s3://bucket", "dynamo://eu-west-1"])
+def test_invalid_address_is_rejected_with_the_valid_ones(address: str) -> None:
+    assert refusal(address) == (
+        f"{address!r} is not a valid address; use memory:, a file path, http://HOST:PORT, https://HOST "
         "or dynamodb://REGION"
     )
 
 
-def test_engine_is_not_opened_at_an_address_over_http() -> None:
-    with pytest.raises(ConfigurationError, match="is none; write memory:"):
-        open_engine("http://127.0.0.1:8000")
+def test_invalid_durability_is_rejected(tmp_path: Path) -> None:
+    said = refusal(tmp_path / "notes.db", durability="forever")
+    assert said == "durability='forever' is not valid; use 'power' or 'process'"
 
 
-def test_durability_that_is_none_is_explained() -> None:
-    with pytest.raises(ConfigurationError, match="durability: 'forever' is neither 'power' nor 'process'"):
-        open_engine("memory:", durability="forever")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("address", "settings", "said"),
+    [
+        (
+            "memory:",
+            {"durability": "process"},
+            "durability is not a setting of 'memory:'; it applies to a database file",
+        ),
+        (
+            "memory:",
+            {"read_timeout": 1.0},
+            "read_timeout is not a setting of 'memory:'; it applies to http://, https:// and dynamodb:// addresses",
+        ),
+        (
+            "http://127.0.0.1:8000",
+            {"maintain": False},
+            "maintain is not a setting of 'http://127.0.0.1:8000'; it applies to an engine in this process",
+        ),
+        (
+            "dynamodb://eu-west-1",
+            {"clock": lambda: NOON},
+            "clock is not a setting of 'dynamodb://eu-west-1'; it applies to a store or an engine in this process",
+        ),
+        ("memory:", {"retries": 3}, "retries is not a setting of 'memory:'; it applies to a store; pass a design"),
+    ],
+)
+def test_setting_that_has_no_effect_on_the_address_is_rejected(
+    address: str, settings: dict[str, Any], said: str
+) -> None:
+    assert refusal(address, **settings) == said
 
 
-notes = Table("notes", pk="id")
+def test_unknown_setting_is_rejected_with_the_known_ones() -> None:
+    said = refusal("memory:", durabilty="power")
+    assert said.startswith("durabilty is not a setting of connect; its settings are region, credentials, ")
+
+
+def test_setting_that_is_none_has_its_default() -> None:
+    connect("memory:", durability=None, clock=None).close()
+
+
+def test_connect_takes_every_setting_of_a_store_and_of_a_remote_backend() -> None:
+    assert NetworkSettings.__annotations__.keys() == {field.name for field in dataclasses.fields(RemoteSettings)}
+    for store, settings in ((Store, SyncSettings), (AsyncStore, AsyncSettings)):
+        keywords = {
+            name for name, each in inspect.signature(store).parameters.items() if each.kind is each.KEYWORD_ONLY
+        }
+        assert keywords == {*StoreSettings.__annotations__, "sleep"}
+        assert keywords <= settings.__annotations__.keys()
+
+
+notes = Table("notes", pk="id", ttl="expires")
 
 
 class Note(Entity, table=notes, key=("NOTE#{note_id}",)):
     note_id: str
     text: str
+    until: datetime | None = None
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    gone = Expires("until")
 
 
 @pattern
@@ -98,3 +181,45 @@ def test_the_same_on_an_event_loop() -> None:
             return found.text if found else "nothing"
 
     assert asyncio.run(run()) == "awaited"
+
+
+def test_settings_reach_the_store() -> None:
+    sent: list[Any] = []
+    waits: list[float] = []
+    with connect(
+        "memory:", notes, sleep=waits.append, random=lambda: 1.0, retries=3, secret=b"s", on_call=[sent.append]
+    ) as db:
+        db.create_tables()
+        assert (db.context.retries, db.context.secret, db.context.random()) == (3, b"s", 1.0)
+        assert sent
+        for _ in db.retrying("Note"):
+            if waits:
+                break
+
+
+def test_one_clock_serves_the_engine_and_the_store() -> None:
+    now = NOON
+    with connect("memory:", notes, clock=lambda: now, maintain=False) as db:
+        db.create_tables()
+        made = db.create(Note(note_id="1", text="soon gone", until=NOON + timedelta(minutes=1)))
+        assert made.created_at == NOON
+        now += timedelta(minutes=2)
+        assert db(note("1")) is None
+        assert isinstance(db.backend, Engine)
+        while db.backend.maintenance.step():
+            pass
+        assert db.backend.call(GetItem(table_name="notes", key={"id": {"S": "NOTE#1"}})).item is None
+
+
+def test_design_is_proven_before_a_file_is_created(tmp_path: Path) -> None:
+    broken = Table("broken", pk="id")
+
+    class Thing(Entity, table=broken, key=("{thing_id}",)):
+        thing_id: str
+
+    class Other(Entity, table=broken, key=("{other_id}",)):
+        other_id: str
+
+    with pytest.raises(DesignError):
+        connect(tmp_path / "broken.db", broken)
+    assert not (tmp_path / "broken.db").exists()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from partita.connect import open_engine
+from partita import connect
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ def test_engine_for_a_test_is_made_and_ended_in_under_a_millisecond() -> None:
     times = []
     for _ in range(51):
         begun = time.perf_counter()
-        open_engine("memory:").close()
+        connect("memory:").close()
         times.append(time.perf_counter() - begun)
     assert statistics.median(times) < MILLISECOND
 
@@ -109,7 +109,7 @@ def test_time_passes_when_told_to(pytester: pytest.Pytester) -> None:
         partita_client.update_time_to_live(
             TableName="notes", TimeToLiveSpecification={"Enabled": True, "AttributeName": "until"}
         )
-        until = {"N": str(int(partita_clock.now) + 60)}
+        until = {"N": str(int(partita_clock.now.timestamp()) + 60)}
         partita_client.put_item(TableName="notes", Item={"pk": {"S": "a"}, "until": until})
         partita_clock.move(59)
         assert partita_client.scan(TableName="notes")["Count"] == 1

@@ -1,153 +1,249 @@
-"""`connect`: an address to a backend.
+"""`connect`: opens the database at an address.
 
-    memory:               an engine in this process, gone with it
-    notes.db              an engine in this process, on a file
-    http://127.0.0.1:8000 whatever answers DynamoDB's protocol there
-    dynamodb://eu-west-1  Amazon DynamoDB, with botocore's credential chain
+    memory:                 an engine in this process; the data ends with it
+    notes.db                an engine in this process, on a database file
+    http://127.0.0.1:8000   any server that speaks DynamoDB's protocol
+    dynamodb://eu-west-1    Amazon DynamoDB, with botocore's credential chain
 
-What an address needs is imported when it is opened: `import partita` happens in every pytest run of who has installed
-us, and needs neither the engine nor an HTTP client.
+The modules that an address needs are imported when it is opened: pytest imports `partita` in every run of everybody who
+has it installed, and that import loads neither the engine nor an HTTP client.
 """
 
+import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
 from partita.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from partita.design.tables import Table
     from partita.engine.async_engine import AsyncEngine
     from partita.engine.engine import Engine
     from partita.plan.design import Design
     from partita.remote.async_backend import AsyncRemoteBackend
+    from partita.remote.credentials import CredentialSource
     from partita.remote.settings import RemoteSettings
     from partita.remote.sync_backend import RemoteBackend
     from partita.storage.sqlite import Durability
     from partita.store.async_store import AsyncStore
+    from partita.store.retries import SentRequest
     from partita.store.store import Store
 
-_REMOTE = ("http://", "https://", "dynamodb://")
+Address: TypeAlias = "str | os.PathLike[str]"
+
+_REMOTE_SCHEMES = ("http://", "https://", "dynamodb://")
+_REMOTE_ADDRESSES = "http://, https:// and dynamodb:// addresses"
 
 
-def open_engine(
-    address: str,
-    *,
-    durability: "Durability" = "power",
-    clock: Callable[[], float] = time.time,
-    maintain: bool = True,
-) -> "Engine":
-    """Opens an engine in this process: `memory:`, or the path of a database file.
+class EmbeddedSettings(TypedDict, total=False):
+    """Settings of an engine in this process."""
 
-    >>> from partita.dynamodb.requests import ListTables
-    >>> with open_engine("memory:") as engine:
-    ...     engine.call(ListTables()).table_names
-    []
-    """
-    from partita.engine.engine import Engine
-    from partita.storage.memory import MemoryStorage
-    from partita.storage.sqlite import SqliteStorage
-
-    if durability not in ("power", "process"):
-        raise ConfigurationError(f"durability: {durability!r} is neither 'power' nor 'process'")
-    if address == "memory:":
-        return Engine(MemoryStorage(), clock=clock, maintain=maintain)
-    if not address or "://" in address:
-        raise ConfigurationError(
-            f"address: {address!r} is none; write memory:, the path of a database file, http://HOST:PORT, "
-            "https://HOST or dynamodb://REGION"
-        )
-    return Engine(SqliteStorage(address, durability), clock=clock, maintain=maintain)
+    clock: Callable[[], datetime] | None
+    durability: "Durability | None"
+    maintain: bool | None
 
 
-@overload
-def open_backend(
-    address: Literal["memory:"], *, clock: Callable[[], float] = time.time, maintain: bool = True
-) -> "Engine": ...
+class NetworkSettings(TypedDict, total=False):
+    """Settings of an address over HTTP; `remote.settings.RemoteSettings` describes each of them."""
+
+    region: str | None
+    credentials: "CredentialSource | None"
+    connect_timeout: float | None
+    read_timeout: float | None
+    connections: int | None
+    ca_bundle: str | None
 
 
-@overload
-def open_backend(
-    address: str,
-    *,
-    durability: "Durability" = "power",
-    clock: Callable[[], float] = time.time,
-    maintain: bool = True,
-    remote: "RemoteSettings | None" = None,
-) -> "Engine | RemoteBackend": ...
+class BackendSettings(EmbeddedSettings, NetworkSettings, total=False):
+    """Settings of a backend."""
 
 
-def open_backend(
-    address: str,
-    *,
-    durability: "Durability" = "power",
-    clock: Callable[[], float] = time.time,
-    maintain: bool = True,
-    remote: "RemoteSettings | None" = None,
-) -> "Engine | RemoteBackend":
-    """Opens a backend for threads; `remote` is about addresses over HTTP, the others are about the engine."""
-    if address.startswith(_REMOTE):
-        from partita.remote.sync_backend import RemoteBackend
+class StoreSettings(TypedDict, total=False):
+    """Settings of a store, sync or async; `Store` describes each of them."""
 
-        return RemoteBackend(address, remote)
-    return open_engine(address, durability=durability, clock=clock, maintain=maintain)
+    clock: Callable[[], datetime] | None
+    random: Callable[[], float] | None
+    retries: int | None
+    secret: bytes | None
+    on_call: "Sequence[Callable[[SentRequest], None]] | None"
 
 
-async def open_backend_async(
-    address: str,
-    *,
-    durability: "Durability" = "power",
-    clock: Callable[[], float] = time.time,
-    maintain: bool = True,
-    remote: "RemoteSettings | None" = None,
-) -> "AsyncEngine | AsyncRemoteBackend":
-    """Opens a backend for the running event loop."""
-    if address.startswith(_REMOTE):
-        from partita.remote.async_backend import AsyncRemoteBackend
+class SyncSettings(BackendSettings, StoreSettings, total=False):
+    """Settings of a store and of the backend that is opened for it."""
 
-        return await AsyncRemoteBackend.open(address, remote)
-    from partita.engine.async_engine import AsyncEngine
+    sleep: Callable[[float], None] | None
 
-    return AsyncEngine(open_engine(address, durability=durability, clock=clock, maintain=maintain))
+
+class AsyncSettings(BackendSettings, StoreSettings, total=False):
+    """The same on an event loop."""
+
+    sleep: Callable[[float], Awaitable[None]] | None
+
+
+_OF_STORE = (*StoreSettings.__annotations__, "sleep")
+_APPLIES_TO = {
+    **dict.fromkeys(NetworkSettings.__annotations__, _REMOTE_ADDRESSES),
+    **dict.fromkeys(_OF_STORE, "a store; pass a design"),
+    "clock": "a store or an engine in this process",
+    "durability": "a database file",
+    "maintain": "an engine in this process",
+}
 
 
 @overload
-def connect(address: Literal["memory:"], *, clock: Callable[[], float] = ..., maintain: bool = ...) -> "Engine": ...
-@overload
-def connect(address: str, design: "Design | Table", *tables: "Table", **settings: Any) -> "Store": ...
-@overload
-def connect(address: str, **settings: Any) -> "Engine | RemoteBackend": ...
 def connect(
-    address: str, design: "Design | Table | None" = None, *tables: "Table", **settings: Any
+    address: "Literal['memory:'] | os.PathLike[str]", design: None = None, **settings: "Unpack[EmbeddedSettings]"
+) -> "Engine": ...
+@overload
+def connect(address: str, design: None = None, **settings: "Unpack[BackendSettings]") -> "Engine | RemoteBackend": ...
+@overload
+def connect(
+    address: "Address", design: "Design | Table", *tables: "Table", **settings: "Unpack[SyncSettings]"
+) -> "Store": ...
+def connect(
+    address: "Address",
+    design: "Design | Table | None" = None,
+    *tables: "Table",
+    **settings: "Unpack[SyncSettings]",
 ) -> "Engine | RemoteBackend | Store":
     """Opens an address: with a design, its store; without one, the backend that answers DynamoDB's requests.
 
-    The settings are those of `open_backend`; a store closes the backend that was opened for it.
+    A path object is always a database file. A store closes the backend that was opened for it.
+
+    Settings of `memory:` and of a database file:
+        clock          The time, as a function that returns an aware datetime. One clock serves the engine (TTL,
+                       streams) and the store (CreatedAt, UpdatedAt, expired items).
+        durability     What a committed write on a file survives: "power", loss of power (the default), or "process",
+                       the end of the process.
+        maintain       False leaves housekeeping, such as TTL, to calls of `engine.maintenance.step()`.
+
+    Settings of addresses over HTTP:
+        region, credentials, connect_timeout, read_timeout, connections, ca_bundle
+
+    Settings of a store:
+        clock, sleep, random, retries, secret, on_call
+
+    A setting that is None has its default. With an address over HTTP, `clock` serves the store alone: requests are
+    signed with the time of the machine.
 
     >>> from partita.dynamodb.requests import ListTables
     >>> with connect("memory:") as backend:
     ...     backend.call(ListTables()).table_names
     []
     """
-    backend = open_backend(address, **settings)
+    given = _checked(address, design is not None, settings)
     if design is None:
-        return backend
-    from partita.store.store import Store
+        return _open_backend(address, given)
+    from partita.store.store import Store, proven
 
-    return Store(backend, design, *tables)
+    design = proven(design, *tables)  # before a file is created for it
+    return Store(_open_backend(address, given), design, **_chosen(given, _OF_STORE))
 
 
 @overload
-async def connect_async(address: str, design: "Design | Table", *tables: "Table", **settings: Any) -> "AsyncStore": ...
-@overload
-async def connect_async(address: str, **settings: Any) -> "AsyncEngine | AsyncRemoteBackend": ...
 async def connect_async(
-    address: str, design: "Design | Table | None" = None, *tables: "Table", **settings: Any
+    address: "Literal['memory:'] | os.PathLike[str]", design: None = None, **settings: "Unpack[EmbeddedSettings]"
+) -> "AsyncEngine": ...
+@overload
+async def connect_async(
+    address: str, design: None = None, **settings: "Unpack[BackendSettings]"
+) -> "AsyncEngine | AsyncRemoteBackend": ...
+@overload
+async def connect_async(
+    address: "Address", design: "Design | Table", *tables: "Table", **settings: "Unpack[AsyncSettings]"
+) -> "AsyncStore": ...
+async def connect_async(
+    address: "Address",
+    design: "Design | Table | None" = None,
+    *tables: "Table",
+    **settings: "Unpack[AsyncSettings]",
 ) -> "AsyncEngine | AsyncRemoteBackend | AsyncStore":
-    """`connect` for the running event loop."""
-    backend = await open_backend_async(address, **settings)
+    """`connect` for the running event loop; the settings are the same, and `sleep` is awaited."""
+    given = _checked(address, design is not None, settings)
     if design is None:
-        return backend
+        return await _open_async_backend(address, given)
     from partita.store.async_store import AsyncStore
+    from partita.store.store import proven
 
-    return AsyncStore(backend, design, *tables)
+    design = proven(design, *tables)  # before a file is created for it
+    return AsyncStore(await _open_async_backend(address, given), design, **_chosen(given, _OF_STORE))
+
+
+def _is_remote(address: "Address") -> bool:
+    return isinstance(address, str) and address.startswith(_REMOTE_SCHEMES)
+
+
+def _checked(address: "Address", has_design: bool, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that have a value; rejects an invalid address, and a setting that has no effect on a valid one."""
+    is_remote = _is_remote(address)
+    if isinstance(address, str) and (not address or ("://" in address and not is_remote)):
+        raise ConfigurationError(
+            f"{address!r} is not a valid address; use memory:, a file path, http://HOST:PORT, https://HOST "
+            "or dynamodb://REGION"
+        )
+    usable = set(NetworkSettings.__annotations__ if is_remote else EmbeddedSettings.__annotations__)
+    if address == "memory:":
+        usable.discard("durability")
+    if has_design:
+        usable.update(_OF_STORE)
+    given = {name: value for name, value in settings.items() if value is not None}
+    for name in given:
+        if name not in _APPLIES_TO:
+            raise ConfigurationError(f"{name} is not a setting of connect; its settings are {', '.join(_APPLIES_TO)}")
+        if name not in usable:
+            raise ConfigurationError(f"{name} is not a setting of {str(address)!r}; it applies to {_APPLIES_TO[name]}")
+    return given
+
+
+def _open_backend(address: "Address", given: Mapping[str, Any]) -> "Engine | RemoteBackend":
+    if not _is_remote(address):
+        return _open_engine(address, given)
+    from partita.remote.sync_backend import RemoteBackend
+
+    return RemoteBackend(str(address), _remote_settings(given))
+
+
+async def _open_async_backend(address: "Address", given: Mapping[str, Any]) -> "AsyncEngine | AsyncRemoteBackend":
+    if not _is_remote(address):
+        from partita.engine.async_engine import AsyncEngine
+
+        return AsyncEngine(_open_engine(address, given))
+    from partita.remote.async_backend import AsyncRemoteBackend
+
+    return await AsyncRemoteBackend.open(str(address), _remote_settings(given))
+
+
+def _open_engine(address: "Address", given: Mapping[str, Any]) -> "Engine":
+    """An engine in memory or on a file."""
+    from partita.engine.engine import Engine
+    from partita.storage.contract import Storage
+
+    storage: Storage
+    if address == "memory:":
+        from partita.storage.memory import MemoryStorage
+
+        storage = MemoryStorage()
+    else:
+        from partita.storage.sqlite import SqliteStorage
+
+        durability = given.get("durability", "power")
+        if durability not in ("power", "process"):
+            raise ConfigurationError(f"durability={durability!r} is not valid; use 'power' or 'process'")
+        storage = SqliteStorage(os.fspath(address), durability)
+    clock = given.get("clock")
+    seconds = time.time if clock is None else lambda: clock().timestamp()
+    return Engine(storage, clock=seconds, maintain=given.get("maintain", True))
+
+
+def _remote_settings(given: Mapping[str, Any]) -> "RemoteSettings":
+    from partita.remote.settings import RemoteSettings
+
+    return RemoteSettings(**_chosen(given, NetworkSettings.__annotations__))
+
+
+def _chosen(given: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name in names}

@@ -10,6 +10,7 @@ pytest loads this in every run of everybody who has installed Partita, so it imp
 """
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,21 +21,24 @@ if TYPE_CHECKING:
 
     from partita.dynamodb.backend import Backend
 
-BEGINNING = 1767225600.0  # 2026-01-01T00:00:00Z
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class HandMovedClock:
-    """Seconds since 1970 that pass when told to; what is due by then (expiry) has happened when `move` returns."""
+    """A time that `move` alone changes; an item that expires by then is gone when `move` returns.
 
-    def __init__(self, now: float = BEGINNING) -> None:
+    It can be the clock of a store as well: `Store(partita_backend, design, clock=partita_clock)`.
+    """
+
+    def __init__(self, now: datetime = BEGINNING) -> None:
         self.now = now
         self.after_move: Callable[[], object] = lambda: None
 
-    def __call__(self) -> float:
+    def __call__(self) -> datetime:
         return self.now
 
     def move(self, seconds: float) -> None:
-        self.now += seconds
+        self.now += timedelta(seconds=seconds)
         self.after_move()
 
 
@@ -47,14 +51,14 @@ def partita_clock() -> HandMovedClock:
 @pytest.fixture
 def partita_backend(request: pytest.FixtureRequest) -> "Iterator[Backend]":
     """An empty DynamoDB in this process, for this test alone."""
-    from partita.connect import open_engine
+    from partita.connect import connect
 
     if "partita_clock" not in request.fixturenames:
-        with open_engine("memory:") as engine:
+        with connect("memory:") as engine:
             yield engine
         return
     clock: HandMovedClock = request.getfixturevalue("partita_clock")
-    with open_engine("memory:", clock=clock, maintain=False) as engine:
+    with connect("memory:", clock=clock, maintain=False) as engine:
 
         def keep_house() -> None:
             while engine.maintenance.step():

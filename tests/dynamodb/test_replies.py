@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from partita.connect import open_engine
+from partita import connect
 from partita.dynamodb import requests as q
 from partita.dynamodb import statement_shapes as p
 from partita.dynamodb import stream_shapes as s
@@ -21,7 +21,7 @@ ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/notes"
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    with open_engine("memory:", maintain=False) as opened:
+    with connect("memory:", maintain=False) as opened:
         opened.call(
             q.CreateTable(
                 table_name="notes",

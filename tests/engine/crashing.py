@@ -6,9 +6,10 @@ knows that what was told is promised. A write in doubt is told before it begins.
 
 import sys
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 
-from partita.connect import open_engine
+from partita.connect import connect
 from partita.dynamodb import requests as q
 from partita.dynamodb.exceptions import ResourceInUseException
 from partita.dynamodb.shapes import (
@@ -72,7 +73,7 @@ def write(engine: Engine, random: Random, stamp: str, keys: list[int]) -> None:
 def main() -> None:
     path, seed = sys.argv[1], int(sys.argv[2])
     random = Random(seed)
-    engine = open_engine(path, durability="process", maintain=False)
+    engine = connect(Path(path), durability="process", maintain=False)
     create(engine)
     number = 0
     while True:

@@ -2,16 +2,19 @@
 
 import http.client
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
 import msgspec
 
-from partita.connect import open_engine
 from partita.dynamodb.decode import decode_request
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.engine.engine import Engine
+from partita.storage.memory import MemoryStorage
+from partita.storage.sqlite import SqliteStorage
 from tests.peers.http import HEADERS, target
 
 Json = dict[str, Any]
@@ -38,6 +41,12 @@ class Answer:
         return f"{self.code}: {self.message}" if self.code else ""
 
 
+def open_engine(address: str, clock: Callable[[], float] = time.time) -> Engine:
+    """An engine in memory or on a file; housekeeping is left to the test."""
+    storage = MemoryStorage() if address == "memory:" else SqliteStorage(address, "process")
+    return Engine(storage, clock=clock, maintain=False)
+
+
 class Talk(Protocol):
     """Somebody who answers DynamoDB's operations."""
 
@@ -48,7 +57,7 @@ class Embedded:
     """An engine in this process, asked in JSON; what would be a traceback stays one."""
 
     def __init__(self, engine: Engine | None = None) -> None:
-        self.engine = engine or open_engine("memory:", maintain=False)
+        self.engine = engine or open_engine("memory:")
 
     def ask(self, operation: str, body: Json) -> Answer:
         try:

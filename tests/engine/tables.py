@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from partita.connect import open_engine
 from partita.engine.change_log import LogRecord, read_changes
-from tests.engine.shorthand import Answer, Embedded, Json
+from tests.engine.shorthand import Answer, Embedded, Json, open_engine
 
 
 class Clock:
@@ -24,12 +23,12 @@ class Bench(Embedded):
     def __init__(self, address: str = "memory:", clock: Clock | None = None) -> None:
         self.clock = clock or Clock()
         self.address = address
-        super().__init__(open_engine(address, clock=self.clock, maintain=False, durability="process"))
+        super().__init__(open_engine(address, self.clock))
 
     def reopen(self) -> None:
         """As if the process had ended and begun again; only a file remembers."""
         self.engine.close()
-        self.engine = open_engine(self.address, clock=self.clock, maintain=False, durability="process")
+        self.engine = open_engine(self.address, self.clock)
 
     def ok(self, operation: str, **body: Any) -> Json:
         """The reply; an error is a failed test."""

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from partita.connect import open_engine
 from partita.dynamodb import requests as q
 from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
 from partita.engine.engine import Engine
 from partita.engine.writer import PendingWrite
 from partita.storage.contract import StorageTransaction
+from tests.engine.shorthand import open_engine
 
 
 def _table(name: str) -> q.CreateTable:
@@ -25,7 +25,7 @@ def _table(name: str) -> q.CreateTable:
 @pytest.fixture(params=["memory", "file"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     address = "memory:" if request.param == "memory" else str(tmp_path / "data.db")
-    with open_engine(address, durability="process", maintain=False) as opened:
+    with open_engine(address) as opened:
         yield opened
 
 

@@ -13,12 +13,12 @@ from random import Random
 import msgspec
 import pytest
 
-from partita.connect import open_engine
 from partita.dynamodb import requests as q
 from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
 from partita.engine.verify import findings
 from tests.engine import crashing
+from tests.engine.shorthand import open_engine
 from tests.engine.tables import Bench
 
 pytestmark = pytest.mark.slow
@@ -64,7 +64,7 @@ def test_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path, writer
             else:
                 doubtful = None
                 expected = _after(expected, stamp, keys)
-        with open_engine(str(path), durability="process", maintain=False) as engine:
+        with open_engine(str(path)) as engine:
             crashing.create(engine)  # the kill may have come before the table
             found = stamps(engine)
             assert list(findings(engine._context.storage)) == []
@@ -116,8 +116,8 @@ def test_backfill_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> Non
     )
     bench.engine.close()
     code = (
-        "import os, signal, sys\nfrom partita.connect import open_engine\n"
-        "engine = open_engine(sys.argv[1], durability='process', maintain=False)\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom partita import connect\n"
+        "engine = connect(Path(sys.argv[1]), durability='process', maintain=False)\n"
         "more = engine.maintenance.step()\n"
         "print(more, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
     )

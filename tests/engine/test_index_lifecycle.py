@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from partita.connect import open_engine
 from partita.dynamodb import requests as q
 from partita.dynamodb.exceptions import (
     LimitExceededException,
@@ -27,6 +26,7 @@ from partita.dynamodb.shapes import (
 from partita.dynamodb.values import Item
 from partita.engine.backfill import BATCH
 from partita.engine.engine import Engine
+from tests.engine.shorthand import open_engine
 
 MANY = BATCH * 2 + 7
 
@@ -98,7 +98,7 @@ def in_index(engine: Engine, name: str = "by_group") -> int:
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    with open_engine("memory:", maintain=False) as opened:
+    with open_engine("memory:") as opened:
         yield opened
 
 
@@ -116,7 +116,7 @@ def test_index_of_a_small_table_is_active_at_the_next_look(engine: Engine) -> No
 
 def test_backfill_can_be_watched_and_survives_a_restart(tmp_path: Path) -> None:
     def opened() -> Engine:
-        return open_engine(str(tmp_path / "notes.db"), durability="process", maintain=False)
+        return open_engine(str(tmp_path / "notes.db"))
 
     with opened() as engine:
         make_table(engine)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita.connect import open_engine
+from partita import connect
 from partita.dynamodb import requests as q
 from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement, Projection, SecondaryIndex
 from partita.dynamodb.values import Item
@@ -35,7 +35,7 @@ def _item(partition: str, sort: str) -> Item:
 
 
 def test_a_collection_is_its_items_and_their_local_index_rows() -> None:
-    with open_engine("memory:") as engine:
+    with connect("memory:") as engine:
         engine.call(TABLE)
         for partition, sort in (("a", "1"), ("a", "2"), ("b", "1")):
             engine.call(q.PutItem(table_name="notes", item=_item(partition, sort)))
@@ -51,7 +51,7 @@ def test_the_range_that_is_told_follows_the_size(
     gigabyte: int, told: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(item_collections, "GIGABYTE", gigabyte)
-    with open_engine("memory:") as engine:
+    with connect("memory:") as engine:
         engine.call(TABLE)
         engine.call(q.PutItem(table_name="notes", item=_item("b", "1")))
         reply = engine.call(

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from partita.connect import open_engine
 from partita.dynamodb import requests as q
 from partita.dynamodb import stream_shapes as s
 from partita.dynamodb.exceptions import (
@@ -21,6 +20,7 @@ from partita.dynamodb.shapes import (
     TimeToLiveSpecification,
 )
 from partita.engine.engine import Engine
+from tests.engine.shorthand import open_engine
 
 DAY = 24 * 3600.0
 
@@ -42,7 +42,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def engine(clock: Clock) -> Iterator[Engine]:
-    with open_engine("memory:", clock=clock, maintain=False) as opened:
+    with open_engine("memory:", clock) as opened:
         yield opened
 
 

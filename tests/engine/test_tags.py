@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from partita.connect import open_engine
 from partita.dynamodb import requests as q
 from partita.dynamodb import tag_shapes as r
 from partita.dynamodb.exceptions import (
@@ -15,13 +14,14 @@ from partita.dynamodb.exceptions import (
 )
 from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement, Tag
 from partita.engine.engine import Engine
+from tests.engine.shorthand import open_engine
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/notes"
 
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    with open_engine("memory:", maintain=False) as opened:
+    with open_engine("memory:") as opened:
         opened.call(
             q.CreateTable(
                 table_name="notes",

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
-from partita.connect import open_backend, open_backend_async
 from partita.dynamodb.requests import Request
+from partita.remote.async_backend import AsyncRemoteBackend
 from partita.remote.settings import RemoteSettings
+from partita.remote.sync_backend import RemoteBackend
 
 Reply = TypeVar("Reply")
 
@@ -24,7 +25,7 @@ Opened = Callable[[str, RemoteSettings | None], AbstractContextManager[Call]]
 @contextmanager
 def in_thread(address: str, settings: RemoteSettings | None = None) -> Iterator[Call]:
     """The backend for threads."""
-    with open_backend(address, remote=settings) as backend:
+    with RemoteBackend(address, settings) as backend:
         yield backend.call
 
 
@@ -32,7 +33,7 @@ def in_thread(address: str, settings: RemoteSettings | None = None) -> Iterator[
 def on_loop(address: str, settings: RemoteSettings | None = None) -> Iterator[Call]:
     """The backend for an event loop, with a loop of its own."""
     with asyncio.Runner() as runner:
-        backend = runner.run(open_backend_async(address, remote=settings))
+        backend = runner.run(AsyncRemoteBackend.open(address, settings))
 
         def call(request: Request[Reply]) -> Reply:
             return runner.run(backend.call(request))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from partita.connect import open_backend
+from partita import connect
 from partita.dynamodb import requests as q
 from partita.dynamodb.exceptions import (
     ConditionalCheckFailedException,
@@ -139,7 +139,7 @@ def test_batch_of_several_megabytes_is_written_and_read(opened: Opened, partita_
 
 
 def test_threads_share_a_backend(partita_engine: str) -> None:
-    with open_backend(partita_engine, remote=RemoteSettings(connections=3)) as backend:
+    with connect(partita_engine, connections=3) as backend:
         name = new_table(backend.call)
         found: list[bytes] = []
 

@@ -12,7 +12,7 @@ import botocore.session
 import pytest
 from botocore.credentials import RefreshableCredentials
 
-from partita.connect import open_backend_async
+from partita import connect_async
 from partita.dynamodb.requests import ListTables
 from partita.errors import ConfigurationError
 from partita.remote.credentials import UNSIGNED, CredentialChain, Credentials
@@ -85,7 +85,7 @@ def test_event_loop_does_not_block_on_credentials(partita_engine: str) -> None:
 
     async def talk() -> None:
         chain = CredentialChain(renewed.session())
-        backend = await open_backend_async(partita_engine, remote=RemoteSettings(credentials=chain))
+        backend = await connect_async(partita_engine, credentials=chain)
         try:
             await backend.call(ListTables())
             await backend.call(ListTables())
@@ -126,7 +126,7 @@ def test_plain_http_is_unsigned_and_https_uses_the_credential_chain() -> None:
 def test_missing_extra_is_named_in_the_error(missing: str, code: str, message: str) -> None:
     script = (
         f"import asyncio, sys; sys.modules[{missing!r}] = None\n"
-        "from partita.connect import open_backend as connect, open_backend_async as connect_async\n"
+        "from partita import connect, connect_async\n"
         f"try: {code}\nexcept Exception as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from partita.connect import open_backend
+from partita import connect
 from partita.dynamodb.requests import ListTables
 from partita.errors import NoReply
 from partita.remote.credentials import UNSIGNED
@@ -80,7 +80,7 @@ def test_reply_that_is_not_dynamodbs_is_rejected(opened: Opened) -> None:
 
 
 def test_closed_backend_raises_no_reply() -> None:
-    backend = open_backend(f"http://127.0.0.1:{free_port()}")
+    backend = connect(f"http://127.0.0.1:{free_port()}")
     backend.close()
     with pytest.raises(NoReply, match="this backend is closed; the request was not executed"):
         backend.call(ListTables())

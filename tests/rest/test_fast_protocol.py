@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from partita import connect
 from partita.cli.serve import open_systems, seed
-from partita.connect import open_backend
 from tests.peers.process import started
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ class Reply(NamedTuple):
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     file = tmp_path_factory.mktemp("lane") / "cards.db"
-    with open_backend(str(file), durability="process", maintain=False) as backend:
+    with connect(file, durability="process", maintain=False) as backend:
         (cards,) = open_systems(backend, ["perfectit"])
         seed(cards, 0.1, 1, lambda *_: None)
     command: list[str | Path] = [PARTITA, "serve", "perfectit", "--on", file, "--no-seed", "--port"]

@@ -3,8 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from partita import Store
-from partita.connect import open_engine
+from partita import Store, connect
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.mounted_api import MountedApi
@@ -33,10 +32,10 @@ def test_remembered_reply_is_dropped_when_its_note_is_closed(nobody: Client, ana
 def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
     """Two engines on one file, as two processes would have."""
     issuer = LocalIssuer()
-    file = str(tmp_path / "notes.db")
+    file = tmp_path / "notes.db"
     with (
-        open_engine(file, maintain=False) as one,
-        open_engine(file, maintain=False) as other,
+        connect(file, maintain=False) as one,
+        connect(file, maintain=False) as other,
         asyncio.Runner() as runner,
     ):
         here, there = Store(one, notes_api.design), Store(other, notes_api.design)
@@ -68,7 +67,7 @@ def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
 def test_a_page_is_given_again_only_while_its_items_are_the_same(tmp_path: Path) -> None:
     """Lines never expire; each reading finds the whole reply out of date, since something was written."""
     issuer = LocalIssuer()
-    with open_engine(str(tmp_path / "notes.db"), maintain=False) as engine, asyncio.Runner() as runner:
+    with connect(tmp_path / "notes.db", maintain=False) as engine, asyncio.Runner() as runner:
         db = Store(engine, notes_api.design)
         db.create_tables()
         bound = MountedApi(notes_api.api, db, engine.version)

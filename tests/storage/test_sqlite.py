@@ -149,7 +149,7 @@ def test_many_processes_raise_one_counter_and_lose_nothing(storage: SqliteStorag
 
 
 def test_several_processes_may_make_one_new_file_at_once(path: str) -> None:
-    code = f"import sys\nfrom partita.connect import open_engine\nsys.stdin.read(1)\nopen_engine({path!r}).close()\n"
+    code = f"import sys\nfrom partita import connect\nsys.stdin.read(1)\nconnect({path!r}).close()\n"
     waiting = [subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True) for _ in range(4)]
     for each in waiting:
         assert each.stdin is not None

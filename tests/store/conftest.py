@@ -30,12 +30,12 @@ def partita_engine() -> Iterator[str]:
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """Each backend in turn; those over HTTP are shared, and emptied by `fresh`."""
     if request.param == "memory":
-        address = "memory:"
+        opened: Any = connect("memory:", maintain=False)
     elif request.param == "file":
-        address = str(tmp_path / "store.db")
+        opened = connect(tmp_path / "store.db", durability="process", maintain=False)
     else:
-        address = request.getfixturevalue(request.param)
-    with connect(address, durability="process", maintain=False) as opened:
+        opened = connect(request.getfixturevalue(request.param))
+    with opened:
         yield opened
 
 

@@ -16,10 +16,10 @@ __all__ = ["partita_engine"]
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """Each backend in turn; those over HTTP are shared by the session."""
     if request.param == "memory":
-        address = "memory:"
+        opened: Any = connect("memory:", maintain=False)
     elif request.param == "file":
-        address = str(tmp_path / "system.db")
+        opened = connect(tmp_path / "system.db", durability="process", maintain=False)
     else:
-        address = request.getfixturevalue(request.param)
-    with connect(address, durability="process", maintain=False) as opened:
+        opened = connect(request.getfixturevalue(request.param))
+    with opened:
         yield opened

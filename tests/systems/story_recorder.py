@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from partita import Design, Store, connect
+from partita import Design, connect
 from partita.store import SentRequest
 from partita_systems.service_base import MakeId, ids_from
 
@@ -20,11 +20,11 @@ class StoryRecorder:
     def __init__(self, design: Design) -> None:
         self.lines: list[str] = []
         self.now = datetime(2025, 1, 1, 9, 0, tzinfo=UTC)
-        self._backend = connect("memory:", clock=self._seconds, maintain=False)
-        self.db = Store(
-            self._backend,
+        self.db = connect(
+            "memory:",
             design,
             clock=lambda: self.now,
+            maintain=False,
             sleep=lambda _: None,
             random=lambda: 0.5,
             on_call=[self._record],
@@ -49,9 +49,6 @@ class StoryRecorder:
             act()
         except expected as error:
             self.show(error)
-
-    def _seconds(self) -> float:
-        return self.now.timestamp()
 
     def _record(self, sent: SentRequest) -> None:
         body = msgspec.json.decode(msgspec.json.encode(sent.request))

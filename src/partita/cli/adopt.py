@@ -6,7 +6,7 @@ from pathlib import Path
 
 from partita.cli.design_loader import imported_design
 from partita.cli.serve import store_with_tables
-from partita.connect import open_backend
+from partita.connect import connect
 from partita.errors import ConfigurationError
 from partita.store.adoption import Adoption
 from partita_systems import NAMES, part_of
@@ -19,7 +19,7 @@ def adopt(what: str, address: str, progress: Progress) -> Adoption:
     if "://" not in address and not Path(address).is_file():
         raise ConfigurationError(f"--on {address}: there is no such file; adopting is for data that is there")
     design = part_of(what, "design").design if what in NAMES else imported_design(what)
-    with open_backend(address) as backend:
+    with connect(address) as backend:
         db = store_with_tables(backend, design)
         done: Adoption = part_of(what, "adoption").adopt(db, progress) if what in NAMES else db.adopt(progress)
         return done

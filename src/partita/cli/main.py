@@ -61,7 +61,7 @@ def engine(
     public
         Allow an address that others can reach without --credentials. Requests are not authenticated.
     """
-    from partita.connect import open_engine
+    from partita.connect import connect
     from partita.engine.async_engine import AsyncEngine
     from partita.errors import ConfigurationError
     from partita.http.cors import check_origin
@@ -76,7 +76,7 @@ def engine(
     for origin in cors:
         check_origin(origin)
     at = listening(host, port)
-    backend = open_engine(str(data) if data is not None else "memory:", durability=durability)
+    backend = connect("memory:") if data is None else connect(data, durability=durability)
     where = "memory (gone when this ends)" if data is None else f"{data} (survives {durability} loss)"
     listen(at)  # who reads the address may use it at once
     address = _address(host, at)
@@ -222,13 +222,13 @@ def seed_command(
     """
     from partita.cli.serve import open_systems, progress_bar, system_names
     from partita.cli.serve import seed as plant
-    from partita.connect import open_backend
+    from partita.connect import connect
     from partita.errors import ConfigurationError
 
     names = system_names(systems)
     if on == "memory:":
         raise ConfigurationError("--on memory: would end with this command; partita serve --on memory: plants its own")
-    with open_backend(on) as backend, progress_bar() as progress:
+    with connect(on) as backend, progress_bar() as progress:
         there = [each.name for each in open_systems(backend, names) if plant(each, scale, chance, progress) == 0]
     if there:
         print(f"planted before: {', '.join(there)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from socket import socket
 from typing import Any
 
-from partita.connect import open_backend, open_backend_async
+from partita.connect import connect, connect_async
 from partita.describe.design_page import page
 from partita.dynamodb.backend import OwnedAsyncBackend
 from partita.engine.async_engine import AsyncEngine
@@ -99,7 +99,7 @@ def run(
     names: list[str], address: str, at: socket, verifier: Verifier, secret: bytes, ready: Callable[[list[System]], None]
 ) -> None:
     """Serves until interrupted; `ready` is called when the systems are open, and who asks from then on is answered."""
-    backend: Any = open_backend(address)
+    backend: Any = connect(address)
     systems = open_systems(backend, names, secret)
     listen(at)
     ready(systems)
@@ -108,7 +108,7 @@ def run(
     rest = RestApplication(apis, verifier)
 
     async def protocol() -> OwnedAsyncBackend:
-        return AsyncEngine(backend) if isinstance(backend, Engine) else await open_backend_async(address)
+        return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
 
     at_once = rest.read_nonblocking if rest.nonblocking else None
     serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: running_jobs(apis))
@@ -116,7 +116,7 @@ def run(
 
 def seed_file(names: list[str], path: str, scale: float) -> None:
     """Demo data in a file, written faster than it is safe from a loss of power: it could be planted again."""
-    with open_backend(path, durability="process", maintain=False) as backend, progress_bar() as progress:
+    with connect(Path(path), durability="process", maintain=False) as backend, progress_bar() as progress:
         for system in open_systems(backend, names):
             seed(system, scale, 1, progress)
 

@@ -26,7 +26,7 @@ from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
 from partita.store.retries import CapacityMeter, SentRequest
 from partita.store.scanning import scan_page, scanned_tables
-from partita.store.store import context_of, loaded, missing
+from partita.store.store import context_of, missing, proven
 from partita.store.table_setup import create_tables, table_differences
 from partita.store.transactions import Transaction
 
@@ -50,7 +50,7 @@ class AsyncStore:
         secret: bytes | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
     ) -> None:
-        self.design = loaded(design, *tables)
+        self.design = proven(design, *tables)
         self.backend = backend
         self.context = context_of(clock, random, retries, secret, on_call)
         self._sleep = sleep

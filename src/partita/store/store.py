@@ -1,6 +1,6 @@
 """The store: a design at work on a backend.
 
-db = Store(connect("memory:"), shop)
+db = connect("memory:", shop)
 db.create(Order(...))
 db(orders_to_ship(Status.OPEN)).first(20)
 with db.change(order("c1", at, "o1")) as draft:
@@ -44,7 +44,7 @@ N = TypeVar("N", bound=Entity)
 R = TypeVar("R")
 
 
-def loaded(design: Design | Table, *more: Table) -> Design:
+def proven(design: Design | Table, *more: Table) -> Design:
     """A proven design; tables alone are proven here."""
     return design if isinstance(design, Design) else prove(design.name, design, *more)
 
@@ -67,7 +67,7 @@ class Store:
         secret: bytes | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
     ) -> None:
-        self.design = loaded(design, *tables)
+        self.design = proven(design, *tables)
         self.backend = backend
         self.context = context_of(clock, random, retries, secret, on_call)
         self._sleep = sleep

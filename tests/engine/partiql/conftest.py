@@ -5,8 +5,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from partita.connect import open_engine
-from tests.engine.shorthand import Answer, Embedded
+from tests.engine.shorthand import Answer, Embedded, open_engine
 
 
 class Run(Protocol):
@@ -36,7 +35,7 @@ INDEX = {
 
 @pytest.fixture
 def talk() -> Iterator[Embedded]:
-    with open_engine("memory:", maintain=False) as engine:
+    with open_engine("memory:") as engine:
         asked = Embedded(engine)
         asked.ask("CreateTable", table("hash", {"pk": "S"}))
         asked.ask("CreateTable", table("comp", {"pk": "S", "sk": "N", "g": "S"}, GlobalSecondaryIndexes=[INDEX]))
