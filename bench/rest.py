@@ -17,9 +17,11 @@ from bench.engines import PARTITA, scratch
 from bench.load import CONNECTIONS, Order, generator
 from bench.report import Section, Target, alone, table
 from partita import connect
-from partita.cli.serve import open_systems, seed
+from partita.cli.open_systems import open_systems
+from partita.cli.seed import seed_system
 from partita.dynamodb.requests import Scan
 from partita.plan.schema import create_table as creation
+from partita_systems import SYSTEMS
 from partita_systems.blog.service import Blog
 from partita_systems.perfectit import design as cards_design
 from tests.peers import PEERS, create_table, expect, started
@@ -30,7 +32,7 @@ CARD, PAGE, THREAD = "a card", "a page of 20 posts", "a thread of 200 comments"
 OF_BARE = {CARD: 0.5, PAGE: 0.3, THREAD: 0.2}
 TIMES_FASTAPI = 5.0
 POSTS, COMMENTS, THREADS = 40, 200, 5
-SYSTEMS = ("perfectit", "blog")
+SERVED = ("perfectit", "blog")
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,8 @@ def _section(rates: dict[tuple[str, str], float], sizes: dict[str, int]) -> Sect
 
 def _plant(file: Path, quick: bool) -> Planted:
     with connect(file, durability="process", maintain=False) as backend:
-        cards, blog_system = open_systems(backend, SYSTEMS)
-        seed(cards, 1 if quick else 4, 1, lambda *_: None)
+        cards, blog_system = open_systems(backend, map(SYSTEMS.__getitem__, SERVED))
+        seed_system(cards, 1 if quick else 4, 1, lambda *_: None)
         blog = Blog(blog_system.db)
         below = blog.categories.add("Choro", blog.categories.add("Música").category_id)
         posts = []
@@ -127,7 +129,7 @@ def _talk(blog: Blog, post: str) -> None:
 
 def _servers(running: ExitStack, planted: Planted, sizes: dict[str, int]) -> dict[str, int]:
     ours = running.enter_context(
-        started(lambda port: [PARTITA, "serve", *SYSTEMS, "--on", planted.file, "--port", str(port), "--no-seed"])
+        started(lambda port: [PARTITA, "serve", *SERVED, "--on", planted.file, "--port", str(port), "--no-seed"])
     )
     bodies: dict[str, str] = {}
     for what, paths in planted.paths.items():
@@ -162,7 +164,7 @@ def _app(kind: str, where: str) -> Iterator[str]:
 def _copy(file: Path, endpoint: str) -> None:
     """The same items into DynamoDB Local."""
     with connect(file, maintain=False) as backend:
-        for system in open_systems(backend, SYSTEMS):
+        for system in open_systems(backend, map(SYSTEMS.__getitem__, SERVED)):
             for each in system.db.design.tables:
                 definition = msgspec.json.decode(msgspec.json.encode(creation(each)))
                 create_table(endpoint, {name: value for name, value in definition.items() if value is not None})

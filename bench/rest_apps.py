@@ -82,7 +82,7 @@ def bare_app(bodies: dict[str, bytes]) -> Any:
 
 def serve_anew(port: int, database: str) -> None:
     """`partita serve` without its memory of whole replies."""
-    from partita.cli.main import serve
+    from partita.cli.serve import serve
     from partita.rest.application import RestApplication
 
     RestApplication._cached_response = lambda *_: None  # type: ignore[method-assign]

@@ -31,12 +31,13 @@ MAY_SEE: dict[str, set[str]] = {
     "store": MEANING,
     # interfaces
     "rest": MEANING | {"store", "http"},
+    "system": MEANING | {"store", "rest"},
     "boto": WAIST | {"connect"},
     "pytest_plugin": WAIST | {"connect", "boto"},
     # both sides of the waist
     "connect": MEANING | BACKENDS | {"store"},
-    "cli": MEANING | BACKENDS | {"store", "connect", "http", "server", "rest"},
-    "__init__": MEANING | {"store", "connect"},
+    "cli": MEANING | BACKENDS | {"store", "connect", "http", "server", "rest", "system"},
+    "__init__": MEANING | {"store", "connect", "system"},
     "__main__": {"cli"},
 }
 

@@ -88,13 +88,15 @@ if TYPE_CHECKING:
         Store,
         Transaction,
     )
+    from partita.system import System
 else:
 
     def __getattr__(name: str) -> Any:
         if name in __all__:
             if name == "DynamoDBError":
                 return import_module("partita.dynamodb.exceptions").DynamoDBError
-            for room in map(import_module, ("partita.errors", "partita.design", "partita.plan", "partita.store")):
+            rooms = ("partita.errors", "partita.system", "partita.design", "partita.plan", "partita.store")
+            for room in map(import_module, rooms):
                 if name in room.__all__:
                     return getattr(room, name)
         raise AttributeError(f"module 'partita' has no attribute {name!r}")
@@ -155,6 +157,7 @@ __all__ = [
     "StoredAs",
     "StoredItemInvalid",
     "SumOf",
+    "System",
     "Table",
     "Transaction",
     "Transitions",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from partita.cli.serve import issuer_beside
+from partita.cli.token import issuer_beside
 from tests.browser.chromium import launched
 from tests.peers import Unavailable, started
 

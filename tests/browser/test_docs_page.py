@@ -12,13 +12,13 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from partita_systems import NAMES
+from partita_systems import SYSTEMS
 from tests.browser.conftest import Served, Visiting
 from tests.browser.measures import LEAST_CONTRAST, TOO_WIDE
 
 pytestmark = pytest.mark.slow
 
-every_system = pytest.mark.parametrize("system", NAMES)
+every_system = pytest.mark.parametrize("system", SYSTEMS)
 every_scheme = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 
 OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true })"

@@ -11,7 +11,7 @@ import pytest
 from partita import InvalidValue
 from partita.design.codec_factory import unwrapped_type
 from partita.plan.read_requests import Plan, get_item, plan_of, query
-from partita_systems import NAMES, part_of
+from partita_systems import SYSTEMS
 from tests.store import kitchen_sink_design
 
 SAMPLES: dict[Any, Any] = {
@@ -24,7 +24,7 @@ SAMPLES: dict[Any, Any] = {
 }
 PLANS = {
     f"{design.name} {name}": plan_of(pattern.read)
-    for design in (kitchen_sink_design.design, *(part_of(system, "design").design for system in NAMES))
+    for design in (kitchen_sink_design.design, *(SYSTEMS[system].design for system in SYSTEMS))
     for name, pattern in design.patterns.items()
 }
 COMPILED = {name: plan for name, plan in PLANS.items() if plan.write_query or plan.write_key}

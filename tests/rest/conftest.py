@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.cli.serve import open_systems, seed
+from partita.cli.open_systems import open_systems
+from partita.cli.seed import seed_system
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.mounted_api import MountedApi
-from partita_systems import NAMES, part_of
+from partita_systems import SYSTEMS
 from tests.rest import library_api, notes_api
 from tests.rest.client import Client
 
@@ -74,8 +75,8 @@ def five() -> Iterator[Client]:
     """All five systems, seeded; a test that writes makes what it writes to."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        systems = open_systems(backend, NAMES, SECRET)
+        systems = open_systems(backend, SYSTEMS.values(), SECRET)
         for system in systems:
-            seed(system, SCALE, 1, lambda *_: None)
-        apis = [MountedApi(part_of(each.name, "api").api, each.db, backend.version) for each in systems]
+            seed_system(system, SCALE, 1, lambda *_: None)
+        apis = [MountedApi(each.system.api, each.db, backend.version) for each in systems]
         yield Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())

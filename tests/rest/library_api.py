@@ -116,7 +116,7 @@ class Shelves:
         self.db = db
 
 
-api = Api("shelves", "Shelves", Shelves)
+api = Api("shelves", "Shelves", design, service=Shelves)
 api.expose_get("/shelves/{shelf_id}/books/{bought_at}/{book_id}", book)
 api.expose_list("/shelves/{shelf_id}/books", books)
 api.expose_list("/shelves/{shelf_id}/bought", books_between)

@@ -122,7 +122,7 @@ class Notes:
         self.db = db
 
 
-api = Api("notes", "Notes", Notes, "Notes & lines.")
+api = Api("notes", "Notes", design, service=Notes, about="Notes & lines.")
 mine = owned_by("owner_id")
 seen = public_if("an open note", lambda found: found.is_open)
 

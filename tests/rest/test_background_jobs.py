@@ -10,13 +10,13 @@ from partita import Store
 from partita.rest import Api
 from partita.rest.background_jobs import running_jobs
 from partita.rest.mounted_api import MountedApi
-from tests.rest.notes_api import Notes
+from tests.rest.notes_api import Notes, design
 
 LONG = 3600.0
 
 
 def bound(db: Store, work: object, every: float) -> MountedApi:
-    api = Api("notes", "Notes", Notes)
+    api = Api("notes", "Notes", design, service=Notes)
     api.background_job(work, every=every)  # type: ignore[arg-type]
     return MountedApi(api, db)
 

@@ -11,9 +11,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from partita.cli.serve import issuer_beside, seed_file
+from partita.cli.seed import seed_file
+from partita.cli.token import issuer_beside
 from partita.errors import StorageBusy, StorageError
 from partita.rest.problems import problem_of
+from partita_systems import SYSTEMS
 from tests.peers.process import free_port
 
 pytestmark = pytest.mark.slow
@@ -26,7 +28,7 @@ MALFORMED = "database disk image is malformed"
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     file = tmp_path_factory.mktemp("damage") / "whole.db"
-    seed_file(["blog"], str(file), 0.5)
+    seed_file([SYSTEMS["blog"]], str(file), 0.5)
     return file.read_bytes()
 
 

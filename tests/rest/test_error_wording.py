@@ -16,7 +16,8 @@ from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
 from partita.errors import ConditionFailed
 from partita.rest.error_wording import Wording
-from partita_systems import NAMES, part_of
+from partita_systems import SYSTEMS
+from partita_systems.checks.design import Check
 from tests.rest import notes_api
 from tests.rest.client import Client
 
@@ -61,8 +62,7 @@ def test_note_that_is_not_there_is_named_as_in_its_path(ana: Client) -> None:
 
 
 def test_view_that_cannot_be_read_is_told_by_the_id_of_its_entity() -> None:
-    design = part_of("checks", "design")
-    told = Wording([design.Check.__model__]).detail("", StoredItemInvalid("CheckSummary", "c1 CHECK", "no status"))
+    told = Wording([Check.__model__]).detail("", StoredItemInvalid("CheckSummary", "c1 CHECK", "no status"))
     assert told == "CheckSummary c1 cannot be read as it is stored; the log says why"
 
 
@@ -93,11 +93,11 @@ def test_cursor_is_refused_by_the_operations_own_name(ana: Client, five: Client)
     assert refused["detail"].startswith("the cursor is not one of recent_cards: ")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_nothing_that_is_missing_is_told_by_its_key(five: Client, name: str) -> None:
     admin = five.by("nobody", "admin", "ADMIN")
     missing = 0
-    for route in part_of(name, "api").api.routes:
+    for route in SYSTEMS[name].api.routes:
         if route.method not in ("GET", "DELETE") or not route.in_path:
             continue
         path = route.path

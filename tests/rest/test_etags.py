@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partita import Store, connect
-from partita.cli.serve import open_systems
+from partita.cli.open_systems import open_systems
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
 from partita.plan.expressions import evaluate, to_stored
@@ -16,7 +16,7 @@ from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.etags import unchanged_condition
 from partita.rest.mounted_api import MountedApi
-from partita_systems import part_of
+from partita_systems import SYSTEMS
 from tests.rest import notes_api
 from tests.rest.client import Client
 
@@ -81,8 +81,8 @@ def documented() -> Iterator[tuple[Store, Store, Client]]:
     """The blog and the neighbourhood, empty."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        systems = open_systems(backend, ["blog", "nbhd"], b"for cursors")
-        apis = [MountedApi(part_of(each.name, "api").api, each.db, backend.version) for each in systems]
+        systems = open_systems(backend, (SYSTEMS["blog"], SYSTEMS["nbhd"]), b"for cursors")
+        apis = [MountedApi(each.system.api, each.db, backend.version) for each in systems]
         client = Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())
         blog, nbhd = (each.db for each in systems)
         yield blog, nbhd, client
@@ -129,7 +129,7 @@ def test_documented_post_is_edited_and_removed_as_it_was_read(
     documented: tuple[Store, Store, Client], form: dict[str, str]
 ) -> None:
     blog, _, client = documented
-    table = part_of("blog", "design").blog.name
+    table = SYSTEMS["blog"].design.tables[0].name
     _put(blog, table, CATEGORY, order={"N": "1"})
     author = client.by("ana", "AUTHOR")
     _put(blog, table, POST | form)

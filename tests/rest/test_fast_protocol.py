@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from partita import connect
-from partita.cli.serve import open_systems, seed
+from partita.cli.open_systems import open_systems
+from partita.cli.seed import seed_system
+from partita_systems import SYSTEMS
 from tests.peers.process import started
 
 pytestmark = pytest.mark.slow
@@ -29,8 +31,8 @@ class Reply(NamedTuple):
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     file = tmp_path_factory.mktemp("lane") / "cards.db"
     with connect(file, durability="process", maintain=False) as backend:
-        (cards,) = open_systems(backend, ["perfectit"])
-        seed(cards, 0.1, 1, lambda *_: None)
+        (cards,) = open_systems(backend, [SYSTEMS["perfectit"]])
+        seed_system(cards, 0.1, 1, lambda *_: None)
     command: list[str | Path] = [PARTITA, "serve", "perfectit", "--on", file, "--no-seed", "--port"]
     with started(lambda free: [*command, str(free)]) as running:
         found = urlsplit(running.endpoint).port

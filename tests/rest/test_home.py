@@ -2,20 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from partita import connect
-from partita.cli.serve import open_systems
+from partita import System, connect
+from partita.cli.open_systems import open_systems
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.mounted_api import MountedApi
 from partita.rest.pages.home import home_page
 from partita.server.protocol_app import Application
-from partita_systems import NAMES, part_of
+from partita_systems import SYSTEMS
 from tests.rest import notes_api
 from tests.rest.client import Client, Response
 
@@ -27,19 +27,19 @@ async def _unopened() -> Any:
 
 
 @contextmanager
-def _served(names: tuple[str, ...]) -> Iterator[Client]:
+def _served(systems: Iterable[System]) -> Iterator[Client]:
     """The whole server of these systems, asked in this process; of none it is `partita engine`."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        apis = [MountedApi(part_of(each.name, "api").api, each.db) for each in open_systems(backend, names)]
-        rest = RestApplication(apis, issuer.verifier()) if names else None
+        apis = [MountedApi(each.system.api, each.db) for each in open_systems(backend, systems)]
+        rest = RestApplication(apis, issuer.verifier()) if apis else None
         app = Application(_unopened, lambda _: None, rest)
         yield Client(app, "", issuer, runner.get_loop())  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Client]:
-    with _served(tuple(NAMES)) as client:
+    with _served(SYSTEMS.values()) as client:
         yield client
 
 
@@ -53,7 +53,7 @@ def engine() -> Iterator[Client]:
 def test_systems_are_listed_with_ways_that_lead_somewhere(served: Client, path: str) -> None:
     reply = served.get(path)
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
-    assert [each["name"] for each in reply.json] == list(NAMES)
+    assert [each["name"] for each in reply.json] == list(SYSTEMS)
     for each in reply.json:
         assert each["title"]
         assert each["about"].endswith((".", "?"))
@@ -65,10 +65,10 @@ def test_browser_is_shown_every_system_and_the_way_to_dynamodb(served: Client) -
     reply = served.get("/", accept=BROWSER, host="here.example:8123")
     assert (reply.status, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
     page = reply.plain.decode()
-    for name in NAMES:
+    for name in SYSTEMS:
         assert f"href='/api/{name}/docs'" in page
         assert f"href='/api/{name}/openapi.json'" in page
-        assert part_of(name, "api").api.about.replace("'", "&#x27;") in page
+        assert SYSTEMS[name].api.about.replace("'", "&#x27;") in page
     assert "aws dynamodb list-tables --no-sign-request" in page
     assert "--endpoint-url http://here.example:8123<" in page
     assert "href='/health'" in page
@@ -122,6 +122,6 @@ def test_page_takes_no_script_and_no_host_that_is_none() -> None:
 
 
 def test_list_is_of_what_is_served_and_no_more() -> None:
-    with _served(("blog",)) as client:
+    with _served([SYSTEMS["blog"]]) as client:
         assert [each["name"] for each in json.loads(client.get("/api").body)] == ["blog"]
         assert "/api/checks" not in client.get("/", accept=BROWSER).plain.decode()

@@ -218,7 +218,7 @@ def test_declared_caching_is_kept(ana: Client, db: Store) -> None:
 
 
 def test_declarations_that_cannot_work_are_refused() -> None:
-    api = Api("x", "X", lambda db: db)
+    api = Api("x", "X", notes_api.design)
     api.expose_get("/notes/{note_id}", notes_api.note)
     with pytest.raises(TypeError, match="declared twice"):
         api.expose_get("/notes/{note_id}", notes_api.note, name="again")

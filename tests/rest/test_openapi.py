@@ -14,11 +14,11 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from partita.rest import Api
 from partita.rest.openapi import openapi
 from partita.rest.pages.docs_page import docs_page
-from partita_systems import NAMES, part_of
+from partita_systems import SYSTEMS
 from tests.rest import notes_api
 from tests.rest.client import Client
 
-APIS: dict[str, Api[Any]] = {"notes": notes_api.api, **{name: part_of(name, "api").api for name in NAMES}}
+APIS: dict[str, Api[Any]] = {"notes": notes_api.api, **{name: SYSTEMS[name].api for name in SYSTEMS}}
 every_api = pytest.mark.parametrize("name", list(APIS))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from partita.rest import caller_is, group, owned_by
 from partita.rest.operation_summaries import delete_summary, get_summary, list_summary, noun, patch_summary
-from partita_systems import NAMES, part_of
+from partita_systems import SYSTEMS
 from partita_systems.blog import design as blog
 from partita_systems.eecar import design as eecar
 from partita_systems.perfectit import design as perfectit
@@ -35,9 +35,9 @@ def test_number_of_the_teams_document_is_not_told() -> None:
     assert list_summary(eecar.most_hit_matches) == "Cached queries, the most frequently hit first."
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_every_summary_is_a_sentence(name: str) -> None:
-    for route in part_of(name, "api").api.routes:
+    for route in SYSTEMS[name].api.routes:
         first = route.about.splitlines()[0]
         assert re.fullmatch(r"[A-Z`].+\.", first), (route.name, first)
         assert not re.search(r" between,|Guard\b", first), (route.name, first)
@@ -55,8 +55,8 @@ def test_rule_says_nothing_twice() -> None:
     assert (caller_is("user_id") & moderators).description == both
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_no_rule_of_a_system_says_a_group_twice(name: str) -> None:
-    for route in part_of(name, "api").api.routes:
+    for route in SYSTEMS[name].api.routes:
         groups = re.findall(r"the group \w+", route.who.description)
         assert len(groups) == len(set(groups)), route.name

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from partita_systems import NAMES
+from partita_systems import SYSTEMS
 from tests.rest.client import Client
 
 pytestmark = pytest.mark.slow
@@ -80,7 +80,7 @@ async def _with_lifespan(app: Any, scope: dict[str, Any], receive: Any, send: An
         await app(scope, receive, send)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_no_answer_is_a_fault_and_none_is_undeclared(five: Client, name: str) -> None:
     async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await _with_lifespan(five.app, scope, receive, send)

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from partita import Store, connect
-from partita.cli.serve import example_commands, open_systems, seed
+from partita.cli.open_systems import OpenSystem, open_systems
+from partita.cli.seed import seed_system
+from partita.cli.serve import example_commands
 from partita.dynamodb.requests import DeleteItem
 from partita.store.seeding import TABLE, is_loaded
-from partita_systems import NAMES, part_of
+from partita_systems import SYSTEMS
 from tests.peers.process import free_port
 
 pytestmark = pytest.mark.slow
@@ -82,12 +84,12 @@ def test_second_start_finds_the_data_and_takes_the_first_ones_tokens(tmp_path: P
         assert json.loads(_shell(f"TOKEN={made.stdout}\n{second}"))["items"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_each_system_alone_shows_something_of_its_own(name: str) -> None:
-    lines = list(example_commands([name], "http://127.0.0.1:1", "token"))
+    lines = list(example_commands([SYSTEMS[name]], "http://127.0.0.1:1", "token"))
     assert len(lines) == 4
     assert all(f"/api/{name}/" in line for line in lines if line.startswith("curl"))
-    assert part_of(name, "design").design.tables[0].name in lines[-1]
+    assert SYSTEMS[name].design.tables[0].name in lines[-1]
 
 
 def _refused(folder: Path, *arguments: str) -> str:
@@ -115,7 +117,7 @@ def test_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["shop"], "shop: there is no such system"),
+        (["shop"], "'shop' is neither an installed system"),
         (["checks", "--on", "missing/folder/x.db"], "cannot be opened"),
         (["checks", "--on", "text.txt"], "not a database file"),
         (["checks", "--on", "ftp://x"], "address: 'ftp://x' is none"),
@@ -146,7 +148,7 @@ def test_interrupted_seed_command_ends_without_a_word_and_goes_on_later(tmp_path
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (130, "")
     with connect(str(file), maintain=False) as backend:
-        system = open_systems(backend, ["checks"])[0]
+        system = open_systems(backend, [SYSTEMS["checks"]])[0]
         assert not is_loaded(system.db, "checks-20-1", 800)
 
 
@@ -159,25 +161,23 @@ class Interrupted(Exception):
     """Somebody pulled the plug."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_interrupted_seeding_goes_on_and_ends_as_one_that_was_not(name: str) -> None:
     """Interrupted after each third piece, and once after a piece was written and before that was noted."""
     counts = []
     for interrupted in (False, True):
         with connect("memory:", maintain=False) as backend:
-            system = open_systems(backend, [name])[0]
-            total = part_of(name, "seed").total(0.1)
+            system = open_systems(backend, [SYSTEMS[name]])[0]
+            total = SYSTEMS[name].seed.total(0.1)
             if interrupted:
                 _seed_with_interruptions(system.db, name, total)
-            seed(system, 0.1, 1, lambda *_: None)
-            assert seed(system, 0.1, 1, lambda *_: None) == 0
+            seed_system(system, 0.1, 1, lambda *_: None)
+            assert seed_system(system, 0.1, 1, lambda *_: None) == 0
             counts.append(_count(system.db))
     assert counts[0] == counts[1]
 
 
 def _seed_with_interruptions(db: Store, name: str, total: int) -> None:
-    from partita.cli.serve import System
-
     for stop in range(3, total, 3):
 
         def progress(_: str, done: int, __: int, stop: int = stop) -> None:
@@ -185,7 +185,7 @@ def _seed_with_interruptions(db: Store, name: str, total: int) -> None:
                 raise Interrupted
 
         with pytest.raises(Interrupted):
-            seed(System(name, db), 0.1, 1, progress)
+            seed_system(OpenSystem(SYSTEMS[name], db), 0.1, 1, progress)
     db.backend.call(DeleteItem(table_name=TABLE, key={"seeding": {"S": f"{name}-0.1-1"}}))
 
 
@@ -206,5 +206,5 @@ def _count(db: Store) -> dict[str, int]:
 
 
 def test_shell_lines_survive_quoting() -> None:
-    for line in example_commands(list(NAMES), "http://127.0.0.1:1", "token"):
+    for line in example_commands(list(SYSTEMS.values()), "http://127.0.0.1:1", "token"):
         assert shlex.split(line)

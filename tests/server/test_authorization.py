@@ -12,7 +12,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from partita.cli import main
+from partita.cli.engine import engine
+from partita.cli.serve import serve
 from partita.errors import ConfigurationError
 from partita.http.cors import check_origin
 from partita.server.uvicorn_server import check_address, listen, listening
@@ -113,7 +114,7 @@ def test_address_that_others_reach_needs_a_word() -> None:
         check_address("0.0.0.0", False)  # noqa: S104 - what is tested
 
 
-@pytest.mark.parametrize(("command", "advised"), [(main.engine, True), (main.serve, False)])
+@pytest.mark.parametrize(("command", "advised"), [(engine, True), (serve, False)])
 def test_credentials_are_advised_where_the_command_has_them(command: Callable[..., None], advised: bool) -> None:
     with pytest.raises(ConfigurationError, match="say --public") as refused:
         command(host="192.0.2.1")

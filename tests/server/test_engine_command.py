@@ -148,7 +148,7 @@ def test_port_in_use_is_one_line_and_not_a_traceback() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--memory", "--data", "x.db"], "partita: --memory and --data: choose one"),
+        (["--memory", "--data", "x.db"], "partita: --memory and --data exclude each other"),
         (["--data", "no/such/folder/x.db"], "partita: no/such/folder/x.db: cannot be opened"),
         (["--port", "70000"], "70000"),
         (["--durability", "none"], "none"),

@@ -40,4 +40,4 @@ def test_design_that_is_longer_does_not_grow(name: str) -> None:
 
 
 def test_every_system_is_measured() -> None:
-    assert set(DOCUMENTED) == set(partita_systems.NAMES)
+    assert set(DOCUMENTED) == set(partita_systems.SYSTEMS)

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from partita_systems import NAMES
+from partita_systems import SYSTEMS
 from tests.systems.story_recorder import check_story
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_story_sends_the_requests_of_the_golden_file(name: str) -> None:
-    design = import_module(f"partita_systems.{name}.design").design
     story = import_module(f"tests.systems.{name}.story")
-    check_story(design, story.tell, Path(__file__).parent / name / "story.txt")
+    check_story(SYSTEMS[name].design, story.tell, Path(__file__).parent / name / "story.txt")

@@ -1,47 +1,68 @@
-"""Adopting a table that a team's own code has filled, from the command line."""
+"""`partita adopt`: migrates data that other code has stored to what a design says."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from partita.cli.design_loader import imported_design
-from partita.cli.serve import store_with_tables
-from partita.connect import connect
-from partita.errors import ConfigurationError
-from partita.store.adoption import Adoption
-from partita_systems import NAMES, part_of
+if TYPE_CHECKING:
+    from partita.store.adoption import Adoption
 
-Progress = Callable[[Adoption], None]
+Progress = Callable[["Adoption"], None]
 
 
-def adopt(what: str, address: str, progress: Progress) -> Adoption:
-    """Brings what is stored to what a system's design says, or the design in a module."""
+def adopt(what: str, /, *, on: str) -> None:
+    """Migrate data that other code has stored to what a design says: old keys, missing items, wrong counters.
+
+    Reads every item and leaves correct ones unchanged. An interrupted run is resumed by running it again; a further
+    run finds nothing to do. Counters are computed over the whole run, so nothing else may write meanwhile.
+
+    Parameters
+    ----------
+    what
+        An installed system, or module or module:attribute of your own: shop.design.
+    on
+        Where the data is: a file, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    """
+    with progress_spinner() as progress:
+        done = adopt_data(what, on, progress)
+    print("\n".join(report_lines(done)))
+    if done.refused:
+        sys.exit(1)
+
+
+def adopt_data(what: str, address: str, progress: Progress) -> "Adoption":
+    """Adopts the data at an address for the system or design that `what` names."""
+    from partita.cli.design_loader import load_system
+    from partita.cli.open_systems import open_system
+    from partita.connect import connect
+    from partita.errors import ConfigurationError
+
     if "://" not in address and not Path(address).is_file():
-        raise ConfigurationError(f"--on {address}: there is no such file; adopting is for data that is there")
-    design = part_of(what, "design").design if what in NAMES else imported_design(what)
+        raise ConfigurationError(f"--on {address}: no such file; adopt works on existing data")
+    system = load_system(what, "design", "adopt")
     with connect(address) as backend:
-        db = store_with_tables(backend, design)
-        done: Adoption = part_of(what, "adoption").adopt(db, progress) if what in NAMES else db.adopt(progress)
-        return done
+        return system.adopt(open_system(backend, system).db, progress)
 
 
-def report_lines(done: Adoption) -> Iterator[str]:
-    """What was done, and what stands as it was."""
+def report_lines(done: "Adoption") -> Iterator[str]:
+    """The result for people: counts, then the items that no entity matches and those that cannot be adopted."""
     yield (
         f"{done.seen:,} items: {done.rewritten:,} rewritten, {done.guards_created:,} guards and {done.created:,} other "
         f"items created, {done.counted:,} counters set"
     )
     if done.unknown:
-        yield f"{len(done.unknown):,} of no entity, left alone:"
+        yield f"{len(done.unknown):,} that no entity matches, left unchanged:"
         yield from (f"  {each}" for each in done.unknown)
     if done.refused:
-        yield f"{len(done.refused):,} that cannot be adopted, left as they were:"
+        yield f"{len(done.refused):,} that cannot be adopted, left unchanged:"
         yield from (f"  {each}" for each in done.refused)
 
 
 @contextmanager
 def progress_spinner() -> Iterator[Progress]:
-    """How many items have been looked at, while somebody watches."""
+    """A line with the number of items so far, on a terminal only."""
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -50,4 +71,4 @@ def progress_spinner() -> Iterator[Progress]:
     console = Console(stderr=True)
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("adopting", total=None)
-        yield lambda done: bar.update(task, description=f"{done.seen:,} items, {done.rewritten:,} written anew")
+        yield lambda done: bar.update(task, description=f"{done.seen:,} items, {done.rewritten:,} rewritten")

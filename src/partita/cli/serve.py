@@ -1,162 +1,172 @@
-"""The systems at work: opened on a backend, seeded, and served on one port with DynamoDB's protocol beside them."""
+"""`partita serve`: systems over REST, with DynamoDB's protocol on the same port."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
-from socket import socket
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from partita.connect import connect, connect_async
-from partita.describe.design_page import page
-from partita.dynamodb.backend import OwnedAsyncBackend
-from partita.engine.async_engine import AsyncEngine
-from partita.engine.engine import Engine
-from partita.errors import ConfigurationError
-from partita.plan.design import Design
-from partita.rest.application import RestApplication
-from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.auth.identity import Verifier
-from partita.rest.background_jobs import running_jobs
-from partita.rest.mounted_api import MountedApi
-from partita.server.uvicorn_server import listen, serve
-from partita.store.seeding import is_loaded, load
-from partita.store.store import Store
-from partita_systems import NAMES, part_of
+from partita.cli.options import Flag, Port, Scale
 
-Progress = Callable[[str, int, int], None]
+if TYPE_CHECKING:
+    from socket import socket
+
+    from partita.cli.open_systems import OpenSystem
+    from partita.rest.auth.identity import Verifier
+    from partita.system import System
+
+DEMO_USER = "did:plc:demo"  # also valid where an API requires a decentralized identifier
 
 
-@dataclass(frozen=True)
-class System:
-    """One of the systems on a backend."""
+def serve(
+    *systems: str,
+    on: str = "partita.db",
+    host: str = "127.0.0.1",
+    port: Port = 8000,
+    public: Flag = False,
+    seed: bool = True,
+    scale: Scale = 1.0,
+    keys: str | None = None,
+    issuer: str | None = None,
+    audience: str | None = None,
+) -> None:
+    """Serve APIs over REST, with DynamoDB's protocol on the same port.
 
-    name: str
-    db: Store
+    Parameters
+    ----------
+    systems
+        Installed systems, or module or module:attribute of your own Api or System: my.app:api. Every installed system
+        by default.
+    on
+        Where the data is: a file, memory:, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
+    host
+        The address to listen on. An address other than loopback requires --public.
+    port
+        The port to listen on; 0 chooses a free one.
+    public
+        Allow an address that other machines can reach. DynamoDB's protocol is not authenticated there.
+    seed
+        Write demo data where there is none yet (only into a file or memory).
+    scale
+        How much demo data: 1 is a few hundred items for each system.
+    keys
+        A JSON Web Key Set to verify bearer tokens with: a file, or the https:// address where it is published.
+        Without it, a local issuer signs tokens for development. With it, cursors are signed with the environment
+        variable PARTITA_SECRET, which several servers share, or else with a secret that ends with this process.
+    issuer
+        The issuer that a token must name (iss); requires --keys.
+    audience
+        The audience that a token must name (aud); requires --keys.
+    """
+    import secrets
+    from os import environ
+
+    from partita.cli.engine import address_of
+    from partita.cli.seed import progress_bar, seed_file, seed_system
+    from partita.cli.token import groups_of, issuer_beside
+    from partita.errors import ConfigurationError
+    from partita.rest.auth.identity import Verifier
+    from partita.rest.auth.jwks import key_set_at
+    from partita.server.uvicorn_server import check_address, listening
+
+    served = systems_to_serve(systems)
+    apis = [each.api for each in served]
+    if keys is None and (issuer or audience):
+        raise ConfigurationError("--issuer and --audience apply to tokens verified with --keys; give --keys as well")
+    check_address(host, public)
+    at = listening(host, port)
+    address = address_of(host, at)
+    key_set = None if keys is None else key_set_at(keys)
+    if seed and on != "memory:" and "://" not in on:
+        seed_file(served, on, scale)
+    if key_set is None:
+        local = issuer_beside(on)
+        verifier, secret = local.verifier(), local.secret
+        groups = tuple(sorted({name for api in apis for name in groups_of(api)}))
+        token = local.token(DEMO_USER, groups, email="demo@example.com", email_verified=True)
+    else:
+        verifier, token = Verifier(key_set, issuer, audience), None
+        secret = environ.get("PARTITA_SECRET", "").encode() or secrets.token_bytes(32)
+
+    def ready(opened: "list[OpenSystem]") -> None:
+        if seed and on == "memory:":
+            with progress_bar() as progress:
+                for each in opened:
+                    if each.system.has_seed:
+                        seed_system(each, scale, 1, progress)
+        print(f"partita: {', '.join(each.name for each in served)} at {address}, data in {on}")
+        for api in apis:
+            print(f"  {address}/api/{api.name}/docs")
+        print("try:")
+        for line in example_commands(served, address, token):
+            print(f"  {line}")
+        sys.stdout.flush()
+
+    run(served, on, at, verifier, secret, ready)
 
 
-def system_names(names: Iterable[str]) -> list[str]:
-    """The systems of these names; all of them when none is named."""
-    wanted = list(dict.fromkeys(names)) or list(NAMES)
-    for name in wanted:
-        if name not in NAMES:
-            raise ConfigurationError(f"{name}: there is no such system; there are {', '.join(NAMES)}")
-    return wanted
+def systems_to_serve(names: Sequence[str]) -> "list[System]":
+    """The systems that are named, or every installed one; all have an API, each under a name of its own."""
+    from partita.cli.design_loader import load_installed_systems, load_system
+    from partita.errors import ConfigurationError
 
-
-def open_systems(backend: Any, names: Iterable[str], secret: bytes | None = None) -> list[System]:
-    """The systems with their tables made; a table that cannot be brought to its design is told, not served."""
-    return [System(name, store_with_tables(backend, part_of(name, "design").design, secret)) for name in names]
-
-
-def store_with_tables(backend: Any, design: Design, secret: bytes | None = None) -> Store:
-    """A store whose tables are there, as the design wants them."""
-    db = Store(backend, design, secret=secret)
-    differences = db.create_tables()
-    if differences:
-        listed = "; ".join(map(str, differences))
-        raise ConfigurationError(f"{design.name}: the tables there differ from the design: {listed}")
-    return db
-
-
-def seed(system: System, scale: float, chance: int, progress: Progress) -> int:
-    """Plant demo data; goes on where an interrupted run stopped. Answers with how many pieces were written."""
-    seeds = part_of(system.name, "seed")
-    total = seeds.total(scale)
-    title = f"{system.name}-{scale:g}-{chance}"
-    if is_loaded(system.db, title, total):
-        return 0
-    pieces = seeds.pieces(scale, chance)
-    return load(system.db, title, pieces, lambda done: progress(system.name, done, total))
-
-
-@contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """Shows how far each seeding is; one line each, and none when nobody watches."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Bar(*columns)
-    tasks: dict[str, Any] = {}
-
-    def shown(name: str, done: int, total: int) -> None:
-        if not tasks:
-            bar.start()
-        if name not in tasks:
-            tasks[name] = bar.add_task(f"seeding {name}", total=total)
-        bar.update(tasks[name], completed=done)
-
-    try:
-        yield shown
-    finally:
-        if tasks:
-            bar.stop()
+    chosen = list(dict.fromkeys(names))
+    systems = [load_system(each, "api") for each in chosen] or load_installed_systems("api")
+    described = chosen or [each.name for each in systems]
+    taken: dict[str, str] = {}
+    for what, system in zip(described, systems, strict=True):
+        name = system.api.name
+        if name in taken:
+            raise ConfigurationError(
+                f"{taken[name]} and {what} both have an API named {name!r}; rename one, or serve them on two ports"
+            )
+        taken[name] = what
+    return systems
 
 
 def run(
-    names: list[str], address: str, at: socket, verifier: Verifier, secret: bytes, ready: Callable[[list[System]], None]
+    systems: "Sequence[System]",
+    address: str,
+    at: "socket",
+    verifier: "Verifier",
+    secret: bytes,
+    ready: "Callable[[list[OpenSystem]], None]",
 ) -> None:
-    """Serves until interrupted; `ready` is called when the systems are open, and who asks from then on is answered."""
+    """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
+    from partita.cli.open_systems import open_systems
+    from partita.connect import connect, connect_async
+    from partita.dynamodb.backend import OwnedAsyncBackend
+    from partita.engine.async_engine import AsyncEngine
+    from partita.engine.engine import Engine
+    from partita.rest.application import RestApplication
+    from partita.rest.background_jobs import running_jobs
+    from partita.rest.mounted_api import MountedApi
+    from partita.server import uvicorn_server
+
     backend: Any = connect(address)
-    systems = open_systems(backend, names, secret)
-    listen(at)
-    ready(systems)
+    opened = open_systems(backend, systems, secret)
+    uvicorn_server.listen(at)
+    ready(opened)
     version = backend.version if isinstance(backend, Engine) else None
-    apis = [MountedApi(part_of(each.name, "api").api, each.db, version) for each in systems]
+    apis = [MountedApi(each.system.api, each.db, version) for each in opened]
     rest = RestApplication(apis, verifier)
 
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
 
     at_once = rest.read_nonblocking if rest.nonblocking else None
-    serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: running_jobs(apis))
+    uvicorn_server.serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: running_jobs(apis))
 
 
-def seed_file(names: list[str], path: str, scale: float) -> None:
-    """Demo data in a file, written faster than it is safe from a loss of power: it could be planted again."""
-    with connect(Path(path), durability="process", maintain=False) as backend, progress_bar() as progress:
-        for system in open_systems(backend, names):
-            seed(system, scale, 1, progress)
-
-
-def issuer_beside(address: str) -> LocalIssuer:
-    """The local issuer, whose key lives beside the database file so that tokens outlive a restart."""
-    return LocalIssuer(issuer_file(address))
-
-
-def issuer_file(address: str) -> Path | None:
-    """Where the local issuer's key is; None where it ends with the process, since there is no file to be beside."""
-    is_file = address != "memory:" and "://" not in address
-    return Path(f"{address}.issuer.pem") if is_file else None
-
-
-def example_commands(names: list[str], address: str, token: str | None) -> Iterator[str]:
-    """Commands that work as they are, for somebody who sees this for the first time."""
-    apis = [part_of(name, "api").api for name in names]
-    open_to_all = next((each for each in apis if each.anonymous_example), None)
-    path = f"{open_to_all.name}{open_to_all.anonymous_example}" if open_to_all else f"{names[0]}/openapi.json"
+def example_commands(systems: "Sequence[System]", address: str, token: str | None) -> Iterator[str]:
+    """Commands for a shell that work as they are."""
+    apis = [each.api for each in systems]
+    anonymous = next((each for each in apis if each.anonymous_example), None)
+    path = f"{anonymous.name}{anonymous.anonymous_example}" if anonymous else f"{apis[0].name}/openapi.json"
     yield f"curl '{address}/api/{path}'"
     if token is not None:
-        first = next((each for each in apis if each.signed_in_example), None)
-        path = f"{first.name}{first.signed_in_example}" if first else f"{names[0]}/docs"
+        signed_in = next((each for each in apis if each.signed_in_example), None)
+        path = f"{signed_in.name}{signed_in.signed_in_example}" if signed_in else f"{apis[0].name}/docs"
         yield f"TOKEN={token}"
         yield f"curl -H \"Authorization: Bearer $TOKEN\" '{address}/api/{path}'"
-    table = part_of(names[0], "design").design.tables[0].name
+    table = systems[0].design.tables[0].name
     where = f"--no-sign-request --endpoint-url {address} --region us-east-1"
     yield f"aws dynamodb scan --table-name {table} --max-items 1 {where}"
-
-
-def system_page(name: str) -> str:
-    """The whole page of a system: what people wrote, the design, and the operations over HTTP."""
-    api = part_of(name, "api").api
-    design = part_of(name, "design").design
-    front = files(f"partita_systems.{name}").joinpath("page.md").read_text(encoding="utf-8")
-    rows = [
-        f"| {route.method} | `/api/{name}{route.path}` | {route.about.splitlines()[0]} | {route.who.description} |"
-        for route in api.routes
-    ]
-    told = f"`partita serve {name}` answers these; `/api/{name}/docs` says what each takes and gives."
-    head = ["| | | | For |", "| --- | --- | --- | --- |"]
-    return page(design, front) + "\n".join(["", "## Over HTTP", "", told, "", *head, *rows]) + "\n"

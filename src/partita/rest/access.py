@@ -19,6 +19,7 @@ class Rule:
     ) -> None:
         """`looks` where the rule is about the thing itself; `strangers` where nobody in particular may pass."""
         self._alternatives: Alternatives = ((description,),)
+        self.groups: frozenset[str] = frozenset()  # the groups of a token that this rule looks for
         self.allows = allows
         self.needs_entity = needs_entity
         self.anonymous_ok = anonymous_ok
@@ -44,6 +45,7 @@ class Rule:
         found._alternatives = _without_redundant(
             (*mine, *others) for mine in self._alternatives for others in other._alternatives
         )
+        found.groups = self.groups | other.groups
         return found
 
     def __or__(self, other: "Rule") -> "Rule":
@@ -56,6 +58,7 @@ class Rule:
             anonymous_ok=self.anonymous_ok or other.anonymous_ok,
         )
         found._alternatives = _without_redundant((*self._alternatives, *other._alternatives))
+        found.groups = self.groups | other.groups
         return found
 
     def check_caller(self, caller: Caller, arguments: Arguments) -> None:
@@ -86,7 +89,9 @@ signed_in = Rule("anyone who has signed in", lambda caller, arguments, thing: ca
 
 def group(name: str) -> Rule:
     """Members of a group, by the token."""
-    return Rule(f"the group {name}", lambda caller, arguments, thing: name in caller.groups)
+    rule = Rule(f"the group {name}", lambda caller, arguments, thing: name in caller.groups)
+    rule.groups = frozenset({name})
+    return rule
 
 
 def caller_is(parameter: str) -> Rule:

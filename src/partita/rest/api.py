@@ -1,19 +1,20 @@
 """An API, declared: the documentation and the dispatch are made from the same declaration.
 
-api = Api("blog", "Blog", Blog)
+api = Api("press", "Press", design, service=Press)
 api.reads("/posts/{post_id}", post)                              # from a pattern
 api.lists("/categories/{category_id}/posts", posts_of_category)
 api.changes("/posts/{post_id}", post, "title", who=owner("author_id"))
 
 @api.put("/posts/{post_id}/likes/{user_id}", who=myself("user_id"))   # an operation of the service
-def like(service: Blog, user_id: str, post_id: str) -> None:
+def like(service: Press, user_id: str, post_id: str) -> None:
     service.like(user_id, post_id)
 """
 
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from partita.design.patterns import Pattern
+from partita.plan.design import Design
 from partita.rest import pattern_routes
 from partita.rest.access import Rule, anyone
 from partita.rest.pattern_routes import EntityLookup, cache_of
@@ -39,13 +40,31 @@ class BackgroundJob(NamedTuple):
 
 
 class Api(Generic[S]):
-    """The routes of one system; `service` makes its service from a store."""
+    """The routes of a design, served under `/api/<name>`.
 
-    def __init__(self, name: str, title: str, service: Callable[[Store], S], about: str = "") -> None:
+    `service` makes from a store what operations take as their first argument; without it they take the store itself.
+    """
+
+    @overload
+    def __init__(self: "Api[Store]", name: str, title: str, design: Design, *, about: str = "") -> None: ...
+    @overload
+    def __init__(
+        self, name: str, title: str, design: Design, *, service: Callable[[Store], S], about: str = ""
+    ) -> None: ...
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        design: Design,
+        *,
+        service: Callable[[Store], Any] = lambda db: db,
+        about: str = "",
+    ) -> None:
         self.name = name
         self.title = title
+        self.design = design
         self.about = about
-        self.service = service
+        self.service: Callable[[Store], S] = service
         self.routes: list[Route] = []
         self.background_jobs: list[BackgroundJob] = []
         self.anonymous_example: str | None = None

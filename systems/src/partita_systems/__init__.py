@@ -1,11 +1,6 @@
-"""The systems that ship with Partita, by name; each is imported when it is asked for."""
+"""Five systems built on Partita, by name. Their parts are imported on first use."""
 
-from importlib import import_module
-from typing import Any
+from partita import System
+from partita_systems import blog, checks, eecar, nbhd, perfectit
 
-NAMES = ("perfectit", "checks", "eecar", "blog", "nbhd")
-
-
-def part_of(system: str, part: str) -> Any:
-    """A module of a system: `part_of("blog", "api")`."""
-    return import_module(f"partita_systems.{system}.{part}")
+SYSTEMS: dict[str, System] = {each.system.name: each.system for each in (blog, checks, eecar, nbhd, perfectit)}

@@ -8,7 +8,7 @@ import pytest
 from partita import Store, connect
 from partita.store.seeding import is_loaded, load
 from partita_systems.blog import design as d
-from partita_systems.blog.seed import pieces, total
+from partita_systems.blog.seed import steps, total
 from tests.systems.blog.conftest import disk
 
 
@@ -17,7 +17,7 @@ def planted(scale: float, seed: int, *, twice: int | None = None) -> list[dict[s
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design)
         db.create_tables()
-        for number, piece in enumerate(pieces(scale, seed)):
+        for number, piece in enumerate(steps(scale, seed)):
             assert callable(piece)
             piece(db)
             if number == twice:
@@ -38,13 +38,13 @@ def test_a_piece_may_be_planted_twice(number: int) -> None:
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
 def test_the_number_of_pieces_is_known_before(scale: float) -> None:
-    assert sum(1 for _ in pieces(scale, 1)) == total(scale)
+    assert sum(1 for _ in steps(scale, 1)) == total(scale)
 
 
 def test_a_few_hundred_items_keep_every_promise(db: Store) -> None:
-    load(db, "blog", pieces(1, 1))
+    load(db, "blog", steps(1, 1))
     assert is_loaded(db, "blog", total(1))
-    assert load(db, "blog", pieces(1, 1)) == 0
+    assert load(db, "blog", steps(1, 1)) == 0
     kinds = Counter(item["entityType"]["S"] for item in disk(db))
     assert 200 < sum(kinds.values()) < 1_000
     assert kinds.keys() == {model.type_name for model in d.design.models}

@@ -9,7 +9,7 @@ from partita import Store, connect
 from partita.store.seeding import is_loaded, load
 from partita_systems.checks import design as d
 from partita_systems.checks.adoption import adopt
-from partita_systems.checks.seed import CHECKS_EACH, RESULTS_EACH, pieces, total
+from partita_systems.checks.seed import CHECKS_EACH, RESULTS_EACH, steps, total
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import Clock, disk
 
@@ -19,7 +19,7 @@ def planted(scale: float, seed: int, *, twice: int | None = None) -> list[dict[s
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock())
         db.create_tables()
-        for number, piece in enumerate(pieces(scale, seed)):
+        for number, piece in enumerate(steps(scale, seed)):
             assert callable(piece)
             piece(db)
             if number == twice:
@@ -43,13 +43,13 @@ def test_a_piece_may_be_planted_twice(number: int) -> None:
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
 def test_the_number_of_pieces_is_known_before(scale: float) -> None:
-    assert sum(1 for _ in pieces(scale, 1)) == total(scale)
+    assert sum(1 for _ in steps(scale, 1)) == total(scale)
 
 
 def test_some_thousand_items_keep_every_promise(db: Store, checks: Checks, clock: Clock) -> None:
-    load(db, "checks", pieces(1, 1))
+    load(db, "checks", steps(1, 1))
     assert is_loaded(db, "checks", total(1))
-    assert load(db, "checks", pieces(1, 1)) == 0
+    assert load(db, "checks", steps(1, 1)) == 0
     users = list(db.scan(d.User))
     assert len(users) == len({user.email for user in users}) == 20
     assert {user.tier for user in users} == {d.Tier.FREE, d.Tier.PRO}

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from partita import Store
-from partita.cli.serve import system_page
+from partita.cli.design import system_page
 from partita.describe.design_page import page
 from partita_systems.eecar import design as d
+from partita_systems.eecar import system
 from partita_systems.eecar.categories import Category
 from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
@@ -103,7 +104,7 @@ SAID = """
 
 @pytest.mark.parametrize("word", SAID.split())
 def test_the_printed_page_says_all_that_the_document_says(word: str) -> None:
-    assert word.replace("_소재", " 소재") in system_page("eecar")
+    assert word.replace("_소재", " 소재") in system_page(system)
 
 
 def test_the_printed_page_has_every_entity_and_pattern() -> None:

@@ -18,7 +18,7 @@ def planted(scale: float, number: int, times: int = 1) -> Disk:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock(), sleep=lambda _: None)
         db.create_tables()
-        for piece in seed.pieces(scale, number):
+        for piece in seed.steps(scale, number):
             for _ in range(times):
                 if callable(piece):
                     piece(db)
@@ -40,14 +40,14 @@ def test_a_piece_planted_twice_is_there_once() -> None:
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 2.5])
 def test_the_total_is_how_many_pieces_there_are(scale: float) -> None:
-    assert seed.total(scale) == len(list(seed.pieces(scale, 1)))
+    assert seed.total(scale) == len(list(seed.steps(scale, 1)))
 
 
 def test_a_few_hundred_items_are_planted_quickly_and_all_can_be_seen(db: Store, eecar: Eecar) -> None:
     begun = time.perf_counter()
-    assert load(db, "eecar", seed.pieces(1, 0)) == seed.total(1)
+    assert load(db, "eecar", seed.steps(1, 0)) == seed.total(1)
     assert time.perf_counter() - begun < 3
-    assert load(db, "eecar", seed.pieces(1, 0)) == 0
+    assert load(db, "eecar", seed.steps(1, 0)) == 0
     items = disk(db)
     assert 300 <= len(items) <= 999
     held = Counter(key.split("#")[0] + " " + key.split(" ")[1].split("#")[0] for key in items)

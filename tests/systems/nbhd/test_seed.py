@@ -16,7 +16,7 @@ def planted(scale: float, number: int, times: int = 1) -> Disk:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock(), sleep=lambda _: None)
         db.create_tables()
-        for piece in seed.pieces(scale, number):
+        for piece in seed.steps(scale, number):
             assert callable(piece)
             for _ in range(times):
                 piece(db)
@@ -35,14 +35,14 @@ def test_a_piece_planted_twice_is_there_once() -> None:
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 2.5])
 def test_the_total_is_how_many_pieces_there_are(scale: float) -> None:
-    assert seed.total(scale) == len(list(seed.pieces(scale, 1)))
+    assert seed.total(scale) == len(list(seed.steps(scale, 1)))
 
 
 def test_a_few_hundred_items_are_planted_quickly_and_counted_exactly(db: Store) -> None:
     begun = time.perf_counter()
-    assert load(db, "nbhd", seed.pieces(1, 0)) == seed.total(1)
+    assert load(db, "nbhd", seed.steps(1, 0)) == seed.total(1)
     assert time.perf_counter() - begun < 3
-    assert load(db, "nbhd", seed.pieces(1, 0)) == 0
+    assert load(db, "nbhd", seed.steps(1, 0)) == 0
     items = disk(db)
     assert 300 <= len(items) <= 999
     homes = [key.split()[0].removeprefix("NBHD#") for key in items if key.endswith(" METADATA")]

@@ -11,7 +11,7 @@ from partita import Store, connect, time_in_id
 from partita.store.seeding import is_loaded, load
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.search_terms import terms_of
-from partita_systems.perfectit.seed import pieces, total
+from partita_systems.perfectit.seed import steps, total
 from partita_systems.perfectit.service import PerfectIt
 from partita_systems.perfectit.votes import controversy
 from tests.store.clocks import Clock
@@ -20,7 +20,7 @@ from tests.systems.perfectit.conftest import disk
 
 def planted(db: Store, scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
     """What is stored after a seeding, in which piece number `twice` is run again after it."""
-    for number, piece in enumerate(pieces(scale, seed)):
+    for number, piece in enumerate(steps(scale, seed)):
         assert callable(piece)
         for _ in range(2 if number == twice else 1):
             piece(db)
@@ -47,7 +47,7 @@ def test_another_seed_plants_something_else(db: Store, other: Store) -> None:
 
 
 def test_a_seeding_that_goes_on_the_next_day_finds_what_it_planted(db: Store, clock: Clock) -> None:
-    every = list(pieces(0.3, 7))
+    every = list(steps(0.3, 7))
     load(db, "perfectit", every[: len(every) // 2])
     clock.passes(days=1)
     assert load(db, "perfectit", every) == len(every) - len(every) // 2
@@ -56,11 +56,11 @@ def test_a_seeding_that_goes_on_the_next_day_finds_what_it_planted(db: Store, cl
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
 def test_the_number_of_pieces_is_known_before(scale: float) -> None:
-    assert sum(1 for _ in pieces(scale, 1)) == total(scale)
+    assert sum(1 for _ in steps(scale, 1)) == total(scale)
 
 
 def test_planted_comments_and_notifications_were_made_at_the_time_in_their_ids(db: Store) -> None:
-    load(db, "perfectit", pieces(1, 1))
+    load(db, "perfectit", steps(1, 1))
     for key in ("COMMENT#", "NOTIFICATION#"):
         found = [item for item in disk(db) if item["SK"].startswith(key)]
         assert len(found) > 20
@@ -68,7 +68,7 @@ def test_planted_comments_and_notifications_were_made_at_the_time_in_their_ids(d
 
 
 def test_a_few_hundred_items_keep_every_promise(db: Store, clock: Clock) -> None:
-    load(db, "perfectit", pieces(1, 1))
+    load(db, "perfectit", steps(1, 1))
     kinds = Counter(item.get("entityType", "guard") for item in disk(db))
     assert 300 < sum(kinds.values()) < 1_500
     assert kinds.keys() == {"guard", *(model.name for model in d.design.models)}

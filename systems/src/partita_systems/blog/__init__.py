@@ -1,1 +1,14 @@
 """Blog: posts, categories, threads."""
+
+from pathlib import Path
+
+from partita import System
+
+system = System(
+    "blog",
+    design="partita_systems.blog.design:design",
+    api="partita_systems.blog.api:api",
+    seed="partita_systems.blog.seed",
+    adopt="partita_systems.blog.adoption:adopt",
+    page=Path(__file__).with_name("page.md"),
+)

@@ -24,7 +24,9 @@ from partita_systems.blog.visibility import on_shown_posts
 
 T = TypeVar("T")
 
-api = Api("blog", "Blog", Blog, "Posts in a tree of categories, threads under them, likes, bookmarks.")
+api = Api(
+    "blog", "Blog", d.design, service=Blog, about="Posts in a tree of categories, threads under them, likes, bookmarks."
+)
 
 
 # Users

@@ -60,12 +60,12 @@ def total(scale: float) -> int:
     return len(CATEGORIES) + people + posts
 
 
-def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
+def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
     """At scale 1 fourteen people and twenty posts, with what readers left on them."""
     people, posts = _sizes(scale)
-    yield from (partial(_Planting(seed, people).categories, root) for root in CATEGORIES)
-    yield from (partial(_Planting(seed, people).person, number) for number in range(people))
-    yield from (partial(_Planting(seed, people).post, number) for number in range(posts))
+    yield from (partial(_Planting(random_seed, people).categories, root) for root in CATEGORIES)
+    yield from (partial(_Planting(random_seed, people).person, number) for number in range(people))
+    yield from (partial(_Planting(random_seed, people).post, number) for number in range(posts))
 
 
 def _sizes(scale: float) -> tuple[int, int]:

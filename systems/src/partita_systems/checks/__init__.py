@@ -1,1 +1,14 @@
 """Checks: is it up, and does it say what it should."""
+
+from pathlib import Path
+
+from partita import System
+
+system = System(
+    "checks",
+    design="partita_systems.checks.design:design",
+    api="partita_systems.checks.api:api",
+    seed="partita_systems.checks.seed",
+    adopt="partita_systems.checks.adoption:adopt",
+    page=Path(__file__).with_name("page.md"),
+)

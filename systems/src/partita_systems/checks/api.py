@@ -14,7 +14,7 @@ from partita_systems.checks.service import Checks, Claim, Uptime
 admin = group("admin")
 runners = group("runner") | admin  # who runs the checks
 mine = owned_by("userid")
-api = Api("checks", "Checks", Checks, "Is it up, and does it say what it should?")
+api = Api("checks", "Checks", d.design, service=Checks, about="Is it up, and does it say what it should?")
 
 Email = Annotated[
     str,

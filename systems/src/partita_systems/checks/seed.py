@@ -23,11 +23,11 @@ def total(scale: float) -> int:
     return 2 * _people(scale)
 
 
-def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
+def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
     """At scale 1 twenty people with four checks each, and two days of results."""
     people = _people(scale)
-    yield from (_Person(seed, number) for number in range(people))
-    yield from (_History(seed, number) for number in range(people))
+    yield from (_Person(random_seed, number) for number in range(people))
+    yield from (_History(random_seed, number) for number in range(people))
 
 
 def _people(scale: float) -> int:

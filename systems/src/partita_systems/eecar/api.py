@@ -17,7 +17,13 @@ sender = owned_by("from_company_id")
 receiver = owned_by("to_company_id")
 recipient = owned_by("recipient_id")
 
-api = Api("eecar", "EECAR", Eecar, "Parts of electric cars, matched to who needs them. 전기차 부품 거래.")
+api = Api(
+    "eecar",
+    "EECAR",
+    d.design,
+    service=Eecar,
+    about="Parts of electric cars, matched to who needs them. 전기차 부품 거래.",
+)
 api.background_job(lambda service: service.matches.write_hits(), every=HITS_EVERY)
 
 USAGE = "/parts/{part_id}/usages/{usage_id}"

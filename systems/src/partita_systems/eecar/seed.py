@@ -63,15 +63,15 @@ def total(scale: float) -> int:
     return 1 + sum(_sizes(scale))
 
 
-def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
+def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
     """At scale 1 forty parts, twenty-four needs, ten watches, twenty proposals and five cached matches."""
     parts, needs, watches, proposals, matches = _sizes(scale)
     yield [d.Catalogue(category=category, version=1) for category in (*CATEGORIES, ANY)]
-    yield from (_Part(seed, number, parts) for number in range(parts))
-    yield from (_Need(seed, number, parts) for number in range(needs))
-    yield from (_Watch(seed, number, parts) for number in range(watches))
-    yield from (_Proposal(seed, number, parts) for number in range(proposals))
-    yield from (_Match(seed, number, parts) for number in range(matches))
+    yield from (_Part(random_seed, number, parts) for number in range(parts))
+    yield from (_Need(random_seed, number, parts) for number in range(needs))
+    yield from (_Watch(random_seed, number, parts) for number in range(watches))
+    yield from (_Proposal(random_seed, number, parts) for number in range(proposals))
+    yield from (_Match(random_seed, number, parts) for number in range(matches))
 
 
 def _sizes(scale: float) -> tuple[int, ...]:

@@ -1,1 +1,14 @@
 """nbhd.city: neighborhoods and their members' sites."""
+
+from pathlib import Path
+
+from partita import System
+
+system = System(
+    "nbhd",
+    design="partita_systems.nbhd.design:design",
+    api="partita_systems.nbhd.api:api",
+    seed="partita_systems.nbhd.seed",
+    adopt="partita_systems.nbhd.adoption:adopt",
+    page=Path(__file__).with_name("page.md"),
+)

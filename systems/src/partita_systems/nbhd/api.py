@@ -29,7 +29,7 @@ from partita_systems.nbhd.membership_roles import (
 from partita_systems.nbhd.service import Nbhd
 from partita_systems.nbhd.validation import checked_config, checked_subdomain, public_url, slug_of
 
-api = Api("nbhd", "nbhd.city", Nbhd, "Neighborhoods and their members' sites.")
+api = Api("nbhd", "nbhd.city", d.design, service=Nbhd, about="Neighborhoods and their members' sites.")
 
 
 # Users

@@ -37,12 +37,12 @@ def total(scale: float) -> int:
     return sum(_sizes(scale))
 
 
-def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
+def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
     """At scale 1 sixty people, eight neighborhoods and thirty sites."""
     people, neighborhoods, sites = _sizes(scale)
-    yield from (_Person(seed, number) for number in range(people))
-    yield from (_Neighborhood(seed, number, people) for number in range(neighborhoods))
-    yield from (_Site(seed, number, people) for number in range(sites))
+    yield from (_Person(random_seed, number) for number in range(people))
+    yield from (_Neighborhood(random_seed, number, people) for number in range(neighborhoods))
+    yield from (_Site(random_seed, number, people) for number in range(sites))
 
 
 def _sizes(scale: float) -> tuple[int, int, int]:

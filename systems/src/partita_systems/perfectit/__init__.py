@@ -1,1 +1,14 @@
 """PerfectIt: how-to cards, votes, comments, collections."""
+
+from pathlib import Path
+
+from partita import System
+
+system = System(
+    "perfectit",
+    design="partita_systems.perfectit.design:design",
+    api="partita_systems.perfectit.api:api",
+    seed="partita_systems.perfectit.seed",
+    adopt="partita_systems.perfectit.adoption:adopt",
+    page=Path(__file__).with_name("page.md"),
+)

@@ -14,7 +14,7 @@ from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.comment_keys import GivenTime, made_at
 from partita_systems.perfectit.service import PerfectIt
 
-api = Api("perfectit", "PerfectIt", PerfectIt, "How-to cards, votes, comments and collections.")
+api = Api("perfectit", "PerfectIt", d.design, service=PerfectIt, about="How-to cards, votes, comments and collections.")
 
 
 class Marked(Struct):

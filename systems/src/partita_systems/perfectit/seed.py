@@ -151,14 +151,14 @@ def total(scale: float) -> int:
     return 2 + sum(_sizes(scale))
 
 
-def pieces(scale: float, seed: int) -> Iterator[SeedStep]:
+def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
     """At scale 1 sixteen people, twenty-four cards and eight collections."""
     people, cards, collections = _sizes(scale)
     yield _categories
-    yield from (_Person(seed, number, people, cards) for number in range(people))
-    yield from (_Card(seed, number, people, cards) for number in range(cards))
-    yield from (_Collection(seed, number, people, cards) for number in range(collections))
-    yield _Metrics(seed, 0, people, cards)
+    yield from (_Person(random_seed, number, people, cards) for number in range(people))
+    yield from (_Card(random_seed, number, people, cards) for number in range(cards))
+    yield from (_Collection(random_seed, number, people, cards) for number in range(collections))
+    yield _Metrics(random_seed, 0, people, cards)
 
 
 def _sizes(scale: float) -> tuple[int, int, int]:

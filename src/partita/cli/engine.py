@@ -1,0 +1,80 @@
+"""`partita engine`: DynamoDB's protocol over HTTP, without a design."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from partita.cli.options import Flag, Port
+
+if TYPE_CHECKING:
+    from socket import socket
+
+SURVIVES = {"power": "a loss of power", "process": "a crash of the process"}
+
+
+def engine(
+    *,
+    memory: Flag = False,
+    data: Path | None = None,
+    host: str = "127.0.0.1",
+    port: Port = 8000,
+    durability: Literal["power", "process"] = "power",
+    credentials: Path | None = None,
+    cors: Annotated[Sequence[str], Parameter(negative=(), show_default=False)] = (),
+    public: Flag = False,
+) -> None:
+    """Serve DynamoDB's protocol from this machine, for any AWS SDK or tool.
+
+    Parameters
+    ----------
+    memory
+        Keep the data in memory; it is lost when the command ends. This is the default without --data.
+    data
+        Keep the data in this file. Several processes may use it at once.
+    host
+        The address to listen on. An address other than loopback requires --credentials or --public.
+    port
+        The port to listen on; 0 chooses a free one.
+    durability
+        What an acknowledged write survives: a loss of power, or only a crash of the process (faster).
+    credentials
+        A TOML file of access keys: [keys.ID] with secret, read_only and session_token. The signature of every
+        request is verified. The connection itself is not encrypted.
+    cors
+        An origin whose pages may send requests from a browser; * allows all. Can be given more than once.
+    public
+        Allow an address that other machines can reach without --credentials. Requests are not authenticated.
+    """
+    from partita.connect import connect
+    from partita.engine.async_engine import AsyncEngine
+    from partita.errors import ConfigurationError
+    from partita.http.cors import check_origin
+    from partita.server.access_keys import load_credentials
+    from partita.server.authorization import Authorizer
+    from partita.server.uvicorn_server import check_address, listen, listening, serve
+
+    if memory and data is not None:
+        raise ConfigurationError("--memory and --data exclude each other; give one of them")
+    guard = Authorizer(load_credentials(credentials)) if credentials is not None else None
+    check_address(host, public or guard is not None, instead="name who may with --credentials")
+    for origin in cors:
+        check_origin(origin)
+    at = listening(host, port)
+    backend = connect("memory:") if data is None else connect(data, durability=durability)
+    where = "memory (lost when this ends)" if data is None else f"{data} (survives {SURVIVES[durability]})"
+    listen(at)  # the printed address answers at once
+    address = address_of(host, at)
+    print(f"partita: DynamoDB at {address}, data in {where}", flush=True)
+    print(f"try:     aws dynamodb list-tables --endpoint-url {address} --region us-east-1", flush=True)
+
+    async def opened() -> AsyncEngine:
+        return AsyncEngine(backend)
+
+    serve(opened, at, guard=guard, origins=cors)
+
+
+def address_of(host: str, at: "socket") -> str:
+    """The address of a listening socket, for a client."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{at.getsockname()[1]}"

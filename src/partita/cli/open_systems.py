@@ -1,0 +1,36 @@
+"""Systems on a backend: a store for each, with its tables created."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from partita.errors import ConfigurationError
+from partita.store.store import Store
+from partita.system import System
+
+
+@dataclass(frozen=True)
+class OpenSystem:
+    """A system and its store."""
+
+    system: System
+    db: Store
+
+    @property
+    def name(self) -> str:
+        return self.system.name
+
+
+def open_systems(backend: Any, systems: Iterable[System], secret: bytes | None = None) -> list[OpenSystem]:
+    """The systems, each with its tables created; an existing table that differs from its design is an error."""
+    return [open_system(backend, each, secret) for each in systems]
+
+
+def open_system(backend: Any, system: System, secret: bytes | None = None) -> OpenSystem:
+    """One system, with its tables created."""
+    db = Store(backend, system.design, secret=secret)
+    differences = db.create_tables()
+    if differences:
+        listed = "; ".join(map(str, differences))
+        raise ConfigurationError(f"{system.design.name}: the existing tables differ from the design: {listed}")
+    return OpenSystem(system, db)

@@ -1,0 +1,141 @@
+"""A system: a design and everything that belongs to it, so that one name is enough to serve, seed, adopt or prove it.
+
+    system = System(
+        "shop",
+        design="shop.design:design",
+        api="shop.api:api",
+        seed="shop.seed",
+        adopt="shop.adoption:adopt",
+        page=Path(__file__).with_name("page.md"),
+    )
+
+A part is the object itself or a reference, `module` or `module:attribute`, which is imported on first use: proving a
+design does not import its API. A distribution makes its systems known through the entry point group `partita.systems`:
+
+    [project.entry-points."partita.systems"]
+    shop = "shop:system"
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from partita.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from partita.plan.design import Design
+    from partita.rest.api import Api
+    from partita.store.adoption import Adoption
+    from partita.store.seeding import SeedStep
+    from partita.store.store import Store
+
+__all__ = ["System"]
+
+GROUP = "partita.systems"
+
+Adopt: TypeAlias = "Callable[[Store, Callable[[Adoption], None]], Adoption]"
+
+
+class SeedData(Protocol):
+    """Demo data: a module or an object with these two functions. The same arguments give the same steps."""
+
+    def total(self, scale: float) -> int:
+        """How many steps there are."""
+        ...
+
+    def steps(self, scale: float, random_seed: int) -> "Iterator[SeedStep]":
+        """The steps, in the order in which they are written."""
+        ...
+
+
+class System:
+    """A design by a name, with its API, demo data, adoption and page where it has them."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        design: "Design | str",
+        api: "Api[Any] | str | None" = None,
+        seed: SeedData | str | None = None,
+        adopt: "Adopt | str | None" = None,
+        page: Path | None = None,
+    ) -> None:
+        """`adopt` migrates data that other code has stored; without it `Store.adopt` does. `page` is Markdown."""
+        self.name = name
+        self._design = design
+        self._api = api
+        self._seed = seed
+        self._adopt = adopt
+        self._page = page
+
+    def __repr__(self) -> str:
+        return f"System({self.name!r})"
+
+    @cached_property
+    def design(self) -> "Design":
+        from partita.plan.design import Design
+
+        design = self._load(self._design)
+        if not isinstance(design, Design):
+            raise self._wrong_part("design", design, "a Design; end the module with design = prove(name, table)")
+        return design
+
+    @property
+    def has_api(self) -> bool:
+        return self._api is not None
+
+    @cached_property
+    def api(self) -> "Api[Any]":
+        if self._api is None:
+            raise ConfigurationError(f"{self.name} has no API to serve; declare one with partita.rest.Api")
+        from partita.rest.api import Api
+
+        api = self._load(self._api)
+        if not isinstance(api, Api):
+            raise self._wrong_part("api", api, "an Api")
+        if api.design is not self.design:
+            raise ConfigurationError(f"system {self.name}: its API is declared for another design, {api.design.name}")
+        return api
+
+    @property
+    def has_seed(self) -> bool:
+        return self._seed is not None
+
+    @cached_property
+    def seed(self) -> SeedData:
+        if self._seed is None:
+            raise ConfigurationError(f"{self.name} has no demo data; declare a System with seed=")
+        seed: SeedData = self._load(self._seed)
+        if not (hasattr(seed, "total") and hasattr(seed, "steps")):
+            raise self._wrong_part("seed", seed, "a module with total(scale) and steps(scale, random_seed)")
+        return seed
+
+    @cached_property
+    def adopt(self) -> "Adopt":
+        adopt: Adopt | None = self._load(self._adopt)
+        if adopt is None:
+            return lambda db, progress: db.adopt(progress)
+        if not callable(adopt):
+            raise self._wrong_part("adopt", adopt, "a function of a store and a progress callback")
+        return adopt
+
+    @cached_property
+    def page(self) -> str:
+        return "" if self._page is None else self._page.read_text(encoding="utf-8")
+
+    def _load(self, part: Any) -> Any:
+        if not isinstance(part, str):
+            return part
+        module, _, attribute = part.partition(":")
+        loaded = import_module(module)
+        if not attribute:
+            return loaded
+        if not hasattr(loaded, attribute):
+            raise ConfigurationError(f"system {self.name}: module {module} has no {attribute!r}")
+        return getattr(loaded, attribute)
+
+    def _wrong_part(self, part: str, value: object, wanted: str) -> ConfigurationError:
+        return ConfigurationError(f"system {self.name}: {part} is of type {type(value).__name__}; give it {wanted}")
