@@ -15,6 +15,7 @@ PartitaError
 │   ├── ConditionFailed    the caller's own condition does not hold
 │   ├── VersionConflict    the item was edited since it was read
 │   ├── RetriesExhausted   too many conflicting writes; nothing was written
+│   ├── RejectionUnexplained  the backend rejects a condition that holds; nothing was written
 │   ├── OutcomeUnknown     the reply was lost, and sending the write again could apply it twice
 │   ├── StoredItemInvalid  a stored item does not fit its entity
 │   └── InvalidCursor      a cursor that does not belong to this query
@@ -43,6 +44,7 @@ __all__ = [
     "PartitaError",
     "ProofError",
     "ReferenceMissing",
+    "RejectionUnexplained",
     "RetriesExhausted",
     "StorageBusy",
     "StorageError",
@@ -181,6 +183,15 @@ class VersionConflict(StoreError):
 class RetriesExhausted(StoreError):
     def __init__(self, entity: str, attempts: int) -> None:
         super().__init__(f"{entity}: other writers won {attempts} times; nothing was written")
+
+
+class RejectionUnexplained(StoreError):
+    def __init__(self, entity: str) -> None:
+        super().__init__(
+            f"{entity}: the backend rejects a condition that holds for the item it returns; nothing was written. "
+            "Either the backend or Partita evaluates the condition wrongly; please report it"
+        )
+        self.entity = entity
 
 
 class OutcomeUnknown(StoreError):

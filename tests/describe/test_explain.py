@@ -1,17 +1,11 @@
 """What explain prints, word for word."""
 
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from partita import Store, connect
 from partita.describe.explain import explain_read
-from partita.dynamodb.canonical import checked_value
-from partita.plan.capacity import item_size, value_size
 from tests.design import shop
 from tests.store import kitchen_sink_design
 from tests.store.clocks import Clock
@@ -84,31 +78,3 @@ def test_ranges_are_told_with_their_arguments() -> None:
     assert "SK begins with MENTION#<beginning>" in explain_read(kitchen_sink_design.mentions_like.read)
     assert "score from <at_least> to the last" in explain_read(kitchen_sink_design.works_of_kind.read)
     assert "0.5 read units (1 strongly read) for an item of 1024 bytes" in explain_read(kitchen_sink_design.work.read)
-
-
-numbers = st.decimals(-(10**20), 10**20, allow_nan=False, allow_infinity=False, places=6).map(lambda n: {"N": str(n)})
-scalars: st.SearchStrategy[dict[str, Any]] = st.one_of(
-    st.text().map(lambda text: {"S": text}),
-    numbers,
-    st.integers(-(10**30), 10**30).map(lambda n: {"N": str(n)}),
-    st.booleans().map(lambda flag: {"BOOL": flag}),
-    st.just({"NULL": True}),
-    st.sets(st.text(min_size=1), min_size=1).map(lambda texts: {"SS": sorted(texts)}),
-)
-values = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3).map(lambda each: {"L": each}),
-        st.dictionaries(st.text(min_size=1), inner, max_size=3).map(lambda each: {"M": each}),
-    ),
-    max_leaves=5,
-)
-
-
-@given(values)
-def test_sizes_are_what_the_engine_bills(value: dict[str, Any]) -> None:
-    assert value_size(value) == checked_value(value)[1]
-
-
-def test_an_item_s_size_counts_names_and_values() -> None:
-    assert item_size({"PK": {"S": "é"}, "b": {"B": "AP8="}, "n": {"N": str(Decimal("1.50"))}}) == 2 + 2 + 1 + 2 + 1 + 3

@@ -1,4 +1,4 @@
-"""Attribute values: numbers exactly, sizes in bytes, what is not a value; keys and their limits."""
+"""Attribute values in requests: exact numbers, rejected values, keys and their limits."""
 
 from decimal import Decimal
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partita.dynamodb.canonical import checked_item, checked_value
-from partita.dynamodb.numbers import canonical_number, number_size
+from partita.dynamodb.numbers import canonical_number
 from partita.engine.key_encoding import after_prefix, number_bytes, segment_bounds, sort_bytes
+from tests.dynamodb.strategies import decimals
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain, value
 
@@ -127,23 +127,6 @@ def test_sum_that_cannot_be_stored_is_refused(bench: Bench, notes: str, left: st
         assert error == f"ValidationException: {message}"
 
 
-decimals = st.builds(
-    lambda sign, digits, exponent: f"{sign}{digits}E{exponent}",
-    st.sampled_from(["", "-"]),
-    st.integers(1, 10**38 - 1),
-    st.integers(-130, 88),
-).filter(lambda text: abs(Decimal(text)) <= Decimal("9.9999999999999999999999999999999999999E125"))
-
-
-@settings(derandomize=True, max_examples=300)
-@given(decimals)
-def test_canonical_number_is_the_same_number(text: str) -> None:
-    canonical = canonical_number(text)
-    assert Decimal(canonical) == Decimal(text)
-    assert canonical_number(canonical) == canonical
-    assert 2 <= number_size(canonical) <= 22
-
-
 @settings(derandomize=True, max_examples=300)
 @given(decimals, decimals)
 def test_order_of_a_number_key_is_the_order_of_numbers(one: str, two: str) -> None:
@@ -181,33 +164,6 @@ def test_segments_join_without_gap_or_overlap(total: int) -> None:
         assert high is None or low < high
     for segment in range(min(total - 1, 50)):
         assert segment_bounds(segment, total)[1] == segment_bounds(segment + 1, total)[0]
-
-
-@pytest.mark.parametrize(
-    ("attribute", "size"),
-    [
-        ({"S": "é"}, 2),
-        ({"S": ""}, 0),
-        ({"B": "AAAA"}, 3),
-        ({"B": "AA=="}, 1),
-        ({"BOOL": False}, 1),
-        ({"NULL": True}, 1),
-        ({"N": "0"}, 1),
-        ({"N": "-1"}, 3),
-        ({"N": "12345"}, 4),
-        ({"N": "0.00012"}, 3),
-        ({"L": []}, 3),
-        ({"L": [{"S": "ab"}, {"N": "1"}]}, 3 + 1 + 2 + 1 + 2),
-        ({"M": {}}, 3),
-        ({"M": {"ab": {"S": "c"}}}, 3 + 1 + 2 + 1),
-        ({"SS": ["a", "bc"]}, 3),
-        ({"NS": ["1", "-22"]}, 5),
-        ({"BS": ["AA==", "AAAA"]}, 4),
-    ],
-)
-def test_size_of_a_value(attribute: Json, size: int) -> None:
-    assert checked_value(attribute)[1] == size
-    assert checked_item({"name": attribute})[1] == 4 + size
 
 
 BAD_VALUES: list[tuple[Json, str]] = [

@@ -11,7 +11,8 @@ from partita import Store, connect
 from partita.cli.open_systems import open_systems
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
-from partita.plan.expressions import evaluate, to_stored
+from partita.plan.condition_expressions import to_stored
+from partita.plan.predicates import evaluate
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.etags import unchanged_condition

@@ -179,7 +179,7 @@ READS: dict[str, Callable[[Store], Any]] = {
     "lines: a page holds at least one item, not -1": lambda db: db(lines()).first(-1),
     "Paper.count: 'a' is no number": lambda db: db.delete(paper("1"), when=F.count == "a"),
     "Paper.text: 5 is not text": lambda db: db.delete(paper("1"), when=F.text == 5),
-    "Paper: True is no condition; write one with F, such as F.name == value": lambda db: db.delete(
+    "Paper: True is not a condition; write one with F, such as F.name == value": lambda db: db.delete(
         paper("1"),
         when=True,  # type: ignore[call-overload]
     ),

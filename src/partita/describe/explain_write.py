@@ -5,7 +5,10 @@ from typing import Any
 import msgspec
 
 from partita.design.models import Model
-from partita.dynamodb.values import AttributeValue
+from partita.design.tables import Index
+from partita.dynamodb.canonical import item_size
+from partita.dynamodb.capacity import write_units
+from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.actions import (
     IncrementAttribute,
     ItemAction,
@@ -15,10 +18,9 @@ from partita.plan.actions import (
     single_request,
     transaction_request,
 )
-from partita.plan.capacity import index_units, item_size, write_units
 from partita.plan.changes import ItemChange, plan_change
+from partita.plan.condition_expressions import Expression
 from partita.plan.design import Design
-from partita.plan.expressions import Expression
 from partita.plan.items import derivations, key_text
 
 
@@ -85,12 +87,29 @@ def _step(name: str, step: Any) -> str:
 
 def _cost(model: Model, actions: list[ItemAction], alone: bool) -> str:
     times = 1 if alone else 2
-    table = sum(times * write_units(item_size(action.item)) for action in actions if action.item is not None)
+    table = sum(times * write_units(0, item_size(action.item)) for action in actions if action.item is not None)
     others = sum(1 for action in actions if action.item is None)
-    parts = [f"{table} for what is put"] if table else []
+    parts = [f"{table:g} for what is put"] if table else []
     if others:
         parts.append(f"{others} x {times} for each begun KB of what is changed, checked or deleted")
     for action in actions:
         if action.item is not None and action.entity == model.name and action is actions[0]:
-            parts += [f"{units} for {name}" for name, units in index_units(model, action.item).items()]
+            parts += [f"{units:g} for {name}" for name, units in _index_units(model, action.item).items()]
     return "write units: " + ", ".join(parts)
+
+
+def _index_units(model: Model, item: Item) -> dict[str, float]:
+    """Units of each index that a new item enters: it has all of the index's keys."""
+    return {
+        index.name: write_units(0, item_size(_projected(index, model, item)))
+        for index in model.table.indexes
+        if all(name in item for name in index.pk + index.sk)
+    }
+
+
+def _projected(index: Index, model: Model, item: Item) -> Item:
+    if index.project == "ALL":
+        return item
+    included = () if index.project == "KEYS_ONLY" else index.project
+    names = {*model.table.key_names, *index.pk, *index.sk, *included}
+    return {name: value for name, value in item.items() if name in names}

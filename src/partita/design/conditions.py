@@ -79,8 +79,8 @@ class Field:
     def between(self, low: Any, high: Any) -> Condition:
         return All((Comparison(">=", self, low), Comparison("<=", self, high)))
 
-    def starts_with(self, text: str) -> Condition:
-        return Holds("begins_with", self, text)
+    def starts_with(self, prefix: str | bytes) -> Condition:
+        return Holds("begins_with", self, prefix)
 
     def contains(self, value: Any) -> Condition:
         return Holds("contains", self, value)

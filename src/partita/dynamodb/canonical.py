@@ -12,6 +12,7 @@ from typing import Any
 
 from partita.dynamodb.exceptions import (
     INVALID,
+    DynamoDBError,
     RequestValidationException,
     SerializationException,
     ValidationException,
@@ -21,6 +22,7 @@ from partita.dynamodb.numbers import canonical_number, measured_number, number_s
 from partita.dynamodb.values import AttributeValue, Item
 
 Checked = tuple[AttributeValue, int]
+Identity = tuple[str, ...]
 
 _EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 _SEVERAL = (
@@ -60,6 +62,38 @@ def checked_value(value: AttributeValue, depth: int = 0) -> Checked:
         raise ValidationException(_EMPTY) from None
     canonical, size = check(content, depth)
     return (value if canonical is content else {kind: canonical}), size
+
+
+def canonical_value(value: AttributeValue) -> AttributeValue:
+    """The value in canonical form; a value that DynamoDB would reject is returned as it is.
+
+    >>> canonical_value({"M": {"sizes": {"NS": ["10", "9.0"]}}})
+    {'M': {'sizes': {'NS': ['9', '10']}}}
+    """
+    try:
+        return checked_value(value)[0]
+    except (DynamoDBError, UnicodeError):
+        return value
+
+
+def equal_items(one: Item, other: Item) -> bool:
+    """Whether two items are equal to DynamoDB: numbers by value, sets in any order.
+
+    >>> equal_items({"n": {"N": "1.0"}, "s": {"SS": ["b", "a"]}}, {"s": {"SS": ["a", "b"]}, "n": {"N": "1"}})
+    True
+    """
+    return one.keys() == other.keys() and all(
+        canonical_value(value) == canonical_value(other[name]) for name, value in one.items()
+    )
+
+
+def item_identity(table: str, key: Item) -> Identity:
+    """Which item of all tables has this key.
+
+    >>> item_identity("orders", {"PK": {"S": "CUSTOMER#1"}, "SK": {"N": "1.0"}})
+    ('orders', 'CUSTOMER#1', '1')
+    """
+    return (table, *[next(iter(canonical_value(key[name]).values())) for name in sorted(key)])
 
 
 def text_size(text: str) -> int:
@@ -102,7 +136,8 @@ def _text(content: Any, depth: int) -> tuple[Any, int]:
 
 def _number(content: Any, depth: int) -> tuple[Any, int]:
     _expect(content, str, "String")
-    return measured_number(content)
+    canonical, size = measured_number(content)
+    return (content if canonical == content else canonical), size
 
 
 def _binary(content: Any, depth: int) -> tuple[Any, int]:

@@ -13,9 +13,11 @@ from typing import Any, Literal
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
 from partita.design.key_parts import EXACT
 from partita.dynamodb import requests as wire
+from partita.dynamodb.canonical import Identity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import StoreError
-from partita.plan.expressions import Expression, evaluate
+from partita.plan.condition_expressions import Expression
+from partita.plan.predicates import evaluate
 
 Kind = Literal["put", "update", "delete", "check"]
 _PRECEDENCE = ("put", "delete", "update", "check")  # which of two actions on one item the other one joins
@@ -82,8 +84,8 @@ class ItemAction:
     clauses: tuple[Clause, ...] = ()
 
     @property
-    def identity(self) -> tuple[Any, ...]:
-        return (self.table, *(next(iter(value.values())) for value in self.key.values()))
+    def identity(self) -> Identity:
+        return item_identity(self.table, self.key)
 
     @property
     def repeatable(self) -> bool:
@@ -118,7 +120,7 @@ def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | N
 
 def merge(actions: Iterable[ItemAction]) -> list[ItemAction]:
     """One action for each item, as a transaction demands."""
-    found: dict[tuple[Any, ...], ItemAction] = {}
+    found: dict[Identity, ItemAction] = {}
     for action in actions:
         earlier = found.get(action.identity)
         found[action.identity] = action if earlier is None else _merge_two(earlier, action)

@@ -16,6 +16,7 @@ from partita.design.key_parts import EXACT
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
 from partita.design.untyped_values import number_text
+from partita.dynamodb.canonical import Identity
 from partita.dynamodb.values import Item
 from partita.errors import (
     AlreadyExists,
@@ -42,8 +43,8 @@ from partita.plan.actions import (
     equals,
     present,
 )
+from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
-from partita.plan.expressions import evaluate, to_stored
 from partita.plan.fences import dependencies, fence
 from partita.plan.items import (
     Derived,
@@ -57,6 +58,7 @@ from partita.plan.items import (
     key_text,
     values_of,
 )
+from partita.plan.predicates import design_predicate
 from partita.plan.races import Raced
 
 
@@ -79,7 +81,7 @@ class ItemChange:
     when: Condition | None = None
     version: int | None = None
     system_change: bool = False  # a machine's change: no edit, whatever it touches
-    skip: set[effect.Identity] = field(default_factory=set)
+    skip: set[Identity] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,7 @@ def _check_limits(model: Model, before: Values, after: Values, limited: set[str]
         assert isinstance(condition, Comparison)
         name = condition.field.path[0]
         grew = after[name] is not None and (before[name] is None or after[name] > before[name])
-        if name in limited and grew and not evaluate(to_stored(model, condition), encode_attributes(model, after)):
+        if name in limited and grew and not design_predicate(model, condition)(encode_attributes(model, after)):
             raise LimitReached(model.name, key_text(key_of(model, before)), effect.limit_text(condition))
 
 

@@ -18,6 +18,7 @@ from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.timestamps import time_text
 from partita.dynamodb import limits
+from partita.dynamodb.canonical import Identity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, LimitReached, NotUnique, ReferenceMissing
 from partita.plan.actions import (
@@ -32,17 +33,16 @@ from partita.plan.actions import (
     equals,
     present,
 )
+from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Counter, Design, Reference
-from partita.plan.expressions import evaluate, to_stored
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
+from partita.plan.predicates import design_predicate
 from partita.plan.races import NothingToTake
 
 GUARD = "UNIQUE"
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
 
 BEING_DELETED = "partita-leaving"  # on an owner while what it owns is being deleted
-
-Identity = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,19 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
     for unique in model.uniques:
         guard = guard_of(model, unique, values, item)
         if guard is not None:
-            found.guards[identity_of(model.table.name, guard.key)] = guard
+            found.guards[item_identity(model.table.name, guard.key)] = guard
     for counter in design.counters.get(model, ()):
         marker = counter.marker
-        if marker.when is None or evaluate(to_stored(model, marker.when), item):
+        if marker.when is None or design_predicate(model, marker.when)(item):
             parent = _parent_key(counter.parent, counter.parts, values)
             amount = Decimal(values[marker.amount] or 0) if isinstance(marker, SumOf) else Decimal(1)
             if parent is not None:
-                where = (identity_of(counter.parent.table.name, parent), counter.attribute.name)
+                where = (item_identity(counter.parent.table.name, parent), counter.attribute.name)
                 found.counts[where] = (counter, parent, amount)
     for reference in design.references.get(model, ()):
         target = _parent_key(reference.target, reference.parts, values)
         if target is not None:
-            found.needs[identity_of(reference.target.table.name, target)] = (reference, target)
+            found.needs[item_identity(reference.target.table.name, target)] = (reference, target)
     return found
 
 
@@ -93,7 +93,7 @@ def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard 
     """The guard of a unique value, or None where the entity has no such value."""
     held = [values[name] for name in unique.fields]
     if any(value is None for value in held) or (
-        unique.when is not None and not evaluate(to_stored(model, unique.when), item)
+        unique.when is not None and not design_predicate(model, unique.when)(item)
     ):
         return None
     shown = ", ".join(_text(value) for value in held)
@@ -127,11 +127,6 @@ def _text(value: Any) -> str:
 def _parent_key(parent: Model, parts: dict[str, str], values: Values) -> Item | None:
     found = {part: values[source] for part, source in parts.items()}
     return None if any(value is None for value in found.values()) else key_of(parent, found)
-
-
-def identity_of(table: str, key: Item) -> Identity:
-    """Which item that is, among all."""
-    return (table, *(str(next(iter(value.values()))) for value in key.values()))
 
 
 def actions(model: Model, before: Effects, after: Effects, skip: set[Identity], now: datetime) -> Iterator[ItemAction]:
@@ -207,7 +202,7 @@ def _count_action(
     name = counter.attribute.name
     clauses = [_must_exist(model, parent, key, counter.refers, now)]
     if after is None:
-        identity = identity_of(parent.table.name, key)
+        identity = item_identity(parent.table.name, key)
         clauses = [Clause(present(next(iter(key))), lambda: NothingToTake(identity))]
         if not isinstance(counter.marker, SumOf):  # what older code left may never have been counted
             some = Comparison(">", Field((name,)), {"N": "0"})

@@ -21,7 +21,6 @@ from partita.design.key_templates import Template
 from partita.design.models import Model
 from partita.dynamodb.limits import SORT_KEY_BYTES
 from partita.dynamodb.values import Item
-from partita.plan.expressions import evaluate, to_stored
 from partita.plan.items import (
     Derived,
     Values,
@@ -32,6 +31,7 @@ from partita.plan.items import (
     key_text_value,
     template_keys,
 )
+from partita.plan.predicates import design_predicate
 
 _SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 
@@ -87,7 +87,7 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
             lines.append(f"    if len(key) > {_SHORT}: raise ValueError('perhaps too long')")
         if keys.when is None:
             return lines
-        condition = bind(partial(evaluate, to_stored(model, keys.when)), env)
+        condition = bind(design_predicate(model, keys.when), env)
         return [f"if {condition}(item):", *(f"    {line}" for line in lines)]
     expires = model.expires
     if group.alternatives or expires is None or expires.when is not None:

@@ -21,7 +21,7 @@ from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue
-from partita.plan.expressions import evaluate, to_stored
+from partita.plan.predicates import design_predicate
 
 Values = Mapping[str, Any]
 _NATIVE = (bytes, datetime, date, Decimal, UUID)
@@ -256,7 +256,7 @@ def derived_attributes(model: Model, group: Derived, values: Values, item: Item)
         return {group.names[0]: expiry_of(model, values, item)}
     absent: dict[str, AttributeValue | None] = dict.fromkeys(group.names)
     for keys in group.alternatives:
-        if keys.when is not None and not evaluate(_when(model, keys), item):
+        if keys.when is not None and not design_predicate(model, keys.when)(item):
             continue
         made = {each.name: key_value(model, each, values) for each in template_keys(model, keys)}
         if all(value is not None for value in made.values()):
@@ -271,18 +271,12 @@ def _check_index_keys(model: Model, keys: EntityKeys, made: Mapping[str, Attribu
         check_key(model, each, (made.get(each.name) or {}).get("S"), most)
 
 
-@cache
-def _when(model: Model, keys: EntityKeys) -> Any:
-    assert keys.when is not None
-    return to_stored(model, keys.when)
-
-
 def expiry_of(model: Model, values: Values, item: Item) -> AttributeValue | None:
     """The second at which the item expires, if it does."""
     if model.expires is None:
         return None
     at = values[model.expires.at]
-    if at is None or (model.expires.when is not None and not evaluate(to_stored(model, model.expires.when), item)):
+    if at is None or (model.expires.when is not None and not design_predicate(model, model.expires.when)(item)):
         return None
     try:
         return {"N": str(int((at + model.expires.after).timestamp()))}

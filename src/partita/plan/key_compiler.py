@@ -15,7 +15,7 @@ from partita.design.key_parts import SEPARATOR, ShardPart
 from partita.design.reads import ALL_SHARDS, Argument, FanOut
 from partita.dynamodb.values import Item
 from partita.plan import key_ranges
-from partita.plan.expressions import Expression
+from partita.plan.condition_expressions import Expression
 
 KeyWriter = Callable[[tuple[Any, ...]], Item]
 

@@ -13,7 +13,7 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue
 from partita.plan import key_ranges
-from partita.plan.expressions import Expression, to_stored
+from partita.plan.condition_expressions import Expression, to_stored
 from partita.plan.items import encode_attributes, key_of
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read

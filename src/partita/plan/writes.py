@@ -7,6 +7,7 @@ from typing import Any
 from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
+from partita.dynamodb.canonical import Identity
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition
 from partita.plan import effects as effect
@@ -20,8 +21,8 @@ from partita.plan.actions import (
     present,
 )
 from partita.plan.changes import StoredItem
+from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
-from partita.plan.expressions import to_stored
 from partita.plan.fences import dependencies, fence
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
@@ -111,7 +112,7 @@ def deletion(
     found: StoredItem | None,
     now: datetime,
     when: Condition | None = None,
-    skip: set[effect.Identity] | None = None,
+    skip: set[Identity] | None = None,
 ) -> list[ItemAction]:
     """The entity goes, with its guards and its share of counters; `found` where those are known."""
     clauses = []

@@ -17,13 +17,13 @@ from partita.design.key_parts import EXACT
 from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb import requests as wire
+from partita.dynamodb.canonical import equal_items, item_identity
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, StoreError
 from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, absent, equals, present
 from partita.plan.changes import merged_with_unknown
 from partita.plan.design import Counter, Design
-from partita.plan.effects import GUARD, OWNER, Effects, actions, effects, identity_of
-from partita.plan.expressions import same
+from partita.plan.effects import GUARD, OWNER, Effects, actions, effects
 from partita.plan.items import Values, key_in_item, key_of, key_text, values_of
 from partita.plan.races import Raced
 from partita.store.decoding import decoder_of, recogniser_of
@@ -118,7 +118,7 @@ def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) 
     wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
     lies_at = key_in_item(model, item)
     held, wanting = yield from _guards(context, model, lies_at, effects(design, model, values, wanted))
-    rewriting = [] if same(wanted, item) else list(_rewriting(model, item, wanted))
+    rewriting = [] if equal_items(wanted, item) else list(_rewriting(model, item, wanted))
     guarding = actions(model, held, wanting, set(), context.clock())
     yield from execute(context, [*rewriting, *guarding])
     return bool(rewriting), len(wanting.guards) - len(held.guards)
@@ -171,7 +171,7 @@ def _count(after: Effects, counts: Counts) -> None:
 def _expect(design: Design, model: Model, values: Values, counts: Counts) -> None:
     """A counter that says something is looked at, though nothing that it counts may be there."""
     key = key_of(model, values)
-    place = identity_of(model.table.name, key)
+    place = item_identity(model.table.name, key)
     for counter in (each for children in design.counters.values() for each in children if each.parent is model):
         if values[counter.attribute.field]:
             counts.setdefault((place, counter.attribute.name), _Count(counter, key))

@@ -12,13 +12,12 @@ import msgspec
 
 from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
+from partita.dynamodb.canonical import Identity, canonical_value, equal_items
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, OutcomeUnknown, RetriesExhausted, StoreError
+from partita.errors import InvalidValue, OutcomeUnknown, RejectionUnexplained, RetriesExhausted, StoreError
 from partita.plan import actions as act
 from partita.plan.actions import AddToSet, AppendToList, ItemAction, RemoveAttribute, SetAttribute
-from partita.plan.effects import Identity
-from partita.plan.expressions import same, sort_value
-from partita.plan.races import NothingToTake, Raced
+from partita.plan.races import NothingToTake, Raced, Unexplained
 from partita.store.flows import Flow
 from partita.store.retries import StoreContext, send
 
@@ -64,7 +63,7 @@ def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
             yield from send(context, request, repeatable=action.repeatable, entity=action.entity, was_done=was_done)
         )
     except wire_errors.ConditionalCheckFailedException as refusal:
-        cause = act.failed_clause_error(action, refusal.item) or Raced(action.entity)
+        cause = act.failed_clause_error(action, refusal.item) or Unexplained(action.entity, refusal.item)
         if doubtful and isinstance(cause, Raced):  # by this very write, whose reply was lost, or by another's
             raise OutcomeUnknown(action.entity) from None
         raise cause from None
@@ -103,14 +102,14 @@ def _already_applied(action: ItemAction, item: Item | None) -> bool:
         return action.kind == "delete" and item is None
     if action.kind == "put":
         assert action.item is not None
-        return same(action.item, item)
+        return equal_items(action.item, item)
     return all(_stepped(item.get(name), step) for name, step in action.steps.items())
 
 
 def _stepped(held: Any, step: Any) -> bool:
     if isinstance(step, RemoveAttribute):
         return held is None
-    return isinstance(step, SetAttribute) and held is not None and sort_value(held) == sort_value(step.value)
+    return isinstance(step, SetAttribute) and held is not None and canonical_value(held) == canonical_value(step.value)
 
 
 def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
@@ -136,7 +135,8 @@ def _cancellation_error(
     causes: list[Exception] = []
     for action, reason in zip(actions, cancelled.reasons, strict=True):
         if reason["Code"] == "ConditionalCheckFailed":
-            causes.append(act.failed_clause_error(action, reason.get("Item")) or Raced(action.entity))
+            item = reason.get("Item")
+            causes.append(act.failed_clause_error(action, item) or Unexplained(action.entity, item))
         elif reason["Code"] not in ("None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"):
             return cancelled
     return next((cause for cause in causes if isinstance(cause, Raced)), causes[0] if causes else None)
@@ -145,12 +145,16 @@ def _cancellation_error(
 def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any]:
     """Plan and execute; plan again when what was read has changed, or a parent turned out to be gone."""
     orphaned: set[Identity] = set()
+    previous: Raced | None = None
     for attempt in range(ATTEMPTS):
         actions = yield from plan(orphaned)
         try:
             return (yield from execute(context, actions))
         except NothingToTake as gone:
             orphaned.add(gone.identity)
-        except Raced:
+        except Raced as race:
+            if isinstance(race, Unexplained) and race.repeats(previous):
+                raise RejectionUnexplained(entity) from None
+            previous = race
             yield context.pause(min(attempt, context.retries))
     raise RetriesExhausted(entity, ATTEMPTS)

@@ -14,11 +14,11 @@ from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
+from partita.dynamodb.canonical import Identity, item_identity
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.values import Item
+from partita.dynamodb.values import Item, sort_value
 from partita.errors import InvalidValue
 from partita.plan.changes import StoredItem
-from partita.plan.expressions import sort_value
 from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
     Plan,
@@ -219,7 +219,7 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E |
     """Many gets in as few BatchGetItem as they need; the result is in the order of the calls."""
     wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
     found = yield from _fetch_keys(context, wanted)
-    results = [found.get(_identity(plan.table, key)) for plan, key in wanted]
+    results = [found.get(item_identity(plan.table, key)) for plan, key in wanted]
     old = {
         at: [(plan, key) for key in old_keys(plan.model, key_values(plan, call.arguments))]
         for at, (call, (plan, _)) in enumerate(zip(calls, wanted, strict=True))
@@ -228,16 +228,16 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E |
     if old:
         found = yield from _fetch_keys(context, [each for several in old.values() for each in several])
     for at, several in old.items():
-        there = (found.get(_identity(plan.table, key)) for plan, key in several)
+        there = (found.get(item_identity(plan.table, key)) for plan, key in several)
         results[at] = next((each for each in there if each is not None), None)
     return results
 
 
-def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[tuple[str, Any], Any]]:
+def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[Identity, Any]]:
     """What is stored under the keys."""
-    found: dict[tuple[str, Any], Any] = {}
-    waiting = list({_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
-    decoders = {_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
+    found: dict[Identity, Any] = {}
+    waiting = list({item_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
+    decoders = {item_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
     names = {plan.table: plan.model.table.key_names for plan, _ in waiting}
     now = now_seconds(context)
     while waiting:
@@ -249,7 +249,7 @@ def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> F
             keys.append(key)
         for table, raw in (yield from _batch(context, asked)):
             key = msgspec.json.decode(raw)
-            identity = _identity(table, {name: key[name] for name in names[table]})
+            identity = item_identity(table, {name: key[name] for name in names[table]})
             found[identity] = decoders[identity](raw, now)
     return found
 
@@ -268,7 +268,3 @@ def _batch(context: StoreContext, asked: dict[str, wire.KeysAndAttributes]) -> F
         if asked:
             yield context.pause(min(attempt, context.retries))
     return found
-
-
-def _identity(table: str, key: Item) -> tuple[str, Any]:
-    return table, tuple(sorted((name, sort_value(value)) for name, value in key.items()))

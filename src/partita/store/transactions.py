@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 from partita.design.conditions import Condition
 from partita.design.models import Model
 from partita.design.reads import Get
+from partita.dynamodb.canonical import Identity, item_identity
 from partita.errors import ConditionFailed, InvalidValue
 from partita.plan.actions import Clause, ItemAction, absent
 from partita.plan.changes import ItemChange, StoredItem, plan_change
+from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
-from partita.plan.effects import BEING_DELETED, Identity, identity_of
-from partita.plan.expressions import to_stored
+from partita.plan.effects import BEING_DELETED
 from partita.plan.items import Values, item_of, key_of, key_text, validate_entity, values_of
 from partita.plan.read_requests import key_values, plan_of
 from partita.plan.writes import creation, has_no_invariants, unconditional_put, with_initial_values
@@ -128,7 +129,7 @@ class Transaction:
         What was deleted may be created anew.
         """
         key = key_of(model, values)
-        place = identity_of(model.table.name, key)
+        place = item_identity(model.table.name, key)
         earlier = self._written.get(place)
         if earlier is not None and (earlier, write) != ("delete", "create"):
             raise InvalidValue(model.name, f"two writes to {key_text(key)} in one transaction; make them one")

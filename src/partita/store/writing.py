@@ -10,12 +10,13 @@ from partita.design.conditions import Condition
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
 from partita.design.reads import EntityKey, Query, Read
+from partita.dynamodb.canonical import Identity
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, StoredItemInvalid
 from partita.plan.actions import Clause, ItemAction, equals, present
 from partita.plan.changes import Edit, ItemChange, StoredItem, changed_values, edits_to_replace, plan_change
 from partita.plan.design import Design
-from partita.plan.effects import BEING_DELETED, Identity, guard_key
+from partita.plan.effects import BEING_DELETED, guard_key
 from partita.plan.items import key_in_item, key_of, key_text, normalize_value, validate_entity, values_of
 from partita.plan.proof.ownership import Ownership
 from partita.plan.races import Raced

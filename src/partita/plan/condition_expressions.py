@@ -1,24 +1,21 @@
-"""Conditions and updates in DynamoDB's expression language; every name and value travels as a placeholder.
+"""Renders conditions in DynamoDB's expression language; every name and value becomes a placeholder.
 
-`on_disk` turns a condition on Python attributes into one on stored attributes. The same tree can then be written as an
-expression for a request, or tried here against an item, which is how a failed condition finds its culprit.
+`to_stored` turns a condition on Python attributes into one on stored attributes. That tree is then rendered for a
+request (`Expression`), or evaluated on an item (`predicates`).
 """
 
-import base64
-from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from partita.design.codecs import Codec, StructCodec
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf, Stored
 from partita.design.models import Model
 from partita.design.untyped_values import any_value
-from partita.dynamodb.values import AttributeValue, Item
+from partita.dynamodb.values import AttributeValue
 from partita.errors import DesignError, InvalidValue
 
 
 def to_stored(model: Model, condition: Condition) -> Condition:
-    """The condition with names on disk and values in DynamoDB JSON."""
+    """The condition with stored names, and values in DynamoDB JSON."""
     if isinstance(condition, All):
         return All(tuple(to_stored(model, term) for term in condition.terms))
     if isinstance(condition, AnyOf):
@@ -35,14 +32,14 @@ def to_stored(model: Model, condition: Condition) -> Condition:
         absent_too = any(_is_absent(model, condition.field, each) for each in condition.values)
         return AnyOf((listed, Not(Exists(field)))) if absent_too else listed
     if not isinstance(condition, Holds):
-        raise InvalidValue(model.name, f"{condition!r} is no condition; write one with F, such as F.name == value")
+        raise InvalidValue(model.name, f"{condition!r} is not a condition; write one with F, such as F.name == value")
     field, codec = _stored_field(model, condition.field)
     whole = codec is not None and codec.tag == "S"
     return Holds(condition.function, field, _value(model, condition.field, codec if whole else None, condition.value))
 
 
 def _comparison(model: Model, condition: Comparison) -> Condition:
-    """Nothing is stored of what is None or an empty set, so both are compared with by absence."""
+    """None and an empty set are not stored, so comparing with them also tests for absence."""
     field, codec = _stored_field(model, condition.field)
     if isinstance(condition.value, Field):
         return Comparison(condition.operator, field, _stored_field(model, condition.value)[0])
@@ -53,7 +50,7 @@ def _comparison(model: Model, condition: Comparison) -> Condition:
 
 
 def _is_absent(model: Model, field: Field, value: Any) -> bool:
-    """Whether nothing is stored of the value, and an item that lacks the attribute is read with it."""
+    """Whether the value is stored as an absent attribute, and an absent attribute is read as the value."""
     if value is not None and not (isinstance(value, set | frozenset) and not value):
         return False
     return len(field.path) > 1 or bool(model.attributes[field.path[0]].member.default_when_absent == value)
@@ -135,80 +132,3 @@ class Expression:
 
     def _operand(self, value: Any) -> str:
         return self.name(*value.path) if isinstance(value, Field) else self.value(value)
-
-
-def evaluate(condition: Condition, item: Mapping[str, AttributeValue]) -> bool:
-    """Whether a condition on stored attributes is true of an item."""
-    if isinstance(condition, All):
-        return all(evaluate(term, item) for term in condition.terms)
-    if isinstance(condition, AnyOf):
-        return any(evaluate(term, item) for term in condition.terms)
-    if isinstance(condition, Not):
-        return not evaluate(condition.term, item)
-    if isinstance(condition, Exists):
-        return _at(item, condition.field.path) is not None
-    if isinstance(condition, Comparison):
-        other = _at(item, condition.value.path) if isinstance(condition.value, Field) else condition.value
-        return _compare(condition.operator, _at(item, condition.field.path), other)
-    if isinstance(condition, OneOf):
-        held = _at(item, condition.field.path)
-        return any(_compare("=", held, each) for each in condition.values)
-    assert isinstance(condition, Holds)
-    return _function(condition.function, _at(item, condition.field.path), condition.value)
-
-
-def _at(item: Mapping[str, AttributeValue], path: tuple[str, ...]) -> AttributeValue | None:
-    value = item.get(path[0])
-    for step in path[1:]:
-        value = value["M"].get(step) if value is not None and "M" in value else None
-    return value
-
-
-def _compare(operator: str, left: AttributeValue | None, right: AttributeValue | None) -> bool:
-    if left is None or right is None:
-        return operator == "<>" and left is not right
-    one, other = sort_value(left), sort_value(right)
-    if operator in ("=", "<>"):
-        return (one == other) == (operator == "=")
-    if one[0] != other[0] or one[0] not in ("S", "N", "B"):
-        return False
-    if operator in ("<", "<="):
-        return bool(one[1] < other[1] or (operator == "<=" and one == other))
-    return bool(one[1] > other[1] or (operator == ">=" and one == other))
-
-
-def sort_value(value: AttributeValue) -> tuple[str, Any]:
-    """A value that compares as DynamoDB compares it: numbers by value, text by its bytes, sets without order."""
-    ((tag, held),) = value.items()
-    if tag == "N":
-        return tag, Decimal(held)
-    if tag == "S":
-        return tag, held.encode()
-    if tag == "B":
-        return tag, base64.b64decode(held)
-    if tag in ("SS", "NS", "BS"):
-        return tag, {sort_value({tag[0]: each}) for each in held}
-    if tag == "L":
-        return tag, [sort_value(each) for each in held]
-    if tag == "M":
-        return tag, {name: sort_value(each) for name, each in held.items()}
-    return tag, held
-
-
-def _function(function: str, held: AttributeValue | None, value: AttributeValue) -> bool:
-    if held is None:
-        return False
-    (wanted,) = value.values()
-    if function == "begins_with":
-        return "S" in held and str(held["S"]).startswith(wanted)
-    ((tag, inside),) = held.items()
-    if tag in ("SS", "NS", "BS"):
-        return tag[0] in value and sort_value({tag[0]: wanted}) in {sort_value({tag[0]: each}) for each in inside}
-    if tag == "L":
-        return any(sort_value(each) == sort_value(value) for each in inside)
-    return tag == "S" and "S" in value and wanted in inside
-
-
-def same(one: Item, other: Item) -> bool:
-    """Whether two items are equal as DynamoDB sees them."""
-    return sort_value({"M": one}) == sort_value({"M": other})
