@@ -122,9 +122,9 @@ def _plant(file: Path, quick: bool) -> Planted:
 def _talk(blog: Blog, post: str) -> None:
     """A comment and three answers to it, again and again."""
     for number in range(COMMENTS // 4):
-        comment = blog.threads.comment(post, f"reader{number}", "Discordo de quase tudo, mas li até o fim. 👏")
+        comment = blog.comments.add(post, f"reader{number}", "Discordo de quase tudo, mas li até o fim. 👏")
         for _ in range(3):
-            blog.threads.reply(comment.comment_id, "ana", "Obrigada pela leitura! Respondo no próximo texto.")
+            blog.comments.reply(comment.comment_id, "ana", "Obrigada pela leitura! Respondo no próximo texto.")
 
 
 def _servers(running: ExitStack, planted: Planted, sizes: dict[str, int]) -> dict[str, int]:

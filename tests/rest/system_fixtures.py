@@ -74,13 +74,13 @@ def blog(service: Blog, owner: str) -> Things:
     post = service.write(owner, "Um guia", "Era uma vez", subcategory_id=below.category_id)
     draft = service.write(owner, "Ainda não", "…")
     service.publish(post.post_id)
-    comment = service.threads.comment(post.post_id, owner, "Obrigada 😄")
+    comment = service.comments.add(post.post_id, owner, "Obrigada 😄")
     service.like(owner, post.post_id)
     service.bookmark(owner, post.post_id)
     told = service.notify(owner, blog_design.NotificationType.LIKE, "x", post.post_id)
     withdrawn = service.write(owner, "Não mais", "…", subcategory_id=below.category_id)
     service.publish(withdrawn.post_id)
-    hidden = service.threads.comment(withdrawn.post_id, owner, "Que pena")
+    hidden = service.comments.add(withdrawn.post_id, owner, "Que pena")
     service.unpublish(withdrawn.post_id)
     return {
         "cognito_sub": owner,
@@ -101,7 +101,7 @@ def blog(service: Blog, owner: str) -> Things:
 def _root(service: Blog) -> blog_design.Category:
     """One that several worlds share: there may not be as many roots as worlds."""
     for root in service.db(blog_design.root_categories()):
-        if root.name == "Outra música" and root.child_count < blog_design.MOST_CHILDREN / 2:
+        if root.name == "Outra música" and root.child_count < blog_design.MAX_CHILDREN / 2:
             return root
     return service.categories.add("Outra música")
 

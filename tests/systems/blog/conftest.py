@@ -1,4 +1,4 @@
-"""The blog on an embedded engine, with a clock that is moved by hand and a few people to write and read."""
+"""The blog on an embedded engine, with a manual clock and a few users."""
 
 import asyncio
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def post(blog: Blog) -> d.Post:
 
 @pytest.fixture
 def nobody(db: Store) -> Iterator[Client]:
-    """Nobody in particular, who asks over HTTP."""
+    """An HTTP client without a token."""
     issuer = LocalIssuer()
     app = RestApplication([MountedApi(api, db)], issuer.verifier())
     with asyncio.Runner() as runner:
@@ -62,6 +62,6 @@ def published(blog: Blog, subcategory_id: str, title: str = "Roda de samba") -> 
 
 
 def disk(db: Store) -> list[dict[str, dict[str, Any]]]:
-    """Every item as it is stored; only a test may scan."""
+    """Every stored item."""
     reply = db.backend.call(Scan(table_name=d.blog.name))
     return [msgspec.json.decode(item) for item in reply.items or ()]

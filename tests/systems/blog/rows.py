@@ -1,4 +1,4 @@
-"""Rows as the team's own code wrote them: the keys of its document, and no attribute that it does not have."""
+"""Items as the team's own code stored them: the keys and attributes of its document only."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def dated(entity_type: str, at: str = AT) -> dict[str, str]:
 
 
 def put_documented(db: Store) -> None:
-    """A root with two subcategories, a post in one of them, and what two readers left on it."""
+    """A root with two subcategories, a post in one of them, with a comment, a reply, and two likes and bookmarks."""
     put_category(db, "k1", 1)
     put_category(db, "k2", 10, "k1")
     put_category(db, "k3", 9, "k1")
@@ -43,15 +43,15 @@ def put_documented(db: Store) -> None:
 def put_category(db: Store, name: str, order: int, parent: str | None = None, **more: Any) -> None:
     key = f"CATEGORY#{name}"
     above = f"CATEGORY#{parent}" if parent else "CATEGORY_ROOT"
-    told = {"parentId": parent} if parent else {}
-    row = {"categoryId": name, "name": name, "order": order, **told, **dated("CATEGORY"), **more}
+    parent_id = {"parentId": parent} if parent else {}
+    row = {"categoryId": name, "name": name, "order": order, **parent_id, **dated("CATEGORY"), **more}
     put(db, key, key, above, f"CATEGORY#{order}#{name}", **{n: v for n, v in row.items() if v is not None})
     if parent:
         put(db, above, f"CHILD#{name}#{order}")
 
 
 def put_post(db: Store, name: str, **more: Any) -> None:
-    """Published, which its time says: the document knows no status."""
+    """A published post: it has `publishedAt`, and the document has no status."""
     row = {"postId": name, "authorId": "au", "subcategoryId": "k2", "title": "Olá", "publishedAt": AT}
     place = f"POST#{AT}#{name}"
     put(db, f"POST#{name}", f"POST#{name}", "CATEGORY#k2", place, "AUTHOR#au", place, **row, **dated("POST"), **more)

@@ -43,14 +43,14 @@ def _publishing(story: StoryRecorder, blog: Blog, subcategory_id: str) -> str:
 def _thread(story: StoryRecorder, blog: Blog, post_id: str) -> None:
     story.advance(minutes=5)
     story("Bia comments. The comment and the post's counter change in one transaction.")
-    comment = blog.threads.comment(post_id, "sub-bia", "Que saudade dessa roda! 🥁")
+    comment = blog.comments.add(post_id, "sub-bia", "Que saudade dessa roda! 🥁")
     story.advance(minutes=5)
     story("Ana replies, and Caio replies to Ana. The thread stays two levels deep.")
-    reply = blog.threads.reply(comment.comment_id, "sub-ana", "Volta sexta!")
+    reply = blog.comments.reply(comment.comment_id, "sub-ana", "Volta sexta!")
     story.advance(minutes=1)
-    blog.threads.reply(reply.reply_id, "sub-caio", "Eu vou.")
+    blog.comments.reply(reply.reply_id, "sub-caio", "Eu vou.")
     story("Bia deletes her comment. It has replies, so a tombstone without text stays.")
-    blog.threads.delete(comment.comment_id)
+    blog.comments.delete(comment.comment_id)
     story("One Query reads the whole thread.")
     story.show([each.content or "(removido)" for each in blog.db(d.thread(post_id))])
 

@@ -1,4 +1,4 @@
-"""Rows of the team's own code are read as they are, and adoption brings them to what the design says."""
+"""Items of the team's own code can be read as they are, and adoption converts them to the design."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def adopted(db: Store, documented: None) -> Adoption:
     return adopt(db)
 
 
-# before it ---------------------------------------------------------------------------------------------------------
+# before adoption --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("documented")
@@ -44,7 +44,7 @@ def test_a_thread_with_a_documented_reply_is_read(db: Store) -> None:
 
 
 @pytest.mark.usefixtures("documented")
-def test_a_post_with_its_text_inside_is_read_and_its_text_is_edited(blog: Blog, db: Store) -> None:
+def test_a_post_with_its_text_inside_can_be_read_and_edited(blog: Blog, db: Store) -> None:
     post, text = blog.read("p1")
     assert (post.status, text.content) == (d.PostStatus.PUBLISHED, "Texto")
     blog.edit("p1", content="Outro texto")
@@ -63,25 +63,25 @@ def test_a_post_without_a_status_is_published_if_it_has_a_day_of_publication(blo
 
 
 @pytest.mark.usefixtures("documented")
-def test_documented_comments_are_answered_edited_and_deleted(blog: Blog, db: Store) -> None:
-    blog.threads.reply("c1", "u3", "também")
-    blog.threads.edit("c1", "melhor")
+def test_documented_comments_can_be_replied_to_edited_and_deleted(blog: Blog, db: Store) -> None:
+    blog.comments.reply("c1", "u3", "também")
+    blog.comments.edit("c1", "melhor")
     assert [each.content for each in db(d.thread("p1"))] == ["melhor", "re", "também"]
-    blog.threads.delete("c1")
+    blog.comments.delete("c1")
     assert [each.content for each in db(d.thread("p1"))] == [None, "re", "também"]
     adopt(db)
-    blog.threads.delete("r1")
+    blog.comments.delete("r1")
     assert db.one(d.post("p1")).comment_count == 1
 
 
 @pytest.mark.usefixtures("documented")
-def test_a_documented_post_is_removed_with_all_that_is_on_it(blog: Blog, db: Store) -> None:
+def test_a_documented_post_is_removed_with_its_comments_likes_and_bookmarks(blog: Blog, db: Store) -> None:
     blog.remove("p1")
     assert {item["PK"]["S"] for item in disk(db)} == {"CATEGORY#k1", "CATEGORY#k2", "CATEGORY#k3"}
 
 
 @pytest.mark.usefixtures("documented")
-def test_a_post_is_not_removed_from_under_a_like_that_cannot_be_deleted(blog: Blog, db: Store) -> None:
+def test_a_post_with_a_like_that_cannot_be_deleted_is_not_removed(blog: Blog, db: Store) -> None:
     put_like(db, "p1", "u5", "2025-01-01T01:00:00+01:00")
     with pytest.raises(InvalidValue, match="adopt the table first"):
         blog.remove("p1")
@@ -90,16 +90,16 @@ def test_a_post_is_not_removed_from_under_a_like_that_cannot_be_deleted(blog: Bl
     assert {item["PK"]["S"] for item in disk(db)} == {"CATEGORY#k1", "CATEGORY#k2", "CATEGORY#k3"}
 
 
-# after it ----------------------------------------------------------------------------------------------------------
+# after adoption ---------------------------------------------------------------------------------------------------
 
 
-def test_adoption_refuses_nothing_of_what_the_document_shows(adopted: Adoption) -> None:
+def test_adoption_accepts_every_item_of_the_document(adopted: Adoption) -> None:
     assert (adopted.refused, adopted.unknown) == ([], [])
     assert adopted.created == 3  # a text and two guards
 
 
 @pytest.mark.usefixtures("adopted")
-def test_counters_of_adopted_rows_are_what_is_counted(db: Store) -> None:
+def test_counters_are_exact_after_adoption(db: Store) -> None:
     post = db.one(d.post("p1"))
     assert (post.like_count, post.bookmark_count, post.comment_count) == (1, 1, 2)
     (root, reply) = db(d.thread("p1"))
@@ -111,7 +111,7 @@ def test_counters_of_adopted_rows_are_what_is_counted(db: Store) -> None:
     assert [db.one(d.category(each)).post_count for each in ("k1", "k2")] == [0, 1]
 
 
-def test_counters_that_the_team_kept_itself_become_what_is_counted(db: Store, documented: None) -> None:
+def test_counters_of_other_code_are_recounted(db: Store, documented: None) -> None:
     put_post(db, "p2", content="Outro", likeCount=7)
     put_comment(db, "p2", "c2", replyCount=5)
     put_reply(db, "p2", "c2", "r2")
@@ -123,10 +123,10 @@ def test_counters_that_the_team_kept_itself_become_what_is_counted(db: Store, do
 
 
 @pytest.mark.usefixtures("adopted")
-def test_two_likes_of_one_user_become_the_first_and_a_third_is_none(blog: Blog, db: Store) -> None:
+def test_of_two_likes_of_one_user_the_first_stays_with_a_guard(blog: Blog, db: Store) -> None:
     (like,) = db(d.likes_of_post("p1"))
-    (kept,) = db(d.bookmarks_of_user("u1"))
-    assert [each.created_at for each in (like, kept)] == [db.one(d.post("p1")).created_at] * 2
+    (bookmark,) = db(d.bookmarks_of_user("u1"))
+    assert [each.created_at for each in (like, bookmark)] == [db.one(d.post("p1")).created_at] * 2
     assert not blog.like("u1", "p1")
     assert not blog.bookmark("u1", "p1")
     assert blog.unlike("u1", "p1")
@@ -136,7 +136,7 @@ def test_two_likes_of_one_user_become_the_first_and_a_third_is_none(blog: Blog, 
 
 
 @pytest.mark.usefixtures("adopted")
-def test_a_text_has_moved_out_of_its_post(blog: Blog, db: Store) -> None:
+def test_the_text_moves_out_of_its_post(blog: Blog, db: Store) -> None:
     post, text = blog.read("p1")
     assert (post.content, text.content) == (None, "Texto")
     assert text == db.one(d.post_text("p1"))
@@ -145,12 +145,12 @@ def test_a_text_has_moved_out_of_its_post(blog: Blog, db: Store) -> None:
 
 
 @pytest.mark.usefixtures("adopted")
-def test_all_that_can_be_done_is_done_with_adopted_rows(blog: Blog, db: Store) -> None:
-    blog.threads.edit("r1", "melhor")
-    blog.threads.reply("r1", "u3", "também")
-    blog.threads.edit("c1", "melhor")
-    blog.threads.delete("c1")
-    blog.threads.delete("r1")
+def test_every_operation_works_on_adopted_items(blog: Blog, db: Store) -> None:
+    blog.comments.edit("r1", "melhor")
+    blog.comments.reply("r1", "u3", "também")
+    blog.comments.edit("c1", "melhor")
+    blog.comments.delete("c1")
+    blog.comments.delete("r1")
     blog.categories.reorder("k1", ["k2", "k3"])
     blog.categories.move("k2", None)
     assert [each.name for each in db(d.root_categories())] == ["k1", "k2"]
@@ -170,7 +170,7 @@ class _Interrupted(Exception):
     pass
 
 
-def test_an_adoption_that_was_interrupted_anywhere_is_finished_by_the_next(db: Store, documented: None) -> None:
+def test_an_adoption_interrupted_after_any_request_is_finished_by_the_next(db: Store, documented: None) -> None:
     start, whole = disk(db), _adopted_disk(db)
     for calls in range(1, 200):
         _restore(db, start)
@@ -182,13 +182,13 @@ def test_an_adoption_that_was_interrupted_anywhere_is_finished_by_the_next(db: S
                 raise _Interrupted
 
         try:
-            adopt(Store(db.backend, d.design, clock=db.context.clock, sleep=lambda _: None, on_call=[count]))
+            adopt(Store(db.backend, d.design, clock=db.now, sleep=lambda _: None, on_call=[count]))
         except _Interrupted:
             assert adopt(db).refused == []
             assert sorted(map(str, disk(db))) == whole
         else:
             return
-    pytest.fail("it does not come to an end")
+    pytest.fail("adoption does not end")
 
 
 def _adopted_disk(db: Store) -> list[str]:
@@ -203,11 +203,11 @@ def _restore(db: Store, items: list[dict[str, Any]]) -> None:
         db.backend.call(PutItem(table_name=d.blog.name, item=item))
 
 
-# what is not as it should be ---------------------------------------------------------------------------------------
+# inconsistent items -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("row", "refusal"),
+    ("row", "report"),
     [
         (lambda db: put_like(db, "p9", "u1"), "Like u1 p9: Like refers to Post p9, which does not exist"),
         (lambda db: put_bookmark(db, "p9", "u1"), "Bookmark u1 p9: Bookmark refers to Post p9, which does not exist"),
@@ -223,26 +223,26 @@ def _restore(db: Store, items: list[dict[str, Any]]) -> None:
         ),
         (
             lambda db: put_category(db, "k4", 1, "k2"),
-            "Category k4: Category.parent_id: k2 is a subcategory itself; there are two levels",
+            "Category k4: Category.parent_id: k2 is a subcategory; categories have two levels",
         ),
     ],
 )
-def test_what_cannot_be_mended_is_named(
-    db: Store, documented: None, row: Callable[[Store], None], refusal: str
+def test_an_item_that_cannot_be_adopted_is_reported(
+    db: Store, documented: None, row: Callable[[Store], None], report: str
 ) -> None:
     row(db)
-    assert adopt(db).refused == [refusal]
-    assert adopt(db).refused == [refusal]
+    assert adopt(db).refused == [report]
+    assert adopt(db).refused == [report]
 
 
-def test_a_text_that_is_too_long_for_an_item_of_its_own_stays_where_it_is(db: Store, documented: None) -> None:
+def test_a_text_that_is_too_long_for_its_own_item_stays_in_the_post(db: Store, documented: None) -> None:
     put_post(db, "p2", content="a" * 100_001)
-    (refusal,) = adopt(db).refused
-    assert refusal.startswith("Post p2: PostText.content")
+    (report,) = adopt(db).refused
+    assert report.startswith("Post p2: PostText.content")
     assert len(db.one(d.post("p2")).content or "") == 100_001
 
 
-def test_a_text_that_other_code_wrote_into_an_adopted_post_is_what_it_says(
+def test_a_text_that_other_code_writes_into_an_adopted_post_takes_precedence(
     blog: Blog, db: Store, adopted: Adoption
 ) -> None:
     with db.change(d.post("p1")) as draft:
@@ -253,14 +253,14 @@ def test_a_text_that_other_code_wrote_into_an_adopted_post_is_what_it_says(
     assert db.one(d.post("p1")).content is None
 
 
-def test_a_guard_whose_like_other_code_took_away_goes(blog: Blog, db: Store, adopted: Adoption) -> None:
+def test_a_guard_whose_like_other_code_deleted_is_deleted(blog: Blog, db: Store, adopted: Adoption) -> None:
     (like,) = db(d.likes_of_post("p1"))
     db.delete(like)
     adopt(db)
     assert blog.like("u1", "p1")
 
 
-def test_a_subcategory_that_has_lost_its_link_gets_it_again(db: Store, documented: None) -> None:
+def test_a_missing_link_of_a_subcategory_is_created(db: Store, documented: None) -> None:
     put_category(db, "k4", 3, "k1")
     adopt(db)
     db.delete(d.child("k1", "k4", 3))
@@ -269,7 +269,7 @@ def test_a_subcategory_that_has_lost_its_link_gets_it_again(db: Store, documente
     assert db.one(d.category("k1")).child_count == 3
 
 
-def test_a_subcategory_that_only_its_link_tells_of_is_put_under_its_root(db: Store, documented: None) -> None:
+def test_a_category_without_a_parent_follows_its_link(db: Store, documented: None) -> None:
     put_category(db, "k4", 3, "k1", parentId=None)
     done = adopt(db)
     assert done.refused == []
@@ -277,7 +277,7 @@ def test_a_subcategory_that_only_its_link_tells_of_is_put_under_its_root(db: Sto
     assert db.one(d.category("k1")).child_count == 3
 
 
-def test_links_that_tell_another_place_than_their_category_follow_it(db: Store, documented: None) -> None:
+def test_links_that_differ_from_their_category_follow_it(db: Store, documented: None) -> None:
     put(db, "CATEGORY#k1", "CHILD#k2#4")
     put_category(db, "k4", 2)
     put(db, "CATEGORY#k4", "CHILD#k2#1")
@@ -289,6 +289,6 @@ def test_links_that_tell_another_place_than_their_category_follow_it(db: Store, 
     assert (again.rewritten, again.created, again.counted) == (0, 0, 0)
 
 
-def test_times_of_rows_stay_as_they_were(db: Store, adopted: Adoption) -> None:
+def test_adoption_keeps_the_times_of_items(db: Store, adopted: Adoption) -> None:
     assert {each.updated_at for each in db(d.likes_of_post("p1"))} == {db.one(d.post("p1")).updated_at}
     assert f"{db.one(d.post('p1')).updated_at:%Y-%m-%dT%H:%M:%SZ}" == AT

@@ -1,4 +1,4 @@
-"""The blog over HTTP: what a withdrawn post shows, what a refusal names, and that everything can be done there."""
+"""The API of the blog: access to unpublished posts, conditional requests, error details, notifications."""
 
 from typing import Any
 
@@ -27,15 +27,15 @@ def editor(nobody: Client) -> Client:
     return nobody.by("sub-eva", "EDITOR")
 
 
-# a post that is withdrawn ------------------------------------------------------------------------------------------
+# unpublished posts ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def withdrawn(blog: Blog, post: d.Post) -> dict[str, str]:
-    """Ana's post is a draft again, after Bia liked it and said something; the addresses of it all."""
+def unpublished(blog: Blog, post: d.Post) -> dict[str, str]:
+    """The paths of Ana's post, which is a draft again after Bia liked it and commented on it."""
     blog.like(BIA, post.post_id)
-    comment = blog.threads.comment(post.post_id, BIA, "segredo").comment_id
-    reply = blog.threads.reply(comment, CAIO, "resposta").reply_id
+    comment = blog.comments.add(post.post_id, BIA, "segredo").comment_id
+    reply = blog.comments.reply(comment, CAIO, "resposta").reply_id
     blog.unpublish(post.post_id)
     at = f"/posts/{post.post_id}"
     return {
@@ -50,71 +50,71 @@ def withdrawn(blog: Blog, post: d.Post) -> dict[str, str]:
     }
 
 
-def test_nobody_else_sees_what_readers_left_on_a_withdrawn_post(
-    nobody: Client, ana: Client, editor: Client, withdrawn: dict[str, str]
+def test_others_cannot_see_an_unpublished_post_or_its_comments(
+    nobody: Client, ana: Client, editor: Client, unpublished: dict[str, str]
 ) -> None:
     stranger = nobody.by("sub-x", "AUTHOR")
-    for name, address in withdrawn.items():
+    for name, address in unpublished.items():
         seen = [who.get(address).status for who in (nobody, stranger, ana, editor)]
         assert seen == [401, 403, 200, 200], name
 
 
-def test_who_left_something_on_a_withdrawn_post_sees_and_takes_back_their_own(
-    bia: Client, withdrawn: dict[str, str]
+def test_users_see_and_delete_their_own_comments_on_an_unpublished_post(
+    bia: Client, unpublished: dict[str, str]
 ) -> None:
-    assert [bia.get(withdrawn[name]).status for name in ("comment", "like")] == [200, 200]
-    assert [bia.get(withdrawn[name]).status for name in ("reply", "likes", "thread")] == [403, 403, 403]
-    assert bia.patch(withdrawn["comment"], {"content": "nada"}).status == 200
-    assert [bia.delete(withdrawn[name]).status for name in ("comment", "like")] == [204, 204]
+    assert [bia.get(unpublished[name]).status for name in ("comment", "like")] == [200, 200]
+    assert [bia.get(unpublished[name]).status for name in ("reply", "likes", "thread")] == [403, 403, 403]
+    assert bia.patch(unpublished["comment"], {"content": "nada"}).status == 200
+    assert [bia.delete(unpublished[name]).status for name in ("comment", "like")] == [204, 204]
 
 
-@pytest.mark.usefixtures("withdrawn")
+@pytest.mark.usefixtures("unpublished")
 @pytest.mark.parametrize("what", ["comments", "likes"])
-def test_lists_of_a_user_leave_out_withdrawn_posts_for_others(
+def test_lists_of_a_user_leave_out_unpublished_posts_for_others(
     nobody: Client, ana: Client, bia: Client, editor: Client, blog: Blog, post: d.Post, what: str
 ) -> None:
     assert post.subcategory_id is not None
     other = published(blog, post.subcategory_id, "Choro").post_id
     blog.like(BIA, other)
-    blog.threads.comment(other, BIA, "à vista")
+    blog.comments.add(other, BIA, "à vista")
     address = f"/users/{BIA}/{what}"
     seen = [{each["postId"] for each in who.get(address).json["items"]} for who in (nobody, ana, bia, editor)]
     both = {other, post.post_id}
     assert seen == [{other}, {other}, both, both]
 
 
-def test_what_a_user_said_tells_comments_and_replies_apart(nobody: Client, blog: Blog, post: d.Post) -> None:
-    comment = blog.threads.comment(post.post_id, BIA, "raiz")
-    blog.threads.reply(comment.comment_id, BIA, "resposta")
+def test_comments_of_a_user_have_their_entity_type(nobody: Client, blog: Blog, post: d.Post) -> None:
+    comment = blog.comments.add(post.post_id, BIA, "raiz")
+    blog.comments.reply(comment.comment_id, BIA, "resposta")
     listed = nobody.get(f"/users/{BIA}/comments?limit=1").json
     more = nobody.get(f"/users/{BIA}/comments?cursor={listed['cursor']}").json
     kinds = {each["entityType"] for each in listed["items"] + more["items"]}
     assert (kinds, more["cursor"]) == ({"COMMENT", "REPLY"}, None)
 
 
-# If-Match ----------------------------------------------------------------------------------------------------------
+# If-Match ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["comment", "reply"])
-def test_a_comment_is_changed_and_deleted_only_as_it_was_read(bia: Client, blog: Blog, post: d.Post, kind: str) -> None:
-    comment = blog.threads.comment(post.post_id, BIA, "um").comment_id
-    name = blog.threads.reply(comment, BIA, "um").reply_id if kind == "reply" else comment
+def test_if_match_protects_a_comment(bia: Client, blog: Blog, post: d.Post, kind: str) -> None:
+    comment = blog.comments.add(post.post_id, BIA, "um").comment_id
+    name = blog.comments.reply(comment, BIA, "um").reply_id if kind == "reply" else comment
     first = bia.get(f"/comments/{name}").tag
     changed = bia.patch(f"/comments/{name}", {"content": "dois"}, if_match=first)
     assert (changed.status, changed.json["content"], changed.json["entityType"]) == (200, "dois", kind.upper())
     assert changed.tag == bia.get(f"/comments/{name}").tag
-    blog.threads.reply(name, CAIO, "uma resposta não é mudança")
+    blog.comments.reply(name, CAIO, "uma resposta não é mudança")
     assert bia.patch(f"/comments/{name}", {"content": "três"}, if_match=first).status == 412
     assert bia.delete(f"/comments/{name}", if_match=first).status == 412
     assert bia.delete(f"/comments/{name}", if_match=changed.tag).status == 204
     assert bia.get(f"/comments/{name}").status == 404
 
 
-def test_two_who_edit_a_text_do_not_overwrite_each_other(ana: Client, editor: Client, blog: Blog, post: d.Post) -> None:
+def test_if_match_protects_the_text_of_a_post(ana: Client, editor: Client, blog: Blog, post: d.Post) -> None:
     address = f"/posts/{post.post_id}"
     first = ana.get(address).tag
     blog.like(BIA, post.post_id)
-    blog.threads.comment(post.post_id, BIA, "nem isto nem um coração é mudança")
+    blog.comments.add(post.post_id, BIA, "nem isto nem um coração é mudança")
     changed = ana.patch(address, {"content": "de Ana"}, if_match=first)
     assert (changed.status, changed.tag) == (200, ana.get(address).tag)
     assert editor.patch(address, {"content": "de Eva"}, if_match=first).status == 412
@@ -123,14 +123,14 @@ def test_two_who_edit_a_text_do_not_overwrite_each_other(ana: Client, editor: Cl
     assert editor.patch(address, {"content": "de Eva"}, if_match=changed.tag).status == 200
 
 
-def test_a_text_of_the_team_s_own_code_is_changed_only_as_it_was_read(editor: Client, db: Store) -> None:
+def test_if_match_protects_a_text_of_the_team_s_own_code(editor: Client, db: Store) -> None:
     put_documented(db)
     first = editor.get("/posts/p1").tag
     assert editor.patch("/posts/p1", {"content": "um"}, if_match=first).status == 200
     assert editor.patch("/posts/p1", {"content": "dois"}, if_match=first).status == 412
 
 
-def test_a_category_is_deleted_only_as_it_was_read(editor: Client, blog: Blog) -> None:
+def test_if_match_protects_a_category(editor: Client, blog: Blog) -> None:
     name = f"/categories/{blog.categories.add('Música').category_id}"
     first = editor.get(name).tag
     changed = editor.patch(name, {"name": "Dança"}, if_match=first)
@@ -138,10 +138,10 @@ def test_a_category_is_deleted_only_as_it_was_read(editor: Client, blog: Blog) -
     assert editor.delete(name, if_match=changed.tag).status == 204
 
 
-# refusals name the member at fault ---------------------------------------------------------------------------------
+# errors name the field --------------------------------------------------------------------------------------------
 
 
-def test_an_empty_id_is_refused_by_its_own_name(ana: Client, editor: Client, post: d.Post) -> None:
+def test_an_empty_or_unknown_id_is_rejected_naming_the_field(ana: Client, editor: Client, post: d.Post) -> None:
     new = {"title": "Olá", "content": "…"}
     for reply, field in (
         (ana.patch(f"/posts/{post.post_id}", {"subcategoryId": ""}), "subcategoryId"),
@@ -156,7 +156,7 @@ def test_an_empty_id_is_refused_by_its_own_name(ana: Client, editor: Client, pos
         assert (reply.status, reply.json.get("field")) == (422, field), reply.body
 
 
-def test_what_is_made_of_blanks_is_refused_by_its_own_name(ana: Client, editor: Client, post: d.Post) -> None:
+def test_a_blank_text_is_rejected_naming_the_field(ana: Client, editor: Client, post: d.Post) -> None:
     new = {"title": "Olá", "content": "…"}
     for reply, field in (
         (ana.post("/posts", new | {"title": " "}), "title"),
@@ -169,16 +169,16 @@ def test_what_is_made_of_blanks_is_refused_by_its_own_name(ana: Client, editor: 
         assert (reply.status, reply.json.get("field")) == (422, field), reply.body
 
 
-def test_an_order_that_names_not_all_is_refused_by_its_own_name(editor: Client, post: d.Post) -> None:
-    refused = editor.put("/category-order", {"categoryIds": [post.subcategory_id]})
-    assert (refused.status, refused.json["field"]) == (422, "categoryIds")
+def test_an_order_that_omits_a_category_is_rejected_naming_the_field(editor: Client, post: d.Post) -> None:
+    response = editor.put("/category-order", {"categoryIds": [post.subcategory_id]})
+    assert (response.status, response.json["field"]) == (422, "categoryIds")
 
 
-def test_the_children_of_a_category_that_is_not_there_have_no_order(editor: Client) -> None:
+def test_reordering_under_an_unknown_category_is_not_found(editor: Client) -> None:
     assert editor.put("/category-order", {"parentId": "k_nenhuma", "categoryIds": []}).status == 404
 
 
-def test_a_cursor_of_subcategories_that_have_changed_says_to_begin_again(
+def test_a_cursor_is_rejected_after_the_subcategories_change(
     nobody: Client, editor: Client, blog: Blog, db: Store, post: d.Post
 ) -> None:
     (root,) = [each.category_id for each in db(d.root_categories())]
@@ -188,15 +188,15 @@ def test_a_cursor_of_subcategories_that_have_changed_says_to_begin_again(
     cursor = nobody.get(f"/categories/{root}/all-posts?limit=1").json["cursor"]
     assert nobody.get(f"/categories/{root}/all-posts?cursor={cursor}").status == 200
     assert editor.delete(f"/categories/{other}").status == 204
-    refused = nobody.get(f"/categories/{root}/all-posts?cursor={cursor}")
-    assert (refused.status, refused.json["field"]) == (400, "cursor")
-    assert "the subcategories have changed since; begin again without it" in refused.json["detail"]
+    response = nobody.get(f"/categories/{root}/all-posts?cursor={cursor}")
+    assert (response.status, response.json["field"]) == (400, "cursor")
+    assert "the subcategories have changed since; start again without a cursor" in response.json["detail"]
 
 
-# everything can be done here ---------------------------------------------------------------------------------------
+# notifications, and items of other code ---------------------------------------------------------------------------
 
 
-def test_a_notification_is_made_by_a_machine_and_read_changed_and_deleted_by_whom_it_tells(
+def test_a_machine_creates_a_notification_and_its_user_reads_changes_and_deletes_it(
     nobody: Client, ana: Client, bia: Client
 ) -> None:
     new = {"type": "LIKE", "actorId": BIA, "postId": "p_1"}

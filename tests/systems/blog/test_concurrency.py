@@ -1,4 +1,4 @@
-"""Many at once, on every backend: afterwards counters equal what is counted, and each unique thing exists once."""
+"""Concurrent writers on every backend: counters stay exact, and unique items exist once."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ THREADS = 8
 
 @pytest.fixture
 def db(backend: Any) -> Store:
-    """New tables on each backend in turn; real time and real pauses, as writers meet."""
+    """New tables on each backend in turn, with the real clock and real pauses between retries."""
     fresh(backend, d.design, Clock())
     return Store(backend, d.design)
 
@@ -43,7 +43,7 @@ def counters(db: Store, post_id: str) -> tuple[int, int, int]:
     return post.like_count, post.bookmark_count, post.comment_count
 
 
-def test_likes_and_bookmarks_of_many_are_counted_exactly(blog: Blog, db: Store, post: d.Post) -> None:
+def test_concurrent_likes_and_bookmarks_are_counted_exactly(blog: Blog, db: Store, post: d.Post) -> None:
     readers = [f"sub-{number}" for number in range(12)]
 
     def reads(user: str) -> tuple[bool, bool]:
@@ -55,22 +55,22 @@ def test_likes_and_bookmarks_of_many_are_counted_exactly(blog: Blog, db: Store, 
     assert counters(db, post.post_id) == counted(db, post.post_id) == (7, 7, 0)
 
 
-def test_one_who_likes_many_times_at_once_likes_once(blog: Blog, db: Store, post: d.Post) -> None:
+def test_concurrent_likes_of_one_user_count_once(blog: Blog, db: Store, post: d.Post) -> None:
     assert sum(at_once(lambda _: blog.like(BIA, post.post_id), range(16))) == 1
     assert sum(at_once(lambda _: blog.bookmark(BIA, post.post_id), range(16))) == 1
     assert counters(db, post.post_id) == counted(db, post.post_id) == (1, 1, 0)
 
 
-def test_liking_and_taking_back_at_once_leaves_what_is_counted(blog: Blog, db: Store, post: d.Post) -> None:
+def test_concurrent_likes_and_unlikes_leave_an_exact_counter(blog: Blog, db: Store, post: d.Post) -> None:
     at_once(lambda turn: (blog.unlike if turn % 2 else blog.like)(BIA, post.post_id), range(24))
     liked = int(db(d.has_liked(BIA, post.post_id), consistent=True) is not None)
     assert counters(db, post.post_id) == counted(db, post.post_id) == (liked, 0, 0)
 
 
-def test_comments_replies_and_deletions_at_once_are_counted_exactly(blog: Blog, db: Store, post: d.Post) -> None:
-    made = at_once(lambda number: blog.threads.comment(post.post_id, BIA, f"nº {number}").comment_id, range(8))
-    replies = at_once(lambda number: blog.threads.reply(made[number % 4], CAIO, "oi").reply_id, range(12))
-    at_once(blog.threads.delete, [*made[::2], *replies[::3]])
+def test_concurrent_comments_replies_and_deletions_are_counted_exactly(blog: Blog, db: Store, post: d.Post) -> None:
+    made = at_once(lambda number: blog.comments.add(post.post_id, BIA, f"nº {number}").comment_id, range(8))
+    replies = at_once(lambda number: blog.comments.reply(made[number % 4], CAIO, "oi").reply_id, range(12))
+    at_once(blog.comments.delete, [*made[::2], *replies[::3]])
     assert counters(db, post.post_id) == counted(db, post.post_id)
     roots = {each.comment_id: each for each in db(d.thread(post.post_id)) if isinstance(each, d.Comment)}
     for root in roots.values():
@@ -79,15 +79,15 @@ def test_comments_replies_and_deletions_at_once_are_counted_exactly(blog: Blog, 
         assert root.content is not None or under
 
 
-def test_a_reply_never_outlives_a_root_that_was_deleted_meanwhile(blog: Blog, db: Store, post: d.Post) -> None:
-    roots = [blog.threads.comment(post.post_id, BIA, "raiz").comment_id for _ in range(6)]
+def test_a_reply_never_outlives_its_concurrently_deleted_root(blog: Blog, db: Store, post: d.Post) -> None:
+    roots = [blog.comments.add(post.post_id, BIA, "raiz").comment_id for _ in range(6)]
 
     def act(turn: int) -> None:
         try:
             if turn % 2:
-                blog.threads.delete(roots[turn // 2])
+                blog.comments.delete(roots[turn // 2])
             else:
-                blog.threads.reply(roots[turn // 2], CAIO, "resposta")
+                blog.comments.reply(roots[turn // 2], CAIO, "resposta")
         except (NotFound, ReferenceMissing, ConditionFailed):
             return
 
@@ -98,7 +98,7 @@ def test_a_reply_never_outlives_a_root_that_was_deleted_meanwhile(blog: Blog, db
     assert counters(db, post.post_id) == counted(db, post.post_id)
 
 
-def test_subcategories_added_and_put_in_order_at_once_agree_in_both_places(blog: Blog, db: Store) -> None:
+def test_concurrent_additions_and_reorderings_keep_category_and_link_equal(blog: Blog, db: Store) -> None:
     root = blog.categories.add("Música").category_id
     made = at_once(lambda number: blog.categories.add(f"Ritmo {number}", root).category_id, range(6))
     at_once(lambda turn: blog.categories.reorder(root, made[turn:] + made[:turn]), range(4))
@@ -123,7 +123,7 @@ def test_two_categories_cannot_become_each_other_s_child(blog: Blog, db: Store) 
     assert sorted(parent is None for parent in parents) == [False, True]
 
 
-def test_publishing_and_unpublishing_at_once_leaves_the_exact_count(blog: Blog, db: Store) -> None:
+def test_concurrent_publishing_and_unpublishing_leave_an_exact_counter(blog: Blog, db: Store) -> None:
     category = blog.categories.add("Música").category_id
     posts = [published(blog, category).post_id for _ in range(4)]
     at_once(lambda turn: (blog.publish if turn % 3 else blog.unpublish)(posts[turn % 4]), range(16))
@@ -132,7 +132,7 @@ def test_publishing_and_unpublishing_at_once_leaves_the_exact_count(blog: Blog, 
     assert len(list(db(d.drafts_of_author(ANA)))) == len(posts) - len(shown)
 
 
-def test_of_many_who_register_one_profile_exactly_one_does(blog: Blog, db: Store) -> None:
+def test_of_many_concurrent_registrations_exactly_one_succeeds(blog: Blog, db: Store) -> None:
     def register(number: int) -> bool:
         try:
             blog.register(ANA, f"Ana {number}")

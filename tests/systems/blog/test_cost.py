@@ -1,4 +1,4 @@
-"""Every access pattern costs what one GetItem or Query costs, however much else there is."""
+"""Every access pattern costs one GetItem or Query, however much data there is."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -21,8 +21,8 @@ def calls(blog: Blog, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
     sub = blog.categories.add("Samba", root).category_id
     post = published(blog, sub).post_id
     blog.write(ANA, "Rascunho", "Ainda não.")
-    comment = blog.threads.comment(post, BIA, "Que lindo!")
-    reply = blog.threads.reply(comment.comment_id, ANA, "Obrigada!")
+    comment = blog.comments.add(post, BIA, "Que lindo!")
+    reply = blog.comments.reply(comment.comment_id, ANA, "Obrigada!")
     blog.like(BIA, post)
     blog.bookmark(BIA, post)
     notification = blog.notify(ANA, d.NotificationType.LIKE, BIA, post)
@@ -44,7 +44,7 @@ def calls(blog: Blog, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
 
 
 def crowd(clock: Clock) -> Iterator[Any]:
-    """A hundred of everything, of other people, posts and categories."""
+    """A hundred of every entity, of other users, posts and categories."""
     published_at = clock() - timedelta(days=1)
     for number in range(CROWD):
         user, post, category, comment = f"sub-{number}", f"p_{number}", f"k_{number}", f"c_{number}"
@@ -84,9 +84,7 @@ def crowd(clock: Clock) -> Iterator[Any]:
         )
 
 
-def test_every_pattern_costs_one_read_with_a_hundred_times_more_data_around_it(
-    blog: Blog, db: Store, clock: Clock
-) -> None:
+def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(blog: Blog, db: Store, clock: Clock) -> None:
     every = calls(blog, clock)
     assert every.keys() == d.design.patterns.keys()
     expected = dict.fromkeys(every, ONE_READ) | {"posts_by_categories": (2, 1.0)}

@@ -1,4 +1,4 @@
-"""Every entity can be created, read, changed and deleted by its own key, whatever the operations do with it."""
+"""Every entity can be created, read, changed and deleted by its key."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -69,7 +69,7 @@ ENTITIES: dict[type[Any], tuple[Any, Key, dict[str, Any]]] = {
 
 @pytest.fixture
 def parents(db: Store, clock: Clock) -> None:
-    """What the others refer to."""
+    """The items that the other entities refer to."""
     now, clock.now = clock.now, AT
     db.create(d.Category(category_id="k_0", name="raiz", order=0))
     db.create(d.Post(post_id="p_0", author_id=ANA, title="raiz", subcategory_id="k_0"))
@@ -77,7 +77,7 @@ def parents(db: Store, clock: Clock) -> None:
     clock.now = now
 
 
-def test_every_entity_is_here() -> None:
+def test_every_entity_is_tested() -> None:
     assert {model.cls for model in d.design.models} == ENTITIES.keys()
 
 
@@ -103,7 +103,7 @@ def test_an_entity_is_created_read_changed_and_deleted(db: Store, clock: Clock, 
     assert disk(db) == before
 
 
-def test_a_link_moves_to_another_place(db: Store, blog: Blog) -> None:
+def test_a_link_moves_to_another_position(db: Store, blog: Blog) -> None:
     root = blog.categories.add("Música").category_id
     link = db.create(d.CategoryChild(parent_id=root, child_id="k_1", order=7))
     with db.change(d.child(root, "k_1", 7)) as draft:
@@ -112,7 +112,7 @@ def test_a_link_moves_to_another_place(db: Store, blog: Blog) -> None:
     assert db.one(d.child(root, "k_1", 8)).created_at == link.created_at
 
 
-def test_values_that_other_code_wrote_do_not_break_a_read(db: Store, blog: Blog) -> None:
+def test_unknown_enum_values_do_not_break_a_read(db: Store, blog: Blog) -> None:
     post = blog.write(ANA, "Olá", "texto").post_id
     blog.register(ANA, "Ana")
     with db.change(d.profile(ANA)) as user, db.change(d.post(post)) as draft:

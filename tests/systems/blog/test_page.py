@@ -1,4 +1,4 @@
-"""What the page of the blog says is so: its example runs, and its units are measured."""
+"""The page of the blog is correct: its example runs, and its units are measured."""
 
 import re
 from collections.abc import Callable
@@ -16,23 +16,23 @@ PAGE = Path(d.__file__).with_name("page.md").read_text(encoding="utf-8")
 CELLS = 4
 
 
-def told() -> dict[str, str]:
+def documented_units() -> dict[str, str]:
     """The units of each operation."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines()]
     return {row[0]: row[2] for row in rows if len(row) == CELLS}
 
 
-def test_its_example_runs() -> None:
+def test_example_runs() -> None:
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(compile(example, "page.md", "exec"), {})  # noqa: S102
 
 
-def test_the_units_that_it_tells_are_measured(blog: Blog, db: Store, clock: Clock) -> None:
+def test_documented_units_equal_the_measured_units(blog: Blog, db: Store, clock: Clock) -> None:
     root = blog.categories.add("Música").category_id
     samba, _ = (blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))
     draft = blog.write(ANA, "Rascunho", "Ainda não.", subcategory_id=samba).post_id
     post = [published(blog, samba) for _ in range(10)][-1].post_id
-    comment = blog.threads.comment(post, BIA, "Oi").comment_id
+    comment = blog.comments.add(post, BIA, "Oi").comment_id
     long = published(blog, samba).post_id
     put_as_they_are(
         db,
@@ -44,20 +44,20 @@ def test_the_units_that_it_tells_are_measured(blog: Blog, db: Store, clock: Cloc
         ),
     )
     operations: dict[str, Callable[[], object]] = {
-        "a profile, a category, a post without its text, whether one has liked": lambda: db(d.post(post)),
-        "read a post": lambda: blog.read(post),
-        "ten posts of a category": lambda: db(d.posts_by_category(samba)).page(),
-        "posts of a root with two subcategories": lambda: blog.categories.posts(root),
-        "a thread of 200 comments of a hundred characters": lambda: list(db(d.thread(long))),
+        "get a profile, a category, a post without its text, or whether a user likes a post": lambda: db(d.post(post)),
+        "read a post with its text": lambda: blog.read(post),
+        "list ten posts of a category": lambda: db(d.posts_by_category(samba)).page(),
+        "list posts of a root with two subcategories": lambda: blog.categories.posts(root),
+        "read a thread of 200 comments of 100 characters": lambda: list(db(d.thread(long))),
         "write a draft": lambda: blog.write(ANA, "Rascunho", "Ainda não.", subcategory_id=samba),
         "publish": lambda: blog.publish(draft),
-        "comment": lambda: blog.threads.comment(post, BIA, "Oi"),
-        "reply": lambda: blog.threads.reply(comment, ANA, "Olá"),
+        "comment": lambda: blog.comments.add(post, BIA, "Oi"),
+        "reply": lambda: blog.comments.reply(comment, ANA, "Olá"),
         "like": lambda: blog.like(BIA, post),
         "unlike": lambda: blog.unlike(BIA, post),
         "bookmark": lambda: blog.bookmark(BIA, post),
     }
-    units = told()
+    units = documented_units()
     assert units.keys() - operations.keys() == {"Operation", "---"}
     for name, act in operations.items():
         with db.measure() as used:
@@ -66,7 +66,7 @@ def test_the_units_that_it_tells_are_measured(blog: Blog, db: Store, clock: Cloc
         assert units[name] == ", ".join(measured), name
 
 
-def test_the_printed_page_has_every_entity_and_pattern() -> None:
+def test_generated_page_has_every_entity_and_pattern() -> None:
     printed = page(d.design, PAGE)
     for name in (model.name for model in d.design.models):
         assert f"### {name}\n" in printed

@@ -1,16 +1,16 @@
-"""Each trouble of the document that SYSTEMS names, and that it is no more."""
+"""Each problem of the document that the page lists, and the behaviour that solves it."""
 
 import pytest
 
 from partita import InvalidValue, LimitReached, NotFound, Store
 from partita.dynamodb.requests import PutItem
 from partita_systems.blog import design as d
-from partita_systems.blog.categories import MOST_ROOTS
+from partita_systems.blog.categories import MAX_ROOTS
 from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
 
-# names on disk ---------------------------------------------------------------------------------------------------
+# names on disk ----------------------------------------------------------------------------------------------------
 
 
 def stored(db: Store, entity_type: str) -> dict[str, str]:
@@ -25,8 +25,8 @@ def test_items_on_disk_have_the_document_s_names_and_keys(blog: Blog, db: Store,
     root = blog.categories.add("Música").category_id
     sub = blog.categories.add("Samba", root).category_id
     post = published(blog, sub).post_id
-    comment = blog.threads.comment(post, BIA, "Que lindo!").comment_id
-    reply = blog.threads.reply(comment, ANA, "Obrigada!").reply_id
+    comment = blog.comments.add(post, BIA, "Que lindo!").comment_id
+    reply = blog.comments.reply(comment, ANA, "Obrigada!").reply_id
     blog.like(BIA, post)
     blog.bookmark(BIA, post)
     notification = blog.notify(ANA, d.NotificationType.LIKE, BIA, post).notification_id
@@ -66,8 +66,8 @@ def test_items_on_disk_have_the_document_s_names_and_keys(blog: Blog, db: Store,
     assert places["Samba"]["GSI1SK"] == {"S": f"CATEGORY#0000#{sub}"}
 
 
-def test_every_item_tells_its_type_and_its_times(blog: Blog, db: Store, post: d.Post) -> None:
-    blog.threads.comment(post.post_id, BIA, "Oi")
+def test_every_item_has_its_type_and_its_times(blog: Blog, db: Store, post: d.Post) -> None:
+    blog.comments.add(post.post_id, BIA, "Oi")
     for item in disk(db):
         assert item.keys() >= {"entityType", "createdAt", "updatedAt"}
 
@@ -76,7 +76,7 @@ def test_the_table_is_named_after_stack_and_environment() -> None:
     assert d.blog.name == "partita-dev-blog"
 
 
-# "3 GSIs", two are defined ---------------------------------------------------------------------------------------
+# "3 GSIs", two are defined ----------------------------------------------------------------------------------------
 
 
 def test_two_indexes_serve_every_pattern() -> None:
@@ -95,7 +95,7 @@ def test_notifications_are_read_from_the_first_index_newest_first(blog: Blog, db
     assert [each.read for each in db(d.notifications(ANA))] == [True, False, False]
 
 
-# posts by category and by author: the partitions hold other things too -------------------------------------------
+# posts by category and by author: the partitions hold other things too --------------------------------------------
 
 
 def test_posts_of_a_category_are_posts_only_though_subcategories_share_its_partition(blog: Blog, db: Store) -> None:
@@ -110,7 +110,7 @@ def test_posts_of_an_author_are_posts_only_though_likes_and_comments_share_the_p
     blog: Blog, db: Store, post: d.Post
 ) -> None:
     blog.like(ANA, post.post_id)
-    comment = blog.threads.comment(post.post_id, ANA, "Contem o que acharam.")
+    comment = blog.comments.add(post.post_id, ANA, "Contem o que acharam.")
     assert [each.post_id for each in db(d.posts_of_author(ANA))] == [post.post_id]
     assert list(db(d.comments_of_user(ANA))) == [comment]
     assert [each.post_id for each in db(d.likes_of_user(ANA))] == [post.post_id]
@@ -128,33 +128,33 @@ def test_posts_of_a_category_come_newest_first_ten_a_page(blog: Blog, db: Store,
     assert (len(first.items), len(second.items), second.cursor) == (10, 5, None)
 
 
-# comments and replies: id order, and a reply that sorts before its root ------------------------------------------
+# comments and replies: id order, and a reply that sorts before its root -------------------------------------------
 
 
 def test_a_thread_is_one_query_each_root_before_its_replies_in_the_order_of_time(
     blog: Blog, db: Store, clock: Clock, post: d.Post
 ) -> None:
-    told = []
+    expected = []
     roots = []
     for text in ("primeira", "segunda", "terceira"):
-        roots.append(blog.threads.comment(post.post_id, BIA, text).comment_id)
+        roots.append(blog.comments.add(post.post_id, BIA, text).comment_id)
         clock.passes(seconds=1)
     for number in range(3):
         for text, root in zip(("primeira", "segunda", "terceira"), roots, strict=True):
-            blog.threads.reply(root, CAIO, f"{text} {number}")
+            blog.comments.reply(root, CAIO, f"{text} {number}")
             clock.passes(seconds=1)
     for text in ("primeira", "segunda", "terceira"):
-        told += [text, *(f"{text} {number}" for number in range(3))]
+        expected += [text, *(f"{text} {number}" for number in range(3))]
     with db.measure() as used:
-        assert [each.content for each in db(d.thread(post.post_id))] == told
+        assert [each.content for each in db(d.thread(post.post_id))] == expected
     assert used.requests == 1
 
 
 def test_a_thread_is_read_page_by_page(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
-    root = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
+    root = blog.comments.add(post.post_id, BIA, "raiz").comment_id
     for number in range(8):
         clock.passes(seconds=1)
-        blog.threads.reply(root, CAIO, str(number))
+        blog.comments.reply(root, CAIO, str(number))
     first = db(d.thread(post.post_id)).page(4)
     second = db(d.thread(post.post_id)).page(4, first.cursor)
     rest = db(d.thread(post.post_id)).page(4, second.cursor)
@@ -162,37 +162,37 @@ def test_a_thread_is_read_page_by_page(blog: Blog, db: Store, clock: Clock, post
 
 
 def test_every_id_begins_with_a_letter(blog: Blog, post: d.Post) -> None:
-    comment = blog.threads.comment(post.post_id, BIA, "Oi")
-    reply = blog.threads.reply(comment.comment_id, ANA, "Olá")
+    comment = blog.comments.add(post.post_id, BIA, "Oi")
+    reply = blog.comments.reply(comment.comment_id, ANA, "Olá")
     assert [each[0] for each in (post.post_id, comment.comment_id, reply.reply_id)] == ["p", "c", "r"]
 
 
-# roots, then a query for each ------------------------------------------------------------------------------------
+# roots, then a query for each -------------------------------------------------------------------------------------
 
 
 def test_one_comment_is_read_with_its_replies_and_no_others(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
-    first = blog.threads.comment(post.post_id, BIA, "primeira").comment_id
-    second = blog.threads.comment(post.post_id, BIA, "segunda").comment_id
+    first = blog.comments.add(post.post_id, BIA, "primeira").comment_id
+    second = blog.comments.add(post.post_id, BIA, "segunda").comment_id
     for root in (first, second, first):
         clock.passes(seconds=1)
-        blog.threads.reply(root, CAIO, "resposta")
+        blog.comments.reply(root, CAIO, "resposta")
     found = list(db(d.comment_with_replies(post.post_id, first)))
     assert [type(each) for each in found] == [d.Comment, d.Reply, d.Reply]
     assert {each.parent_id for each in found if isinstance(each, d.Reply)} == {first}
 
 
-def test_a_reply_to_a_reply_keeps_the_root_and_says_whom_it_answers(blog: Blog, post: d.Post) -> None:
-    root = blog.threads.comment(post.post_id, BIA, "raiz")
-    first = blog.threads.reply(root.comment_id, CAIO, "resposta")
-    second = blog.threads.reply(first.reply_id, BIA, "tréplica")
+def test_a_reply_to_a_reply_keeps_the_root_and_names_the_reply_it_answers(blog: Blog, post: d.Post) -> None:
+    root = blog.comments.add(post.post_id, BIA, "raiz")
+    first = blog.comments.reply(root.comment_id, CAIO, "resposta")
+    second = blog.comments.reply(first.reply_id, BIA, "tréplica")
     assert (first.parent_id, first.answers) == (root.comment_id, root.comment_id)
     assert (second.parent_id, second.answers) == (root.comment_id, first.reply_id)
 
 
 def test_a_deleted_root_leaves_a_tombstone_and_its_replies(blog: Blog, db: Store, post: d.Post) -> None:
-    root = blog.threads.comment(post.post_id, BIA, "raiz")
-    reply = blog.threads.reply(root.comment_id, CAIO, "resposta")
-    blog.threads.delete(root.comment_id)
+    root = blog.comments.add(post.post_id, BIA, "raiz")
+    reply = blog.comments.reply(root.comment_id, CAIO, "resposta")
+    blog.comments.delete(root.comment_id)
     tombstone, left = db(d.thread(post.post_id))
     assert isinstance(tombstone, d.Comment)
     assert (tombstone.comment_id, tombstone.content, tombstone.reply_count) == (root.comment_id, None, 1)
@@ -202,30 +202,30 @@ def test_a_deleted_root_leaves_a_tombstone_and_its_replies(blog: Blog, db: Store
     assert db.one(d.post(post.post_id)).comment_count == 1
 
 
-def test_a_tombstone_is_neither_answered_nor_edited_but_its_replies_are(blog: Blog, post: d.Post) -> None:
-    root = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
-    reply = blog.threads.reply(root, CAIO, "resposta").reply_id
-    blog.threads.delete(root)
-    for refused in (
-        lambda: blog.threads.reply(root, ANA, "tarde demais"),
-        lambda: blog.threads.edit(root, "outra vez"),
-        lambda: blog.threads.delete(root),
+def test_a_tombstone_accepts_no_reply_or_edit_but_its_replies_do(blog: Blog, post: d.Post) -> None:
+    root = blog.comments.add(post.post_id, BIA, "raiz").comment_id
+    reply = blog.comments.reply(root, CAIO, "resposta").reply_id
+    blog.comments.delete(root)
+    for rejected in (
+        lambda: blog.comments.reply(root, ANA, "tarde demais"),
+        lambda: blog.comments.edit(root, "outra vez"),
+        lambda: blog.comments.delete(root),
     ):
         with pytest.raises(NotFound, match=f"Comment {root} does not exist"):
-            refused()
-    assert blog.threads.reply(reply, ANA, "ainda a tempo").parent_id == root
+            rejected()
+    assert blog.comments.reply(reply, ANA, "ainda a tempo").parent_id == root
 
 
-def test_a_deleted_comment_without_replies_is_gone(blog: Blog, db: Store, post: d.Post) -> None:
-    root = blog.threads.comment(post.post_id, BIA, "raiz").comment_id
-    reply = blog.threads.reply(root, CAIO, "resposta").reply_id
-    blog.threads.delete(reply)
-    blog.threads.delete(root)
+def test_a_deleted_comment_without_replies_leaves_nothing(blog: Blog, db: Store, post: d.Post) -> None:
+    root = blog.comments.add(post.post_id, BIA, "raiz").comment_id
+    reply = blog.comments.reply(root, CAIO, "resposta").reply_id
+    blog.comments.delete(reply)
+    blog.comments.delete(root)
     assert list(db(d.thread(post.post_id))) == []
     assert db.one(d.post(post.post_id)).comment_count == 0
 
 
-# liking twice makes two items ------------------------------------------------------------------------------------
+# liking twice makes two items -------------------------------------------------------------------------------------
 
 
 def test_a_user_likes_a_post_once(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
@@ -236,7 +236,7 @@ def test_a_user_likes_a_post_once(blog: Blog, db: Store, clock: Clock, post: d.P
     assert db.one(d.post(post.post_id)).like_count == 1
 
 
-def test_has_liked_is_one_get_and_says_when(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+def test_has_liked_is_one_get_and_returns_the_time(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
     blog.like(BIA, post.post_id)
     with db.measure() as used:
         liked = db(d.has_liked(BIA, post.post_id))
@@ -246,9 +246,7 @@ def test_has_liked_is_one_get_and_says_when(blog: Blog, db: Store, clock: Clock,
     assert used.requests == 2
 
 
-def test_a_like_that_is_taken_back_leaves_nothing_and_may_come_again(
-    blog: Blog, db: Store, clock: Clock, post: d.Post
-) -> None:
+def test_a_removed_like_leaves_nothing_and_can_be_repeated(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
     before = len(disk(db))
     blog.like(BIA, post.post_id)
     clock.passes(days=3)
@@ -286,29 +284,29 @@ def test_guards_are_in_no_index(blog: Blog, db: Store, post: d.Post) -> None:
     assert all(item.keys().isdisjoint({"GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK"}) for item in guards)
 
 
-# like's AUTHOR#: liker or writer? --------------------------------------------------------------------------------
+# like's AUTHOR#: liker or author? ---------------------------------------------------------------------------------
 
 
-def test_a_like_belongs_to_the_one_who_likes(blog: Blog, db: Store, post: d.Post) -> None:
+def test_a_like_belongs_to_the_user_who_likes(blog: Blog, db: Store, post: d.Post) -> None:
     blog.like(BIA, post.post_id)
     assert [each.post_id for each in db(d.likes_of_user(BIA))] == [post.post_id]
     assert list(db(d.likes_of_user(ANA))) == []
 
 
-# replies have no index keys --------------------------------------------------------------------------------------
+# replies have no index keys ---------------------------------------------------------------------------------------
 
 
 def test_replies_are_found_by_id_and_by_author_like_comments(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
-    comment = blog.threads.comment(post.post_id, BIA, "raiz")
+    comment = blog.comments.add(post.post_id, BIA, "raiz")
     clock.passes(seconds=1)
-    reply = blog.threads.reply(comment.comment_id, BIA, "e digo mais")
-    assert blog.threads.find(reply.reply_id) == reply
+    reply = blog.comments.reply(comment.comment_id, BIA, "e digo mais")
+    assert blog.comments.find(reply.reply_id) == reply
     newest, oldest = db(d.comments_of_user(BIA))
     assert newest == reply
     assert isinstance(oldest, d.Comment)
 
 
-# drafts ----------------------------------------------------------------------------------------------------------
+# drafts -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_draft_is_found_by_its_author_alone(blog: Blog, db: Store, post: d.Post) -> None:
@@ -346,17 +344,17 @@ def test_drafts_come_last_edited_first(blog: Blog, db: Store, clock: Clock) -> N
 def test_nobody_comments_likes_or_bookmarks_a_draft(blog: Blog, db: Store) -> None:
     draft = blog.write(ANA, "Rascunho", "Ainda não.").post_id
     before = disk(db)
-    for refused in (
+    for rejected in (
         lambda: blog.like(BIA, draft),
         lambda: blog.bookmark(BIA, draft),
-        lambda: blog.threads.comment(draft, BIA, "Oi"),
+        lambda: blog.comments.add(draft, BIA, "Oi"),
     ):
         with pytest.raises(NotFound, match=f"Post {draft} does not exist"):
-            refused()
+            rejected()
     assert disk(db) == before
 
 
-# categories: order in two places, unpadded, by id ----------------------------------------------------------------
+# categories: order in two places, unpadded, by id -----------------------------------------------------------------
 
 
 def test_subcategories_come_in_their_order_beyond_ten(blog: Blog, db: Store) -> None:
@@ -385,13 +383,13 @@ def test_a_link_of_the_old_form_without_leading_zeros_is_read(blog: Blog, db: St
     assert {each.order for each in db(d.children(root))} == {0, 7}
 
 
-def test_root_categories_are_put_in_order_too(blog: Blog, db: Store) -> None:
+def test_root_categories_can_be_reordered(blog: Blog, db: Store) -> None:
     made = [blog.categories.add(name).category_id for name in ("Música", "Cinema", "Livros")]
     blog.categories.reorder(None, made[::-1])
     assert [each.name for each in db(d.root_categories())] == ["Livros", "Cinema", "Música"]
 
 
-def test_an_order_that_names_not_all_is_refused(blog: Blog) -> None:
+def test_an_order_that_omits_a_category_is_rejected(blog: Blog) -> None:
     root = blog.categories.add("Música").category_id
     first, _ = (blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))
     with pytest.raises(InvalidValue, match=r"Category\.category_ids"):
@@ -401,7 +399,7 @@ def test_an_order_that_names_not_all_is_refused(blog: Blog) -> None:
 def test_there_are_two_levels_of_categories(blog: Blog, db: Store) -> None:
     musica, cinema = (blog.categories.add(name).category_id for name in ("Música", "Cinema"))
     samba = blog.categories.add("Samba", musica).category_id
-    with pytest.raises(InvalidValue, match=r"Category\.parent_id: it is a subcategory itself"):
+    with pytest.raises(InvalidValue, match=r"Category\.parent_id: the parent is a subcategory"):
         blog.categories.add("Samba de roda", samba)
     with pytest.raises(InvalidValue, match=r"Category\.parent_id: 'Música' has subcategories"):
         blog.categories.move(musica, cinema)
@@ -422,7 +420,7 @@ def test_a_category_moves_with_its_link_and_its_parents_counts(blog: Blog, db: S
     assert list(db(d.children(danca))) == []
 
 
-def test_a_root_lists_its_subcategories_posts_by_a_merge_of_one_query_each(blog: Blog, db: Store, clock: Clock) -> None:
+def test_posts_of_a_root_are_a_merge_of_one_query_for_each_subcategory(blog: Blog, db: Store, clock: Clock) -> None:
     root = blog.categories.add("Música").category_id
     places = [root, *(blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))]
     made = []
@@ -437,9 +435,9 @@ def test_a_root_lists_its_subcategories_posts_by_a_merge_of_one_query_each(blog:
     assert (len(first.items), second.cursor) == (10, None)
 
 
-def test_the_merge_is_bounded_because_a_root_has_a_bounded_number_of_children(blog: Blog) -> None:
+def test_a_root_has_a_bounded_number_of_subcategories(blog: Blog) -> None:
     root = blog.categories.add("Música").category_id
-    for number in range(d.MOST_CHILDREN):
+    for number in range(d.MAX_CHILDREN):
         blog.categories.add(f"Ritmo {number}", root)
     with pytest.raises(LimitReached, match="child_count <= 24 would no longer hold"):
         blog.categories.add("Mais um", root)
@@ -448,9 +446,9 @@ def test_the_merge_is_bounded_because_a_root_has_a_bounded_number_of_children(bl
     assert [each.category_id for each in blog.db(d.subcategories(root))] == every[::-1]
 
 
-def test_there_are_no_more_roots_than_can_be_put_in_order_at_once(blog: Blog, db: Store) -> None:
-    every = [blog.categories.add(f"Raiz {number}").category_id for number in range(MOST_ROOTS)]
-    with pytest.raises(InvalidValue, match=r"Category\.parent_id: there are 90 roots already"):
+def test_there_are_no_more_roots_than_one_transaction_can_reorder(blog: Blog, db: Store) -> None:
+    every = [blog.categories.add(f"Raiz {number}").category_id for number in range(MAX_ROOTS)]
+    with pytest.raises(InvalidValue, match=r"Category\.parent_id: there are 90 root categories already"):
         blog.categories.add("Mais uma")
     blog.categories.reorder(None, every[::-1])
     assert [each.category_id for each in db(d.root_categories())] == every[::-1]
@@ -469,24 +467,22 @@ def test_only_an_empty_category_is_removed(blog: Blog, db: Store, post: d.Post) 
     assert disk(db) == []
 
 
-# exact counters, text in its own item ----------------------------------------------------------------------------
+# exact counters, text in its own item -----------------------------------------------------------------------------
 
 
-def test_counting_is_no_edit_of_the_post_and_does_not_touch_its_text(
-    blog: Blog, db: Store, clock: Clock, post: d.Post
-) -> None:
+def test_counting_changes_neither_updated_at_nor_the_text(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
     before = blog.read(post.post_id)
     clock.passes(hours=1)
     blog.like(BIA, post.post_id)
     blog.bookmark(BIA, post.post_id)
-    blog.threads.comment(post.post_id, BIA, "Oi")
+    blog.comments.add(post.post_id, BIA, "Oi")
     after, text = blog.read(post.post_id)
     assert (after.like_count, after.bookmark_count, after.comment_count) == (1, 1, 1)
     assert after.updated_at == before[0].updated_at
     assert text == before[1]
 
 
-def test_a_like_on_a_long_post_costs_what_it_costs_on_a_short_one(blog: Blog, db: Store, post: d.Post) -> None:
+def test_a_like_costs_the_same_on_a_long_and_a_short_post(blog: Blog, db: Store, post: d.Post) -> None:
     with db.measure() as short:
         blog.like(BIA, post.post_id)
     blog.edit(post.post_id, content="palavra " * 2_500)
@@ -495,7 +491,7 @@ def test_a_like_on_a_long_post_costs_what_it_costs_on_a_short_one(blog: Blog, db
     assert long.writes == short.writes == 10  # like, guard and post twice each, two copies of the like and of the post
 
 
-# roles -----------------------------------------------------------------------------------------------------------
+# roles ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

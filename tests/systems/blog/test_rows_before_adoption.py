@@ -1,4 +1,4 @@
-"""Rows of the team's own code, with which everything is done before anybody has adopted them."""
+"""Every operation works on items of the team's own code before they are adopted."""
 
 import pytest
 
@@ -12,36 +12,36 @@ from tests.systems.blog.rows import AT, dated, put, put_category, put_comment, p
 
 @pytest.fixture(autouse=True)
 def documented(db: Store) -> None:
-    """With two roots that have no subcategories."""
+    """The documented items, and two roots without subcategories."""
     put_documented(db)
     put_category(db, "k5", 5)
     put_category(db, "k6", 6)
 
 
-def adopts_to_the_end(db: Store) -> bool:
-    """Whether one adoption brings everything to what the design says."""
+def adopts_everything(db: Store) -> bool:
+    """Whether one adoption converts everything: a second has nothing to do."""
     first, again = adopt(db), adopt(db)
     left = again.rewritten + again.guards_created + again.counted + again.created
     return first.refused == again.refused == [] and left == 0
 
 
-# comments ----------------------------------------------------------------------------------------------------------
+# comments ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_comment_whose_replies_nobody_counted_stays_as_a_tombstone(blog: Blog, db: Store) -> None:
-    blog.threads.delete("c1")
+def test_a_comment_with_uncounted_replies_becomes_a_tombstone(blog: Blog, db: Store) -> None:
+    blog.comments.delete("c1")
     assert [each.content for each in db(d.thread("p1"))] == [None, "re"]
-    assert adopts_to_the_end(db)
+    assert adopts_everything(db)
     assert db.one(d.post("p1")).comment_count == 1
 
 
-def test_a_comment_without_replies_goes_altogether(blog: Blog, db: Store) -> None:
+def test_a_comment_without_replies_is_deleted(blog: Blog, db: Store) -> None:
     put_comment(db, "p1", "c2")
-    blog.threads.delete("c2")
+    blog.comments.delete("c2")
     assert [each.content for each in db(d.thread("p1"))] == ["bom", "re"]
 
 
-# categories --------------------------------------------------------------------------------------------------------
+# categories -------------------------------------------------------------------------------------------------------
 
 
 def test_a_category_moves_under_a_root_and_out_again(blog: Blog, db: Store) -> None:
@@ -50,15 +50,15 @@ def test_a_category_moves_under_a_root_and_out_again(blog: Blog, db: Store) -> N
     blog.categories.move("k2", None)
     blog.categories.move("k3", "k6")
     assert {each.child_id for each in db(d.children("k1"))} == {"k5"}
-    assert adopts_to_the_end(db)
+    assert adopts_everything(db)
     assert [db.one(d.category(each)).child_count for each in ("k1", "k6")] == [1, 1]
 
 
-def test_subcategories_are_put_in_order_with_their_links(blog: Blog, db: Store) -> None:
+def test_subcategories_are_reordered_with_their_links(blog: Blog, db: Store) -> None:
     blog.categories.reorder("k1", ["k2", "k3"])
     assert [each.category_id for each in db(d.subcategories("k1"))] == ["k2", "k3"]
     assert {each.child_id: each.order for each in db(d.children("k1"))} == {"k2": 0, "k3": 1}
-    assert adopts_to_the_end(db)
+    assert adopts_everything(db)
 
 
 def test_an_empty_category_is_removed_with_its_link(blog: Blog, db: Store) -> None:
@@ -66,10 +66,10 @@ def test_an_empty_category_is_removed_with_its_link(blog: Blog, db: Store) -> No
         blog.categories.remove(gone)
         assert db(d.category(gone)) is None
     assert [each.child_id for each in db(d.children("k1"))] == ["k2"]
-    assert adopts_to_the_end(db)
+    assert adopts_everything(db)
 
 
-def test_a_category_whose_subcategories_or_posts_nobody_counted_is_not_empty(blog: Blog) -> None:
+def test_a_category_with_uncounted_subcategories_or_posts_is_not_empty(blog: Blog) -> None:
     for full in ("k1", "k2"):
         with pytest.raises(InvalidValue, match="still has subcategories or posts"):
             blog.categories.remove(full)
@@ -77,7 +77,7 @@ def test_a_category_whose_subcategories_or_posts_nobody_counted_is_not_empty(blo
         blog.categories.move("k1", "k5")
 
 
-# attributes that the document does not name ------------------------------------------------------------------------
+# attributes that are not in the document --------------------------------------------------------------------------
 
 
 def test_a_profile_without_a_name_breaks_no_list(blog: Blog, db: Store) -> None:
@@ -87,36 +87,36 @@ def test_a_profile_without_a_name_breaks_no_list(blog: Blog, db: Store) -> None:
     assert [each.name for each in db(d.users_by_role(d.Role.AUTHOR))] == ["", "Bia"]
     blog.change_profile("u1", bio="Escreve")
     assert db.one(d.profile("u1")).bio == "Escreve"
-    assert adopts_to_the_end(db)
+    assert adopts_everything(db)
 
 
-def test_a_notification_that_says_nothing_breaks_no_list(blog: Blog, db: Store) -> None:
+def test_a_notification_with_keys_only_breaks_no_list(blog: Blog, db: Store) -> None:
     keys = ("USER#u1", f"NOTIFICATION#n1#{AT}", "NOTIFICATION#u1", f"NOTIFICATION#{AT}#n1")
     put(db, *keys, userId="u1", notificationId="n1", **dated("NOTIFICATION"))
     blog.notify("u1", d.NotificationType.LIKE, "u2", "p1")
     assert [(each.type.value, each.actor_id) for each in db(d.notifications("u1"))] == [("LIKE", "u2"), ("", "")]
     blog.mark_read("u1", "n1")
-    assert blog.told("u1", "n1").read
-    assert adopts_to_the_end(db)
+    assert blog.notification("u1", "n1").read
+    assert adopts_everything(db)
 
 
-def test_a_new_profile_and_a_new_notification_still_need_them(blog: Blog, nobody: Client) -> None:
-    for refused in (
+def test_a_new_profile_and_a_new_notification_require_them(blog: Blog, nobody: Client) -> None:
+    for rejected in (
         lambda: blog.register("u3", ""),
         lambda: blog.notify("u1", d.NotificationType.LIKE, "", "p1"),
         lambda: blog.notify("u1", d.NotificationType.LIKE, "u2", ""),
     ):
         with pytest.raises(InvalidValue):
-            refused()
+            rejected()
     machine, notes = nobody.by("stream", "MACHINE"), "/users/u1/notifications"
     assert nobody.by("u3").post("/users", {"bio": "…"}).status == 422
     assert machine.post(notes, {"type": "LIKE", "postId": "p1"}).status == 422
     for field in ("actorId", "postId", "commentId"):
-        refused_body = machine.post(notes, {"type": "LIKE", "actorId": "u2", "postId": "p1", field: ""})
-        assert (refused_body.status, refused_body.json["field"]) == (422, field)
+        response = machine.post(notes, {"type": "LIKE", "actorId": "u2", "postId": "p1", field: ""})
+        assert (response.status, response.json["field"]) == (422, field)
 
 
-def test_a_post_without_a_text_says_that_it_is_the_text_which_is_missing(blog: Blog, db: Store) -> None:
+def test_reading_a_post_without_a_text_reports_the_missing_text(blog: Blog, db: Store) -> None:
     put_post(db, "p2")
     with pytest.raises(NotFound, match="PostText p2 does not exist"):
         blog.read("p2")

@@ -1,4 +1,4 @@
-"""Demo data is the same for the same seed, survives an interruption, and keeps every promise of the design."""
+"""Demo data depends on the seed alone, survives an interruption, and satisfies every rule of the design."""
 
 from collections import Counter
 from typing import Any
@@ -12,8 +12,8 @@ from partita_systems.blog.seed import steps, total
 from tests.systems.blog.conftest import disk
 
 
-def planted(scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
-    """What is stored after a seeding, in which piece number `twice` is run again after it."""
+def seeded(scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
+    """Every stored item after seeding; step number `twice` runs twice."""
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design)
         db.create_tables()
@@ -25,23 +25,23 @@ def planted(scale: float, seed: int, *, twice: int | None = None) -> list[dict[s
         return disk(db)
 
 
-def test_the_same_seed_plants_the_same_and_another_seed_something_else() -> None:
-    first = planted(0.3, 7)
-    assert first == planted(0.3, 7)
-    assert first != planted(0.3, 8)
+def test_the_same_seed_gives_the_same_data_and_another_seed_other_data() -> None:
+    first = seeded(0.3, 7)
+    assert first == seeded(0.3, 7)
+    assert first != seeded(0.3, 8)
 
 
 @pytest.mark.parametrize("number", [0, 5, 12, 14])
-def test_a_piece_may_be_planted_twice(number: int) -> None:
-    assert planted(0.3, 7, twice=number) == planted(0.3, 7)
+def test_a_step_may_run_twice(number: int) -> None:
+    assert seeded(0.3, 7, twice=number) == seeded(0.3, 7)
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
-def test_the_number_of_pieces_is_known_before(scale: float) -> None:
+def test_the_number_of_steps_is_known_in_advance(scale: float) -> None:
     assert sum(1 for _ in steps(scale, 1)) == total(scale)
 
 
-def test_a_few_hundred_items_keep_every_promise(db: Store) -> None:
+def test_counters_and_lists_of_the_demo_data_are_exact(db: Store) -> None:
     load(db, "blog", steps(1, 1))
     assert is_loaded(db, "blog", total(1))
     assert load(db, "blog", steps(1, 1)) == 0
@@ -61,5 +61,5 @@ def test_a_few_hundred_items_keep_every_promise(db: Store) -> None:
             for post in posts:
                 assert post.like_count == len(list(db(d.likes_of_post(post.post_id))))
                 assert post.bookmark_count == len(list(db(d.bookmarks_of_post(post.post_id))))
-                assert post.comment_count == sum(said.content is not None for said in db(d.thread(post.post_id)))
+                assert post.comment_count == sum(each.content is not None for each in db(d.thread(post.post_id)))
     assert 0 < shown < kinds["POST"]

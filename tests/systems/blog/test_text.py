@@ -1,4 +1,4 @@
-"""Portuguese text, emoji and the longest texts come back as they went in; what cannot be is refused by name."""
+"""Portuguese text, emoji and the longest texts are stored unchanged; invalid input is rejected, naming the field."""
 
 import unicodedata
 from collections.abc import Callable
@@ -24,8 +24,8 @@ def test_text_comes_back_as_it_was_written(blog: Blog, db: Store, post: d.Post, 
     blog.edit(post.post_id, title=text, content=text, summary=text, tags=["ação", "🎶"])
     read, held = blog.read(post.post_id)
     assert (read.title, read.summary, held.content, read.tags) == (text, text, text, ["ação", "🎶"])
-    comment = blog.threads.comment(post.post_id, BIA, text)
-    assert blog.threads.find(comment.comment_id).content == text
+    comment = blog.comments.add(post.post_id, BIA, text)
+    assert blog.comments.find(comment.comment_id).content == text
     blog.register(ANA, text, bio=text)
     assert db.one(d.profile(ANA)).name == text
     assert blog.categories.add(text).name == text
@@ -39,7 +39,7 @@ def test_composed_and_decomposed_accents_are_one_key(blog: Blog, db: Store) -> N
         blog.register(composed, "João")
 
 
-def test_people_with_hash_and_dollar_in_their_names_do_not_meet(blog: Blog, db: Store, post: d.Post) -> None:
+def test_user_ids_with_separators_have_different_keys(blog: Blog, db: Store, post: d.Post) -> None:
     for user in ("a", "a#b", "a$Sb", "a b", "a#LIKE"):
         assert blog.like(user, post.post_id)
     assert db.one(d.post(post.post_id)).like_count == 5
@@ -50,19 +50,19 @@ def test_the_longest_texts_fit(blog: Blog, post: d.Post) -> None:
     blog.edit(post.post_id, title="😀" * 200, summary="😀" * 500, content="😀" * 100_000, tags=["😀" * 40] * 10)
     read, text = blog.read(post.post_id)
     assert (len(read.title), len(read.summary), len(text.content), len(read.tags)) == (200, 500, 100_000, 10)
-    assert len(blog.threads.comment(post.post_id, BIA, "😀" * 5_000).content or "") == 5_000
+    assert len(blog.comments.add(post.post_id, BIA, "😀" * 5_000).content or "") == 5_000
 
 
-def test_reading_takes_as_long_as_there_are_words(blog: Blog, post: d.Post) -> None:
+def test_reading_time_depends_on_the_number_of_words(blog: Blog, post: d.Post) -> None:
     blog.edit(post.post_id, content="palavra " * 1_000)
     assert blog.read(post.post_id)[0].minutes_to_read == 5
 
 
-Refused = Callable[[Blog, d.Post], Any]
+Rejected = Callable[[Blog, d.Post], Any]
 
 
 @pytest.mark.parametrize(
-    ("refused", "named"),
+    ("rejected", "named"),
     [
         (lambda blog, post: blog.register("", "Ana"), r"User\.cognito_sub"),
         (lambda blog, post: blog.register("sub", ""), r"User\.name"),
@@ -75,28 +75,28 @@ Refused = Callable[[Blog, d.Post], Any]
         (lambda blog, post: blog.write(ANA, "Olá", "texto", tags=[""]), r"Post\.tags"),
         (lambda blog, post: blog.edit(post.post_id, title=""), r"Post\.title"),
         (lambda blog, post: blog.edit(post.post_id, content="x" * 100_001), r"PostText\.content"),
-        (lambda blog, post: blog.threads.comment(post.post_id, BIA, " \n"), r"Comment\.content"),
-        (lambda blog, post: blog.threads.comment(post.post_id, BIA, "x" * 5_001), r"Comment\.content"),
+        (lambda blog, post: blog.comments.add(post.post_id, BIA, " \n"), r"Comment\.content"),
+        (lambda blog, post: blog.comments.add(post.post_id, BIA, "x" * 5_001), r"Comment\.content"),
         (lambda blog, post: blog.categories.add(""), r"Category\.name"),
         (lambda blog, post: blog.like("", post.post_id), r"Like\.user_id"),
     ],
 )
-def test_bad_input_is_refused_by_name_and_nothing_is_written(
-    blog: Blog, db: Store, post: d.Post, refused: Refused, named: str
+def test_bad_input_is_rejected_naming_the_field_and_nothing_is_written(
+    blog: Blog, db: Store, post: d.Post, rejected: Rejected, named: str
 ) -> None:
     before = disk(db)
     with pytest.raises(InvalidValue, match=named):
-        refused(blog, post)
+        rejected(blog, post)
     assert disk(db) == before
 
 
 @pytest.mark.parametrize(
-    ("refused", "error"),
+    ("rejected", "error"),
     [
         (lambda blog, post: blog.like(BIA, "p_nenhum"), StoreError),
         (lambda blog, post: blog.bookmark(BIA, "p_nenhum"), StoreError),
-        (lambda blog, post: blog.threads.comment("p_nenhum", BIA, "Oi"), StoreError),
-        (lambda blog, post: blog.threads.reply("c_nenhum", BIA, "Oi"), NotFound),
+        (lambda blog, post: blog.comments.add("p_nenhum", BIA, "Oi"), StoreError),
+        (lambda blog, post: blog.comments.reply("c_nenhum", BIA, "Oi"), NotFound),
         (lambda blog, post: blog.write(ANA, "Olá", "texto", subcategory_id="k_nenhuma"), ReferenceMissing),
         (lambda blog, post: blog.edit(post.post_id, subcategory_id="k_nenhuma"), ReferenceMissing),
         (lambda blog, post: blog.edit("p_nenhum", title="Olá"), NotFound),
@@ -108,22 +108,22 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(
         (lambda blog, post: blog.mark_read(ANA, "n_nenhuma"), NotFound),
     ],
 )
-def test_what_does_not_exist_is_refused_and_nothing_is_written(
-    blog: Blog, db: Store, post: d.Post, refused: Refused, error: type[Exception]
+def test_missing_item_is_rejected_and_nothing_is_written(
+    blog: Blog, db: Store, post: d.Post, rejected: Rejected, error: type[Exception]
 ) -> None:
     before = disk(db)
     with pytest.raises(error):
-        refused(blog, post)
+        rejected(blog, post)
     assert disk(db) == before
 
 
 def test_a_post_without_a_category_cannot_be_published(blog: Blog, db: Store) -> None:
     draft = blog.write(ANA, "Olá", "texto").post_id
-    with pytest.raises(InvalidValue, match=r"Post\.subcategory_id: a post is published in a category"):
+    with pytest.raises(InvalidValue, match=r"Post\.subcategory_id: required to publish a post"):
         blog.publish(draft)
 
 
-def test_a_draft_whose_category_is_gone_cannot_be_published(blog: Blog) -> None:
+def test_a_draft_whose_category_was_deleted_cannot_be_published(blog: Blog) -> None:
     category = blog.categories.add("Passageira").category_id
     draft = blog.write(ANA, "Olá", "texto", subcategory_id=category).post_id
     blog.categories.remove(category)
@@ -131,7 +131,7 @@ def test_a_draft_whose_category_is_gone_cannot_be_published(blog: Blog) -> None:
         blog.publish(draft)
 
 
-def test_an_edit_changes_what_is_given_and_nothing_else(blog: Blog, post: d.Post) -> None:
+def test_an_edit_changes_only_the_given_fields(blog: Blog, post: d.Post) -> None:
     blog.edit(post.post_id, title="Outro título")
     read, text = blog.read(post.post_id)
     assert (read.title, text.content) == ("Outro título", "Quem não gosta de samba bom sujeito não é.")
@@ -140,7 +140,7 @@ def test_an_edit_changes_what_is_given_and_nothing_else(blog: Blog, post: d.Post
     assert (read.title, read.summary, text.content) == ("Outro título", "Resumo", "Novo texto")
 
 
-def test_a_profile_changes_what_is_given(blog: Blog, db: Store) -> None:
+def test_a_profile_edit_changes_only_the_given_fields(blog: Blog, db: Store) -> None:
     blog.register(ANA, "Ana")
     blog.change_profile(ANA, bio="Cantora.")
     blog.change_profile(ANA, name="Ana Maria")

@@ -11,7 +11,7 @@ from partita_systems.checks import service
 from partita_systems.checks.service import LEASE, Checks
 from tests.systems.checks.conftest import DOWN, UP, Clock, add, disk
 
-# names on disk --------------------------------------------------------------------------------------------------
+# names on disk ----------------------------------------------------------------------------------------------------
 
 
 def test_items_on_disk_have_the_document_s_names_and_keys(checks: Checks, db: Store) -> None:
@@ -31,7 +31,7 @@ def test_items_on_disk_have_the_document_s_names_and_keys(checks: Checks, db: St
     assert held["createdAt"] == {"S": "2025-01-01T00:00:00.000000Z"}
 
 
-# find by email: not unique --------------------------------------------------------------------------------------
+# find by email: not unique ----------------------------------------------------------------------------------------
 
 
 def test_an_email_address_is_taken_once_whatever_its_case(checks: Checks) -> None:
@@ -66,7 +66,7 @@ def test_of_many_who_want_one_address_exactly_one_gets_it(checks: Checks) -> Non
         assert sum(threads.map(register, range(40))) == 1
 
 
-# checkLimit: nothing counts -------------------------------------------------------------------------------------
+# checkLimit: nothing counts ---------------------------------------------------------------------------------------
 
 
 def test_creating_a_check_counts_and_stops_at_the_limit(checks: Checks, db: Store) -> None:

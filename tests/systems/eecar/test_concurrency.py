@@ -180,7 +180,7 @@ def test_ids_made_at_one_moment_are_all_different(eecar: Eecar) -> None:
     assert all(each.startswith("p_") for each in made)
 
 
-# Something is deleted, and between any two of its requests somebody writes to it -----------------------------------
+# Something is deleted, and between any two of its requests somebody writes to it ----------------------------------
 
 Act = Callable[[Eecar, str], object]
 MEANWHILE: dict[str, tuple[type[Any], Act]] = {

@@ -29,7 +29,7 @@ from tests.systems.eecar.conftest import (
     disk,
 )
 
-# HIT_COUNT: text order ------------------------------------------------------------------------------------------
+# HIT_COUNT: text order --------------------------------------------------------------------------------------------
 
 
 def test_most_hit_matches_come_in_the_order_of_numbers(db: Store, clock: Clock) -> None:
@@ -79,7 +79,7 @@ def test_hits_that_could_not_be_written_are_written_the_next_time(eecar: Eecar, 
     assert sum(each.hit_count for each in db(d.most_hit_matches())) == 3
 
 
-# PRIORITY: alphabetical -----------------------------------------------------------------------------------------
+# PRIORITY: alphabetical -------------------------------------------------------------------------------------------
 
 
 def test_needs_come_high_medium_low_and_then_the_older_first(eecar: Eecar, db: Store, clock: Clock) -> None:
@@ -93,7 +93,7 @@ def test_needs_come_high_medium_low_and_then_the_older_first(eecar: Eecar, db: S
     assert disk(db)[f"COMPANY#{MAKER} NEED#{high}"]["GSI1SK"] == {"S": f"PRIORITY#0-high#CREATED#{created}"}
 
 
-# GSI1PK = CACHE: one partition, rewritten at every hit ----------------------------------------------------------
+# GSI1PK = CACHE: one partition, rewritten at every hit ------------------------------------------------------------
 
 
 def test_cached_matches_lie_in_the_documented_partition(db: Store, clock: Clock) -> None:
@@ -124,7 +124,7 @@ def test_more_shards_of_the_cache_are_a_setting() -> None:
     assert told.stdout.split() == ["3", "CACHE#0", "CACHE#1", "CACHE#2"]
 
 
-# category 배터리 in the entity, battery in the query: two partitions for one thing ---------------------------------
+# category 배터리 in the entity, battery in the query: two partitions for one thing -----------------------------------
 
 
 def test_a_category_is_one_partition_by_whatever_word(eecar: Eecar, db: Store) -> None:
@@ -156,7 +156,7 @@ def test_what_is_no_category_is_refused_by_name(eecar: Eecar, db: Store, word: s
     assert disk(db) == {}
 
 
-# needs expiresAt: TTL wants a number, and a fulfilled need must not vanish ---------------------------------------
+# needs expiresAt: TTL wants a number, and a fulfilled need must not vanish ----------------------------------------
 
 
 def test_a_need_has_a_ttl_only_while_it_is_active(eecar: Eecar, db: Store, clock: Clock) -> None:

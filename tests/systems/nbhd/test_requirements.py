@@ -22,7 +22,7 @@ from partita_systems.nbhd.validation import LARGEST_CONFIG
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import ALICE, BORA, CHLOE, disk
 
-# names on disk --------------------------------------------------------------------------------------------------
+# names on disk ----------------------------------------------------------------------------------------------------
 
 
 def test_items_on_disk_have_the_document_s_names_and_keys(nbhd: Nbhd, db: Store, clock: Clock) -> None:
@@ -127,7 +127,7 @@ def test_a_private_neighborhood_leaves_the_list_and_keeps_its_slug(
     assert [each.id for each in db(d.neighborhoods())] == [downtown.id]
 
 
-# GSI4 "builds by site": it lists sites and no builds ---------------------------------------------------------------
+# GSI4 "builds by site": it lists sites and no builds --------------------------------------------------------------
 
 
 def test_builds_of_a_site_come_newest_first_and_the_site_is_not_among_them(
@@ -145,7 +145,7 @@ def test_builds_of_a_site_come_newest_first_and_the_site_is_not_among_them(
     assert "filter" in db.explain(d.builds_in_index(blog.site_id))
 
 
-# JOB#{timestamp}: two in one second overwrite each other ------------------------------------------------------------
+# JOB#{timestamp}: two in one second overwrite each other ----------------------------------------------------------
 
 
 def test_two_builds_in_one_second_are_two(nbhd: Nbhd, db: Store, clock: Clock, blog: d.Site) -> None:
@@ -210,7 +210,7 @@ def test_a_site_deleted_while_it_is_built_fails_the_build(nbhd: Nbhd, db: Store,
         nbhd.start_build(ALICE, blog.site_id)
 
 
-# slug unique by GSI2: an index is eventually consistent -------------------------------------------------------------
+# slug unique by GSI2: an index is eventually consistent -----------------------------------------------------------
 
 
 def test_a_slug_is_taken_once_and_found_by_its_guard_and_in_the_index(
@@ -262,7 +262,7 @@ def test_guards_carry_no_attribute_of_an_index(nbhd: Nbhd, db: Store, downtown: 
     assert not any(guard.keys() & indexed for guard in guards)
 
 
-# member_count: drifts -----------------------------------------------------------------------------------------------
+# member_count: drifts ---------------------------------------------------------------------------------------------
 
 
 def test_member_count_follows_who_joins_and_leaves(nbhd: Nbhd, db: Store, downtown: d.Neighborhood) -> None:
@@ -306,7 +306,7 @@ def test_the_neighborhoods_of_a_user_are_those_joined_last_first(nbhd: Nbhd, db:
     assert [each.id for each in nbhd.neighborhoods_of(ALICE, size=2, cursor=page.cursor).items] == [homes[0]]
 
 
-# membership history for ever ----------------------------------------------------------------------------------------
+# membership history for ever --------------------------------------------------------------------------------------
 
 
 def test_leaving_writes_history_without_index_attributes_and_rejoining_keeps_it(
@@ -336,7 +336,7 @@ def test_history_can_be_pseudonymised(nbhd: Nbhd, db: Store, downtown: d.Neighbo
     assert [each.did for each in db(d.past_members(downtown.id))] == ["gone"]
 
 
-# deleted sites and accounts would stay in the documented lists ------------------------------------------------------
+# deleted sites and accounts would stay in the documented lists ----------------------------------------------------
 
 
 def test_a_deleted_site_leaves_the_list_keeps_its_subdomain_and_can_come_back(
@@ -446,7 +446,7 @@ def test_a_deleted_account_neither_joins_nor_founds_nor_writes(nbhd: Nbhd, db: S
     assert disk(db) == before
 
 
-# settings without a subject -----------------------------------------------------------------------------------------
+# settings without a subject ---------------------------------------------------------------------------------------
 
 
 def test_a_neighborhood_s_settings_decide_about_sites_that_name_it(nbhd: Nbhd, db: Store) -> None:
@@ -468,7 +468,7 @@ def test_a_neighborhood_s_settings_decide_about_sites_that_name_it(nbhd: Nbhd, d
     assert create(ALICE, verified=False).neighborhood_id == home.id
 
 
-# config.posts in one item: 400 KB -----------------------------------------------------------------------------------
+# config.posts in one item: 400 KB ---------------------------------------------------------------------------------
 
 
 def test_a_config_that_no_item_holds_is_refused_by_name(nbhd: Nbhd, db: Store, blog: d.Site) -> None:
@@ -494,7 +494,7 @@ def test_the_largest_config_that_is_taken_fits_an_item_whatever_it_holds(
     assert len(db.one(d.site(ALICE, blog.site_id)).config["posts"]) == count
 
 
-# schema versioning --------------------------------------------------------------------------------------------------
+# schema versioning ------------------------------------------------------------------------------------------------
 
 
 def test_old_and_new_images_of_a_profile_are_held_side_by_side(nbhd: Nbhd, db: Store) -> None:
@@ -510,7 +510,7 @@ def test_old_and_new_images_of_a_profile_are_held_side_by_side(nbhd: Nbhd, db: S
     assert listed.profile_images == db.one(d.user(ALICE)).profile_images
 
 
-# retention ----------------------------------------------------------------------------------------------------------
+# retention --------------------------------------------------------------------------------------------------------
 
 
 def test_builds_are_hidden_after_ninety_days_and_a_stuck_one_no_longer_stands_in_the_way(

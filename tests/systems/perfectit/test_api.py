@@ -32,7 +32,7 @@ def refusal(reply: Response) -> tuple[int, str | None]:
     return reply.status, reply.json.get("field")
 
 
-# Cursors --------------------------------------------------------------------------------------------------------------
+# Cursors ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cursor", ["0001-01-01~", "9999-12-31~", "x", "~", "WyJyZWNlbnQiLFtdXQ", "한국", "."])
@@ -47,7 +47,7 @@ def test_a_cursor_that_has_grown_too_old_is_refused(nobody: Client, card: str, c
     assert refusal(nobody.get(f"/cards?cursor={cursor}")) == (400, "cursor")
 
 
-# Categories -----------------------------------------------------------------------------------------------------------
+# Categories -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parent", ["nope", "woodworking"])
@@ -97,7 +97,7 @@ def test_a_category_is_the_same_composed_and_decomposed(boss: Client, perfectit:
     assert boss.get("/categories/도자기").json["cardCount"] == 1
 
 
-# Usernames ------------------------------------------------------------------------------------------------------------
+# Usernames --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("username", DECOMPOSED)
@@ -119,7 +119,7 @@ def test_a_bad_username_is_named(nobody: Client, username: str) -> None:
     assert refusal(refused) == (422, "username")
 
 
-# Comments and collections ---------------------------------------------------------------------------------------------
+# Comments and collections -----------------------------------------------------------------------------------------
 
 
 def test_a_comment_is_removed_only_as_it_was_read(nobody: Client, perfectit: PerfectIt, ann: str, card: str) -> None:
@@ -158,7 +158,7 @@ def test_gone_cards_are_swept_by_the_owner_or_a_machine(
     assert machine.post(f"/users/u_other/collections/{later}/sweep").status == 404
 
 
-# What is wrong is named -----------------------------------------------------------------------------------------------
+# What is wrong is named -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_what_is_not_there_is_named_as_it_was_written(
     assert refusal(me.put(f"/users/{ann}/collections/{later}/cards/{draft}")) == (422, "card_id")
 
 
-# Machines -------------------------------------------------------------------------------------------------------------
+# Machines ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_event_is_told_once_and_stays_read(

@@ -53,7 +53,7 @@ def refusal(reply: Response) -> tuple[int, str | None]:
     return reply.status, reply.json.get("field")
 
 
-# The id says the time -------------------------------------------------------------------------------------------------
+# The id says the time ---------------------------------------------------------------------------------------------
 
 
 def test_a_comment_is_found_by_its_id_alone_with_one_get_item(
@@ -111,7 +111,7 @@ def test_comments_made_at_once_are_each_found_by_their_own_id() -> None:
             assert db.one(d.comment(card, at, each.comment_id)) == each
 
 
-# What other code wrote ------------------------------------------------------------------------------------------------
+# What other code wrote --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_notification_is_read_and_deleted_by_its_id(nobody: Client, ann: str, 
     assert me.delete(place).status == 404
 
 
-# Anything else --------------------------------------------------------------------------------------------------------
+# Anything else ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("odd", ODD)

@@ -90,7 +90,7 @@ def test_every_entity_is_created_read_changed_and_deleted(kind: type[Any], ann: 
     assert disk(db) == before
 
 
-# Text -----------------------------------------------------------------------------------------------------------------
+# Text -------------------------------------------------------------------------------------------------------------
 
 
 def test_decomposed_and_composed_text_are_one_username_category_and_term(perfectit: PerfectIt, db: Store) -> None:
@@ -200,7 +200,7 @@ def test_other_bad_input_is_refused_by_name(perfectit: PerfectIt, card: str, ann
             refused()
 
 
-# What expires, and what other code wrote ------------------------------------------------------------------------------
+# What expires, and what other code wrote --------------------------------------------------------------------------
 
 
 def test_notifications_come_newest_first_are_read_once_and_expire(

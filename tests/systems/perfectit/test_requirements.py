@@ -24,7 +24,7 @@ def counts(db: Store, card_id: str) -> tuple[int, int, int]:
     return card.vote_score, card.up_count, card.down_count
 
 
-# names on disk ------------------------------------------------------------------------------------------------------
+# names on disk ----------------------------------------------------------------------------------------------------
 
 
 def test_a_published_card_on_disk_has_the_document_s_names_and_keys(card: str, ann: str, db: Store) -> None:
@@ -103,7 +103,7 @@ def test_instructions_are_compressed(perfectit: PerfectIt, ann: str, db: Store) 
     assert db.one(d.card(card)).instructions == steps
 
 
-# SCORE# and SORT#: text order, 9 above 10, negatives backwards --------------------------------------------------------
+# SCORE# and SORT#: text order, 9 above 10, negatives backwards ----------------------------------------------------
 
 
 def test_scores_sort_as_numbers_below_zero_too(perfectit: PerfectIt, ann: str, db: Store) -> None:
@@ -137,7 +137,7 @@ def test_published_cards_alone_fill_the_indexes_by_day_and_score(perfectit: Perf
     assert [each.card_id for each in db(d.top_voted())] == [draft.card_id]
 
 
-# one card, many search terms ----------------------------------------------------------------------------------------
+# one card, many search terms --------------------------------------------------------------------------------------
 
 
 def test_a_card_is_found_by_each_of_its_terms(perfectit: PerfectIt, card: str, db: Store) -> None:
@@ -178,7 +178,7 @@ def test_an_edit_that_was_overtaken_changes_neither_card_nor_terms(perfectit: Pe
     assert list(db(d.cards_by_term("second"))) == []
 
 
-# "user's comments" under GSI2: comments carry only GSI1 keys ----------------------------------------------------------
+# "user's comments" under GSI2: comments carry only GSI1 keys ------------------------------------------------------
 
 
 def test_a_user_s_comments_are_served_newest_first_from_gsi1(
@@ -193,7 +193,7 @@ def test_a_user_s_comments_are_served_newest_first_from_gsi1(
     assert d.comments_of_user.read.sources[0].keys.index == "GSI1"
 
 
-# "trending" is 'newest today', empty after midnight -------------------------------------------------------------------
+# "trending" is 'newest today', empty after midnight ---------------------------------------------------------------
 
 
 def test_a_card_is_of_the_day_of_its_publication_in_utc(
@@ -270,7 +270,7 @@ def test_the_cursor_within_a_day_is_signed_and_made_for_that_day(db: Store, cloc
         signing.cards.recent(1, day_cursor(clock().date() - timedelta(days=1), inside))
 
 
-# "controversial" in GSI5: a card has one GSI5SK ---------------------------------------------------------------------
+# "controversial" in GSI5: a card has one GSI5SK -------------------------------------------------------------------
 
 
 def test_controversial_cards_come_most_divided_first_beside_the_score(
@@ -299,7 +299,7 @@ def test_trending_cards_are_those_that_the_analytics_keep(
     assert perfectit.cards.trending().items == []
 
 
-# username looked up by GSI1: an index cannot make it unique -----------------------------------------------------------
+# username looked up by GSI1: an index cannot make it unique -------------------------------------------------------
 
 
 def test_a_username_is_taken_once_whatever_its_case(perfectit: PerfectIt, ann: str, db: Store) -> None:
@@ -321,7 +321,7 @@ def test_a_username_s_guard_is_in_no_index(perfectit: PerfectIt, ann: str, db: S
     assert not [name for name in guard if name.startswith("GSI")]
 
 
-# drafts would appear in every index -----------------------------------------------------------------------------------
+# drafts would appear in every index -------------------------------------------------------------------------------
 
 
 def test_a_draft_is_seen_by_its_author_alone(perfectit: PerfectIt, ann: str, db: Store) -> None:
@@ -374,7 +374,7 @@ def test_publishing_twice_is_once(perfectit: PerfectIt, card: str, clock: Clock,
     assert db.one(d.card(card)) == before
 
 
-# vote and score: the score is on another item, and in a text sort key -------------------------------------------------
+# vote and score: the score is on another item, and in a text sort key ---------------------------------------------
 
 
 def test_vote_change_and_withdrawal_move_score_counts_and_key_together(
@@ -418,7 +418,7 @@ def test_who_cannot_vote_changes_nothing(perfectit: PerfectIt, card: str, ann: s
     assert list(db(d.votes_of_target(card))) == []
 
 
-# targetId: card 1 or comment 1? ---------------------------------------------------------------------------------------
+# targetId: card 1 or comment 1? -----------------------------------------------------------------------------------
 
 
 def test_a_vote_says_what_it_is_about(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
@@ -434,7 +434,7 @@ def test_a_vote_says_what_it_is_about(perfectit: PerfectIt, card: str, ann: str,
     assert db.one(d.comment(card, comment.created_at, comment.comment_id)) == comment
 
 
-# CardInCollection: no card data, no way back ------------------------------------------------------------------------
+# CardInCollection: no card data, no way back ----------------------------------------------------------------------
 
 
 def test_a_collection_shows_its_cards_by_one_query_and_one_batch(
@@ -480,7 +480,7 @@ def test_a_collection_of_somebody_else_is_refused_even_if_the_card_is_in_it(
         perfectit.collect(ben, later, card)
 
 
-# root category: no parent ---------------------------------------------------------------------------------------------
+# root category: no parent -----------------------------------------------------------------------------------------
 
 
 def test_root_categories_and_subcategories_come_in_their_order(perfectit: PerfectIt, db: Store) -> None:
@@ -534,7 +534,7 @@ def test_a_category_knows_how_many_cards_everybody_sees(perfectit: PerfectIt, ca
     assert [each.card_id for each in db(d.cards_by_category("metal"))] == [card]
 
 
-# three Lambda triggers on one stream --------------------------------------------------------------------------------
+# three Lambda triggers on one stream ------------------------------------------------------------------------------
 
 
 def test_the_table_has_one_stream_with_both_images(db: Store) -> None:

@@ -1,7 +1,7 @@
-"""Who may do what in the blog, by the groups of the token and by what a post says.
+"""Access rules of the blog, by the groups of the token and the status of the post.
 
-What readers leave on a post is seen by whoever sees the post. While it is not published, those are its author and
-moderators; and everybody sees and takes back what they left themselves.
+Comments and likes are visible to everyone who may see their post. While a post is unpublished, those are its author
+and the moderators. Users always see and delete their own comments, likes and bookmarks.
 """
 
 from typing import NamedTuple
@@ -13,26 +13,26 @@ from partita_systems.blog.service import Blog
 admin = group("ADMIN")
 moderators = group("EDITOR") | admin
 writers = group("AUTHOR") | moderators
-machines = group("MACHINE") | admin  # who reads the stream and tells
+machines = group("MACHINE") | admin  # consumers of the stream
 author = owned_by("author_id")
-post_author = allowed_if("the author of its post", lambda comment: comment.on_mine)
+post_author = allowed_if("the author of its post", lambda comment: comment.on_own_post)
 readers = public_if("a published post", lambda post: post.status == d.PostStatus.PUBLISHED)
 
 
-def sees_all(caller: Caller, user_id: str) -> bool:
-    """Whether somebody may see what a user left on posts that are not published."""
+def sees_unpublished(caller: Caller, user_id: str) -> bool:
+    """Whether the caller may see what a user wrote or liked on unpublished posts."""
     return caller.id == user_id or not caller.groups.isdisjoint({"EDITOR", "ADMIN"})
 
 
-class Said(NamedTuple):
-    """A comment as rules see it: by whom, whether its post is published, and whether that is the caller's."""
+class CommentAccess(NamedTuple):
+    """What the rules need to know of a comment: its author, and the status and owner of its post."""
 
     author_id: str
     status: d.PostStatus
-    on_mine: bool
+    on_own_post: bool
 
 
-def said(service: Blog, caller: Caller, comment_id: str) -> Said:
-    found = service.threads.find(comment_id)
-    post = service.db.one(d.post(found.post_id))
-    return Said(found.author_id, post.status, post.author_id == caller.id)
+def comment_access(service: Blog, caller: Caller, comment_id: str) -> CommentAccess:
+    comment = service.comments.find(comment_id)
+    post = service.db.one(d.post(comment.post_id))
+    return CommentAccess(comment.author_id, post.status, post.author_id == caller.id)

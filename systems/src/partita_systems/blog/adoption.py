@@ -1,8 +1,8 @@
-"""Bringing rows of the team's own code to what the design says: what only the blog knows.
+"""Adoption of items that other code stored: the steps that are specific to the blog.
 
-A text inside its post moves to an item of its own, a reply learns under which comment it is, of the likes and
-bookmarks of one user on one post the first stays, with a guard, and a category and its link agree. The store has seen
-to keys and counters before.
+The store's own adoption fixes keys and counters first. Then the text of a post moves to a separate item, replies get
+the creation time of their comment, duplicate likes and bookmarks are reduced to the first, which gets a guard, and a
+category and its link are made to agree.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from partita_systems.blog.category_adoption import follow_link, link_category
 from partita_systems.blog.service import minutes_to_read
 
 Guard = d.LikeGuard | d.BookmarkGuard
-Left = d.Comment | d.Reply | d.Like | d.Bookmark  # what readers leave on a post
+OnPost = d.Comment | d.Reply | d.Like | d.Bookmark
 ENTITIES: IdFields = {
     d.Category: ("category_id",),
     d.CategoryChild: ("child_id",),
@@ -29,32 +29,32 @@ ENTITIES: IdFields = {
     d.Bookmark: ("user_id", "post_id"),
     d.BookmarkGuard: ("user_id", "post_id"),
 }
-REMEMBERED = 10_000  # posts that are known to be there: what lies on one lies together, bookmarks aside
+CACHED_POSTS = 10_000  # items on one post are scanned together, except bookmarks
 
 
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
-    """Whatever cannot be mended is named in `refused`, and stands as it was; run again, it finds nothing to do."""
+    """Adopt all items. `refused` lists what cannot be adopted and stays unchanged; a second run has nothing to do."""
     done = db.adopt(progress)
-    exists = lru_cache(REMEMBERED)(lambda post_id: db(d.post(post_id), consistent=True) is not None)
+    exists = lru_cache(CACHED_POSTS)(lambda post_id: db(d.post(post_id), consistent=True) is not None)
     for found in db.scan(*ENTITIES):
         with done.collecting_errors(entity_label(found, ENTITIES)):
-            if isinstance(found, Left) and not exists(found.post_id):
+            if isinstance(found, OnPost) and not exists(found.post_id):
                 raise ReferenceMissing(type(found).__name__, d.Post.__name__, found.post_id)
-            _mend(db, found, done)
+            _adopt_item(db, found, done)
     progress(done)
     return done
 
 
-def _mend(db: Store, found: Any, done: Adoption) -> None:
+def _adopt_item(db: Store, found: Any, done: Adoption) -> None:
     match found:
         case d.Post():
             _move_text(db, found, done)
         case d.Reply():
-            _name_root(db, found, done)
+            _complete_reply(db, found, done)
         case d.Like() | d.Bookmark():
-            _guard(db, found, done)
+            _guard_mark(db, found, done)
         case d.LikeGuard() | d.BookmarkGuard():
-            _need(db, found, done)
+            _delete_orphaned_guard(db, found, done)
         case d.Category():
             link_category(db, found, done)
         case d.CategoryChild():
@@ -79,7 +79,7 @@ def _move_text(db: Store, post: d.Post, done: Adoption) -> None:
     done.rewritten += 1
 
 
-def _name_root(db: Store, reply: d.Reply, done: Adoption) -> None:
+def _complete_reply(db: Store, reply: d.Reply, done: Adoption) -> None:
     if reply.parent_created_at is not None and reply.answers is not None:
         return
     root = db(d.comment_with_replies(reply.post_id, reply.parent_id), consistent=True).one()
@@ -92,30 +92,30 @@ def _name_root(db: Store, reply: d.Reply, done: Adoption) -> None:
     done.rewritten += 1
 
 
-def _guard(db: Store, mark: d.Like | d.Bookmark, done: Adoption) -> None:
-    """A guard for it; where another one is guarded, this one is too much."""
+def _guard_mark(db: Store, mark: d.Like | d.Bookmark, done: Adoption) -> None:
+    """Create the guard of a like or bookmark; delete the like or bookmark if the guard is for an earlier one."""
     guard = _guard_of(mark)
-    held = db(guard, consistent=True)
-    if held is not None and held.created_at == mark.created_at:
+    existing = db(guard, consistent=True)
+    if existing is not None and existing.created_at == mark.created_at:
         return
-    there = F.user_id.exists()
+    exists = F.user_id.exists()
     with db.transaction() as transaction:
-        if held is None:
+        if existing is None:
             make = d.LikeGuard if isinstance(mark, d.Like) else d.BookmarkGuard
-            transaction.check(_mark_of(mark, mark.created_at), there)
+            transaction.check(_mark_of(mark, mark.created_at), exists)
             transaction.create(make(user_id=mark.user_id, post_id=mark.post_id, created_at=mark.created_at))
-        elif db(_mark_of(held, held.created_at), consistent=True) is None:
-            transaction.check(_mark_of(mark, mark.created_at), there)
-            transaction.change(guard, when=F.created_at == held.created_at).created_at = mark.created_at
+        elif db(_mark_of(existing, existing.created_at), consistent=True) is None:
+            transaction.check(_mark_of(mark, mark.created_at), exists)
+            transaction.change(guard, when=F.created_at == existing.created_at).created_at = mark.created_at
         else:
-            transaction.check(guard, F.created_at == held.created_at)
+            transaction.check(guard, F.created_at == existing.created_at)
             transaction.delete(_mark_of(mark, mark.created_at))
-    done.created += held is None
-    done.rewritten += held is not None
+    done.created += existing is None
+    done.rewritten += existing is not None
 
 
-def _need(db: Store, guard: Guard, done: Adoption) -> None:
-    """A guard of nothing goes."""
+def _delete_orphaned_guard(db: Store, guard: Guard, done: Adoption) -> None:
+    """Delete a guard whose like or bookmark does not exist."""
     if db(_mark_of(guard, guard.created_at), consistent=True) is None:
         with db.transaction() as transaction:
             transaction.check(_mark_of(guard, guard.created_at), F.user_id.is_absent())
@@ -129,7 +129,7 @@ def _guard_of(one: d.Like | d.Bookmark | Guard) -> Get[Any]:
 
 
 def _mark_of(one: d.Like | d.Bookmark | Guard, at: datetime) -> Get[Any]:
-    """The like or bookmark of the same user and post that was made then."""
+    """The like or bookmark of the same user and post with this creation time."""
     if isinstance(one, d.Like | d.LikeGuard):
         return d.like(one.post_id, one.user_id, at)
     return d.bookmark(one.user_id, one.post_id, at)

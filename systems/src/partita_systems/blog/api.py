@@ -1,4 +1,4 @@
-"""The blog over HTTP: the token's groups decide who may write, publish and moderate."""
+"""The HTTP API of the blog; the groups of the token decide who may write, publish and moderate."""
 
 from typing import TypeVar
 
@@ -11,21 +11,21 @@ from partita_systems.blog import design as d
 from partita_systems.blog.access import (
     admin,
     author,
+    comment_access,
     machines,
     moderators,
     post_author,
     readers,
-    said,
-    sees_all,
+    sees_unpublished,
     writers,
 )
 from partita_systems.blog.service import Blog
-from partita_systems.blog.visibility import on_shown_posts
+from partita_systems.blog.visibility import without_unpublished
 
 T = TypeVar("T")
 
 api = Api(
-    "blog", "Blog", d.design, service=Blog, about="Posts in a tree of categories, threads under them, likes, bookmarks."
+    "blog", "Blog", d.design, service=Blog, about="Posts in a tree of categories, with comments, likes and bookmarks."
 )
 
 
@@ -34,7 +34,7 @@ api = Api(
 
 @api.post("/users", who=signed_in, location="/users/{cognito_sub}")
 def register(service: Blog, caller: Caller, profile: b.Profile) -> d.User:
-    """Make your profile; the token says who you are, and its groups give the role."""
+    """Create the caller's profile; the groups of the token give the role."""
     return service.register(caller.name, profile.name, groups=caller.groups, bio=profile.bio)
 
 
@@ -46,7 +46,7 @@ api.expose_list("/roles/{role}/users", d.users_by_role, who=moderators)
 
 @api.put("/users/{cognito_sub}/role", who=admin)
 def assign_role(service: Blog, cognito_sub: str, new: b.NewRole) -> None:
-    """What the profile shows; what somebody may do, their token says."""
+    """Set the role that the profile shows; permissions come from the groups of the token."""
     service.assign_role(cognito_sub, new.role)
 
 
@@ -58,29 +58,29 @@ api.expose_list("/users/{author_id}/drafts", d.drafts_of_author, who=caller_is("
 def comments_of_user(
     service: Blog, caller: Caller, author_id: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Comment | d.Reply]:
-    """What somebody has said, newest first.
+    """List the comments and replies of a user, newest first.
 
-    What lies on unpublished posts is left out, unless they or a moderator ask: a page may be shorter than its limit.
+    Those on unpublished posts are left out, except for the user and moderators: a page may be shorter than its limit.
     """
     page = service.db(d.comments_of_user(author_id)).page(limit, cursor)
-    return page if sees_all(caller, author_id) else on_shown_posts(service.db, page)
+    return page if sees_unpublished(caller, author_id) else without_unpublished(service.db, page)
 
 
 @api.get("/users/{user_id}/likes", cache="private, no-cache")
 def likes_of_user(
     service: Blog, caller: Caller, user_id: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Like]:
-    """What somebody likes, newest first; unpublished posts are left out as with comments."""
+    """List the likes of a user, newest first; unpublished posts are left out as for comments."""
     page = service.db(d.likes_of_user(user_id)).page(limit, cursor)
-    return page if sees_all(caller, user_id) else on_shown_posts(service.db, page)
+    return page if sees_unpublished(caller, user_id) else without_unpublished(service.db, page)
 
 
 # Posts
 
 
 @api.post("/posts", who=writers, location="/posts/{post_id}")
-def write(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
-    """A new draft, which its author alone finds."""
+def create_draft(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
+    """Create a draft. Only its author and moderators can see it."""
     return service.write(
         caller.name,
         new.title,
@@ -95,49 +95,49 @@ api.expose_get("/posts/{post_id}", d.post, who=readers | author | moderators)
 
 
 @api.get("/posts/{post_id}/text", who=readers | author | moderators, on=d.post)
-def text(service: Blog, post_id: str) -> d.PostText:
-    """What the post says."""
+def post_text(service: Blog, post_id: str) -> d.PostText:
+    """Get the text of a post."""
     return service.read(post_id)[1]
 
 
 @api.patch("/posts/{post_id}", who=(author & writers) | moderators, on=d.post)
-def edit(service: Blog, post_id: str, change: b.ChangedPost, match: IfMatch) -> d.Post:
-    """Change what is given; a published post moves with its category."""
+def edit_post(service: Blog, post_id: str, change: b.ChangedPost, match: IfMatch) -> d.Post:
+    """Change the given fields; a published post moves to its new category."""
     service.edit(
         post_id,
-        title=_given(change.title),
-        content=_given(change.content),
-        subcategory_id=_given(change.subcategory_id),
-        summary=_given(change.summary),
-        tags=_given(change.tags),
+        title=_or_none(change.title),
+        content=_or_none(change.content),
+        subcategory_id=_or_none(change.subcategory_id),
+        summary=_or_none(change.summary),
+        tags=_or_none(change.tags),
         when=match.when(service.db.one(d.post(post_id), consistent=True)),
     )
     return service.db.one(d.post(post_id), consistent=True)
 
 
-def _given(value: T | UnsetType) -> T | None:
+def _or_none(value: T | UnsetType) -> T | None:
     return None if value is UNSET else value
 
 
 @api.delete("/posts/{post_id}", who=author | moderators, on=d.post)
-def remove(service: Blog, post_id: str, match: IfMatch) -> None:
-    """The post goes with all that readers left on it."""
+def remove_post(service: Blog, post_id: str, match: IfMatch) -> None:
+    """Delete a post with its comments, likes and bookmarks."""
     service.remove(post_id, match.when(service.db.one(d.post(post_id), consistent=True)))
 
 
 @api.put("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
 def publish(service: Blog, post_id: str) -> None:
-    """From now on readers find it; it must be in a category."""
+    """Publish a draft; it must have a category."""
     service.publish(post_id)
 
 
 @api.delete("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
 def unpublish(service: Blog, post_id: str) -> None:
-    """It is a draft again; what readers left on it stays."""
+    """Turn a post into a draft again; its comments, likes and bookmarks are kept."""
     service.unpublish(post_id)
 
 
-# Threads
+# Comments
 
 api.expose_list("/posts/{post_id}/comments", d.thread, who=readers | author | moderators, on=d.post)
 api.expose_list(
@@ -149,33 +149,33 @@ api.expose_list(
 
 
 @api.post("/posts/{post_id}/comments", who=signed_in, location="/comments/{comment_id}")
-def comment(service: Blog, caller: Caller, post_id: str, message: b.Message) -> d.Comment:
-    """Say something under a published post."""
-    return service.threads.comment(post_id, caller.name, message.content)
+def add_comment(service: Blog, caller: Caller, post_id: str, message: b.Message) -> d.Comment:
+    """Comment on a published post."""
+    return service.comments.add(post_id, caller.name, message.content)
 
 
 @api.post("/comments/{comment_id}/replies", who=signed_in, location="/comments/{reply_id}")
 def reply(service: Blog, caller: Caller, comment_id: str, message: b.Message) -> d.Reply:
-    """Answer a comment, or an answer to one."""
-    return service.threads.reply(comment_id, caller.name, message.content)
+    """Reply to a comment or to a reply."""
+    return service.comments.reply(comment_id, caller.name, message.content)
 
 
-@api.get("/comments/{comment_id}", who=readers | author | post_author | moderators, on=said)
-def one_comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
-    """A comment or a reply."""
-    return service.threads.find(comment_id)
+@api.get("/comments/{comment_id}", who=readers | author | post_author | moderators, on=comment_access)
+def comment(service: Blog, comment_id: str) -> d.Comment | d.Reply:
+    """Get a comment or a reply."""
+    return service.comments.find(comment_id)
 
 
-@api.patch("/comments/{comment_id}", who=author, on=said)
+@api.patch("/comments/{comment_id}", who=author, on=comment_access)
 def edit_comment(service: Blog, comment_id: str, message: b.Message, match: IfMatch) -> d.Comment | d.Reply:
-    """Say it better."""
-    return service.threads.edit(comment_id, message.content, match.when(service.threads.stored(comment_id)))
+    """Change the text of a comment or reply."""
+    return service.comments.edit(comment_id, message.content, match.when(service.comments.find_in_table(comment_id)))
 
 
-@api.delete("/comments/{comment_id}", who=author | moderators, on=said)
+@api.delete("/comments/{comment_id}", who=author | moderators, on=comment_access)
 def delete_comment(service: Blog, comment_id: str, match: IfMatch) -> None:
-    """It goes; while it has replies its place is kept, without its text."""
-    service.threads.delete(comment_id, match.when(service.threads.stored(comment_id)))
+    """Delete a comment or reply; a comment that has replies stays as a tombstone without its text."""
+    service.comments.delete(comment_id, match.when(service.comments.find_in_table(comment_id)))
 
 
 # Likes and bookmarks
@@ -185,19 +185,19 @@ api.expose_list("/posts/{post_id}/likes", d.likes_of_post, who=readers | author 
 
 @api.get("/posts/{post_id}/likes/{user_id}", who=readers | caller_is("user_id") | author | moderators, on=d.post)
 def has_liked(service: Blog, user_id: str, post_id: str) -> d.LikeGuard:
-    """There is one if the user likes the post."""
+    """Find out whether a user likes a post; 404 if not."""
     return service.db.one(d.has_liked(user_id, post_id))
 
 
 @api.put("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))
 def like(service: Blog, user_id: str, post_id: str) -> None:
-    """Like a published post; twice is once."""
+    """Like a published post; repeating it changes nothing."""
     service.like(user_id, post_id)
 
 
 @api.delete("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))
 def unlike(service: Blog, user_id: str, post_id: str) -> None:
-    """Take the like back."""
+    """Remove a like."""
     service.unlike(user_id, post_id)
 
 
@@ -207,14 +207,14 @@ api.expose_get("/users/{user_id}/bookmarks/{post_id}", d.has_bookmarked, who=cal
 
 
 @api.put("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
-def keep(service: Blog, user_id: str, post_id: str) -> None:
-    """Keep a published post; twice is once."""
+def bookmark(service: Blog, user_id: str, post_id: str) -> None:
+    """Bookmark a published post; repeating it changes nothing."""
     service.bookmark(user_id, post_id)
 
 
 @api.delete("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
-def let_go(service: Blog, user_id: str, post_id: str) -> None:
-    """Take the bookmark out."""
+def unbookmark(service: Blog, user_id: str, post_id: str) -> None:
+    """Remove a bookmark."""
     service.unbookmark(user_id, post_id)
 
 
@@ -228,32 +228,34 @@ api.expose_patch("/categories/{category_id}", d.category, "name", who=moderators
 
 
 @api.get("/categories/{category_id}/all-posts", who=anyone)
-def posts_below(service: Blog, category_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.Post]:
-    """The newest posts of a category and of its subcategories."""
+def posts_of_category_tree(
+    service: Blog, category_id: str, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Post]:
+    """List the newest posts of a category and its subcategories."""
     return service.categories.posts(category_id, limit, cursor)
 
 
 @api.post("/categories", who=moderators, location="/categories/{category_id}")
 def add_category(service: Blog, new: b.NewCategory) -> d.Category:
-    """A new category, last among its siblings."""
+    """Create a category, last among its siblings."""
     return service.categories.add(new.name, new.parent_id)
 
 
 @api.put("/categories/{category_id}/place", who=moderators)
 def move_category(service: Blog, category_id: str, place: b.CategoryPlace) -> None:
-    """Under another root, or out to the roots."""
+    """Move a category under another root, or make it a root."""
     service.categories.move(category_id, place.parent_id)
 
 
 @api.put("/category-order", who=moderators)
-def reorder(service: Blog, order: b.CategoryOrder) -> None:
-    """Put all roots, or all subcategories of one, into this order."""
+def reorder_categories(service: Blog, order: b.CategoryOrder) -> None:
+    """Set the order of all root categories, or of all subcategories of one root."""
     service.categories.reorder(order.parent_id, order.category_ids)
 
 
 @api.delete("/categories/{category_id}", who=moderators)
 def remove_category(service: Blog, category_id: str, match: IfMatch) -> None:
-    """An empty category goes."""
+    """Delete an empty category."""
     service.categories.remove(category_id, match.check)
 
 
@@ -264,8 +266,8 @@ api.expose_list("/users/{user_id}/notifications", d.notifications, who=caller_is
 
 @api.get("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))
 def notification(service: Blog, user_id: str, notification_id: str) -> d.Notification:
-    """Who did what."""
-    return service.told(user_id, notification_id)
+    """Get a notification."""
+    return service.notification(user_id, notification_id)
 
 
 @api.post(
@@ -274,7 +276,7 @@ def notification(service: Blog, user_id: str, notification_id: str) -> d.Notific
     location="/users/{user_id}/notifications/{notification_id}",
 )
 def notify(service: Blog, user_id: str, new: b.NewNotification) -> d.Notification:
-    """Tell somebody; whoever reads the stream does it for likes, comments and replies."""
+    """Create a notification; the consumer of the stream does so for likes, comments and replies."""
     return service.notify(user_id, new.type, new.actor_id, new.post_id, new.comment_id)
 
 
@@ -282,22 +284,22 @@ def notify(service: Blog, user_id: str, new: b.NewNotification) -> d.Notificatio
 def change_notification(
     service: Blog, user_id: str, notification_id: str, change: b.ChangedNotification, match: IfMatch
 ) -> d.Notification:
-    """It has been seen, or is to be seen again."""
-    match.check(service.told(user_id, notification_id))
+    """Mark a notification as read or unread."""
+    match.check(service.notification(user_id, notification_id))
     service.mark_read(user_id, notification_id, read=change.read)
-    return service.told(user_id, notification_id)
+    return service.notification(user_id, notification_id)
 
 
 @api.put("/users/{user_id}/notifications/{notification_id}/read", who=caller_is("user_id"))
 def mark_read(service: Blog, user_id: str, notification_id: str) -> None:
-    """It has been seen."""
+    """Mark a notification as read."""
     service.mark_read(user_id, notification_id)
 
 
 @api.delete("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))
-def forget(service: Blog, user_id: str, notification_id: str, match: IfMatch) -> None:
-    """It is gone."""
-    found = service.told(user_id, notification_id)
+def delete_notification(service: Blog, user_id: str, notification_id: str, match: IfMatch) -> None:
+    """Delete a notification."""
+    found = service.notification(user_id, notification_id)
     if service.db.delete(found, when=match.when(found)) is None:
         raise NotFound(d.Notification.__name__, notification_id)
 

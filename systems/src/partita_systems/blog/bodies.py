@@ -1,4 +1,4 @@
-"""What clients send to the blog: what is new, and what is changed."""
+"""Request bodies of the blog's API."""
 
 from typing import Annotated
 
@@ -31,7 +31,7 @@ class NewPost(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class ChangedPost(Struct, forbid_unknown_fields=True, rename="camel"):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     title: Name | UnsetType = UNSET
     content: Content | UnsetType = UNSET
@@ -50,7 +50,7 @@ class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class CategoryPlace(Struct, forbid_unknown_fields=True, rename="camel"):
-    """Under which root; null for a root of its own."""
+    """The new parent; null makes the category a root."""
 
     parent_id: Id | None
 

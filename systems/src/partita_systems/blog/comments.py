@@ -1,123 +1,122 @@
-"""What readers write under a post: comments, replies to them, and what is left when one is deleted."""
+"""Comments on posts, their replies, and the tombstones of deleted comments."""
 
 from contextlib import suppress
 from datetime import datetime
 
 from partita import Condition, ConditionFailed, F, Get, InvalidValue, NotFound, ReferenceMissing
 from partita_systems.blog import design as d
-from partita_systems.blog.visibility import counter_is, on_published
+from partita_systems.blog.visibility import while_published
+from partita_systems.conditions import both, counter_is
 from partita_systems.service_base import ServiceBase
 
 
-class Threads(ServiceBase):
-    """Comments and replies are found by id in an index, so a reader sees a comment a moment after it was written."""
+class Comments(ServiceBase):
+    """Comments and replies are found by id in an index, which may lag: a new comment may not be found at once."""
 
-    def comment(self, post_id: str, author_id: str, content: str) -> d.Comment:
-        comment = d.Comment(post_id=post_id, comment_id=self.new_id("c"), author_id=author_id, content=written(content))
-        with on_published(self.db, post_id) as transaction:
+    def add(self, post_id: str, author_id: str, content: str) -> d.Comment:
+        comment = d.Comment(
+            post_id=post_id, comment_id=self.new_id("c"), author_id=author_id, content=checked_content(content)
+        )
+        with while_published(self.db, post_id) as transaction:
             return transaction.create(comment)
 
     def reply(self, comment_id: str, author_id: str, content: str) -> d.Reply:
-        """An answer to a comment or to a reply; the thread stays two levels deep and `answers` says to whom."""
+        """Reply to a comment or to a reply. Threads have two levels; `answers` is the id that was replied to."""
         target = self.find(comment_id)
         try:
             return self._reply(target, author_id, content)
         except (ConditionFailed, ReferenceMissing):
-            # The comment is deleted, or other code wrote it under a key of its own.
-            return self._reply(self.stored(comment_id), author_id, content)
+            # The comment was deleted, or other code stored it under an old key.
+            return self._reply(self.find_in_table(comment_id), author_id, content)
 
     def _reply(self, target: d.Comment | d.Reply, author_id: str, content: str) -> d.Reply:
-        with on_published(self.db, target.post_id) as transaction:
+        with while_published(self.db, target.post_id) as transaction:
             if isinstance(target, d.Comment):
-                transaction.check(_comment(target), d.ALIVE)
+                transaction.check(_comment_key(target), d.NOT_DELETED)
             reply = d.Reply(
                 post_id=target.post_id,
                 parent_id=target.comment_id if isinstance(target, d.Comment) else target.parent_id,
-                parent_created_at=self._root_time(target),
+                parent_created_at=self._root_created_at(target),
                 reply_id=self.new_id("r"),
                 answers=target.comment_id if isinstance(target, d.Comment) else target.reply_id,
                 author_id=author_id,
-                content=written(content),
+                content=checked_content(content),
             )
             return transaction.create(reply)
 
     def find(self, comment_id: str) -> d.Comment | d.Reply:
-        """A comment or reply that is not deleted."""
+        """A comment or reply by id, read from an index; raises NotFound for a deleted one."""
         found = self.db(d.comment_by_id(comment_id)).one()
         if found is None or found.content is None:
             raise NotFound(d.Comment.__name__, comment_id)
         return found
 
-    def stored(self, comment_id: str) -> d.Comment | d.Reply:
-        """The same, as it is this moment; one of other code is brought under our key."""
+    def find_in_table(self, comment_id: str) -> d.Comment | d.Reply:
+        """The current comment or reply, read from the table; an item under an old key moves to the current one."""
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
-            return self.db.update(_reply(found), lambda reply: None)
-        return self.db.update(_comment(found), lambda comment: None)
+            return self.db.update(_reply_key(found), lambda reply: None)
+        return self.db.update(_comment_key(found), lambda comment: None)
 
     def edit(self, comment_id: str, content: str, when: Condition | None = None) -> d.Comment | d.Reply:
-        """The comment as it is then."""
+        """Replace the text; returns the comment or reply after the edit."""
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
-            with self.db.change(_reply(found), when=when) as reply:
-                reply.content = written(content)
-            return self.db.one(_reply(found), consistent=True)
-        with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as comment:
-            comment.content = written(content)
-        return self.db.one(_comment(found), consistent=True)
+            with self.db.change(_reply_key(found), when=when) as reply:
+                reply.content = checked_content(content)
+            return self.db.one(_reply_key(found), consistent=True)
+        with self.db.change(_comment_key(found), when=both(d.NOT_DELETED, when)) as comment:
+            comment.content = checked_content(content)
+        return self.db.one(_comment_key(found), consistent=True)
 
     def delete(self, comment_id: str, when: Condition | None = None) -> None:
-        """It goes; a comment that has replies stays as a tombstone without its text, in no list of its author's."""
+        """Delete a comment or reply. A comment that has replies becomes a tombstone without its text."""
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
             self._delete(found, when)
             return
         with suppress(ConditionFailed):
-            if not self._is_answered(found):
-                unanswered = F.author_id.exists() & counter_is("reply_count", found.reply_count)
-                self._delete(found, _both(unanswered, when))
+            if not self._has_replies(found):
+                no_replies = F.author_id.exists() & counter_is("reply_count", found.reply_count)
+                self._delete(found, both(no_replies, when))
                 return
         try:
-            with self.db.change(_comment(found), when=_both(d.ALIVE, when)) as tombstone:
+            with self.db.change(_comment_key(found), when=both(d.NOT_DELETED, when)) as tombstone:
                 tombstone.content = None
                 tombstone.deleted_at = self.now()
         except ConditionFailed:
-            self.find(comment_id)  # or somebody else has deleted it
+            self.find(comment_id)  # raises NotFound if it was deleted in the meantime
             raise
 
-    def _is_answered(self, found: d.Comment) -> bool:
-        """By what is there: the team's own code has counted no replies."""
-        told = self.db(d.comment_with_replies(found.post_id, found.comment_id), consistent=True)
-        return found.reply_count > 0 or any(isinstance(each, d.Reply) for each in told.first(2))
+    def _has_replies(self, comment: d.Comment) -> bool:
+        """By a query as well: other code does not count replies."""
+        thread = self.db(d.comment_with_replies(comment.post_id, comment.comment_id), consistent=True)
+        return comment.reply_count > 0 or any(isinstance(each, d.Reply) for each in thread.first(2))
 
     def _delete(self, found: d.Comment | d.Reply, when: Condition | None) -> None:
         if self.db.delete(found, when=when) is None:
             raise NotFound(type(found).__name__, found.post_id)
 
-    def _root_time(self, found: d.Comment | d.Reply) -> datetime | None:
-        """When the comment was written that a reply is under; replies of the team's own code do not tell."""
-        if isinstance(found, d.Comment):
-            return found.created_at
-        if found.parent_created_at is not None:
-            return found.parent_created_at
-        root = self.db(d.comment_with_replies(found.post_id, found.parent_id)).one()
+    def _root_created_at(self, target: d.Comment | d.Reply) -> datetime | None:
+        """The creation time of the comment at the root of the thread; replies of other code do not store it."""
+        if isinstance(target, d.Comment):
+            return target.created_at
+        if target.parent_created_at is not None:
+            return target.parent_created_at
+        root = self.db(d.comment_with_replies(target.post_id, target.parent_id)).one()
         return root.created_at if isinstance(root, d.Comment) else None
 
 
-def _comment(found: d.Comment) -> Get[d.Comment]:
-    return d.comment(found.post_id, found.comment_id, found.created_at)
+def _comment_key(comment: d.Comment) -> Get[d.Comment]:
+    return d.comment(comment.post_id, comment.comment_id, comment.created_at)
 
 
-def _reply(found: d.Reply) -> Get[d.Reply]:
-    return d.reply(found.post_id, found.parent_id, found.reply_id, found.created_at)
+def _reply_key(reply: d.Reply) -> Get[d.Reply]:
+    return d.reply(reply.post_id, reply.parent_id, reply.reply_id, reply.created_at)
 
 
-def _both(one: Condition, other: Condition | None) -> Condition:
-    return one if other is None else one & other
-
-
-def written(content: str) -> str:
-    """A text that says something."""
+def checked_content(content: str) -> str:
+    """The text, or InvalidValue if it is blank."""
     if not content.strip():
-        raise InvalidValue("Comment.content", "it says nothing")
+        raise InvalidValue("Comment.content", "must not be blank")
     return content

@@ -1,4 +1,4 @@
-"""Blog: who writes and reads, posts in a tree of categories, threads under them, likes, bookmarks and notifications."""
+"""The design of the blog: users, posts in a tree of categories, comments, likes, bookmarks and notifications."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -32,7 +32,7 @@ from partita import (
     prove,
 )
 
-MOST_CHILDREN = 24  # what a root category lists in one merge, and what one transaction can put in order
+MAX_CHILDREN = 24  # bounds the merged query over a root category, and the transaction that reorders its children
 
 
 class Role(OpenEnum):
@@ -67,8 +67,8 @@ blog = Table(
 
 PUBLISHED = F.status == PostStatus.PUBLISHED
 UNPUBLISHED = F.status.is_in(PostStatus.DRAFT, PostStatus.REMOVING)
-ALIVE = F.deleted_at.is_absent()
-ROOT = {"comment_id": "parent_id", "created_at": "parent_created_at"}  # of a reply
+NOT_DELETED = F.deleted_at.is_absent()
+ROOT = {"comment_id": "parent_id", "created_at": "parent_created_at"}  # the comment that a reply belongs to
 
 Id = Annotated[str, Meta(min_length=1)]
 Title = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S")]
@@ -77,15 +77,15 @@ Order = Annotated[int, Ordered(0, 9999)]
 Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
 
 
-class Dated(View, naming="camel"):
+class Times(View, naming="camel"):
     created_at: Annotated[datetime, CreatedAt()] = AUTO
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
 
 # 1. Users
-class User(Dated, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cognito_sub}")):
+class User(Times, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cognito_sub}")):
     cognito_sub: str
-    name: Title = ""  # the document names none
+    name: Title = ""  # not in the document
     role: Role = Role.READER
     bio: Annotated[str, Meta(max_length=1_000)] = ""
 
@@ -94,21 +94,21 @@ class User(Dated, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cogni
 
 
 # 2. Posts
-class Post(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
+class Post(Times, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
     post_id: str
     author_id: str
     subcategory_id: Annotated[Id | None, References(lambda: Category)] = None
     title: Title
     summary: Annotated[str, Meta(max_length=500)] = ""
     tags: Tags = field(default_factory=list)
-    content: str | None = None  # inside the post, as the team's own code wrote it; ours is in PostText
+    content: str | None = None  # where other code stores the text; ours is in PostText
     minutes_to_read: int = 1
-    text_version: int = 0  # raised with every edit of the text, so that the tag of the post tells
-    status: PostStatus = PostStatus("")  # the team's own code has none: `published_at` tells
+    text_version: int = 0  # goes up with every edit of the text, so that the ETag of the post changes
+    status: PostStatus = PostStatus("")  # absent in items of other code: derived from `published_at`
     published_at: datetime | None = None
     like_count: Annotated[int, CountOf(lambda: Like)] = 0
     bookmark_count: Annotated[int, CountOf(lambda: Bookmark)] = 0
-    comment_count: Annotated[int, CountOf(lambda: Comment, when=ALIVE), CountOf(lambda: Reply)] = 0
+    comment_count: Annotated[int, CountOf(lambda: Comment, when=NOT_DELETED), CountOf(lambda: Reply)] = 0
 
     in_category = Keys("GSI1", "CATEGORY#{subcategory_id}", "POST#{published_at}#{post_id}", when=PUBLISHED)
     of_author = Keys("GSI2", "AUTHOR#{author_id}", "POST#{published_at}#{post_id}", when=PUBLISHED)
@@ -118,15 +118,15 @@ class Post(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
         self.status = self.status or (PostStatus.PUBLISHED if self.published_at else PostStatus.DRAFT)
 
 
-class PostText(Dated, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}#TEXT")):
-    """The text by itself, so that a like does not rewrite it in three places."""
+class PostText(Times, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}#TEXT")):
+    """The text in a separate item, so that a like does not rewrite it in the table and two indexes."""
 
     post_id: str
     content: Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S")]
 
 
 # 3. Categories
-class Category(Dated, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGORY#{category_id}")):
+class Category(Times, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGORY#{category_id}")):
     category_id: str
     parent_id: Annotated[Id | None, References(lambda: Category)] = None
     name: Title
@@ -136,17 +136,17 @@ class Category(Dated, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGO
 
     under = Keys("GSI1", "CATEGORY#{parent_id}", "CATEGORY#{order}#{category_id}", when=F.parent_id.exists())
     roots = Keys("GSI1", "CATEGORY_ROOT", "CATEGORY#{order}#{category_id}", when=F.parent_id.is_absent())
-    bounded = Limit(F.child_count <= MOST_CHILDREN)
+    bounded = Limit(F.child_count <= MAX_CHILDREN)
 
 
 class CategoryChild(
-    Dated,
+    Times,
     Entity,
     table=blog,
     key=("CATEGORY#{parent_id}", "CHILD#{child_id}#{order}"),
     old_keys=[("CATEGORY#{parent_id}", "CHILD#{child_id}#{order:plain}")],
 ):
-    """The link from a root to its subcategory; all that it says is in its key, once without leading zeros."""
+    """The link from a root to its subcategory. All its values are in its key; the old key has no leading zeros."""
 
     parent_id: Annotated[str, InKey()]
     child_id: Annotated[str, InKey()]
@@ -154,8 +154,8 @@ class CategoryChild(
 
 
 # 4. Comments
-class Comment(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{comment_id}#{created_at}")):
-    """A comment on a post; deleted while it has replies, it stays without its text."""
+class Comment(Times, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{comment_id}#{created_at}")):
+    """A comment on a post. A deleted comment that has replies stays as a tombstone without its text."""
 
     post_id: str
     comment_id: str
@@ -165,11 +165,11 @@ class Comment(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{commen
     reply_count: Annotated[int, CountOf(lambda: Reply, via=ROOT)] = 0
 
     by_id = Keys("GSI1", "COMMENT#{comment_id}", "POST#{post_id}")
-    of_author = Keys("GSI2", "AUTHOR#{author_id}", "COMMENT#{created_at}#{comment_id}", when=ALIVE)
+    of_author = Keys("GSI2", "AUTHOR#{author_id}", "COMMENT#{created_at}#{comment_id}", when=NOT_DELETED)
 
 
-class Reply(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{parent_id}#{reply_id}#{created_at}")):
-    """An answer to a comment, or to another answer under it (`answers`)."""
+class Reply(Times, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{parent_id}#{reply_id}#{created_at}")):
+    """A reply to a comment, or to another reply of the same comment (`answers`)."""
 
     post_id: str
     parent_id: str
@@ -184,7 +184,7 @@ class Reply(Dated, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{parent_i
 
 
 # 5. Likes
-class Like(Dated, Entity, table=blog, key=("POST#{post_id}", "LIKE#{user_id}#{created_at}")):
+class Like(Times, Entity, table=blog, key=("POST#{post_id}", "LIKE#{user_id}#{created_at}")):
     post_id: str
     user_id: str
 
@@ -193,7 +193,7 @@ class Like(Dated, Entity, table=blog, key=("POST#{post_id}", "LIKE#{user_id}#{cr
 
 
 class LikeGuard(Entity, table=blog, key=("LIKE#{user_id}#{post_id}", "LIKE")):
-    """One for each like, in no index: a user likes a post once, and this says under which time."""
+    """One for each like, in no index: it makes likes unique and stores the time in the like's key."""
 
     user_id: Annotated[str, InKey()]
     post_id: Annotated[str, InKey()]
@@ -201,7 +201,7 @@ class LikeGuard(Entity, table=blog, key=("LIKE#{user_id}#{post_id}", "LIKE")):
 
 
 # 6. Bookmarks
-class Bookmark(Dated, Entity, table=blog, key=("USER#{user_id}", "BOOKMARK#{post_id}#{created_at}")):
+class Bookmark(Times, Entity, table=blog, key=("USER#{user_id}", "BOOKMARK#{post_id}#{created_at}")):
     user_id: str
     post_id: str
 
@@ -216,10 +216,10 @@ class BookmarkGuard(Entity, table=blog, key=("BOOKMARK#{user_id}#{post_id}", "BO
 
 
 # 7. Notifications
-class Notification(Dated, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATION#{notification_id}#{created_at}")):
+class Notification(Times, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATION#{notification_id}#{created_at}")):
     user_id: str
     notification_id: str
-    type: NotificationType = NotificationType("")  # the document names neither this nor what follows
+    type: NotificationType = NotificationType("")  # this and the following fields are not in the document
     actor_id: Id = ""
     post_id: Id = ""
     comment_id: Id | None = None
@@ -228,7 +228,7 @@ class Notification(Dated, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATI
     of_user = Keys("GSI1", "NOTIFICATION#{user_id}", "NOTIFICATION#{created_at}#{notification_id}")
 
 
-# Access patterns ------------------------------------------------------------------------------------------------
+# Access patterns --------------------------------------------------------------------------------------------------
 
 
 @pattern
@@ -239,7 +239,7 @@ def posts_by_category(subcategory_id: str) -> Items[Post]: ...
 
 @pattern
 def posts_by_categories(category_ids: Sequence[str]) -> Items[Post]:
-    return Post.in_category.query(fan_out(category_ids, 1 + MOST_CHILDREN)).newest_first().page(10)
+    return Post.in_category.query(fan_out(category_ids, 1 + MAX_CHILDREN)).newest_first().page(10)
 
 
 @pattern(Post.of_author.newest_first())
@@ -254,12 +254,12 @@ def post_text(post_id: str) -> Item[PostText]: ...
 def whole_post(post_id: str) -> Items[Post | PostText]: ...
 @pattern
 def thread(post_id: str) -> Items[Comment | Reply]:
-    """What readers said under a post, each comment with the replies to it."""
+    """The comments of a post, each followed by its replies."""
 
 
 @pattern
 def comment_with_replies(post_id: str, comment_id: str) -> Items[Comment | Reply]:
-    """A comment and the replies to it."""
+    """One comment, followed by its replies."""
 
 
 @pattern(collection(Comment.by_id, Reply.by_id))
@@ -284,7 +284,7 @@ def children(parent_id: str) -> Items[CategoryChild]: ...
 def child(parent_id: str, child_id: str, order: int) -> Item[CategoryChild]: ...
 @pattern
 def has_liked(user_id: str, post_id: str) -> Item[LikeGuard]:
-    """There is one if the user likes the post."""
+    """Exists if the user likes the post."""
 
 
 @pattern
@@ -295,7 +295,7 @@ def likes_of_post(post_id: str) -> Items[Like]: ...
 def likes_of_user(user_id: str) -> Items[Like]: ...
 @pattern
 def has_bookmarked(user_id: str, post_id: str) -> Item[BookmarkGuard]:
-    """There is one if the user keeps the post."""
+    """Exists if the user has bookmarked the post."""
 
 
 @pattern

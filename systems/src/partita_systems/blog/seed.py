@@ -1,6 +1,6 @@
-"""Demo data: a Brazilian blog with its people, its categories, and what is said under its posts.
+"""Demo data: a Brazilian blog with users, categories, posts, comments, likes and bookmarks.
 
-Everything follows from the seed: what happens, when, and under which id. So what was interrupted can be done again.
+All of it follows from the seed, times and ids included, so that an interrupted run can be repeated.
 """
 
 from collections.abc import Iterator
@@ -55,39 +55,39 @@ TAGS = ["crônica", "receita", "memória", "dicas", "fim de semana", "aprendizad
 
 
 def total(scale: float) -> int:
-    """How many pieces `pieces` gives."""
+    """The number of steps."""
     people, posts = _sizes(scale)
     return len(CATEGORIES) + people + posts
 
 
 def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
-    """At scale 1 fourteen people and twenty posts, with what readers left on them."""
+    """At scale 1: 14 users and 20 posts, with comments, likes and bookmarks."""
     people, posts = _sizes(scale)
-    yield from (partial(_Planting(random_seed, people).categories, root) for root in CATEGORIES)
-    yield from (partial(_Planting(random_seed, people).person, number) for number in range(people))
-    yield from (partial(_Planting(random_seed, people).post, number) for number in range(posts))
+    yield from (partial(_Seed(random_seed, people).categories, root) for root in CATEGORIES)
+    yield from (partial(_Seed(random_seed, people).person, number) for number in range(people))
+    yield from (partial(_Seed(random_seed, people).post, number) for number in range(posts))
 
 
 def _sizes(scale: float) -> tuple[int, int]:
     return max(6, round(14 * scale)), max(1, round(20 * scale))
 
 
-class _Planting:
-    """Every event has a name, from which its chance follows; done again, it meets what it has made and lets it be."""
+class _Seed:
+    """Every event has a name, which its random choices depend on. A repeated event leaves existing items alone."""
 
     def __init__(self, seed: int, people: int) -> None:
         self.seed = seed
         self.people = people
 
-    def chance(self, event: str) -> Random:
+    def random(self, event: str) -> Random:
         return seeded_random(self.seed, event)
 
     def at(self, db: Store, moment: datetime, event: str) -> Blog:
-        """The blog at that moment; the first id that it gives is `self.id` of the same event."""
-        return Blog(store_at(db, moment), ids_from(self.chance(event).getrandbits))
+        """The blog at a moment; the first id that it makes is `self.id` of the same event."""
+        return Blog(store_at(db, moment), ids_from(self.random(event).getrandbits))
 
     def id(self, kind: str, moment: datetime, event: str) -> str:
-        return ids_from(self.chance(event).getrandbits)(kind, moment)
+        return ids_from(self.random(event).getrandbits)(kind, moment)
 
     def user(self, number: int) -> str:
         return f"{self.seed}-{number:05}"
@@ -100,63 +100,63 @@ class _Planting:
                 self.at(db, OPENED, name).categories.add(name, self.id("k", OPENED, root))
 
     def person(self, number: int, db: Store) -> None:
-        chance = self.chance(f"person {number}")
-        name = f"{chance.choice(FIRST)} {chance.choice(LAST)}"
+        random = self.random(f"person {number}")
+        name = f"{random.choice(FIRST)} {random.choice(LAST)}"
         groups = {0: ["ADMIN"], 1: ["EDITOR"]}.get(number, ["AUTHOR"] if self.writes(number) else [])
-        registered = OPENED + timedelta(minutes=chance.randrange(60 * 24))
+        registered = OPENED + timedelta(minutes=random.randrange(60 * 24))
         with suppress(AlreadyExists):
-            self.at(db, registered, name).register(self.user(number), name, groups=groups, bio=chance.choice(SENTENCES))
+            self.at(db, registered, name).register(self.user(number), name, groups=groups, bio=random.choice(SENTENCES))
 
     def writes(self, number: int) -> bool:
         return number % 4 == 2
 
     def post(self, number: int, db: Store) -> None:
         event = f"post {number}"
-        chance = self.chance(f"{event}, what it says")
-        moment = OPENED + timedelta(days=1, hours=5 * number, minutes=chance.randrange(60))
-        subcategory = chance.choice([name for names in CATEGORIES.values() for name in names])
+        random = self.random(f"{event}, what it says")
+        moment = OPENED + timedelta(days=1, hours=5 * number, minutes=random.randrange(60))
+        subcategory = random.choice([name for names in CATEGORIES.values() for name in names])
         blog = self.at(db, moment, event)
         with suppress(AlreadyExists):
             blog.write(
-                self.user(chance.choice([each for each in range(self.people) if self.writes(each)])),
-                f"{chance.choice(OPENINGS)} {chance.choice(SUBJECTS)}",
-                "\n\n".join(" ".join(chance.sample(SENTENCES, 4)) for _ in range(chance.randrange(2, 6))),
+                self.user(random.choice([each for each in range(self.people) if self.writes(each)])),
+                f"{random.choice(OPENINGS)} {random.choice(SUBJECTS)}",
+                "\n\n".join(" ".join(random.sample(SENTENCES, 4)) for _ in range(random.randrange(2, 6))),
                 subcategory_id=self.id("k", OPENED, subcategory),
-                summary=chance.choice(SENTENCES),
-                tags=chance.sample(TAGS, 2),
+                summary=random.choice(SENTENCES),
+                tags=random.sample(TAGS, 2),
             )
         post_id = self.id("p", moment, event)
         if number % 6 == 5:
-            return  # it stays a draft
+            return  # stays a draft
         blog.publish(post_id)
-        self.readers(db, post_id, moment, event, chance)
+        self.readers(db, post_id, moment, event, random)
 
-    def readers(self, db: Store, post_id: str, moment: datetime, event: str, chance: Random) -> None:
-        """Who liked, kept and discussed it; now and then somebody takes a comment back."""
-        for user in chance.sample(range(self.people), chance.randrange(min(self.people, 9))):
-            moment += timedelta(minutes=chance.randrange(1, 90))
+    def readers(self, db: Store, post_id: str, moment: datetime, event: str, random: Random) -> None:
+        """Likes, bookmarks and discussions of a post."""
+        for user in random.sample(range(self.people), random.randrange(min(self.people, 9))):
+            moment += timedelta(minutes=random.randrange(1, 90))
             self.at(db, moment, event).like(self.user(user), post_id)
-            if chance.random() < 0.4:
+            if random.random() < 0.4:
                 self.at(db, moment, event).bookmark(self.user(user), post_id)
-        for number in range(chance.randrange(5)):
-            moment += timedelta(minutes=chance.randrange(1, 90))
+        for number in range(random.randrange(5)):
+            moment += timedelta(minutes=random.randrange(1, 90))
             self.discussion(db, post_id, moment, f"{event}, comment {number}")
 
     def discussion(self, db: Store, post_id: str, moment: datetime, event: str) -> None:
-        chance = self.chance(f"{event}, what is said")
-        author, answering = (self.user(each) for each in chance.sample(range(self.people), 2))
+        random = self.random(f"{event}, what is said")
+        author, answering = (self.user(each) for each in random.sample(range(self.people), 2))
         with suppress(AlreadyExists):
-            self.at(db, moment, event).threads.comment(post_id, author, chance.choice(COMMENTS))
+            self.at(db, moment, event).comments.add(post_id, author, random.choice(COMMENTS))
         comment_id = self.id("c", moment, event)
-        for number in range(chance.randrange(3)):
+        for number in range(random.randrange(3)):
             later = moment + timedelta(minutes=20 * (number + 1))
             answer, notice = f"{event}, reply {number}", f"{event}, notice {number}"
-            text = chance.choice(REPLIES)
+            text = random.choice(REPLIES)
             with suppress(AlreadyExists, NotFound):
-                self.at(db, later, answer).threads.reply(comment_id, answering, text)
+                self.at(db, later, answer).comments.reply(comment_id, answering, text)
             with suppress(AlreadyExists):
                 reply_id = self.id("r", later, answer)
                 self.at(db, later, notice).notify(author, d.NotificationType.REPLY, answering, post_id, reply_id)
-        if chance.random() < 0.1:
+        if random.random() < 0.1:
             with suppress(NotFound):
-                self.at(db, moment + timedelta(days=1), event).threads.delete(comment_id)
+                self.at(db, moment + timedelta(days=1), event).comments.delete(comment_id)

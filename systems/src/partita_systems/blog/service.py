@@ -1,4 +1,4 @@
-"""What the design of the blog cannot say: what publishing means, that a like counts once, what goes with a post."""
+"""The blog service: users, posts from draft to removal, likes, bookmarks and notifications."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,26 +6,26 @@ from typing import Any
 from partita import AlreadyExists, Condition, ConditionFailed, F, InvalidValue, NotFound, Store, new_id
 from partita_systems.blog import design as d
 from partita_systems.blog.categories import Categories
-from partita_systems.blog.comments import Threads
-from partita_systems.blog.visibility import on_published
+from partita_systems.blog.comments import Comments
+from partita_systems.blog.visibility import while_published
 from partita_systems.service_base import MakeId, ServiceBase
 
-WORDS_A_MINUTE = 200
-_UNKEPT = F.bookmark_count.is_absent() | (F.bookmark_count <= 0)
+WORDS_PER_MINUTE = 200
+_NO_BOOKMARKS = F.bookmark_count.is_absent() | (F.bookmark_count <= 0)
 
 
 class Blog(ServiceBase):
-    """Users, posts, likes, bookmarks and notifications; `categories` and `threads` are services of their own."""
+    """Users, posts, likes, bookmarks and notifications; `categories` and `comments` are services of their own."""
 
     def __init__(self, db: Store, make_id: MakeId = new_id) -> None:
         super().__init__(db, make_id)
         self.categories = Categories(db, make_id)
-        self.threads = Threads(db, make_id)
+        self.comments = Comments(db, make_id)
 
     # Users
 
     def register(self, cognito_sub: str, name: str, *, groups: Iterable[str] = (), bio: str = "") -> d.User:
-        """The profile of somebody whom Cognito knows; the token's groups decide the role."""
+        """Create the profile of a Cognito user; the groups of the token decide the role."""
         return self.db.create(d.User(cognito_sub=cognito_sub, name=name, role=role_of(groups), bio=bio))
 
     def change_profile(self, cognito_sub: str, *, name: str | None = None, bio: str | None = None) -> None:
@@ -51,7 +51,7 @@ class Blog(ServiceBase):
         summary: str = "",
         tags: Iterable[str] = (),
     ) -> d.Post:
-        """A new draft, which its author alone finds."""
+        """Create a draft. Only its author and moderators can see it."""
         post = d.Post(
             post_id=self.new_id("p"),
             author_id=author_id,
@@ -76,14 +76,14 @@ class Blog(ServiceBase):
         tags: Iterable[str] | None = None,
         when: Condition | None = None,
     ) -> None:
-        """Change what is given; a published post moves with its category."""
-        given = {
+        """Change the given fields; a published post moves to its new category."""
+        fields = {
             "title": title,
             "summary": summary,
             "tags": None if tags is None else list(tags),
             "subcategory_id": subcategory_id,
         }
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes = {name: value for name, value in fields.items() if value is not None}
         try:
             self._edit(post_id, changes, content, when)
         except NotFound as missing:
@@ -115,7 +115,7 @@ class Blog(ServiceBase):
                 transaction.change(d.post_text(post_id)).content = content
 
     def read(self, post_id: str) -> tuple[d.Post, d.PostText]:
-        """A post with its text, in one Query; a text that other code left inside the post is what it says."""
+        """A post with its text, in one Query. A text that other code stored inside the post takes precedence."""
         match list(self.db(d.whole_post(post_id))):
             case [d.Post(content=str() as content) as post, *_]:
                 times = {"created_at": post.created_at, "updated_at": post.updated_at}
@@ -127,68 +127,70 @@ class Blog(ServiceBase):
         raise NotFound(d.Post.__name__, post_id)
 
     def publish(self, post_id: str) -> None:
-        """From now on readers find it; the day of its first publication stays."""
+        """Make a draft visible to readers; the time of its first publication is kept."""
 
         def edit(post: d.Post) -> None:
-            _stays(post)
+            _check_not_removing(post)
             if post.subcategory_id is None:
-                raise InvalidValue("Post.subcategory_id", "a post is published in a category")
+                raise InvalidValue("Post.subcategory_id", "required to publish a post")
             post.status = d.PostStatus.PUBLISHED
             post.published_at = post.published_at or self.now()
 
         self.db.update(d.post(post_id), edit)
 
     def unpublish(self, post_id: str) -> None:
-        """It is a draft again; what readers left on it stays."""
+        """Turn a post into a draft again; its comments, likes and bookmarks are kept."""
 
         def edit(post: d.Post) -> None:
-            _stays(post)
+            _check_not_removing(post)
             post.status = d.PostStatus.DRAFT
 
         self.db.update(d.post(post_id), edit)
 
     def remove(self, post_id: str, when: Condition | None = None) -> None:
-        """The post goes with all that readers left on it; nobody adds to it meanwhile, and it may be done again."""
+        """Delete a post with its comments, likes and bookmarks. Nothing can be added meanwhile; safe to repeat."""
         with self.db.change(d.post(post_id), when=when) as draft:
             draft.status = d.PostStatus.REMOVING
         for _ in self.db.retrying(d.Post.__name__):
-            self._clear(post_id)
+            self._delete_reactions(post_id)
             try:
                 with self.db.transaction() as transaction:
-                    transaction.delete(d.post(post_id), when=_UNKEPT)
+                    transaction.delete(d.post(post_id), when=_NO_BOOKMARKS)
                     transaction.delete(d.post_text(post_id))
             except ConditionFailed:
-                continue  # the index of bookmarks does not show the last one yet
+                continue  # the index does not list the last bookmark yet
             return
 
-    def _clear(self, post_id: str) -> None:
-        """Take away what readers left on a post to which nobody adds."""
-        for kept in self.db(d.bookmarks_of_post(post_id)):
-            self.db.delete(d.has_bookmarked(kept.user_id, post_id))  # first: what is still listed is found again
-            self.db.delete(kept)
+    def _delete_reactions(self, post_id: str) -> None:
+        """Delete the comments, likes and bookmarks of a post that accepts no new ones."""
+        for bookmark in self.db(d.bookmarks_of_post(post_id)):
+            self.db.delete(d.has_bookmarked(bookmark.user_id, post_id))  # guard first: a retry finds the bookmark
+            self.db.delete(bookmark)
         for like in self.db(d.likes_of_post(post_id), consistent=True):
             self.db.delete(d.has_liked(like.user_id, post_id))
             self.db.delete(like)
         for comment in self.db(d.thread(post_id), consistent=True):
             self.db.delete(comment)
-        for left in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
-            if left.one() is not None:
-                raise InvalidValue("Post.post_id", "other code left likes or comments on it; adopt the table first")
+        for rest in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
+            if rest.one() is not None:
+                raise InvalidValue(
+                    "Post.post_id", "it has likes or comments under keys of other code; adopt the table first"
+                )
 
     # Likes and bookmarks
 
     def like(self, user_id: str, post_id: str) -> bool:
-        """Whether it is a new like: a user likes a post once."""
+        """Like a post; returns False if the user likes it already."""
         try:
-            with on_published(self.db, post_id) as transaction:
-                made = transaction.create(d.Like(post_id=post_id, user_id=user_id))
-                transaction.create(d.LikeGuard(user_id=user_id, post_id=post_id, created_at=made.created_at))
+            with while_published(self.db, post_id) as transaction:
+                like = transaction.create(d.Like(post_id=post_id, user_id=user_id))
+                transaction.create(d.LikeGuard(user_id=user_id, post_id=post_id, created_at=like.created_at))
         except AlreadyExists:
             return False
         return True
 
     def unlike(self, user_id: str, post_id: str) -> bool:
-        """Whether there was a like to take back."""
+        """Remove a like; returns False if there is none."""
         guard = self.db(d.has_liked(user_id, post_id), consistent=True)
         if guard is None:
             return False
@@ -201,17 +203,17 @@ class Blog(ServiceBase):
         return True
 
     def bookmark(self, user_id: str, post_id: str) -> bool:
-        """Whether it is a new bookmark: a user keeps a post once."""
+        """Bookmark a post; returns False if the user has bookmarked it already."""
         try:
-            with on_published(self.db, post_id) as transaction:
-                made = transaction.create(d.Bookmark(user_id=user_id, post_id=post_id))
-                transaction.create(d.BookmarkGuard(user_id=user_id, post_id=post_id, created_at=made.created_at))
+            with while_published(self.db, post_id) as transaction:
+                bookmark = transaction.create(d.Bookmark(user_id=user_id, post_id=post_id))
+                transaction.create(d.BookmarkGuard(user_id=user_id, post_id=post_id, created_at=bookmark.created_at))
         except AlreadyExists:
             return False
         return True
 
     def unbookmark(self, user_id: str, post_id: str) -> bool:
-        """Whether there was a bookmark to take back."""
+        """Remove a bookmark; returns False if there is none."""
         guard = self.db(d.has_bookmarked(user_id, post_id), consistent=True)
         if guard is None:
             return False
@@ -238,29 +240,29 @@ class Blog(ServiceBase):
         )
         return self.db.create(notification)
 
-    def told(self, user_id: str, notification_id: str) -> d.Notification:
+    def notification(self, user_id: str, notification_id: str) -> d.Notification:
         found = self.db(d.notification_by_id(user_id, notification_id), consistent=True).one()
         if found is None:
             raise NotFound(d.Notification.__name__, notification_id)
         return found
 
     def mark_read(self, user_id: str, notification_id: str, *, read: bool = True) -> None:
-        found = self.told(user_id, notification_id)
+        found = self.notification(user_id, notification_id)
         with self.db.change(d.notification(user_id, notification_id, found.created_at)) as draft:
             draft.read = read
 
 
-def _stays(post: d.Post) -> None:
+def _check_not_removing(post: d.Post) -> None:
     if post.status == d.PostStatus.REMOVING:
         raise NotFound(d.Post.__name__, post.post_id)
 
 
 def role_of(groups: Iterable[str]) -> d.Role:
-    """The strongest role among a token's groups; who is in none of them reads."""
+    """The strongest role among the groups of a token; READER without any."""
     ranks = [each for each in d.Role if each.value in set(groups)]
     return ranks[-1] if ranks else d.Role.READER
 
 
 def minutes_to_read(content: str) -> int:
-    """How long a text takes, at least a minute."""
-    return max(1, round(len(content.split()) / WORDS_A_MINUTE))
+    """The reading time of a text in minutes, at least 1."""
+    return max(1, round(len(content.split()) / WORDS_PER_MINUTE))

@@ -1,38 +1,32 @@
-"""What is on a post that readers can see: writes need one, and lists leave out what lies on others."""
+"""Unpublished posts are hidden from readers: writes check the post, and lists leave such posts out."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from partita import Condition, ConditionFailed, F, NotFound, Page, Store, Transaction
+from partita import ConditionFailed, F, NotFound, Page, Store, Transaction
 from partita_systems.blog import design as d
 
-Left = TypeVar("Left", bound=d.Comment | d.Reply | d.Like)
+OnPost = TypeVar("OnPost", bound=d.Comment | d.Reply | d.Like)
 
-_SHOWN = d.PUBLISHED | (F.status.is_absent() & F.published_at.exists())  # rows of the team's own code have no status
+_PUBLISHED = d.PUBLISHED | (F.status.is_absent() & F.published_at.exists())  # items of other code have no status
 
 
 @contextmanager
-def on_published(db: Store, post_id: str) -> Iterator[Transaction]:
-    """A transaction that needs the post to be published: to readers a draft is not there."""
+def while_published(db: Store, post_id: str) -> Iterator[Transaction]:
+    """A transaction that checks that the post is published; raises NotFound for a draft."""
     try:
         with db.transaction() as transaction:
-            transaction.check(d.post(post_id), _SHOWN)
+            transaction.check(d.post(post_id), _PUBLISHED)
             yield transaction
-    except ConditionFailed as refusal:
-        if refusal.entity == d.Post.__name__:
-            raise NotFound(refusal.entity, post_id) from None
+    except ConditionFailed as failed:
+        if failed.entity == d.Post.__name__:
+            raise NotFound(failed.entity, post_id) from None
         raise
 
 
-def on_shown_posts(db: Store, page: Page[Left]) -> Page[Left]:
-    """A page without what lies on posts that are not published: one batch of gets."""
+def without_unpublished(db: Store, page: Page[OnPost]) -> Page[OnPost]:
+    """The page without items on unpublished posts: one BatchGetItem."""
     posts = db.get_many([d.post(post_id) for post_id in dict.fromkeys(each.post_id for each in page.items)])
-    shown = {post.post_id for post in posts if post is not None and post.status == d.PostStatus.PUBLISHED}
-    return Page([each for each in page.items if each.post_id in shown], page.cursor)
-
-
-def counter_is(name: str, value: int) -> Condition:
-    """That a counter still has the value that was read; an absent counter, as other code leaves it, counts as 0."""
-    same: Condition = F[name] == value
-    return same if value else same | F[name].is_absent()
+    visible = {post.post_id for post in posts if post is not None and post.status == d.PostStatus.PUBLISHED}
+    return Page([each for each in page.items if each.post_id in visible], page.cursor)

@@ -74,7 +74,7 @@ class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
             self.response_time = int(self.response_time)
 
 
-# USER -----------------------------------------------------------------------------------------------------------
+# USER -------------------------------------------------------------------------------------------------------------
 
 users = Table("USER", pk="PK", sk="SK", naming="camel", indexes=(Index("EmailIndex", "email", "PK"),))
 
@@ -93,7 +93,7 @@ class User(Entity, table=users, key=("{user_id}", "USER")):
     allowance = Limit(F.check_count <= F.check_limit)
 
 
-# CHECK ----------------------------------------------------------------------------------------------------------
+# CHECK ------------------------------------------------------------------------------------------------------------
 
 
 class CheckSummary(View, naming="camel"):
@@ -154,7 +154,7 @@ class Result(Entity, table=checks, key=("RESULT#{check_id}", "{at}")):
     kept = Expires("at", after=KEEP_RESULTS)
 
 
-# Access patterns ------------------------------------------------------------------------------------------------
+# Access patterns --------------------------------------------------------------------------------------------------
 
 
 @pattern

@@ -72,7 +72,7 @@ table = Table(
 )
 
 
-# 1. Parts -------------------------------------------------------------------------------------------------------
+# 1. Parts ---------------------------------------------------------------------------------------------------------
 PartCondition = Literal["신품", "중고", "재생"]
 
 
@@ -159,7 +159,7 @@ class Usage(Entity, table=table, key=("PART#{part_id}", "USAGE#{usage_id}")):
     description: Text = ""
 
 
-# 2. Company needs -----------------------------------------------------------------------------------------------
+# 2. Company needs -------------------------------------------------------------------------------------------------
 class Priority(StrEnum):  # in the order in which needs are served
     HIGH = "high"
     MEDIUM = "medium"
@@ -193,7 +193,7 @@ class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
     kept = Expires("expires_at", when=F.status == "active")
 
 
-# 3. Match results, a cache --------------------------------------------------------------------------------------
+# 3. Match results, a cache ----------------------------------------------------------------------------------------
 class MatchedPart(msgspec.Struct, kw_only=True, rename="camel"):
     part_id: str
     score: Score
@@ -227,7 +227,7 @@ class Catalogue(Entity, table=table, key=("CATALOGUE#{category}", "VERSION")):
     version: Count = 0
 
 
-# 4. Watch list --------------------------------------------------------------------------------------------------
+# 4. Watch list ----------------------------------------------------------------------------------------------------
 WatchStatus = Literal["active", "triggered", "cancelled"]
 
 
@@ -273,7 +273,7 @@ class Trigger(Entity, table=table, key=("WATCH#{watch_id}", "TRIGGER#{part_id}")
     notified_at: datetime
 
 
-# 5. Proposals ---------------------------------------------------------------------------------------------------
+# 5. Proposals -----------------------------------------------------------------------------------------------------
 ProposalType = Literal["buy", "sell"]
 ProposalStatus = Literal["pending", "accepted", "rejected", "negotiating"]
 OPEN: tuple[ProposalStatus, ...] = ("pending", "negotiating")
@@ -312,7 +312,7 @@ class Sent(Entity, table=table, key=("PROPOSAL#{proposal_id}", "SENT")):
     by_company = Keys("GSI1", "SENT_BY#{from_company_id}", "STATUS#{status}#CREATED#{created_at}")
 
 
-# 6. Notifications -----------------------------------------------------------------------------------------------
+# 6. Notifications -------------------------------------------------------------------------------------------------
 NotificationType = Literal["part_available", "proposal_received", "compliance_violation"]
 
 
@@ -330,7 +330,7 @@ class Notification(Entity, table=table, key=("NOTIFICATION#{notification_id}", "
     kept = Expires("sent_at", after=KEEP_NOTIFICATIONS)
 
 
-# Access patterns ------------------------------------------------------------------------------------------------
+# Access patterns --------------------------------------------------------------------------------------------------
 @pattern(PartSummary.in_category.newest_first())
 def parts_in_category(category: Category) -> Items[PartSummary]:
     """1. All parts in a category."""
@@ -418,7 +418,7 @@ def notifications(recipient_id: str) -> Items[Notification]: ...
 design = prove("eecar", table)
 
 
-# Maps as they lie there -----------------------------------------------------------------------------------------
+# Maps as they lie there -------------------------------------------------------------------------------------------
 as_stored = Table(table.name, pk=table.pk, sk=table.sk, naming="camel")
 
 

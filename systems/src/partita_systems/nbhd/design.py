@@ -197,7 +197,7 @@ class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
     kept = Expires("started_at", after=timedelta(days=90))
 
 
-# Access patterns ------------------------------------------------------------------------------------------------
+# Access patterns --------------------------------------------------------------------------------------------------
 
 
 @pattern
