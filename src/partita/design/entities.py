@@ -67,6 +67,13 @@ class Declared(msgspec.Struct, metaclass=EntityMeta):
             naming: str = ...,
         ) -> None: ...
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any, /) -> Any:
+        """Called by pydantic, and by FastAPI through it; nothing else here needs pydantic."""
+        from partita.design.pydantic_bridge import pydantic_schema
+
+        return pydantic_schema(cls)
+
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class Entity(Declared):

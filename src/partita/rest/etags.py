@@ -16,10 +16,10 @@ from typing import Any
 
 from partita.design.codecs import AttributeMember, UntypedCodec
 from partita.design.conditions import All, AnyOf, Condition, F, Stored
+from partita.design.json_codec import encoded_sorted
 from partita.design.markers import CountOf, SumOf, Version
 from partita.design.models import Attribute, Model
 from partita.design.timestamps import OTHER_FORMS, time_of, time_text
-from partita.rest.json_codec import encoded_sorted
 from partita.rest.problems import Problem
 
 GZIP_SUFFIX = ".gz"

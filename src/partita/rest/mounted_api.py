@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from partita.design.json_codec import encoded
 from partita.errors import StoreError
 from partita.rest.api import Api
 from partita.rest.error_mapping import Blame, Written
 from partita.rest.error_wording import Wording
-from partita.rest.json_codec import encoded
 from partita.rest.openapi import openapi
 from partita.rest.pages.docs_page import docs_page
 from partita.rest.problems import Problem, problem_of

@@ -1,13 +1,10 @@
 """The OpenAPI 3.1 description of an API, with examples, made from its routes."""
 
-import re
-from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 import msgspec
-from msgspec import inspect
 
+from partita.design.json_schema import json_schemas
 from partita.design.open_enum import OpenEnum
 from partita.rest.api import Api
 from partita.rest.examples import Schema, example
@@ -31,7 +28,6 @@ _STATUS_DESCRIPTIONS = {
     422: TITLES["invalid"],
     503: TITLES["busy"],
 }
-_BOUNDS = ("minLength", "pattern", "default")
 _TAG = {"description": "What `If-None-Match` and `If-Match` are given", "schema": {"type": "string"}}
 _LOCATION = {"description": "Where it is", "schema": {"type": "string"}}
 _CONDITIONS = {
@@ -44,18 +40,11 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     """The description as JSON-like Python."""
     kinds = [kind for route in api.routes for kind in (route.body, route.result) if kind is not None]
     kinds += [parameter.type for route in api.routes for parameter in (*route.in_path, *route.in_query)]
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    schemas, components, names = json_schemas(kinds, _REF)
     of = dict(zip(map(_identity, kinds), schemas, strict=True))
-    for name, field in _time_members(kinds):
-        if name in components:
-            _set_time_format(components[name]["properties"][field])
-    for name, field in _members_with_invalid_default(kinds):
-        bounded = components[name]["properties"][field]
-        components[name]["properties"][field] = {each: bounded[each] for each in bounded if each not in _BOUNDS}
-    _decimals_as_numbers([*schemas, components])
-    _describe_open_enums(api, kinds, components)
-    for each in (found for route in api.routes if route.body is not None for found in structs_in(route.body)):
-        components[each.__name__]["additionalProperties"] = False
+    for route in api.routes:
+        if route.body is not None:
+            _describe_body(route.body, components, names)
     components["Problem"] = _PROBLEM
     paths: dict[str, Any] = {}
     for route in api.routes:
@@ -72,92 +61,18 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     }
 
 
-def _describe_open_enums(api: Api[Any], kinds: list[Any], components: Schema) -> None:
-    """A reply may hold a value of an open enum that nobody here knows; what is sent may not."""
-    for kind in _types_in(kinds):
-        if isinstance(kind, inspect.EnumType) and issubclass(kind.cls, OpenEnum):
-            known = [each.value for each in kind.cls]
-            told = {"description": "Readers must be ready for other values.", "examples": known}
-            components[kind.cls.__name__] = {"title": kind.cls.__name__, "type": "string", **told}
-    for route in api.routes:
-        if route.body is not None:
-            members = components[route.body.__name__]["properties"]
-            for _, member, enum in choices(route.body):
-                kept = {name: value for name, value in members[member].items() if name == "default"}
-                members[member] = {**_enum_schema(enum), **kept}
+def _describe_body(body: Any, components: Schema, names: dict[type[Any], str]) -> None:
+    """A request may have neither unknown members nor unknown values of an open enum; a reply may have the latter."""
+    for struct in structs_in(body):
+        components[names[struct]]["additionalProperties"] = False
+    members = components[names[body]]["properties"]
+    for _, member, enum in choices(body):
+        default = {name: value for name, value in members[member].items() if name == "default"}
+        members[member] = {**_enum_schema(enum), **default}
 
 
 def _enum_schema(enum: type[OpenEnum]) -> Schema:
     return {"type": "string", "enum": [each.value for each in enum]}
-
-
-def _types_in(kinds: list[Any]) -> Iterator[inspect.Type]:
-    """Every type that these are made of, a struct or an enum once."""
-    seen: set[Any] = set()
-    waiting = list(inspect.multi_type_info(kinds))
-    while waiting:
-        kind = waiting.pop()
-        if isinstance(kind, inspect.StructType | inspect.EnumType):
-            if kind.cls in seen:
-                continue
-            seen.add(kind.cls)
-        yield kind
-        waiting.extend(_inner_types(kind))
-
-
-def _time_members(kinds: list[Any]) -> Iterator[tuple[str, str]]:
-    """(schema, member) of every time: msgspec says of a time only that it is text."""
-    for kind in _types_in(kinds):
-        if isinstance(kind, inspect.StructType):
-            for field in kind.fields:
-                if any(isinstance(each, inspect.DateTimeType) for each in (field.type, *_inner_types(field.type))):
-                    yield kind.cls.__name__, field.encode_name
-
-
-def _members_with_invalid_default(kinds: list[Any]) -> Iterator[tuple[str, str]]:
-    """(schema, member) of whatever reads as a default that its own bounds forbid: they are those of what is written."""
-    for kind in _types_in(kinds):
-        if isinstance(kind, inspect.StructType):
-            for field in kind.fields:
-                if isinstance(field.type, inspect.StrType) and field.default == "" and _rejects_empty(field.type):
-                    yield kind.cls.__name__, field.encode_name
-
-
-def _rejects_empty(kind: inspect.StrType) -> bool:
-    return bool(kind.min_length) or (kind.pattern is not None and re.search(kind.pattern, "") is None)
-
-
-def _inner_types(kind: inspect.Type) -> tuple[inspect.Type, ...]:
-    if isinstance(kind, inspect.StructType):
-        return tuple(field.type for field in kind.fields)
-    if isinstance(kind, inspect.UnionType):
-        return kind.types
-    if isinstance(kind, inspect.Metadata):
-        return (kind.type,)
-    if isinstance(kind, inspect.ListType):
-        return (kind.item_type,)
-    return (kind.value_type,) if isinstance(kind, inspect.DictType) else ()
-
-
-def _set_time_format(schema: Schema) -> None:
-    for each in schema.get("anyOf", [schema]):
-        if each.get("type") == "string":
-            each["format"] = "date-time"
-    if schema.get("default") == "0001-01-01T00:00:00Z":
-        del schema["default"]
-
-
-def _decimals_as_numbers(schema: Any) -> None:
-    """A decimal is sent as a number; msgspec says of it that it is text."""
-    if isinstance(schema, dict):
-        decimals = [each for each in schema.get("anyOf", [schema]) if each.get("format") == "decimal"]
-        for each in decimals:
-            del each["format"]
-            each["type"] = "number"
-        if decimals and isinstance(schema.get("default"), str):
-            schema["default"] = Decimal(schema["default"])
-    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        _decimals_as_numbers(each)
 
 
 def _identity(kind: Any) -> Any:

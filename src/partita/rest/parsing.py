@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from msgspec import inspect
 
+from partita.design.json_codec import open_decimal
 from partita.design.open_enum import OpenEnum
-from partita.rest.json_codec import open_decimal
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
 from partita.rest.unknown_members import unknown_members

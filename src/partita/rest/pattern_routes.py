@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from partita.design.json_codec import encoded
 from partita.design.patterns import Pattern
 from partita.plan.read_requests import key_values, plan_of
 from partita.rest import operation_summaries, routes
 from partita.rest.access import Rule
 from partita.rest.etags import digest, entity_tag
-from partita.rest.json_codec import encoded
 from partita.rest.response_cache import RenderedItem, cached_page, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store import writing

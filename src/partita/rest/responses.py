@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from partita.design.json_codec import encoded
 from partita.http.gzip import takes_gzip
 from partita.rest.etags import GZIP_SUFFIX, digest, entity_tag, none_match
-from partita.rest.json_codec import encoded
 from partita.rest.mounted_api import MountedApi
 from partita.rest.problems import MEDIA_TYPE, Problem
 from partita.rest.routes import JsonReply, Route, placeholders, with_type_member

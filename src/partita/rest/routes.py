@@ -10,11 +10,11 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
+from partita.design.json_codec import encoded
 from partita.design.patterns import Pattern
 from partita.rest.access import Rule
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
-from partita.rest.json_codec import encoded
 from partita.rest.response_cache import RenderedItem, RenderedPage, TwoGenerationCache
 from partita.store.reading import Page
 from partita.store.store import Store

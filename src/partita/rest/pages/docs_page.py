@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from partita.describe.schema_in_words import Schema, members, schema_in_words
-from partita.rest.json_codec import encoded
+from partita.design.json_codec import encoded
 from partita.rest.pages.html import asset, html_page
 
 _STYLE, _SCRIPT = asset("docs_page.css"), asset("docs_page.js")

@@ -1,4 +1,4 @@
-"""JSON of requests and replies: a decimal is a number, with all of its digits.
+"""Plain JSON of entities and structs, as requests and replies have it: a decimal is a number, with all of its digits.
 
 Where the design leaves a type open, a number is never read as a float, which has fewer digits than DynamoDB, and never
 as text.
