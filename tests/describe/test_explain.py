@@ -62,14 +62,11 @@ def test_a_change_that_has_to_read_says_what_for(db: Store) -> None:
 
 def test_a_pattern_is_explained_before_it_is_called() -> None:
     assert explain_read(kitchen_sink_design.works_of_days.read, 500) == (
-        "works_of_days -> Work\n"
-        "  where    index GSI2 of table gallery\n"
-        "  range    GSI2PK = DAY#<each of days> and GSI2SK is anything, backwards\n"
-        "  cost     128 read units for a page of 2097 items of 500 bytes in each of 7 queries\n"
-        "  proof    7 Queries, merged by sort key, a page\n"
-        "  proof    one contiguous range\n"
-        "  proof    nothing else is in index GSI2\n"
-        "  proof    newest first by published_at: the order of the key"
+        "works_of_days -> Work\n  where    index GSI2 of table gallery\n  range    GSI2PK = DAY#<each "
+        "of days> and GSI2SK is anything, backwards\n  cost     128 read units for a page of 2097 "
+        "items of 500 bytes in each of 7 queries\n  proof    7 Queries, merged by sort key, per page\n  "
+        "proof    one contiguous range\n  proof    index GSI2 holds no other entity\n  proof    newest "
+        "first by published_at: the order of the key"
     )
 
 

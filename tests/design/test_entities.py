@@ -163,62 +163,74 @@ ATTRIBUTES = "the attributes are thing_id"
 @pytest.mark.parametrize(
     ("declare", "said"),
     [
-        (no_table, "Thing: no table is named; write class Thing(Entity, table=..., key=...)"),
-        (one_template, "Thing: table 'things' has the key PK, SK, 1 templates given; write one template for each"),
+        (no_table, "Thing: it has no table; write class Thing(Entity, table=..., key=...)"),
+        (
+            one_template,
+            ("Thing: 1 templates for the key PK, SK of table 'things'; write one template for each attribute"),
+        ),
         (unknown_index, "Thing: table 'things' has no index 'GSI9'; its indexes are GSI1"),
-        (unfilled_index, "Thing.GSI1.B: nothing fills 'B'; write a template for it, or an attribute of that name"),
+        (
+            unfilled_index,
+            (
+                "Thing.GSI1.B: the key attribute 'B' has no template, and no attribute has this name; write a "
+                "template for it, or add an attribute of this name"
+            ),
+        ),
         (
             key_over_attribute,
             (
-                "Thing.GSI1.status: an attribute is stored under the name 'status' already; "
-                "leave the template out to use the attribute itself, or rename it with StoredAs"
+                "Thing.GSI1.status: an attribute is already stored as 'status'; leave the template "
+                "out to use that attribute as the key, or rename it with StoredAs"
             ),
         ),
         (
             list_as_key,
-            "Thing.GSI1.tags: 'tags' is stored as L, which is no key type; use text, a number or bytes",
+            ("Thing.GSI1.tags: 'tags' is stored as L, which cannot be a key; use text, a number or bytes"),
         ),
-        (optional_key, "Thing.thing_id: a part of the table's key may not be None"),
+        (optional_key, "Thing.thing_id: it is part of the table's key and cannot be None; remove `| None`"),
         (
             in_key_of_nothing,
-            "Thing.name: InKey, but no key template holds it in full; remove InKey, or name it in the key",
+            (
+                "Thing.name: it is marked InKey, but no key template holds its whole value; remove InKey, "
+                "or add it to the key"
+            ),
         ),
         (unknown_in_condition, f"Thing.GSI1: Thing has no attribute 'colour'; {ATTRIBUTES}"),
         (
             in_key_in_condition,
             (
-                "Thing.GSI1: a condition names 'thing_id', which is stored in the key alone; "
-                "remove InKey, or leave it out of the condition"
+                "Thing.GSI1: a condition names 'thing_id', which is stored in the key only; remove "
+                "InKey, or leave it out of the condition"
             ),
         ),
         (
             an_index_of_five_attributes,
-            "Index GSI1: an index has at most four partition and four sort attributes",
+            "Index GSI1: an index has at most 4 partition and 4 sort attributes",
         ),
         (unknown_in_limit, f"Thing: Thing has no attribute 'count'; {ATTRIBUTES}"),
         (unknown_in_unique, f"Thing.once: Thing has no attribute 'colour'; {ATTRIBUTES}"),
         (
             expires_without_ttl,
-            "Thing: Expires needs the TTL attribute of table 'things'; write Table(..., ttl=\"TTL\")",
+            ("Thing: Expires needs a TTL attribute, and table 'things' has none; write Table(..., ttl=\"TTL\")"),
         ),
-        (same_name_twice, "Thing: two attributes are stored as 'thing_id'; rename one with StoredAs"),
+        (same_name_twice, "Thing: two attributes are stored as 'thing_id'; rename one of them with StoredAs"),
         (
             a_type_without_form,
             (
-                "Thing.size: <class 'complex'> has no form in DynamoDB; "
-                "use text, numbers, bytes, bool, times, enums, sets, lists, dicts by text or structs"
+                "Thing.size: <class 'complex'> cannot be stored in DynamoDB; use text, numbers, "
+                "bytes, bool, times, enums, sets, lists, dicts with text keys, or structs"
             ),
         ),
         (
             a_set_of_sets,
             "Thing.sizes: a set of frozenset[str] cannot be stored; use a set of text, numbers or bytes",
         ),
-        (unknown_naming, "Table things: 'shouting' is no way to name attributes; use one of camel, snake"),
+        (unknown_naming, "Table things: 'shouting' is not a naming of attributes; use one of camel, snake"),
         (
             an_index_name_with_a_space,
-            "Index Email Index: DynamoDB refuses the name; use 3 to 255 of a-z, A-Z, 0-9, _ - .",
+            ("Index Email Index: DynamoDB rejects the name; use 3 to 255 characters of a-z, A-Z, 0-9, _ - ."),
         ),
-        (a_short_table_name, "Table t: DynamoDB refuses the name; use 3 to 255 of a-z, A-Z, 0-9, _ - ."),
+        (a_short_table_name, "Table t: DynamoDB rejects the name; use 3 to 255 characters of a-z, A-Z, 0-9, _ - ."),
         (two_indexes_of_one_name, "Table things: two indexes have the same name"),
     ],
 )
@@ -324,6 +336,18 @@ def returns_nothing() -> None:
         get(Thing, thing_id)
 
 
+def forgets_to_return_an_index() -> None:
+    @pattern
+    def of_colour(colour: Colour) -> Items[Thing]:  # type: ignore[return]
+        Thing.by_colour.query(colour).newest_first()
+
+
+def raises() -> None:
+    @pattern
+    def thing(thing_id: str) -> Item[Thing]:
+        raise NotImplementedError("later")
+
+
 def not_sharded() -> None:
     from partita import ALL_SHARDS
 
@@ -412,81 +436,101 @@ def no_entity() -> None:
             wrong_type,
             "of_colour: 'colour' is declared str, but it fills Thing.colour, which is Colour; write colour: Colour",
         ),
-        (no_type, "of_colour: 'colour' has no type; write colour: str, or whatever its part is"),
-        (unused, "of_colour: 'name' is not used; remove it, or hand it to the query"),
-        (too_many, "of_colour: 3 values for the 2 parts of Thing.GSI1; its parts are colour, at"),
+        (no_type, "of_colour: parameter 'colour' has no type; write colour: str, or its part's type"),
+        (unused, "of_colour: parameter 'name' is not used; remove it, or pass it to the query"),
+        (too_many, "of_colour: 3 values for the 2 parts of Thing.GSI1; the parts are colour, at"),
         (too_few_for_a_get, "thing: the key of Thing has the parts thing_id; write thing(thing_id)"),
         (
             looks_inside,
             (
-                "thing_id: a pattern's body cannot look into its argument (.upper); "
-                "hand it on whole and compute before the call"
+                "thing_id: the body of a pattern cannot use an attribute of its argument (.upper); "
+                "pass the argument on unchanged and compute before the call"
             ),
         ),
         (
             formats,
             (
-                "thing_id: a pattern's body runs once, without values; "
-                "hand the argument on whole and compute before the call"
+                "thing_id: the body of a pattern runs once, without values; pass the argument on "
+                "unchanged and compute before the call"
             ),
         ),
         (
             compares,
             (
-                "thing_id: a pattern's body runs once, without values; "
-                "hand the argument on whole and compute before the call"
+                "thing_id: the body of a pattern runs once, without values; pass the argument on "
+                "unchanged and compute before the call"
             ),
         ),
         (
             doubles,
             (
-                "thing_id: a pattern's body runs once, without values; "
-                "hand the argument on whole and compute before the call"
+                "thing_id: the body of a pattern runs once, without values; pass the argument on "
+                "unchanged and compute before the call"
             ),
         ),
-        (any_number, "thing: 'thing_id' stands for any number of values; name every part of the key"),
-        (returns_a_number, "thing: returned int; return get(...) or a query"),
-        (an_empty_page, "Thing: a page of 0 items holds nothing; write page(20)"),
-        (returns_nothing, "thing: returned NoneType; return get(...) or a query"),
+        (any_number, "thing: parameter 'thing_id' takes any number of values; name every part of the key"),
+        (returns_a_number, "thing: its body returns int; return get(...) or a query"),
+        (an_empty_page, "Thing: a page cannot have 0 items; write page(20)"),
+        (returns_nothing, "thing: its body returns NoneType; return get(...) or a query"),
+        (forgets_to_return_an_index, "of_colour: its body returns NoneType; return get(...) or a query"),
+        (
+            raises,
+            ("thing: its body raised NotImplementedError: later; return get(...) or a query, or write ... as the body"),
+        ),
         (not_sharded, "of_colour: Thing.colour is not sharded; write {colour:shard(8)} in the key"),
-        (no_range_left, "of_colour: no part of Thing.GSI1 is left for a range; give fewer parts"),
+        (
+            no_range_left,
+            ("of_colour: every part of Thing.GSI1 has a value, so there is none for a range; pass fewer values"),
+        ),
         (
             filter_of_nothing,
             "of_colour: Thing has no attribute 'size'; the attributes are thing_id, colour, at",
         ),
         (
             another_name,
-            ("of_colour: 'shade' stands where Thing.colour belongs; write colour: Colour, or a body that hands it on"),
+            (
+                "of_colour: parameter 'shade' is in the place of Thing.colour; write colour: Colour, or a "
+                "body that passes it on"
+            ),
         ),
         (
             another_order,
-            "of_colour: 'at' stands where Thing.colour belongs; write colour: Colour, or a body that hands it on",
+            (
+                "of_colour: parameter 'at' is in the place of Thing.colour; write colour: Colour, or a "
+                "body that passes it on"
+            ),
         ),
-        (another_result, "of_colour: reads Thing and returns something else; write -> Items[Thing]"),
-        (an_item_of_an_index, "of_colour: reads Thing and returns something else; write -> Items[Thing]"),
+        (another_result, "of_colour: @pattern(...) reads Thing, but the return type differs; write -> Items[Thing]"),
+        (
+            an_item_of_an_index,
+            "of_colour: @pattern(...) reads Thing, but the return type differs; write -> Items[Thing]",
+        ),
         (
             an_item_of_several,
-            f"thing: one item is of one entity; write -> Items[{__name__}.Thing | {__name__}.Other]",
+            f"thing: Item[...] takes one entity; write -> Items[{__name__}.Thing | {__name__}.Other]",
         ),
-        (no_result, "thing: says nothing of what it reads; write -> Item[...] or -> Items[...]"),
-        (said_twice, "of_colour: says twice what it reads; leave out its body, or what @pattern is given"),
+        (no_result, "thing: it has no return type; write -> Item[...] or -> Items[...]"),
+        (said_twice, "of_colour: its read is declared both in the body and in @pattern(...); remove one of them"),
         (
             an_item_of_a_view,
-            "Shared: is a view, and has no key of its own; read it by keys that it declares, or its entity",
+            ("Shared: a view has no key of its own; read it by the Keys that it declares, or read its entity"),
         ),
         (
             keys_of_a_view_of_several,
-            "Shared: is a view of Other, Another; read by the keys of an entity itself",
+            (
+                "Shared: the view is inherited by Other and Another, so its Keys do not name one entity; "
+                "read by the Keys of an entity"
+            ),
         ),
         (
             a_view_under_other_names,
             (
-                "Camel.made_by: it is 'made_by' in JSON, where the names are camel; "
-                'write naming="camel" where it is declared'
+                "Camel.made_by: the name 'made_by' does not follow the naming 'camel' of the entity; "
+                'write naming="camel" in the class that declares it'
             ),
         ),
-        (an_entity_without_a_table, "Loose: no table is named; write class Loose(Entity, table=..., key=...)"),
-        (no_entity, "Colour: is no entity; declare it as class Colour(Entity, table=..., key=...)"),
+        (an_entity_without_a_table, "Loose: it has no table; write class Loose(Entity, table=..., key=...)"),
+        (no_entity, "Colour: it is not an entity; declare it as class Colour(Entity, table=..., key=...)"),
     ],
 )
 def test_a_pattern_that_cannot_work_says_what_to_write(declare: Callable[[], None], said: str) -> None:
@@ -495,11 +539,11 @@ def test_a_pattern_that_cannot_work_says_what_to_write(declare: Callable[[], Non
     assert str(refusal.value) == said
 
 
-def told(declared: Pattern[Any, Any]) -> tuple[Any, ...]:
+def summary(declared: Pattern[Any, Any]) -> tuple[Any, ...]:
     read = declared.read
     given = [each.name if isinstance(each, Argument) else each for each in read.given]
     sources = [(source.model.name, source.keys.index) for source in read.sources]
-    return sources, given, read.single, read.promise, read.page_size, read.view and read.view.name
+    return sources, given, read.single, read.order, read.page_size, read.view and read.view.name
 
 
 def test_a_signature_without_a_body_reads_what_its_body_would() -> None:
@@ -523,9 +567,9 @@ def test_a_signature_without_a_body_reads_what_its_body_would() -> None:
     def red_at_length(at: datetime) -> Items[Thing]:
         return Thing.by_colour.query(Colour.RED, at)
 
-    assert told(thing) == told(thing_at_length)
-    assert told(of_colour) == told(of_colour_at_length)
-    assert told(red_at) == told(red_at_length)
+    assert summary(thing) == summary(thing_at_length)
+    assert summary(of_colour) == summary(of_colour_at_length)
+    assert summary(red_at) == summary(red_at_length)
     assert red_at.__doc__ == "Of a colour that is given already."
 
 
@@ -564,7 +608,7 @@ def test_entities_of_one_partition_are_read_together_by_their_union() -> None:
     def folder_at_length(folder_id: str) -> Items[Folder | Page]:
         return collection(Folder, Page)(folder_id)
 
-    assert told(folder) == told(folder_at_length)
+    assert summary(folder) == summary(folder_at_length)
 
 
 def test_a_part_of_a_time_is_asked_for_under_a_name_of_its_own() -> None:
@@ -578,7 +622,7 @@ def test_a_part_of_a_time_is_asked_for_under_a_name_of_its_own() -> None:
     @pattern(Letter.by_day.newest_first())
     def of_day(day: date) -> Items[Letter]: ...
 
-    assert told(of_day)[1] == ["day"]
+    assert summary(of_day)[1] == ["day"]
     prove("letters", dated)
 
 

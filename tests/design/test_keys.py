@@ -181,20 +181,30 @@ def test_a_key_of_another_form_is_not_parsed(text: str) -> None:
         ),
         (
             "A#{nobody}",
-            f"Thing.SK: 'A#{{nobody}}' names 'nobody', which is no attribute; the attributes are {', '.join(TYPES)}",
+            f"Thing.SK: 'A#{{nobody}}' names the unknown attribute 'nobody'; the attributes are {', '.join(TYPES)}",
         ),
-        ("{name}{other}", ("Thing.SK: '{name}{other}' in '{name}{other}' is neither text nor text and one part; "
-         "write parts between '#': {one}#{two}")),
-        ("A$#{name}", "Thing.SK: 'A$' holds '$', the escape of values in keys; use another character"),
-        ("{name:desc}", ("Thing.SK: 'name' has no fixed width and cannot descend; "
-         "query newest first, or rank an enum with :ranked")),
-        ("{name:ranked}", ("Thing.SK: {name:ranked} is no form of str; "
-         "write {name}, or one of :desc :ranked :day :month :fold :shard(8) where the type allows it")),
-        ("{at:day,month}", "Thing.SK: {at:day,month} asks for several forms; keep one of them, and ',desc' at most"),
-        ("{blob}", ("Thing.SK: 'blob' is bytes, which has no text form in a key; "
-         "use text, a number, a time, a date, an enum of text or a bool")),
-        ("{ratio}", ("Thing.SK: 'ratio' is float, which has no text form in a key; "
-         "use text, a number, a time, a date, an enum of text or a bool")),
+        ("{name}{other}", (
+            "Thing.SK: '{name}{other}' in '{name}{other}' is not a constant, a part, or a constant and a "
+            "part; separate parts by '#': {one}#{two}"
+        )),
+        ("A$#{name}", "Thing.SK: 'A$' contains '$', the escape character of values in keys; use another character"),
+        ("{name:desc}", (
+            "Thing.SK: 'name' has no fixed width, so it cannot be descending; use newest_first() in the "
+            "query, or rank an enum with :ranked"
+        )),
+        ("{name:ranked}", (
+            "Thing.SK: {name:ranked} is not a form of str; write {name}, or one of :desc :ranked :day "
+            ":month :fold :shard(8) where the type allows it"
+        )),
+        ("{at:day,month}", "Thing.SK: {at:day,month} names several forms; keep one of them, perhaps with ',desc'"),
+        ("{blob}", (
+            "Thing.SK: 'blob' is bytes, which cannot be part of a text key; use text, a number, a time, a "
+            "date, an enum of text or a bool"
+        )),
+        ("{ratio}", (
+            "Thing.SK: 'ratio' is float, which cannot be part of a text key; use text, a number, a time, "
+            "a date, an enum of text or a bool"
+        )),
     ],
 )  # fmt: skip
 def test_a_template_that_cannot_work_says_what_to_write(source: str, said: str) -> None:
@@ -206,9 +216,9 @@ def test_a_template_that_cannot_work_says_what_to_write(source: str, said: str) 
 @pytest.mark.parametrize(
     ("form", "value", "said"),
     [
-        (NumberPart(3), 1000, "1000 does not fit the key's form {:3}"),
-        (NumberPart(3), -1, "-1 does not fit the key's form {:3}"),
-        (NumberPart(3, 2, True, Decimal), Decimal("1.001"), "1.001 does not fit the key's form {:+3.2}"),
+        (NumberPart(3), 1000, "1000 does not fit {:3} in the key"),
+        (NumberPart(3), -1, "-1 does not fit {:3} in the key"),
+        (NumberPart(3, 2, True, Decimal), Decimal("1.001"), "1.001 does not fit {:+3.2} in the key"),
         (TextPart(), "", "empty text cannot be part of a key"),
         (RankedEnumPart(Level), "top", "'top' is not a valid Level"),
     ],

@@ -52,15 +52,15 @@ def said(attributes: dict[str, Any], body: dict[str, Any], **options: Any) -> st
 @pytest.mark.parametrize(
     ("hint", "wrong"),
     [
-        (Annotated[str, CountOf(Part)], "CountOf keeps int, and it is str; write kept: Annotated[int, ...]"),
-        (Annotated[float, Version()], "Version keeps int, and it is float; write kept: Annotated[int, ...]"),
-        (Annotated[str, SumOf(Part, "n")], "SumOf keeps Decimal, and it is str; write kept: Annotated[Decimal, ...]"),
-        (Annotated[str, CreatedAt()], "CreatedAt keeps datetime, and it is str; write kept: Annotated[datetime, ...]"),
+        (Annotated[str, CountOf(Part)], "CountOf needs int, but it is str; write kept: Annotated[int, ...]"),
+        (Annotated[float, Version()], "Version needs int, but it is float; write kept: Annotated[int, ...]"),
+        (Annotated[str, SumOf(Part, "n")], "SumOf needs Decimal, but it is str; write kept: Annotated[Decimal, ...]"),
+        (Annotated[str, CreatedAt()], "CreatedAt needs datetime, but it is str; write kept: Annotated[datetime, ...]"),
         (
             Annotated[date, UpdatedAt()],
-            "UpdatedAt keeps datetime, and it is date; write kept: Annotated[datetime, ...]",
+            "UpdatedAt needs datetime, but it is date; write kept: Annotated[datetime, ...]",
         ),
-        (Annotated[int, CountOf(Part)], "a counter begins with its default, and it has none; write kept: ... = 0"),
+        (Annotated[int, CountOf(Part)], "a counter starts at its default, and it has none; write kept: ... = 0"),
     ],
 )
 def test_what_is_kept_has_the_type_of_what_keeps_it(hint: Any, wrong: str) -> None:
@@ -83,8 +83,8 @@ def test_what_is_kept_has_the_type_of_what_keeps_it(hint: Any, wrong: str) -> No
 )
 def test_a_limit_that_would_not_be_kept_is_refused(limit: Callable[[], Limit]) -> None:
     assert said({"a": int, "most": int, "name": str}, {"bound": limit()}) == (
-        "Thing: a limit that is not of the form attribute <= bound would not be kept; "
-        "write Limit(F.count <= 10) or Limit(F.count <= F.most), one for each"
+        "Thing: a limit must have the form attribute <= bound; write Limit(F.count <= 10) or "
+        "Limit(F.count <= F.maximum), one for each attribute"
     )
 
 
@@ -99,31 +99,34 @@ def test_an_attribute_is_limited_by_a_number_or_another_attribute(limit: Limit) 
         (
             lambda: Keys("GSI1", "ALL", "{parts}"),
             (
-                "Thing.GSI1: 'parts' is kept by counting, so a key that is made from it would go stale; "
-                "use the attribute itself as the index's key, or count in a service"
+                "Thing.GSI1: 'parts' is a counter, so a key that contains it would become stale; use "
+                "the attribute itself as the key of the index, or count in a service"
             ),
         ),
         (
             lambda: Keys("GSI1", "ALL", "X", when=F.parts > 0),
             (
-                "Thing.GSI1: 'parts' is kept by counting, so a key that is made from it would go stale; "
-                "use the attribute itself as the index's key, or count in a service"
+                "Thing.GSI1: 'parts' is a counter, so a key that contains it would become stale; use "
+                "the attribute itself as the key of the index, or count in a service"
             ),
         ),
         (
             lambda: Expires("at", when=F.parts <= 0),
+            ("Thing: 'parts' is a counter, so an expiry that depends on it would become stale; count in a service"),
+        ),
+        (
+            lambda: Unique("name", when=F.parts > 0),
             (
-                "Thing: 'parts' is kept by counting, so the expiry that follows from it would go stale; "
+                "Thing.rule: 'parts' is a counter, so a unique value that contains it would become stale; "
                 "count in a service"
             ),
         ),
         (
-            lambda: Unique("name", when=F.parts > 0),
-            "Thing.rule: 'parts' is kept by counting, so what is unique by it would go stale; count in a service",
-        ),
-        (
             lambda: Unique("name", "parts"),
-            "Thing.rule: 'parts' is kept by counting, so what is unique by it would go stale; count in a service",
+            (
+                "Thing.rule: 'parts' is a counter, so a unique value that contains it would become stale; "
+                "count in a service"
+            ),
         ),
     ],
 )
@@ -134,13 +137,13 @@ def test_nothing_follows_from_a_counter(rule: Callable[[], Any], wrong: str) -> 
 @pytest.mark.parametrize("kind", [int, date, str])
 def test_only_a_time_expires(kind: type) -> None:
     assert said({"at": kind}, {"kept": Expires("at")}) == (
-        f"Thing.at: Expires takes a time, and 'at' is {kind.__name__}; write at: datetime"
+        f"Thing.at: Expires needs a time, but 'at' is {kind.__name__}; write at: datetime"
     )
 
 
 def test_an_item_expires_once() -> None:
     assert said({"at": datetime, "end": datetime}, {"one": Expires("at"), "other": Expires("end")}) == (
-        "Thing: 2 Expires, and an item has one TTL; keep one of them"
+        "Thing: it has 2 Expires, but an item has one TTL; keep one of them"
     )
 
 
@@ -150,22 +153,22 @@ def test_an_item_expires_once() -> None:
         (
             Annotated[str, StoredAs("ttl")],
             {},
-            "'ttl' is the table's TTL, which Expires writes; rename it with StoredAs",
+            "'ttl' is the TTL attribute of the table, set by Expires; rename it with StoredAs",
         ),
         (
             Annotated[datetime, StoredAs("ttl")],
             {},
-            "'ttl' is the table's TTL, which Expires writes; rename it with StoredAs",
+            "'ttl' is the TTL attribute of the table, set by Expires; rename it with StoredAs",
         ),
         (
             Annotated[int, StoredAs("ttl")],
             {"kept": Expires("at")},
-            "'ttl' is the table's TTL, which Expires writes; rename it with StoredAs",
+            "'ttl' is the TTL attribute of the table, set by Expires; rename it with StoredAs",
         ),
         (
             Annotated[str, StoredAs("type")],
             {},
-            "'type' holds the type of every item of the table; rename it with StoredAs",
+            "'type' is the type attribute of the table; rename it with StoredAs",
         ),
     ],
 )
@@ -181,7 +184,7 @@ def test_who_writes_the_ttl_without_expires_may() -> None:
 def test_what_is_unique_has_one_text(kind: Any) -> None:
     name = kind.__name__ if isinstance(kind, type) else str(kind)
     assert said({"name": str, "several": kind}, {"once": Unique("name", "several")}) == (
-        f"Thing.once: 'several' is {name}, which has no one text to be unique by; make text, a number or a time unique"
+        f"Thing.once: 'several' is {name}, which cannot be unique; use text, a number or a time"
     )
 
 
@@ -191,18 +194,18 @@ def test_what_is_unique_has_one_text(kind: Any) -> None:
         (
             ("T#{thing_id:shard(0)}", "{thing_id}"),
             (
-                "PK: {thing_id:shard(0)} is no form of str; "
+                "PK: {thing_id:shard(0)} is not a form of str; "
                 "write {thing_id}, or one of :desc :ranked :day :month :fold :shard(8) where the type allows it"
             ),
         ),
         (
             ("T#{number:0}", "T"),
             (
-                "PK: {number:0} is no form of int; "
+                "PK: {number:0} is not a form of int; "
                 "write {number:+10} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
             ),
         ),
-        (("T#{thing_id}", ""), "SK: the template is empty, and DynamoDB refuses an empty key; write a constant"),
+        (("T#{thing_id}", ""), "SK: the template is empty, and DynamoDB rejects an empty key; write a constant"),
     ],
 )
 def test_a_form_without_values_is_none(key: tuple[str, str], wrong: str) -> None:

@@ -247,22 +247,25 @@ def ordered(make: Callable[[Any], Query[Any]]) -> str:
     [
         (
             lambda row: query(row, "1").newest_first(),
-            "Row: it promises newest first, but the key sorts by 'size'; put the time first in the sort key",
+            ("Row: it declares newest first, but the key sorts by 'size'; put the time first in the sort key"),
         ),
         (
             lambda row: query(row, "1").smallest_first("at"),
             (
-                "Row: it promises the order of 'at', but the key sorts by 'size' first; "
-                "put {at} before {size} in the sort key"
+                "Row: it declares the order of 'at', but the key sorts by 'size' first; put {at} "
+                "before {size} in the sort key"
             ),
         ),
         (
             lambda row: query(row, "1").smallest_first("size"),
-            "Row: 'size' is not written in value order; rank it: {size:ranked}",
+            "Row: the texts of 'size' do not sort as its values do; rank it: {size:ranked}",
         ),
         (
             lambda row: query(row, "1", Size.BIG, datetime(2025, 1, 1)).newest_first(),
-            "Row: it promises an order, but no sort part is left to order by; give fewer parts, or drop the promise",
+            (
+                "Row: it declares an order, but no sort part is left to order by; pass fewer values, or "
+                "leave the order out"
+            ),
         ),
     ],
 )
@@ -308,7 +311,7 @@ def test_a_key_that_ends_where_another_goes_on_is_not_read_with_it() -> None:
         number: str
 
     assert prove_read(collection(Day, Shower)("Belém").read).requests == 1
-    with pytest.raises(ProofError, match=r"Day \(CITY#\{city\}, DAY#\{at\}\) never lies in the range"):
+    with pytest.raises(ProofError, match=r"Day \(CITY#\{city\}, DAY#\{at\}\) cannot lie in the range"):
         prove_read(collection(Day, Shower)("Belém", datetime(2025, 1, 1, tzinfo=UTC)).read)
 
 
@@ -333,7 +336,8 @@ def test_an_index_that_does_not_hold_what_is_returned_is_refused() -> None:
     def whole(name: str) -> Items[Row]: ...
 
     assert proof_of(t) == (
-        "whole: index 'ByName' does not project row_id, text; project them, or read a View of Row without them"
+        "whole: index 'ByName' does not project row_id, text; add them to the projection, or read a "
+        "View of Row without them"
     )
 
 
@@ -349,7 +353,7 @@ def test_entities_of_different_partitions_cannot_be_read_together() -> None:
 
     with pytest.raises(ProofError, match=r"^A and B: A and B are in different partitions; give them the same PK$"):
         prove_read(collection(A, B)("x").read)
-    with pytest.raises(ProofError, match=r"^A and B: A.GSI1 and B are not in one table and index; read entities"):
+    with pytest.raises(ProofError, match=r"^A and B: A.GSI1 and B are not in one table and index; put only entities"):
         prove_read(collection(A.listed, B)("x").read)
 
 
@@ -412,8 +416,8 @@ def test_a_counter_needs_a_way_to_its_parent() -> None:
         father: str
 
     assert proof_of(t) == (
-        "Parent.children: Child has no attribute 'parent_id' to find its Parent by; "
-        "write via={'parent_id': <attribute of Child>}"
+        "Parent.children: Child has no attribute 'parent_id' that names its Parent; write "
+        "via={'parent_id': <attribute of Child>}"
     )
 
 
@@ -471,15 +475,15 @@ def test_an_old_key_of_another_shape_is_proven_apart() -> None:
 
 SUMS = "sum int into int, and Decimal into Decimal"
 ATTRIBUTES = "the attributes are parent_id, name, price, parts"
-STALE = "'parts' of Child is kept by counting, so what is counted by it would go stale; count in a service"
+STALE = "'parts' of Child is itself a counter, so what it decides here would become stale; compute it in a service"
 
 
 @pytest.mark.parametrize(
     ("counting", "said"),
     [
         (lambda child: SumOf(child, "size"), f"Child has no attribute 'size'; {ATTRIBUTES}"),
-        (lambda child: SumOf(child, "name"), f"it is int, and Child.name, which it sums, is str; {SUMS}"),
-        (lambda child: SumOf(child, "price"), f"it is int, and Child.price, which it sums, is Decimal; {SUMS}"),
+        (lambda child: SumOf(child, "name"), f"it is int, but Child.name, which it sums, is str; {SUMS}"),
+        (lambda child: SumOf(child, "price"), f"it is int, but Child.price, which it sums, is Decimal; {SUMS}"),
         (lambda child: SumOf(child, "parts"), STALE),
         (lambda child: CountOf(child, when=F.parts > 0), STALE),
         (lambda child: CountOf(child, when=F.size > 0), f"Child has no attribute 'size'; {ATTRIBUTES}"),
@@ -533,21 +537,21 @@ def test_guards_need_text_keys_and_their_own_attribute() -> None:
         number: int
         name: Annotated[str, Unique()]
 
-    assert proof_of(numbered) == "Thing: Unique needs a table whose keys are text; use a key template"
+    assert proof_of(numbered) == "Thing: Unique needs a table with text keys; write key templates"
     sorted_by_number = Table("numbered", pk="PK", sk="number")
 
     class Sorted(Entity, table=sorted_by_number, key=("T#{name}", None)):
         number: int
         name: Annotated[str, Unique()]
 
-    assert proof_of(sorted_by_number) == "Sorted: Unique needs a table whose keys are text; use a key template"
+    assert proof_of(sorted_by_number) == "Sorted: Unique needs a table with text keys; write key templates"
     t = table(Index("ByGuard", "guardOf"))
 
     class Other(Entity, table=t, key=("O#{name}", "O")):
         name: Annotated[str, Unique()]
         by_guard = Keys("ByGuard", "{name}")
 
-    assert proof_of(t) == "things: an index uses 'guardOf', which guards carry; rename that index attribute"
+    assert proof_of(t) == "things: an index key uses 'guardOf', an attribute of guards; rename that attribute"
 
 
 def test_owned_children_must_be_found_from_their_parent() -> None:
@@ -561,7 +565,7 @@ def test_owned_children_must_be_found_from_their_parent() -> None:
         child_id: str
 
     assert proof_of(t) == (
-        "Parent: owns Child, whose key needs 'child_id'; write Owns(..., via={'child_id': <attribute of Parent>})"
+        "Parent: it owns Child, whose key needs 'child_id'; write Owns(..., via={'child_id': <attribute of Parent>})"
     )
 
 
@@ -578,8 +582,9 @@ def test_children_of_other_owners_are_not_owned() -> None:
         chair: str
 
     assert proof_of(t) == (
-        "Room: owns Chair, whose key does not say which 'room' it belongs to: to delete one would delete the children "
-        "of others; lead the sort key of Chair with {room}, or map it with via={<part of Chair>: 'room'}"
+        "Room: it owns Chair, whose key does not hold 'room': deleting one Room would delete the "
+        "children of others; begin the sort key of Chair with {room}, or map it with via={<part of "
+        "Chair>: 'room'}"
     )
 
 
@@ -594,7 +599,7 @@ def test_a_form_that_loses_something_does_not_name_an_owner() -> None:
         at: datetime
         number: int
 
-    assert proof_of(t).startswith("Day: owns Entry, whose key does not say which 'at' it belongs to")
+    assert proof_of(t).startswith("Day: it owns Entry, whose key does not hold 'at': ")
 
 
 def test_a_day_that_the_owner_has_by_chance_does_not_find_its_children() -> None:
@@ -610,8 +615,9 @@ def test_a_day_that_the_owner_has_by_chance_does_not_find_its_children() -> None
         at: datetime
 
     assert proof_of(t) == (
-        "Club: owns Game, whose partition holds a form of 'at', which is not in the key of Club: children with another "
-        "would be left behind; leave 'at' out of that partition, or delete Game in a service"
+        "Club: it owns Game, whose partition holds a form of 'at', which is not in the key of Club: "
+        "children with another value would not be deleted; leave 'at' out of that partition, or "
+        "delete Game in a service"
     )
 
 
@@ -656,7 +662,7 @@ def test_an_old_key_that_does_not_name_the_owner_is_refused() -> None:
         room: str
         n: int
 
-    assert proof_of(t).startswith("Room: owns Chair, whose old key does not say which 'room' it belongs to")
+    assert proof_of(t).startswith("Room: it owns Chair, whose old key does not hold 'room': ")
 
 
 def test_children_that_are_owned_must_be_alone_in_their_range() -> None:
@@ -690,7 +696,9 @@ def test_what_a_design_refers_to_must_be_loaded_with_it() -> None:
         parent_id: str
         children: Annotated[int, CountOf(lambda: Child)] = 0
 
-    assert proof_of(one) == "Parent: refers to Child, whose table 'other' is not loaded; load its table with the design"
+    assert proof_of(one) == (
+        "Parent: it refers to Child, whose table 'other' is not in the design; pass that table to prove() too"
+    )
 
 
 def test_guards_must_have_room_beside_the_entities() -> None:
@@ -700,7 +708,7 @@ def test_guards_must_have_room_beside_the_entities() -> None:
         thing_id: str
         name: Annotated[str, Unique()]
 
-    assert proof_of(t) == "Thing: its key begins with UNIQUE#, as guards do; use another constant"
+    assert proof_of(t) == "Thing: its key begins with UNIQUE#, like the keys of guards; use another constant"
 
 
 def test_guards_are_told_apart_by_the_names_of_entities() -> None:
@@ -712,7 +720,10 @@ def test_guards_are_told_apart_by_the_names_of_entities() -> None:
 
     declare("A")
     declare("B")
-    assert proof_of(t) == "Thing: two entities have this name, and would share their guards; rename one of them"
+    assert (
+        proof_of(t)
+        == "Thing: two entities with Unique have this name, and would share their guards; rename one of them"
+    )
 
 
 def test_an_index_attribute_has_one_type() -> None:
@@ -727,7 +738,9 @@ def test_an_index_attribute_has_one_type() -> None:
         a: str
         score: str
 
-    assert proof_of(t) == "B.score: 'score' is a key of type N in an index, and stored as S here; rename one of them"
+    assert proof_of(t) == (
+        "B.score: 'score' is an index key of type N, but it is stored as S; rename one of the two attributes"
+    )
 
 
 def test_an_index_that_nobody_fills_is_refused() -> None:
@@ -737,7 +750,8 @@ def test_an_index_that_nobody_fills_is_refused() -> None:
         a: str
 
     assert proof_of(t) == (
-        "Index GSI1: no entity of table 'things' fills 'GSI1PK'; declare Keys for it on an entity, or remove the index"
+        "Index GSI1: no entity of table 'things' has the key attribute 'GSI1PK'; declare Keys for it "
+        "on an entity, or remove the index"
     )
 
 

@@ -8,7 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from partita import Entity, Table
-from partita.design.key_slots import key_slots
+from partita.design.key_slots import SlotRole, key_slots
 from partita.design.models import Model, model_of
 from partita.design.reads import EntityKey, Read, SortRange
 from partita.plan.items import key_of
@@ -65,7 +65,7 @@ def declared(key: tuple[str, str]) -> Model:
 def asked(model: Model, values: dict[str, Any], given_parts: int) -> tuple[Any, ...]:
     """The first parts of the key, as a query gives them."""
     slots = key_slots(model, model.key, whole=False)
-    hashed = sum(slot.role == "hash" for slot in slots)
+    hashed = sum(slot.role is SlotRole.PARTITION for slot in slots)
     count = min(len(slots), hashed + given_parts)
     return tuple(values[slot.field] for slot in slots[:count])
 

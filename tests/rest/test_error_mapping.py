@@ -37,7 +37,7 @@ def a_book(keeper: Client) -> None:
         (
             {"config": nested(32)},
             "config",
-            "config: it is nested deeper than the 32 levels that DynamoDB stores",
+            "config: it is nested deeper than the 32 levels that DynamoDB allows",
         ),
     ],
 )

@@ -38,7 +38,7 @@ WORDING = Wording(notes_api.design.models)
         (ConditionFailed("Note", "NOTE#n1 NOTE"), "Note n1: the condition does not hold"),
         (VersionConflict("Note", "NOTE#n1 NOTE", 3), "Note n1 is no longer at version 3; read it again"),
         (
-            StoredItemInvalid("Line", "NOTE#n1 LINE#000007", "words is stored as another type than S"),
+            StoredItemInvalid("Line", "NOTE#n1 LINE#000007", "words is not stored as S"),
             "Line n1, 7 cannot be read as it is stored; the log says why",
         ),
         (

@@ -43,6 +43,6 @@ def test_one_entity_that_does_not_fit_keeps_all_of_them_back(db: Store, sent: li
 
 
 def test_text_that_is_not_unicode_keeps_all_of_them_back_too(db: Store, sent: list[SentRequest]) -> None:
-    with pytest.raises(InvalidValue, match=r"^Book.title: text with a lone surrogate is not Unicode$"):
+    with pytest.raises(InvalidValue, match=r"^Book.title: it contains a lone surrogate and is not valid Unicode$"):
         db.put_many([Book(isbn="0"), Book(isbn="1", title="\ud800")])
     assert sent == []

@@ -152,10 +152,10 @@ def test_names_on_disk_reach_into_nested_structs() -> None:
     ("name", "value", "said"),
     [
         ("colour", {"S": "green"}, "Invalid enum value 'green' - at `$.colour.S`"),
-        ("whole", {"S": "1"}, "whole is stored as another type than N"),
-        ("moment", {"N": "1"}, "moment is stored as another type than S"),
-        ("texts", {"L": []}, "texts is stored as another type than SS"),
-        ("outer", {"S": "in"}, "outer is stored as another type than M"),
+        ("whole", {"S": "1"}, "whole is not stored as N"),
+        ("moment", {"N": "1"}, "moment is not stored as S"),
+        ("texts", {"L": []}, "texts is not stored as SS"),
+        ("outer", {"S": "in"}, "outer is not stored as M"),
         ("SK", {"S": "soon"}, "the key 'THING#t soon' is not of the form Thing has"),
     ],
 )

@@ -123,14 +123,14 @@ def nested(levels: int) -> Any:
 
 
 PAPERS: dict[str, dict[str, Any]] = {
-    "text: text with a lone surrogate is not Unicode": {"text": "\ud800"},
-    "paper: text with a lone surrogate is not Unicode": {"paper": "\ud800"},
-    "tags: text with a lone surrogate is not Unicode": {"tags": {"\ud800"}},
-    "names: text with a lone surrogate is not Unicode": {"names": {"\ud800": "a"}},
-    "names: a name in a map cannot be empty": {"names": {"": "a"}},
-    "anything: a name in a map cannot be empty": {"anything": {"": 1}},
-    "anything: a set holds texts, numbers or bytes, all of one kind": {"anything": {1, "a"}},
-    "anything: it is nested deeper than the 32 levels that DynamoDB stores": {"anything": nested(31)},
+    "text: it contains a lone surrogate and is not valid Unicode": {"text": "\ud800"},
+    "paper: it contains a lone surrogate and is not valid Unicode": {"paper": "\ud800"},
+    "tags: it contains a lone surrogate and is not valid Unicode": {"tags": {"\ud800"}},
+    "names: it contains a lone surrogate and is not valid Unicode": {"names": {"\ud800": "a"}},
+    "names: the name of a map's member cannot be empty": {"names": {"": "a"}},
+    "anything: the name of a map's member cannot be empty": {"anything": {"": 1}},
+    "anything: a set must contain only texts, only numbers or only bytes": {"anything": {1, "a"}},
+    "anything: it is nested deeper than the 32 levels that DynamoDB allows": {"anything": nested(31)},
     "anything: it is nested too deeply": {"anything": nested(3000)},
     "OwnerPK: the key is longer than 2048 bytes": {"owner": "é" * 1024},
     "OwnerSK: the key is longer than 1024 bytes": {"owner": "a", "rank": "x" * 1025},
@@ -153,7 +153,7 @@ def test_what_is_nested_as_deeply_as_allowed_is_stored(db: Store) -> None:
 
 BROKEN: dict[str, dict[str, Any]] = {
     "date value out of range": {"at": {"S": "9999-12-31T23:59:59-05:00"}},
-    "what should be compressed JSON cannot be inflated": {"lines": {"B": base64.b64encode(b"rubbish").decode()}},
+    "it is not compressed JSON": {"lines": {"B": base64.b64encode(b"rubbish").decode()}},
 }
 
 
@@ -170,21 +170,23 @@ READS: dict[str, Callable[[Store], Any]] = {
     "Paper.paper: 1 is not text": lambda db: db.delete(paper(1)),  # type: ignore[arg-type]
     "paper: 1 is not text": lambda db: db(paper(1)),  # type: ignore[arg-type]
     "paper: None is not text": lambda db: db(paper(None)),  # type: ignore[arg-type]
-    "paper: text with a lone surrogate is not Unicode": lambda db: db(paper("\ud800")),
+    "paper: it contains a lone surrogate and is not valid Unicode": lambda db: db(paper("\ud800")),
     "Paper.PK: the key is longer than 2048 bytes": lambda db: db(paper("x" * 2048)),
-    "line: '1' is no number": lambda db: db(line("1", True)),  # type: ignore[arg-type]
-    "line: True is no number": lambda db: db(line(True, True)),
+    "line: '1' is not a number": lambda db: db(line("1", True)),  # type: ignore[arg-type]
+    "line: True is not a number": lambda db: db(line(True, True)),
     "line: 1 is neither True nor False": lambda db: db(line(1, 1)),  # type: ignore[arg-type]
     "lines: reads several items, where one is wanted; declare a pattern -> Item[...]": lambda db: db.one(lines()),  # type: ignore[arg-type]
     "lines: a page holds at least one item, not -1": lambda db: db(lines()).first(-1),
-    "Paper.count: 'a' is no number": lambda db: db.delete(paper("1"), when=F.count == "a"),
+    "Paper.count: 'a' is not a number": lambda db: db.delete(paper("1"), when=F.count == "a"),
     "Paper.text: 5 is not text": lambda db: db.delete(paper("1"), when=F.text == 5),
     "Paper: True is not a condition; write one with F, such as F.name == value": lambda db: db.delete(
         paper("1"),
         when=True,  # type: ignore[call-overload]
     ),
     "Paper.once: 1 values given, it is of owner, text": lambda db: db.find_by_unique(Paper, "once", "a"),
-    "Other: design 'files' does not hold it; load its table too": lambda db: db.put_many([Other(name="a")]),
+    "Other: it is not in design 'files'; pass its table 'others' to prove() too": lambda db: db.put_many(
+        [Other(name="a")]
+    ),
 }
 
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from partita.design.tables import Table
 from partita.errors import ConfigurationError, DesignError, PartitaError
 from partita.plan.design import Design
-from partita.plan.proof.patterns import prove
+from partita.plan.proof.prove import prove
 from partita.system import GROUP, System
 
 T = TypeVar("T")

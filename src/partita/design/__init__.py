@@ -1,4 +1,4 @@
-"""What a team means: tables, indexes, entities, key templates, access patterns, invariants. Frozen, no I/O."""
+"""The design language: tables, indexes, entities, key templates, access patterns, invariants. Frozen, no I/O."""
 
 from partita.design.conditions import Condition, F
 from partita.design.entities import Entity, View

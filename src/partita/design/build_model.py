@@ -1,4 +1,4 @@
-"""From a class body to a `Model`: every fault is found here, and named with the entity and the attribute."""
+"""From a class body to a `Model`; an error names the entity and the attribute."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -30,7 +30,7 @@ from partita.design.tables import Table
 from partita.design.validate_model import validate_model
 from partita.errors import DesignError
 
-_KEPT_QUIETLY = (CountOf, SumOf, CreatedAt, UpdatedAt, Version)
+_AUTOMATIC = (CountOf, SumOf, CreatedAt, UpdatedAt, Version)
 
 
 def build_model(
@@ -64,7 +64,7 @@ def build_model(
 
 def _expiry(name: str, declared: list[Expires]) -> Expires | None:
     if len(declared) > 1:
-        raise DesignError(name, f"{len(declared)} Expires, and an item has one TTL", "keep one of them")
+        raise DesignError(name, f"it has {len(declared)} Expires, but an item has one TTL", "keep one of them")
     return declared[0] if declared else None
 
 
@@ -74,7 +74,7 @@ def build_view(cls: Any, whole: Model) -> ViewModel:
 
 
 def stored_names(cls: Any) -> tuple[str, ...]:
-    """The names on disk of what a view holds beside the key."""
+    """The names on disk of a view's attributes, without those that are stored in the key only."""
     hints = get_type_hints(cls, include_extras=True)
     names = []
     for info in msgspec.structs.fields(cls):
@@ -91,24 +91,24 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
     for info in msgspec.structs.fields(cls):
         where = f"{cls.__name__}.{info.name}"
         if info.encode_name != name_on_disk(info.name):
-            wrong = f"it is {info.encode_name!r} in JSON, where the names are {naming}"
-            raise DesignError(where, wrong, f'write naming="{naming}" where it is declared')
+            wrong = f"the name {info.encode_name!r} does not follow the naming {naming!r} of the entity"
+            raise DesignError(where, wrong, f'write naming="{naming}" in the class that declares it')
         hint = hints[info.name]
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         kind, optional = unwrapped_type(hint)
-        zipped = _has(markers, Compressed)
-        codec = _compressed(kind, hint, where, name_on_disk) if zipped else codec_of(hint, where, name_on_disk)[0]
-        given = next((marker.name for marker in markers if isinstance(marker, StoredAs)), None)
+        compressed = _has(markers, Compressed)
+        codec = _compressed(kind, hint, where, name_on_disk) if compressed else codec_of(hint, where, name_on_disk)[0]
+        stored_as = next((marker.name for marker in markers if isinstance(marker, StoredAs)), None)
         member = AttributeMember(
-            info.name, given or name_on_disk(info.name), codec, optional, info.default, info.default_factory
+            info.name, stored_as or name_on_disk(info.name), codec, optional, info.default, info.default_factory
         )
-        quiet = _has(markers, Untracked) or _has(markers, *_KEPT_QUIETLY)
-        attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), quiet)
+        untracked = _has(markers, Untracked, *_AUTOMATIC)
+        attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), untracked)
     return attributes
 
 
 def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> CompressedCodec:
-    """JSON holds some things for which DynamoDB has no form: those have not been stored plainly either."""
+    """The codec of a compressed value; a type that DynamoDB cannot store uncompressed is read compressed only."""
     if kind is Any:
         return CompressedCodec(kind)
     try:
@@ -126,8 +126,8 @@ def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], ke
     if len(templates) != len(table.key_names):
         raise DesignError(
             name,
-            f"table {table.name!r} has the key {', '.join(table.key_names)}, {len(templates)} templates given",
-            "write one template for each",
+            f"{len(templates)} templates for the key {', '.join(table.key_names)} of table {table.name!r}",
+            "write one template for each attribute",
         )
     made = [
         _key_attribute(f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0)
@@ -139,7 +139,7 @@ def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], ke
 def _index_keys(
     name: str, table: Table, attributes: Mapping[str, Attribute], own: EntityKeys, declared: list[Keys]
 ) -> dict[str, tuple[EntityKeys, ...]]:
-    """The keys in every index that the entity enters: declared ones, and those that its attributes fill anyway."""
+    """The keys in every index of the entity: those declared, and those whose attributes it has by name."""
     found: dict[str, tuple[EntityKeys, ...]] = {}
     for keys in declared:
         index = table.index(name, keys.index)
@@ -168,15 +168,16 @@ def _index_keys(
 def _index_key_attributes(
     where: str,
     names: tuple[str, ...],
-    given: KeyTemplates,
+    declared: KeyTemplates,
     attributes: Mapping[str, Attribute],
     own: EntityKeys,
     *,
     sorts: bool,
 ) -> tuple[KeyAttribute, ...]:
-    templates = (given,) if isinstance(given, str) else given or (None,) * len(names)
+    templates = (declared,) if isinstance(declared, str) else declared or (None,) * len(names)
     if len(templates) != len(names):
-        raise DesignError(where, f"{len(templates)} templates for the attributes {', '.join(names)}")
+        wrong = f"{len(templates)} templates for the key {', '.join(names)}"
+        raise DesignError(where, wrong, "write one template for each attribute")
     return tuple(
         _key_attribute(f"{where}.{name}", name, source, attributes, own, sorts=sorts)
         for name, source in zip(names, templates, strict=True)
@@ -196,8 +197,8 @@ def _key_attribute(
         if any(each.name == name and not each.in_key for each in attributes.values()):
             raise DesignError(
                 where,
-                f"an attribute is stored under the name {name!r} already",
-                "leave the template out to use the attribute itself, or rename it with StoredAs",
+                f"an attribute is already stored as {name!r}",
+                "leave the template out to use that attribute as the key, or rename it with StoredAs",
             )
         return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts))
     for key in own.attributes if own else ():
@@ -208,11 +209,12 @@ def _key_attribute(
             if attribute.codec.tag not in ("S", "N", "B"):
                 raise DesignError(
                     where,
-                    f"{attribute.field!r} is stored as {attribute.codec.tag}, which is no key type",
+                    f"{attribute.field!r} is stored as {attribute.codec.tag}, which cannot be a key",
                     "use text, a number or bytes",
                 )
             return KeyAttribute(name, None, attribute.field, attribute.codec.tag)
-    raise DesignError(where, f"nothing fills {name!r}", "write a template for it, or an attribute of that name")
+    wrong = f"the key attribute {name!r} has no template, and no attribute has this name"
+    raise DesignError(where, wrong, "write a template for it, or add an attribute of this name")
 
 
 def _uniques(name: str, body: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Iterable[Unique]:

@@ -1,4 +1,4 @@
-"""Which codec a type has: from an annotation to how its values are written and read."""
+"""The codec of a type, from its annotation."""
 
 import base64
 import enum
@@ -31,7 +31,7 @@ from partita.errors import DesignError
 
 
 def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[AttributeMember, ...]:
-    """The members of a nested struct; a name that its class already renames is kept."""
+    """The members of a nested struct; a rename by its class has priority over `naming`."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple(
         AttributeMember(
@@ -92,8 +92,8 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
         return StructCodec(kind, members_of(kind, where, naming))
     raise DesignError(
         where,
-        f"{kind} has no form in DynamoDB",
-        "use text, numbers, bytes, bool, times, enums, sets, lists, dicts by text or structs",
+        f"{kind} cannot be stored in DynamoDB",
+        "use text, numbers, bytes, bool, times, enums, sets, lists, dicts with text keys, or structs",
     )
 
 

@@ -25,7 +25,7 @@ from partita.dynamodb.values import AttributeValue
 
 Namer = Callable[[str], str]
 
-_json = msgspec.json.Encoder(decimal_format="number").encode  # as text a decimal of an open type would stay text
+_json = msgspec.json.Encoder(decimal_format="number").encode  # or an untyped Decimal would come back as text
 
 
 def _open_decimal(text: str) -> Any:
@@ -33,22 +33,25 @@ def _open_decimal(text: str) -> Any:
 
 
 class Codec:
-    """`tag` is DynamoDB's type; `encode` answers None where there is nothing to store (an empty set)."""
+    """How values of one type are stored; `tag` is DynamoDB's type.
+
+    `encode` returns None for a value that is not stored (an empty set).
+    """
 
     tag: str
     shape: Any
     normalizes = False  # whether `normalized` may change a value
-    open = False  # whether values inside are of a type that the design leaves open, where True would equal 1
+    open = False  # whether it holds untyped values, among which Python takes True and 1 for equal
 
     def encode(self, value: Any) -> AttributeValue | None:
         raise NotImplementedError
 
     def normalized(self, value: Any, given: Any) -> Any:
-        """The value as it will be read back; `given` is what it was before it was checked, which knows sets."""
+        """The value as it will be read back; `given` is the value before its validation, which still has sets."""
         return value
 
     def same(self, one: Any, other: Any) -> bool:
-        """Whether two values are stored alike."""
+        """Whether two values have the same stored form."""
         if one is None or other is None:
             return one is other
         return bool(one == other) and (not self.open or self.encode(one) == self.encode(other))
@@ -63,7 +66,7 @@ class Codec:
 
 
 class ScalarCodec(Codec):
-    """One of S, N, B or BOOL holding a value that msgspec reads by itself, perhaps finished by `finish`."""
+    """S, N, B or BOOL with a value that msgspec decodes as `reads`; `finish` converts it, where that is not enough."""
 
     def __init__(
         self,
@@ -87,9 +90,9 @@ class ScalarCodec(Codec):
         return None if value is None else {self.tag: self._write(value)}
 
     def encode_expr(self, value: str, env: Env) -> str:
-        return f"{{{self.tag!r}: {self._written(value, env)}}}"
+        return f"{{{self.tag!r}: {self._encoded(value, env)}}}"
 
-    def _written(self, value: str, env: Env) -> str:
+    def _encoded(self, value: str, env: Env) -> str:
         return f"{bind(self._write, env)}({value})"
 
     def decode_expr(self, value: str, env: Env) -> str:
@@ -98,17 +101,17 @@ class ScalarCodec(Codec):
 
 
 class TextCodec(ScalarCodec):
-    """Text; most is ASCII, which needs no further look."""
+    """Text; ASCII needs no check of its encoding."""
 
     def __init__(self, reads: Any) -> None:
         super().__init__("S", reads, unicode_text)
 
-    def _written(self, value: str, env: Env) -> str:
-        return f"{value} if {value}.isascii() else {super()._written(value, env)}"
+    def _encoded(self, value: str, env: Env) -> str:
+        return f"{value} if {value}.isascii() else {super()._encoded(value, env)}"
 
 
 class SetCodec(Codec):
-    """SS, NS or BS; an empty set is not stored, because DynamoDB has none."""
+    """SS, NS or BS; an empty set is not stored, because DynamoDB has no empty sets."""
 
     def __init__(self, element: ScalarCodec, reads: Any, kind: Any) -> None:
         self.tag = element.tag + "S"
@@ -190,7 +193,7 @@ class StructCodec(Codec):
 
     @cached_property
     def _write(self) -> Callable[[Any], dict[str, AttributeValue]]:
-        """Compiled when it is first needed: `def write(v): item = {}; ...; return item`."""
+        """The compiled writer: `def write(v): item = {}; ...; return item`."""
         env: Env = {}
         lines = [line for member in self.members for line in member.encode_expr(f"v.{member.field}", env)]
         return compile_function(f"writer of {self._kind.__name__}", ["item = {}", *lines, "return item"], env)
@@ -222,19 +225,19 @@ class NullableCodec(Codec):
 
 
 class CompressedCodec(Codec):
-    """Any value as zlib-compressed JSON in one binary attribute; where it is stored plainly, that is read too."""
+    """Any value as zlib-compressed JSON in one binary attribute; `uncompressed` is the codec of older, plain values."""
 
     tag = "B"
 
-    def __init__(self, kind: Any, plainly: Codec | None = None) -> None:
+    def __init__(self, kind: Any, uncompressed: Codec | None = None) -> None:
         forms: list[Any] = [("B", bytes)]
-        if plainly is not None:
-            forms += [(each.name, each.type) for each in msgspec.structs.fields(plainly.shape)]
+        if uncompressed is not None:
+            forms += [(each.name, each.type) for each in msgspec.structs.fields(uncompressed.shape)]
         either = [(name, form | msgspec.UnsetType, msgspec.UNSET) for name, form in forms]
         self.shape = msgspec.defstruct("CompressedValue", either, gc=False)
-        self._plainly = plainly
+        self._uncompressed = uncompressed
         self._decoder = msgspec.json.Decoder(kind, float_hook=_open_decimal)
-        self.normalizes = plainly is None or plainly.normalizes
+        self.normalizes = uncompressed is None or uncompressed.normalizes
 
     def normalized(self, value: Any, given: Any) -> Any:
         return self._decoder.decode(_json(value))
@@ -244,9 +247,9 @@ class CompressedCodec(Codec):
 
     def decode_expr(self, value: str, env: Env) -> str:
         inflated = f"{bind(self._inflate, env)}({value}.B)"
-        if self._plainly is None:
+        if self._uncompressed is None:
             return inflated
-        return f"({inflated} if {value}.B else {_of_its_type(self._plainly, value, 'it', env)})"
+        return f"({inflated} if {value}.B else {_of_its_type(self._uncompressed, value, 'it', env)})"
 
     def same(self, one: Any, other: Any) -> bool:
         return bool(_json(one) == _json(other))
@@ -254,12 +257,12 @@ class CompressedCodec(Codec):
     def _inflate(self, stored: bytes) -> Any:
         try:
             return self._decoder.decode(zlib.decompress(stored))
-        except zlib.error as refusal:
-            raise ValueError(f"what should be compressed JSON cannot be inflated: {refusal}") from None
+        except zlib.error as error:
+            raise ValueError(f"it is not compressed JSON: {error}") from None
 
 
 class UntypedCodec(Codec):
-    """A value whose type the design leaves open: numbers come back as int or Decimal; `depth` is where it stands."""
+    """A value of any type; numbers are read as int or Decimal. `depth` is how deep it is nested."""
 
     tag = ""
     shape = AttributeValue
@@ -280,20 +283,20 @@ class UntypedCodec(Codec):
 
 
 def _of_its_type(codec: Codec, value: str, name: str, env: Env) -> str:
-    """The expression of a value that may be stored as another type than its own, which is then refused."""
-    if isinstance(codec, CompressedCodec):  # looks for itself which of its forms is there
+    """The expression of a value that raises where another type is stored."""
+    if isinstance(codec, CompressedCodec):  # has two stored types, and checks them itself
         return codec.decode_expr(value, env)
-    wrong = bind(partial(_refuse_type, name, codec.tag), env)
+    wrong = bind(partial(_raise_wrong_type, name, codec.tag), env)
     return f"({codec.decode_expr(value, env)} if {value}.{codec.tag} is not {bind(msgspec.UNSET, env)} else {wrong}())"
 
 
-def _refuse_type(name: str, tag: str) -> Any:
-    raise ValueError(f"{name} is stored as another type than {tag}")
+def _raise_wrong_type(name: str, tag: str) -> Any:
+    raise ValueError(f"{name} is not stored as {tag}")
 
 
 @dataclass(frozen=True, eq=False)
 class AttributeMember:
-    """A field of an entity or nested struct: its names in Python and on disk, and how it is written."""
+    """A field of an entity or nested struct: its names in Python and on disk, its codec and its default."""
 
     field: str
     name: str
@@ -312,7 +315,7 @@ class AttributeMember:
 
     @property
     def default_when_absent(self) -> Any:
-        """With what an item that lacks the attribute is read; NODEFAULT where it cannot be."""
+        """The value for an item without the attribute; NODEFAULT where the attribute is required."""
         if self.default_factory is not msgspec.NODEFAULT:
             return self.default_factory()
         if self.default is not msgspec.NODEFAULT or not self.may_be_missing:
@@ -320,12 +323,12 @@ class AttributeMember:
         return None if self.optional else set()
 
     def normalized(self, owner: Any, given: Any) -> Any:
-        """This field's value of its owner, as it will be read back."""
+        """The field's value as it will be read back."""
         value = getattr(owner, self.field)
         return None if value is None else self.codec.normalized(value, getattr(given, self.field))
 
     def decode_expr(self, owner: str, at: int, env: Env) -> str:
-        """The expression of this field's value, given the decoded shape of its owner."""
+        """The expression of the field's value, from the decoded shape of its owner."""
         here = f"{owner}.f{at}"
         if not self.may_be_missing:
             return self.codec.decode_expr(here, env)
@@ -337,11 +340,11 @@ class AttributeMember:
         return f"({absent} if {here} is None else {null} if {here}.NULL else {value})"
 
     def encode_expr(self, value: str, env: Env) -> list[str]:
-        """Lines that put this field into `item`; what is absent is omitted, never null."""
-        item, written = f"item[{self.name!r}]", self.codec.encode_expr("held", env)
+        """Lines that put the field into `item`; an absent value is omitted, never stored as NULL."""
+        item, encoded = f"item[{self.name!r}]", self.codec.encode_expr("held", env)
         if isinstance(self.codec, ScalarCodec | StructCodec):
-            return [f"if (held := {value}) is not None: {item} = {written}"]
-        return [f"if (held := {value}) is not None and (made := {written}) is not None: {item} = made"]
+            return [f"if (held := {value}) is not None: {item} = {encoded}"]
+        return [f"if (held := {value}) is not None and (encoded := {encoded}) is not None: {item} = encoded"]
 
     def _absent(self, env: Env) -> str:
         if self.default_factory is not msgspec.NODEFAULT:
@@ -352,7 +355,7 @@ class AttributeMember:
 
 
 def shape_of(name: str, members: tuple[AttributeMember, ...], extra: Mapping[str, str] | None = None) -> Any:
-    """The struct that msgspec reads an object's map into: field `f3` is the fourth member."""
+    """The struct into which msgspec decodes the map of an object: field `f3` is the fourth member."""
     fields: list[Any] = []
     for at, member in enumerate(members):
         shape = nullable(member.codec.shape) if member.may_be_missing else member.codec.shape

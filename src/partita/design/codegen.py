@@ -1,4 +1,4 @@
-"""What generated readers and writers are made of: shapes that msgspec reads, and functions that are compiled once."""
+"""The base of compiled decoders and writers: shapes that msgspec decodes, and functions compiled from source."""
 
 from collections.abc import Callable
 from functools import cache
@@ -6,19 +6,19 @@ from typing import Any
 
 import msgspec
 
-Env = dict[str, Any]  # what a generated function finds by name
+Env = dict[str, Any]  # the globals of a compiled function
 
 
 def compile_function(name: str, lines: list[str], env: Env) -> Callable[[Any], Any]:
-    """The function of `v` with these lines; `name` is what a traceback calls it."""
+    """The function of `v` with these lines; `name` is its file name in a traceback."""
     source = "\n    ".join(["def write(v):", *lines])
-    exec(compile(source, f"<{name}>", "exec"), env)  # noqa: S102 - made from the design alone
-    made: Callable[[Any], Any] = env["write"]
-    return made
+    exec(compile(source, f"<{name}>", "exec"), env)  # noqa: S102 - the source comes from the design alone
+    function: Callable[[Any], Any] = env["write"]
+    return function
 
 
 def bind(thing: Any, env: Env) -> str:
-    """A name under which the generated code finds `thing`."""
+    """A name for `thing` in the compiled code."""
     if thing in (set, frozenset, tuple):
         return str(thing.__name__)
     name = f"k{len(env)}"
@@ -27,7 +27,7 @@ def bind(thing: Any, env: Env) -> str:
 
 
 class KeyValue(msgspec.Struct, gc=False):
-    """A key attribute or a TTL beside the members."""
+    """A key attribute or TTL, stored beside the members."""
 
     S: str | None = None
     N: str | None = None
@@ -41,7 +41,7 @@ def tagged_struct(tag: str, reads: Any) -> Any:
 
 @cache
 def nullable(shape: Any) -> Any:
-    """The shape that also reads `{"NULL": true}`."""
+    """The shape that also decodes `{"NULL": true}`."""
     if not (isinstance(shape, type) and issubclass(shape, msgspec.Struct)):
         return shape
     held = [each for each in msgspec.structs.fields(shape) if each.name != "NULL"]

@@ -1,7 +1,7 @@
 """Conditions in Python: `F.status == Status.OPEN`, `(F.count < F.limit) & F.note.exists()`.
 
-A condition is a small tree that nobody changes. It names attributes as Python does until `plan` writes it down for
-DynamoDB; an entity that lacks a named attribute is an error when the design is loaded.
+A condition is an immutable tree. It names attributes by their Python names; `plan` translates it for DynamoDB. Naming
+an attribute that the entity does not have is an error when the design is loaded.
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from partita.dynamodb.values import AttributeValue
 
 @dataclass(frozen=True)
 class Stored:
-    """A value in DynamoDB JSON to compare with, where other code may have written it in a form of its own."""
+    """A value in DynamoDB JSON to compare with, for attributes that other code writes in another format."""
 
     value: AttributeValue
 
 
 class Condition:
-    """Something that holds for an item or does not; combine with `&`, `|` and `~`."""
+    """A condition on an item; combine conditions with `&`, `|` and `~`."""
 
     def __and__(self, other: "Condition") -> "Condition":
         return All((self, other))
@@ -31,17 +31,19 @@ class Condition:
         return Not(self)
 
     def __bool__(self) -> bool:
-        raise TypeError("a condition has no truth of its own; combine conditions with & and |, not with 'and' and 'or'")
+        raise TypeError(
+            "a condition is neither true nor false; combine conditions with & and |, not with 'and' and 'or'"
+        )
 
     @property
     def fields(self) -> Iterator[str]:
-        """The attributes that it reads."""
+        """The attributes that it names."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """An attribute, or a place inside one: `F.settings.theme`."""
+    """An attribute, or a member inside one: `F.settings.theme`."""
 
     path: tuple[str, ...]
 
@@ -101,7 +103,7 @@ class Fields:
         return Field((name,))
 
     def __getitem__(self, name: str) -> Field:
-        """For an attribute whose name is one of a field's own methods: `F["exists"]`."""
+        """For an attribute with the name of a method of Field: `F["exists"]`."""
         return Field((name,))
 
 

@@ -5,7 +5,7 @@
         ...
         to_ship = Keys("GSI1", "STATUS#{status}", "{priority:desc}#{placed_at}", when=F.status == Status.OPEN)
 
-Underneath is a `msgspec.Struct` whose fields are given by keyword. `Order.to_ship` is the way into the index.
+An entity is a `msgspec.Struct` with keyword arguments. `Order.to_ship` reads it by its key in the index.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
@@ -23,7 +23,7 @@ _ROOTS = ("Declared", "Entity", "View")
 
 
 class EntityMeta(msgspec.StructMeta):
-    """Takes the declaration's arguments out of the class statement and reads the body into a `Model`."""
+    """Builds the `Model` of an entity from its class statement: the keyword arguments and the body."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> Any:
         return super().__new__(mcls, name, bases, namespace, kw_only=True, rename=_rename(name, declared))
@@ -40,21 +40,21 @@ class EntityMeta(msgspec.StructMeta):
             for view in (base for base in inherited if "__views__" in vars(base)):
                 vars(view)["__views__"].append(build_model.build_view(view, cls.__model__))
         elif any(base.__name__ == "Entity" for base in inherited):
-            raise DesignError(name, "no table is named", f"write class {name}(Entity, table=..., key=...)")
+            raise DesignError(name, "it has no table", f"write class {name}(Entity, table=..., key=...)")
         else:
             cls.__views__ = list[ViewModel]()
             cls.__stored__ = build_model.stored_names(cls)
 
 
 def _rename(name: str, declared: dict[str, Any]) -> Any:
-    """Plain JSON of an entity, as an API shows it, has the names on disk."""
+    """The names of an entity in plain JSON, as an API returns it, are those on disk."""
     table = declared.get("table")
     chosen = declared.get("naming") or (table.naming if table is not None else None)
     return None if chosen is None else naming(name, chosen)
 
 
 class Declared(msgspec.Struct, metaclass=EntityMeta):
-    """What the class statement of an entity may say."""
+    """The keyword arguments of an entity's class statement."""
 
     if TYPE_CHECKING:
 
@@ -79,7 +79,7 @@ class Declared(msgspec.Struct, metaclass=EntityMeta):
 class Entity(Declared):
     """The base of every entity; its class statement names the table and the key templates.
 
-    `old_keys` lists key formats that are still read; `naming` overrides the table's.
+    `old_keys` lists earlier key templates, under which items are still read; `naming` overrides the table's.
     """
 
     if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Entity(Declared):
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class View(Declared):
-    """Some attributes of the entities that inherit it: what lists show, what an index holds, what several share.
+    """Attributes that entities inherit: those of a list, of an index projection, or that several entities share.
 
         class CardSummary(View):
             card_id: str

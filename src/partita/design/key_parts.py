@@ -2,12 +2,12 @@
 
 A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between `#`. A part fills one segment.
 
-    text         NFC; `#` and `$` are escaped as `$S` and `$T`. Where a sort key goes on after the part, every
-                 character up to `$` is (a space is `$P`), so that a shorter value sorts before its continuations.
+    text         NFC; `#` and `$` are escaped as `$S` and `$T`. Where a sort key continues after the part, so is every
+                 character below them (a space is `$P`), so that a shorter value sorts before its continuations.
     number       `{n:4}` is `0012`; signed `{n:+4}` is `p0012` or `n9987` (-12): negatives count down from nines.
-    time         fixed-width UTC; `{at:day}` and `{at:month}` are its beginning.
-    enum         its value as text, or `{priority:ranked}`: `0-high`, in the order in which the members are written.
-    desc         a fixed-width form with every digit turned to its complement.
+    time         fixed-width UTC; `{at:day}` and `{at:month}` are its first characters.
+    enum         its value as text, or `{priority:ranked}`: `0-high`, in the order of the members' declaration.
+    desc         a fixed-width form with every digit replaced by its complement.
     shard(8)     a stable hash of the value, 0 to 7.
     fold         text compared without case.
 """
@@ -28,20 +28,20 @@ from partita.design.untyped_values import unicode_text
 SEPARATOR = "#"
 AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
 _ESCAPED = re.compile(r"\$(.)")
-_is_untouched = re.compile("[%-~]+").fullmatch  # ASCII above `$`: what most ids are made of
+_needs_no_escape = re.compile("[%-~]+").fullmatch  # ASCII above `$`, like most ids
 _LIGHT = str.maketrans({"#": "$S", "$": "$T"})
 _FULL = str.maketrans({chr(code): f"${chr(code + 0x30)}" for code in range(ord("$") + 1)})
-EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
+EXACT = Context(prec=80)  # more than DynamoDB's 38 digits, so nothing is rounded
 _COMPLEMENT = str.maketrans("0123456789np", "9876543210pn")
 
 
 class KeyPart:
-    """How one part is written in a key; `write` refuses with a ValueError that says what does not fit."""
+    """The form of one part in a key; `write` raises a ValueError for a value that does not fit."""
 
-    ordered = False  # the text sorts as the value does
-    lossless = True  # reading gives the value back
+    ordered = False  # texts sort as values do
+    lossless = True  # `read` returns the value
     width: int | None = None
-    query_type: Any = None  # what a query gives for this part, where that is not the attribute's own type
+    query_type: Any = None  # the type of this part in a query, where it is not the attribute's own
 
     def write(self, value: Any) -> str:
         raise NotImplementedError
@@ -50,7 +50,7 @@ class KeyPart:
         raise NotImplementedError
 
     def matches(self, text: str) -> bool:
-        """Whether some value is written as this text."""
+        """Whether this is the text of some value."""
         try:
             return self.write(self.read(text)) == text
         except (ValueError, ArithmeticError):
@@ -59,7 +59,7 @@ class KeyPart:
 
 @dataclass(frozen=True)
 class TextPart(KeyPart):
-    """`full` where the key goes on after the part and has to sort."""
+    """Text; `full` escapes every character up to `$`, for a sort key that continues after the part."""
 
     full: bool = False
     fold: bool = False
@@ -70,7 +70,7 @@ class TextPart(KeyPart):
         return not self.fold
 
     def write(self, value: Any) -> str:
-        if type(value) is str and not self.fold and ((value.isalnum() and value.isascii()) or _is_untouched(value)):
+        if type(value) is str and not self.fold and ((value.isalnum() and value.isascii()) or _needs_no_escape(value)):
             return value
         text = unicodedata.normalize("NFC", unicode_text(str(value) if isinstance(value, UUID) else value))
         if not text:
@@ -88,7 +88,7 @@ class TextPart(KeyPart):
 
 @dataclass(frozen=True)
 class VerbatimPart(KeyPart):
-    """Text exactly as other code wrote it: readable in an old key format, never written."""
+    """Text without escapes, as other code wrote it: for reading old keys only."""
 
     kind: Any = str
 
@@ -104,7 +104,7 @@ class VerbatimPart(KeyPart):
 
 @dataclass(frozen=True)
 class NumberPart(KeyPart):
-    """Digits before and after the point; signed numbers carry `p` or `n` in front."""
+    """Digits before and after the decimal point; signed numbers begin with `p` or `n`."""
 
     digits: int
     places: int = 0
@@ -119,11 +119,11 @@ class NumberPart(KeyPart):
     def write(self, value: Any) -> str:
         size = self.digits + self.places
         if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
-            raise ValueError(f"{value!r} is no number")
+            raise ValueError(f"{value!r} is not a number")
         exact = value * 10**self.places if type(value) is int else Decimal(value).scaleb(self.places, EXACT)
         whole = int(exact)
         if whole != exact or abs(whole) >= 10**size or (whole < 0 and not self.signed):
-            raise ValueError(f"{value} does not fit the key's form {self.spec}")
+            raise ValueError(f"{value} does not fit {self.spec} in the key")
         if not self.signed:
             return f"{whole:0{size}d}"
         return f"p{whole:0{size}d}" if whole >= 0 else f"n{10**size - 1 + whole:0{size}d}"
@@ -144,6 +144,8 @@ class NumberPart(KeyPart):
 
 @dataclass(frozen=True)
 class TimePart(KeyPart):
+    """A time in UTC with microseconds."""
+
     ordered = True
     width = WIDTH
 
@@ -156,7 +158,7 @@ class TimePart(KeyPart):
 
 @dataclass(frozen=True)
 class DayPart(KeyPart):
-    """The day of a time or of a date; exact only for a date."""
+    """The day of a time or date; lossless (`exact`) only for a date."""
 
     exact: bool = False
     ordered = True
@@ -176,6 +178,8 @@ class DayPart(KeyPart):
 
 @dataclass(frozen=True)
 class MonthPart(KeyPart):
+    """The month of a time or date."""
+
     ordered = True
     lossless = False
     width = 7
@@ -190,6 +194,8 @@ class MonthPart(KeyPart):
 
 @dataclass(frozen=True)
 class BoolPart(KeyPart):
+    """`0` or `1`."""
+
     ordered = True
     width = 1
 
@@ -206,7 +212,7 @@ class BoolPart(KeyPart):
 
 @dataclass(frozen=True)
 class EnumPart(KeyPart):
-    """An enum by its value; an open one may hold any text."""
+    """An enum by its value; an `open` one allows any text."""
 
     kind: type[enum.Enum]
     open: bool = False
@@ -223,7 +229,7 @@ class EnumPart(KeyPart):
 
 @dataclass(frozen=True)
 class RankedEnumPart(KeyPart):
-    """An enum in the order of its members, or in the reverse of it."""
+    """An enum in the order of its members, or in reverse."""
 
     kind: type[enum.Enum]
     reverse: bool = False
@@ -247,7 +253,7 @@ class RankedEnumPart(KeyPart):
 
 @dataclass(frozen=True)
 class ShardPart(KeyPart):
-    """A stable hash: the same value always falls into the same of `count` shards."""
+    """A stable hash: the same value is always in the same of `count` shards."""
 
     count: int
     lossless = False
@@ -264,7 +270,7 @@ class ShardPart(KeyPart):
 
 @dataclass(frozen=True)
 class DescendingPart(KeyPart):
-    """A fixed-width form whose text sorts the other way round."""
+    """A fixed-width form whose texts sort in reverse."""
 
     inner: KeyPart
     ordered = True
@@ -290,7 +296,7 @@ def descends(form: KeyPart) -> bool:
 
 
 def may_overlap(one: KeyPart, other: KeyPart) -> bool:
-    """Whether two parts could be written alike; false only where that is certain."""
+    """Whether two parts can have the same text; false only where that is certain."""
     for this, that in ((one, other), (other, one)):
         if isinstance(this, EnumPart) and not this.open:
             return any(that.matches(this.write(member)) for member in this.kind)

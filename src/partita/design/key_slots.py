@@ -1,9 +1,10 @@
-"""Which value of a read fills which part of which key.
+"""Slots: which value of a read fills which part of which key.
 
-Values are given in the order of the key: the parts of the partition key, then of the sort key. A part that occurs
-twice is given once. Where several entities are read together, their keys must agree as far as values are given.
+Values come in the order of the key: the parts of the partition key, then those of the sort key. A part that occurs
+twice takes one value. Where several entities are read together, their keys must agree as far as there are values.
 """
 
+import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -15,15 +16,23 @@ from partita.design.reads import ALL_SHARDS, EntityKey, Read
 from partita.errors import DesignError
 
 
+class SlotRole(enum.Enum):
+    """Where the value of a slot goes."""
+
+    PARTITION = "partition"
+    SORT = "sort"
+    FILTER = "filter"
+
+
 @dataclass(frozen=True)
 class Slot:
-    """A place for a value: an attribute, the form in which a key holds it, and its type."""
+    """A place for a value: an attribute, the form in which a key holds it, and the type of the value."""
 
     where: str
     field: str
     type: Any
     form: KeyPart | None
-    role: str  # "hash", "range" or "filter"
+    role: SlotRole
 
     @property
     def shards(self) -> int | None:
@@ -31,9 +40,9 @@ class Slot:
 
 
 def key_slots(model: Model, keys: EntityKeys, *, whole: bool) -> tuple[Slot, ...]:
-    """The slots of a key in order; `whole` for a get, where a field is given once whatever its forms are."""
+    """The slots of a key in order; `whole` for a get, where a field takes one value whatever its forms are."""
     slots: dict[Any, Slot] = {}
-    for role, attributes in (("hash", keys.partition), ("range", keys.sort)):
+    for role, attributes in ((SlotRole.PARTITION, keys.partition), (SlotRole.SORT, keys.sort)):
         for attribute in attributes:
             for field, form in _parts(attribute):
                 kind = model.attributes[field].kind
@@ -55,14 +64,14 @@ def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, KeyPart | None]]:
 
 
 def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
-    """Every value of a read with the slot that it fills: key parts, then the bounds, then the filter."""
+    """Every value of a read with the slot that it fills: key parts, then bounds, then the filter."""
     source = read.sources[0]
     slots = key_slots(source.model, source.keys, whole=read.single)
     if len(read.given) > len(slots):
         raise DesignError(
             where,
             f"{len(read.given)} values for the {len(slots)} parts of {source.keys.where}",
-            f"its parts are {', '.join(slot.field for slot in slots)}",
+            f"the parts are {', '.join(slot.field for slot in slots)}",
         )
     for slot, value in zip(slots, read.given, strict=False):
         if value is ALL_SHARDS and slot.shards is None:
@@ -70,7 +79,8 @@ def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
         yield slot, value
     if read.bounds is not None:
         if len(slots) == len(read.given):
-            raise DesignError(where, f"no part of {source.keys.where} is left for a range", "give fewer parts")
+            wrong = f"every part of {source.keys.where} has a value, so there is none for a range"
+            raise DesignError(where, wrong, "pass fewer values")
         for value in (read.bounds.low, read.bounds.high, read.bounds.prefix):
             if value is not None:
                 yield slots[len(read.given)], value
@@ -102,4 +112,4 @@ def _filter_slot(where: str, model: Model, field: Field) -> Slot:
             f"the attributes are {', '.join(model.attributes)}",
         )
     kind = attribute.kind if len(field.path) == 1 else Any
-    return Slot(f"{model.name}.{attribute.field}", attribute.field, kind, None, "filter")
+    return Slot(f"{model.name}.{attribute.field}", attribute.field, kind, None, SlotRole.FILTER)

@@ -1,7 +1,7 @@
-"""Key templates: `ORDER#{placed_at}#{order_id}` is text between `#`, each piece a constant or one typed part.
+"""Key templates: `ORDER#{placed_at}#{order_id}` is a list of segments between `#`, each with at most one typed part.
 
-A value never holds a bare `#` (see `parts`), so a key splits into its segments in one way only: that is why two
-templates can be compared without knowing any value, and why a key can be read back.
+The text of a value contains no bare `#` (see `key_parts`), so a key splits into its segments in one way only. That is
+why two templates can be compared without knowing any value, and why a key can be parsed.
 """
 
 import enum
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
@@ -48,7 +49,7 @@ class Ordered:
 
 @dataclass(frozen=True)
 class PartType:
-    """What a template has to know of an attribute: its type and, for numbers, its bounds."""
+    """The type of an attribute in a template and, for a number, its bounds."""
 
     type: Any
     bounds: Ordered | None = None
@@ -56,7 +57,7 @@ class PartType:
 
 @dataclass(frozen=True)
 class Segment:
-    """A piece between two `#`: constant text, then perhaps one part."""
+    """The text between two `#`: constant text, then perhaps one part."""
 
     constant: str
     field: str | None = None
@@ -77,6 +78,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Template:
+    """A parsed template; `source` is its text in the declaration."""
+
     source: str
     segments: tuple[Segment, ...]
 
@@ -84,25 +87,25 @@ class Template:
     def parts(self) -> Iterator[Segment]:
         return (segment for segment in self.segments if segment.form is not None)
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(segment.field for segment in self.segments if segment.field))
 
     def format(self, where: str, values: Mapping[str, Any]) -> str | None:
         """The key, or None where a part is absent: the item is then not in the index."""
-        written = []
+        texts = []
         for segment in self.segments:
             value = values[segment.field] if segment.field else None
             if segment.field and value is None:
                 return None
             try:
-                written.append(segment.text(value))
-            except (ValueError, ArithmeticError, TypeError) as refusal:
-                raise InvalidValue(f"{where}.{segment.field}", str(refusal)) from None
-        return SEPARATOR.join(written)
+                texts.append(segment.text(value))
+            except (ValueError, ArithmeticError, TypeError) as error:
+                raise InvalidValue(f"{where}.{segment.field}", str(error)) from None
+        return SEPARATOR.join(texts)
 
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
-        """The key as other code may have written it, whose times have other forms."""
+        """The key as other code may have written it, with times in other formats."""
         times = {each.field for each in self.parts if isinstance(each.form, TimePart)}
         for form in OTHER_FORMS if times else ():
             texts = {name: form(values[name]) for name in times if name is not None}
@@ -116,7 +119,7 @@ class Template:
                 yield SEPARATOR.join(pieces)
 
     def parse(self, text: str) -> dict[str, Any] | None:
-        """The parts that the key holds in full, or None where it is not of this form."""
+        """The values of the lossless parts, or None where the text does not match the template."""
         pieces = text.split(SEPARATOR)
         if len(pieces) != len(self.segments):
             return None
@@ -139,9 +142,9 @@ class Template:
 
 
 def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: bool) -> Template:
-    """Compile a template; `sorts` for sort keys, where the order of the text counts."""
+    """Parse a template; `sorts` for sort keys, where the order of the texts matters."""
     if not source:
-        raise DesignError(where, "the template is empty, and DynamoDB refuses an empty key", "write a constant")
+        raise DesignError(where, "the template is empty, and DynamoDB rejects an empty key", "write a constant")
     pieces = source.split(SEPARATOR)
     segments = []
     for at, piece in enumerate(pieces):
@@ -149,18 +152,19 @@ def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: b
         if found is None:
             raise DesignError(
                 where,
-                f"{piece!r} in {source!r} is neither text nor text and one part",
-                f"write parts between {SEPARATOR!r}: {{one}}{SEPARATOR}{{two}}",
+                f"{piece!r} in {source!r} is not a constant, a part, or a constant and a part",
+                f"separate parts by {SEPARATOR!r}: {{one}}{SEPARATOR}{{two}}",
             )
         if "$" in found["constant"]:
-            raise DesignError(where, f"{piece!r} holds '$', the escape of values in keys", "use another character")
+            wrong = f"{piece!r} contains '$', the escape character of values in keys"
+            raise DesignError(where, wrong, "use another character")
         field = found["field"]
         if field is None:
             segments.append(Segment(found["constant"]))
             continue
         if field not in types:
             raise DesignError(
-                where, f"{source!r} names {field!r}, which is no attribute", f"the attributes are {', '.join(types)}"
+                where, f"{source!r} names the unknown attribute {field!r}", f"the attributes are {', '.join(types)}"
             )
         goes_on = sorts and at < len(pieces) - 1
         segments.append(Segment(found["constant"], field, form_of(where, field, found["spec"], types[field], goes_on)))
@@ -168,15 +172,16 @@ def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: b
 
 
 def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: bool = False) -> KeyPart:
-    """The form that `{field:spec}` asks for, given the attribute's type."""
+    """The form of `{field:spec}` for an attribute of this type; `goes_on` where the sort key continues after it."""
     words = [word.strip() for word in spec.split(",")] if spec else []
     descending = "desc" in words
     words = [word for word in words if word != "desc"]
     if len(words) > 1:
-        raise DesignError(where, f"{{{field}:{spec}}} asks for several forms", "keep one of them, and ',desc' at most")
+        raise DesignError(where, f"{{{field}:{spec}}} names several forms", "keep one of them, perhaps with ',desc'")
     form = _named_form(words[0], of) if words else _own_form(where, field, of, goes_on)
     if form is None:
-        raise DesignError(where, f"{{{field}:{spec}}} is no form of {_name(of.type)}", _ways_out(field, of.type))
+        wrong = f"{{{field}:{spec}}} is not a form of {_name(of.type)}"
+        raise DesignError(where, wrong, _suggestion(field, of.type))
     if not descending:
         return form
     if isinstance(form, RankedEnumPart):
@@ -184,8 +189,8 @@ def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: boo
     if form.width is None:
         raise DesignError(
             where,
-            f"{field!r} has no fixed width and cannot descend",
-            "query newest first, or rank an enum with :ranked",
+            f"{field!r} has no fixed width, so it cannot be descending",
+            "use newest_first() in the query, or rank an enum with :ranked",
         )
     return DescendingPart(form)
 
@@ -203,13 +208,13 @@ def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> KeyPart:
         return EnumPart(kind, open=issubclass(kind, OpenEnum))
     if kind in (int, Decimal):
         if of.bounds is None:
-            raise DesignError(where, f"{field!r} is a number in a text key", _ways_out(field, kind))
+            raise DesignError(where, f"{field!r} is a number in a text key", _suggestion(field, kind))
         return _bounded(of.bounds, kind)
     if kind in (str, UUID) or (isinstance(kind, type) and issubclass(kind, str)) or _is_text_literal(kind):
         return TextPart(full=goes_on)
     raise DesignError(
         where,
-        f"{field!r} is {_name(kind)}, which has no text form in a key",
+        f"{field!r} is {_name(kind)}, which cannot be part of a text key",
         "use text, a number, a time, a date, an enum of text or a bool",
     )
 
@@ -239,7 +244,7 @@ def _bounded(bounds: Ordered, kind: Any) -> NumberPart:
     return NumberPart(len(str(int(largest))), bounds.places, bounds.low < 0, kind)
 
 
-def _ways_out(field: str, kind: Any) -> str:
+def _suggestion(field: str, kind: Any) -> str:
     if kind is int:
         return f"write {{{field}:+10}} for ten digits with a sign, or Annotated[int, Ordered(-999, 999)]"
     if kind is Decimal:

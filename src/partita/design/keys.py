@@ -11,10 +11,10 @@ KeyTemplates = str | tuple[str | None, ...] | None
 
 
 class Keys:
-    """A missing template means the entity's own attribute (or the table's key) of the index's attribute name.
+    """The key of an entity in an index; without a template it is the attribute (or table key) of the same name.
 
-    With several `Keys` on one index, the first whose `when` holds fills it. Those of a view are its entity's, and
-    what is read by them is the view.
+    With several `Keys` on one index, the first whose `when` is true applies. The Keys of a view belong to its entity,
+    and a read by them returns the view.
     """
 
     def __init__(

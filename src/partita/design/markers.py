@@ -1,7 +1,7 @@
-"""What a design says about an attribute or an entity beyond its type: kept values, invariants, names.
+"""Markers: what a design declares of an attribute or entity beyond its type: automatic values, invariants, names.
 
-Markers on attributes stand in `Annotated`; markers on entities are class attributes. They are plain facts: `plan`
-turns them into conditions and transactions.
+Markers of attributes are written in `Annotated`; markers of entities are class attributes. They are plain data, from
+which `plan` makes conditions and transactions.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ EntityRef = Callable[[], type[Any]] | type[Any]
 """An entity, or `lambda: Entity` where it is declared later."""
 
 
-def _to_be_called(marker: Any, name: str) -> None:
+def _make_callable(marker: Any, name: str) -> None:
     entity = getattr(marker, name)
     if isinstance(entity, type):
         object.__setattr__(marker, name, lambda: entity)
@@ -26,14 +26,14 @@ def _to_be_called(marker: Any, name: str) -> None:
 
 @dataclass(frozen=True)
 class StoredAs:
-    """The attribute's name on disk, where the naming would make another."""
+    """The attribute's name on disk, in place of the one that the naming gives."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class InKey:
-    """Stored in the key alone: the attribute is read back from it."""
+    """Stored in the key only; the attribute is read from it."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,22 @@ class CreatedAt:
 
 @dataclass(frozen=True)
 class UpdatedAt:
-    """Set at every edit."""
+    """Set when the item is created, and at every edit."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """Raised at every edit; `replace` and `change(..., version=)` refuse when it has moved."""
+    """Incremented at every edit; `replace` and `change(..., version=)` fail where it has changed since the read."""
 
 
 @dataclass(frozen=True)
 class Untracked:
-    """Changing it is no edit: neither the version nor the update time moves."""
+    """A change of it does not count as an edit: version and update time stay."""
 
 
 @dataclass(frozen=True)
 class CountOf:
-    """How many children name this entity: kept in the transaction that creates, changes or deletes a child.
+    """The number of children that refer to this entity, updated in the transaction that writes a child.
 
     `via` maps parts of this entity's key to the child's attributes where their names differ.
     """
@@ -73,12 +73,12 @@ class CountOf:
     via: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _to_be_called(self, "child")
+        _make_callable(self, "child")
 
 
 @dataclass(frozen=True)
 class SumOf:
-    """The sum of an attribute over the children, kept like a count."""
+    """The sum of an attribute over the children, updated like a count."""
 
     child: EntityRef
     amount: str
@@ -86,33 +86,33 @@ class SumOf:
     via: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _to_be_called(self, "child")
+        _make_callable(self, "child")
 
 
 @dataclass(frozen=True)
 class References:
-    """The named entity must exist when this attribute is written."""
+    """The entity that this attribute names must exist when the attribute is written."""
 
     entity: EntityRef
     via: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _to_be_called(self, "entity")
+        _make_callable(self, "entity")
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """Which value may follow which; a value that is not listed is an end. `start` limits what is created."""
+    """The values that may follow each value; one that is not listed is final. `start` limits the initial value."""
 
     allowed: Mapping[Any, Iterable[Any]]
     start: Iterable[Any] | None = None
 
 
 class Unique:
-    """No two items hold the same value, or the same values together: `Unique("country", "number")`.
+    """No two items have the same value, or the same combination of values: `Unique("country", "number")`.
 
-    A guard item holds the value. It moves when the value changes and is deleted with the item; with
-    `keep_after_delete=True` it stays until `release_unique`. `case_insensitive` compares text without case.
+    A guard item in the same table holds the value. It is replaced when the value changes and deleted with the item;
+    with `keep_after_delete=True` it stays until `release_unique`. `case_insensitive` compares text without case.
     """
 
     def __init__(
@@ -131,14 +131,14 @@ class Unique:
 
 @dataclass(frozen=True)
 class Limit:
-    """A bound that growth must keep: `Limit(F.check_count <= F.check_limit)`. Lowering the bound is always allowed."""
+    """An upper bound for increments: `Limit(F.check_count <= F.check_limit)`. Lowering the bound is always allowed."""
 
     condition: Condition
 
 
 @dataclass(frozen=True)
 class Owns:
-    """Children that are deleted with this entity, in batches, before it: `Owns(lambda: (Comment, Term))`."""
+    """Children that are deleted, in batches, before this entity is: `Owns(lambda: (Comment, Term))`."""
 
     children: Callable[[], type[Any] | tuple[type[Any], ...]] | type[Any] | tuple[type[Any], ...]
     via: Mapping[str, str] = field(default_factory=dict)
@@ -151,9 +151,9 @@ class Owns:
 
 @dataclass(frozen=True)
 class Expires:
-    """When DynamoDB may delete the item, from a time (`at`) or a duration after one; hidden from then on.
+    """The item expires at a time (`at`), or a duration after it: hidden from then on, and deleted by DynamoDB later.
 
-    `Expires("expires_at")`, `Expires("created_at", after=timedelta(days=7))`; `when` limits it to items that match.
+    `Expires("expires_at")`, `Expires("created_at", after=timedelta(days=7))`; `when` limits it to matching items.
     """
 
     at: str

@@ -1,4 +1,4 @@
-"""What a class body declared, gathered once and never changed: attributes, keys, invariants."""
+"""The model of an entity: attributes, keys and invariants, collected from its class body and never changed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from partita.design.codecs import AttributeMember, Codec
 from partita.design.conditions import Condition
 from partita.design.key_templates import Ordered, PartType, Template
 from partita.design.markers import CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
-from partita.design.naming import upper_case
+from partita.design.naming import quantity, upper_case
 from partita.errors import DesignError
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One attribute: how it is called and written, and the markers of its annotation."""
+    """One attribute: its names, its codec, and the markers of its annotation."""
 
     member: AttributeMember
-    hint: Any  # the annotation as it was written
-    kind: Any  # the type, without None and markers
+    hint: Any  # the annotation
+    kind: Any  # the type without None and markers
     markers: tuple[Any, ...]
-    in_key: bool  # stored in the key alone
+    in_key: bool  # stored in the key only
     untracked: bool
 
     @property
@@ -49,14 +49,14 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class KeyAttribute:
-    """A key attribute on disk: written from a template, or a plain attribute of the entity."""
+    """A key attribute on disk: formatted by a template, or an attribute of the entity itself."""
 
     name: str
     template: Template | None
     field: str | None = None
     type: str = "S"
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         if self.template is not None:
             return self.template.fields
@@ -74,11 +74,11 @@ class EntityKeys:
     sort: tuple[KeyAttribute, ...]
     when: Condition | None = None
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[KeyAttribute, ...]:
         return self.partition + self.sort
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(field for attribute in self.attributes for field in attribute.fields))
 
@@ -87,9 +87,9 @@ class EntityKeys:
         return self.owner if self.index is None else f"{self.owner}.{self.index}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """An entity as it was declared."""
+    """An entity as its class statement declares it."""
 
     cls: type[Any]
     table: "Table"
@@ -102,18 +102,22 @@ class Model:
     owns: tuple[Owns, ...]
     expires: Expires | None
 
+    def __repr__(self) -> str:
+        attributes, indexes = quantity(self.attributes, "attribute"), quantity(self.indexes, "index", "indexes")
+        return f"Model({self.name!r} in table {self.table.name!r}: {attributes}, {indexes})"
+
     @property
     def name(self) -> str:
         return self.cls.__name__
 
     @property
     def type_name(self) -> str:
-        """What the table's type attribute holds."""
+        """The value of the table's type attribute."""
         return upper_case(self.name) if self.table.type_naming == "upper" else self.name
 
     @cached_property
     def members(self) -> tuple[AttributeMember, ...]:
-        """What is stored under its own name."""
+        """The attributes that are stored under their own names."""
         return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)
 
     def marked(self, *kinds: type) -> Iterator[tuple[Attribute, Any]]:
@@ -141,7 +145,7 @@ class Model:
         return part_types(self.attributes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ViewModel:
     """A view as part of an entity that inherits it."""
 
@@ -149,36 +153,40 @@ class ViewModel:
     of: Model
     attributes: Mapping[str, Attribute]
 
+    def __repr__(self) -> str:
+        return f"ViewModel({self.name!r} of {self.of.name!r}: {quantity(self.attributes, 'attribute')})"
+
     @property
     def name(self) -> str:
         return self.cls.__name__
 
-    @property
+    @cached_property
     def members(self) -> tuple[AttributeMember, ...]:
         return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)
 
 
 def part_types(attributes: Mapping[str, Attribute]) -> dict[str, PartType]:
-    """What templates may name."""
+    """The types of the attributes that a template may name."""
     return {field: PartType(each.kind, each.marker(Ordered)) for field, each in attributes.items()}
 
 
 def model_of(entity: type[Any]) -> Model:
-    """The declaration behind an entity class."""
+    """The model of an entity class."""
     model = getattr(entity, "__model__", None)
     if not isinstance(model, Model):
         name = getattr(entity, "__name__", str(entity))
-        raise DesignError(name, "is no entity", f"declare it as class {name}(Entity, table=..., key=...)")
+        raise DesignError(name, "it is not an entity", f"declare it as class {name}(Entity, table=..., key=...)")
     return model
 
 
 def view_of(cls: type[Any]) -> ViewModel | None:
-    """The view that a class is, as part of its entity; None for an entity."""
+    """The model of a view class as part of its entity; None for an entity."""
     views = vars(cls).get("__views__")
     if views is None:
         return None
     if len(views) != 1:
-        heirs = ", ".join(view.of.name for view in views) or "no entity"
-        raise DesignError(cls.__name__, f"is a view of {heirs}", "read by the keys of an entity itself")
+        heirs = " and ".join(view.of.name for view in views) or "no entity"
+        wrong = f"the view is inherited by {heirs}, so its Keys do not name one entity"
+        raise DesignError(cls.__name__, wrong, "read by the Keys of an entity")
     view: ViewModel = views[0]
     return view

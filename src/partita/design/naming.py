@@ -1,7 +1,7 @@
-"""Names on disk: attributes in camelCase or snake_case from the Python name, or exactly as `Name` says; types."""
+"""Names on disk: of attributes in camelCase or snake_case, unless `StoredAs` gives another, and of types."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 
 from partita.errors import DesignError
 
@@ -16,7 +16,7 @@ def camel_case(field: str) -> str:
 
 
 def snake_case(field: str) -> str:
-    """Python's own form."""
+    """The Python name as it is."""
     return field
 
 
@@ -32,7 +32,16 @@ NAMINGS: dict[str, Callable[[str], str]] = {"camel": camel_case, "snake": snake_
 
 
 def naming(where: str, name: str) -> Callable[[str], str]:
-    """The naming that a table or entity asks for."""
+    """The function from a Python name to the name on disk."""
     if name not in NAMINGS:
-        raise DesignError(where, f"{name!r} is no way to name attributes", f"use one of {', '.join(NAMINGS)}")
+        raise DesignError(where, f"{name!r} is not a naming of attributes", f"use one of {', '.join(NAMINGS)}")
     return NAMINGS[name]
+
+
+def quantity(things: Sized, one: str, several: str = "") -> str:
+    """How many there are, with the noun.
+
+    >>> quantity("ab", "entity", "entities"), quantity("a", "table")
+    ('2 entities', '1 table')
+    """
+    return f"{len(things)} {one if len(things) == 1 else several or one + 's'}"

@@ -1,11 +1,11 @@
-"""Enums that a document ends with "etc.": an unknown value, written by other code, never breaks a read."""
+"""Open enums: a value that other code wrote and the design does not list can still be read."""
 
 import enum
 from typing import Self
 
 
 class OpenEnum(str, enum.Enum):
-    """Text with known members; any other text is a member without a name of its own.
+    """An enum of texts; any other text is a valid value without a name.
 
     >>> class Tier(OpenEnum):
     ...     FREE = "FREE"

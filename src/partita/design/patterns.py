@@ -5,14 +5,14 @@
     @pattern(Order.to_ship.largest_first("priority"))
     def orders_to_ship(status: Status) -> Items[Order]: ...
 
-What the parts alone do not say (a bound, a constant, a fan-out) is said by a body, which is run once, at import, with
-symbolic arguments:
+A read that the parts alone do not describe (a bound, a constant, a fan-out) has a body:
 
     @pattern
     def orders_since(customer_id: str, at: datetime) -> Items[Order]:
         return query(Order, customer_id).since(at).oldest_first()
 
-Calling a pattern binds values to what was found then.
+The function runs once, when it is declared, with an `Argument` in place of each value. Where it returns None its
+signature is the declaration, otherwise the read that it returns. Calling the pattern binds values to that read.
 """
 
 import inspect
@@ -23,7 +23,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from partita.design.codec_factory import unwrapped_type
 from partita.design.key_slots import key_slots, slots_of
-from partita.design.reads import Argument, FanOut, Get, Items, Query, Read, source_of
+from partita.design.reads import Argument, FanOut, Get, Items, Query, Read, recorded_reads, source_of
 from partita.errors import DesignError
 
 E = TypeVar("E")
@@ -33,7 +33,7 @@ R_co = TypeVar("R_co", bound=Get[Any] | Query[Any], covariant=True)
 
 
 class Pattern(Generic[P, R_co]):
-    """A proven read with parameters; calling it gives a `Get` or `Query` for the store to run."""
+    """A declared read with parameters; calling it gives a `Get` or `Query` for the store to run."""
 
     def __init__(self, function: Callable[P, R_co | None], read: Query[Any] | None = None) -> None:
         self.__doc__ = function.__doc__
@@ -42,12 +42,11 @@ class Pattern(Generic[P, R_co]):
         hints = get_type_hints(function)
         self.arguments = _arguments(self.name, self.signature, hints)
         self._by_name = any(each.kind is each.KEYWORD_ONLY for each in self.signature.parameters.values())
-        if not _has_body(function):
-            found = _completed(self.name, hints.get("return"), self.arguments, read)
-        elif read is None:
-            found = _run(self.name, function, self.signature, self.arguments)
-        else:
-            raise DesignError(self.name, "says twice what it reads", "leave out its body, or what @pattern is given")
+        returned = _read_in_body(self.name, function, self.signature, self.arguments)
+        if returned is not None and read is not None:
+            wrong = "its read is declared both in the body and in @pattern(...)"
+            raise DesignError(self.name, wrong, "remove one of them")
+        found = returned or _read_of_signature(self.name, hints.get("return"), self.arguments, read)
         self.read: Read = replace(found, label=self.name)
         self._kind: Any = Get if self.read.single else Query
         _check_types(self)
@@ -62,55 +61,67 @@ class Pattern(Generic[P, R_co]):
         called: R_co = self._kind(self.read, args)
         return called
 
+    def __repr__(self) -> str:
+        entities = " | ".join(source.model.name for source in self.read.sources)
+        returned = entities if self.read.view is None else self.read.view.name
+        parameters = ", ".join(self.signature.parameters)
+        return f"Pattern({self.name}({parameters}) -> {'Item' if self.read.single else 'Items'}[{returned}])"
+
 
 @overload
 def pattern(read: Query[E], /) -> Callable[[Callable[P, Items[E]]], Pattern[P, Query[E]]]: ...
 @overload
 def pattern(function: Callable[P, R | None], /) -> Pattern[P, R]: ...
-def pattern(given: Any, /) -> Any:
+def pattern(declared: Any, /) -> Any:
     """Declare an access pattern; its parameters must have the names and types of the key parts that they fill.
 
-    Without a body it reads by the entity's own key; `@pattern(Order.to_ship.newest_first())` names another, or an
-    order, a page, a filter.
+    Without a body it reads by the entity's own key; `@pattern(Order.to_ship.newest_first())` names another key, or an
+    order, a page size, a filter.
     """
-    return (lambda function: Pattern(function, given)) if isinstance(given, Query) else Pattern(given)
+    return (lambda function: Pattern(function, declared)) if isinstance(declared, Query) else Pattern(declared)
 
 
 def _arguments(name: str, signature: inspect.Signature, hints: dict[str, Any]) -> tuple[Argument, ...]:
     missing = [each for each in signature.parameters if each not in hints]
     if missing:
-        raise DesignError(name, f"{missing[0]!r} has no type", f"write {missing[0]}: str, or whatever its part is")
+        raise DesignError(name, f"parameter {missing[0]!r} has no type", f"write {missing[0]}: str, or its part's type")
     for each in signature.parameters.values():
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
-            raise DesignError(name, f"{each.name!r} stands for any number of values", "name every part of the key")
+            raise DesignError(name, f"parameter {each.name!r} takes any number of values", "name every part of the key")
     return tuple(Argument(each, at, hints[each]) for at, each in enumerate(signature.parameters))
 
 
-def _has_body(function: Any) -> bool:
-    """Whether there is more than `...` or a docstring."""
-    code = function.__code__
-    constants = [each for each in code.co_consts if each not in (None, ..., function.__doc__)]
-    return bool(code.co_names or code.co_freevars or constants)
-
-
-def _run(name: str, function: Any, signature: inspect.Signature, arguments: tuple[Argument, ...]) -> Read:
+def _read_in_body(
+    name: str, function: Any, signature: inspect.Signature, arguments: tuple[Argument, ...]
+) -> Read | None:
+    """The read that the function returns; None where it is a signature without a body."""
     bound = signature.bind_partial()
     bound.arguments.update({each.name: each for each in arguments})
-    found = function(*bound.args, **bound.kwargs)
-    if not isinstance(found, Get | Query):
-        raise DesignError(name, f"returned {type(found).__name__}", "return get(...) or a query")
-    return found.read
+    with recorded_reads() as created:
+        try:
+            returned = function(*bound.args, **bound.kwargs)
+        except DesignError:
+            raise
+        except Exception as error:
+            wrong = f"its body raised {type(error).__name__}: {error}"
+            raise DesignError(name, wrong, "return get(...) or a query, or write ... as the body") from error
+    if returned is None and not created:
+        return None
+    if not isinstance(returned, Get | Query):
+        raise DesignError(name, f"its body returns {type(returned).__name__}", "return get(...) or a query")
+    return returned.read
 
 
-def _completed(name: str, returned: Any, arguments: tuple[Argument, ...], query: Query[Any] | None) -> Read:
+def _read_of_signature(name: str, returned: Any, arguments: tuple[Argument, ...], query: Query[Any] | None) -> Read:
     """The read of a signature without a body: its parameters are the next parts of the key."""
     kind, entities = _result(name, returned)
     if query is not None:
         read = query.read
-        said = {read.view.cls} if read.view is not None else {source.model.cls for source in read.sources}
-        if kind is not Query or set(entities) != said:
-            wanted = " | ".join(sorted(each.__name__ for each in said))
-            raise DesignError(name, f"reads {wanted} and returns something else", f"write -> Items[{wanted}]")
+        declared = {read.view.cls} if read.view is not None else {source.model.cls for source in read.sources}
+        if kind is not Query or set(entities) != declared:
+            wanted = " | ".join(sorted(each.__name__ for each in declared))
+            wrong = f"@pattern(...) reads {wanted}, but the return type differs"
+            raise DesignError(name, wrong, f"write -> Items[{wanted}]")
     else:
         read = Read(tuple(source_of(each) for each in entities), single=kind is Get)
     slots = key_slots(read.sources[0].model, read.sources[0].keys, whole=read.single)
@@ -118,26 +129,26 @@ def _completed(name: str, returned: Any, arguments: tuple[Argument, ...], query:
         parts = ", ".join(slot.field for slot in slots)
         raise DesignError(name, f"the key of {read.name} has the parts {parts}", f"write {name}({parts})")
     for slot, argument in zip(slots[len(read.given) :], arguments, strict=False):
-        has_query_type = slot.form is not None and slot.form.query_type is not None  # a day of a time has its own name
+        has_query_type = slot.form is not None and slot.form.query_type is not None  # the day of a time: another name
         if argument.name != slot.field and not has_query_type:
             raise DesignError(
                 name,
-                f"{argument.name!r} stands where {slot.where} belongs",
-                f"write {slot.field}: {_name(slot.type)}, or a body that hands it on",
+                f"parameter {argument.name!r} is in the place of {slot.where}",
+                f"write {slot.field}: {_name(slot.type)}, or a body that passes it on",
             )
     return replace(read, given=read.given + arguments)
 
 
 def _result(name: str, returned: Any) -> tuple[type[Any], tuple[type[Any], ...]]:
-    """What `Item[Order]` or `Items[Customer | Order]` says: the kind of read, and of what."""
+    """The kind of read and its entities, from `Item[Order]` or `Items[Customer | Order]`."""
     for each in (returned, *get_args(returned)):
         if get_origin(each) in (Get, Query):
             (of,) = get_args(each)
             several = get_args(of) if get_origin(of) in (Union, types.UnionType) else ()
             if several and get_origin(each) is Get:
-                raise DesignError(name, "one item is of one entity", f"write -> Items[{_name(of)}]")
+                raise DesignError(name, "Item[...] takes one entity", f"write -> Items[{_name(of)}]")
             return get_origin(each), several or (of,)
-    raise DesignError(name, "says nothing of what it reads", "write -> Item[...] or -> Items[...]")
+    raise DesignError(name, "it has no return type", "write -> Item[...] or -> Items[...]")
 
 
 def _check_types(declared: Pattern[Any, Any]) -> None:
@@ -159,18 +170,20 @@ def _check_types(declared: Pattern[Any, Any]) -> None:
                 )
     for argument in declared.arguments:
         if argument.name not in used:
-            raise DesignError(declared.name, f"{argument.name!r} is not used", "remove it, or hand it to the query")
+            raise DesignError(
+                declared.name, f"parameter {argument.name!r} is not used", "remove it, or pass it to the query"
+            )
 
 
-def _fits(given: Any, wanted: Any) -> bool:
+def _fits(declared: Any, wanted: Any) -> bool:
     if wanted is Any:
         return True
     if get_origin(wanted) is Sequence:
-        return get_origin(given) in (Sequence, list, tuple) and _fits(get_args(given)[0], get_args(wanted)[0])
-    given = unwrapped_type(given)[0]
-    if get_origin(given) in (Union, types.UnionType):
-        return all(_fits(each, wanted) for each in get_args(given))
-    return bool(given == wanted)
+        return get_origin(declared) in (Sequence, list, tuple) and _fits(get_args(declared)[0], get_args(wanted)[0])
+    declared = unwrapped_type(declared)[0]
+    if get_origin(declared) in (Union, types.UnionType):
+        return all(_fits(each, wanted) for each in get_args(declared))
+    return bool(declared == wanted)
 
 
 def _name(kind: Any) -> str:

@@ -1,9 +1,12 @@
-"""Reads as values: what to look up, in which key, in which order, before any request exists.
+"""Reads as values: the entities, the key, the range and the order of a get or query, before any request exists.
 
-A read may hold `Argument`s in place of values: that is how a pattern is declared once and proven without data.
+A read may hold `Argument`s in place of values: a pattern is declared once with them and proven without data.
 """
 
-from collections.abc import Sequence
+import enum
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
 
@@ -20,9 +23,9 @@ E = TypeVar("E")
 E_co = TypeVar("E_co", covariant=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Argument:
-    """A pattern's parameter before it has a value. It can be handed on, and nothing else."""
+    """A pattern's parameter before it has a value: it can be passed on to a read, and nothing else."""
 
     name: str
     at: int
@@ -33,39 +36,45 @@ class Argument:
             raise AttributeError(attribute)
         raise DesignError(
             self.name,
-            f"a pattern's body cannot look into its argument (.{attribute})",
-            "hand it on whole and compute before the call",
+            f"the body of a pattern cannot use an attribute of its argument (.{attribute})",
+            "pass the argument on unchanged and compute before the call",
         )
 
-    def _refuse(self, *_: Any) -> Any:
+    def _reject(self, *_: Any) -> Any:
         raise DesignError(
             self.name,
-            "a pattern's body runs once, without values",
-            "hand the argument on whole and compute before the call",
+            "the body of a pattern runs once, without values",
+            "pass the argument on unchanged and compute before the call",
         )
 
-    __str__ = __format__ = __bool__ = __len__ = __int__ = __float__ = __iter__ = __getitem__ = __contains__ = _refuse
-    __eq__ = __ne__ = __lt__ = __gt__ = __le__ = __ge__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _refuse
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
+    __str__ = __format__ = __bool__ = __len__ = __int__ = __float__ = __iter__ = __getitem__ = __contains__ = _reject
+    __eq__ = __ne__ = __lt__ = __gt__ = __le__ = __ge__ = _reject
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _reject
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _reject
     __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
 
 @dataclass(frozen=True, eq=False)
 class FanOut:
-    """A declared fan-out: one Query for each of the values, at most `at_most`, merged in key order."""
+    """A declared fan-out: one Query for each of the values, at most `limit` of them, merged in key order."""
 
     values: Any
     limit: int
 
 
 def fan_out(values: Sequence[Any], limit: int) -> Any:
-    """`Card.by_day.query(fan_out(days, 7))`: one Query a value, merged in the order of the sort key."""
+    """`Card.by_day.query(fan_out(days, 7))`: one Query for each value, merged in the order of the sort key."""
     return FanOut(values, limit)
 
 
 class _Shards:
-    """Stands for every shard of a `{...:shard(n)}` part: the query becomes n, merged in key order."""
+    """Every shard of a `{...:shard(n)}` part: n queries, merged in key order."""
+
+    def __repr__(self) -> str:
+        return "ALL_SHARDS"
 
 
 ALL_SHARDS: Any = _Shards()
@@ -73,11 +82,32 @@ ALL_SHARDS: Any = _Shards()
 
 @dataclass(frozen=True)
 class SortRange:
-    """A range of the first sort part that was not given: both ends are inside."""
+    """A range of the first sort part that has no value: both ends are included."""
 
     low: Any = None
     high: Any = None
     prefix: Any = None
+
+
+class Direction(enum.Enum):
+    """Which values a query returns first; newest and oldest are for times."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    LARGEST = "largest"
+    SMALLEST = "smallest"
+
+    @property
+    def ascending(self) -> bool:
+        return self in (Direction.OLDEST, Direction.SMALLEST)
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order that a query promises: of `field`, or of the next sort part where it is None and a time."""
+
+    direction: Direction
+    field: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,24 +118,47 @@ class EntityKey:
     keys: EntityKeys
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Read:
-    """All that a get or query says; `plan` compiles it once."""
+    """A get or query: its entities and keys, the values of key parts, bounds, order and filter; `plan` compiles it."""
 
     sources: tuple[EntityKey, ...]
     given: tuple[Any, ...] = ()
     single: bool = False
     bounds: SortRange | None = None
     forward: bool = True
-    promise: str | None = None
+    order: Order | None = None
     page_size: int | None = None
     where: Condition | None = None
     view: ViewModel | None = None
     label: str = ""
 
+    def __post_init__(self) -> None:
+        created = _created_reads.get()
+        if created is not None:
+            created.append(self)
+
+    def __repr__(self) -> str:
+        keys = self.sources[0].keys
+        return f"Read({self.name!r}: {'GetItem' if self.single else 'Query'} of {keys.where})"
+
     @property
     def name(self) -> str:
         return self.label or " and ".join(source.model.name for source in self.sources)
+
+
+_created_reads: ContextVar[list[Read] | None] = ContextVar("_created_reads", default=None)
+
+
+@contextmanager
+def recorded_reads() -> Iterator[list[Read]]:
+    """The reads that are created inside the block."""
+    created: list[Read] = []
+    token = _created_reads.set(created)
+    try:
+        yield created
+    finally:
+        _created_reads.reset(token)
 
 
 class _Call(Generic[E_co]):
@@ -118,7 +171,8 @@ class _Call(Generic[E_co]):
         self.arguments = arguments
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.read.name}{self.arguments})"
+        values = self.arguments or self.read.given
+        return f"{type(self).__name__}({self.read.name}({', '.join(map(repr, values))}))"
 
 
 class Get(_Call[E_co]):
@@ -136,62 +190,66 @@ class Query(_Call[E_co]):
         return Query(replace(self.read, **changes), self.arguments)
 
     def between(self, low: Any, high: Any) -> "Query[E_co]":
-        """Only where the next sort part lies between the two, both included."""
+        """Only items whose next sort part lies between the two, both included."""
         return self._with(bounds=SortRange(low=low, high=high))
 
     def since(self, low: Any) -> "Query[E_co]":
+        """Only items whose next sort part is at least `low`."""
         return self._with(bounds=SortRange(low=low))
 
     def until(self, high: Any) -> "Query[E_co]":
+        """Only items whose next sort part is at most `high`."""
         return self._with(bounds=SortRange(high=high))
 
     def starts_with(self, text: Any) -> "Query[E_co]":
-        """Only where the next sort part, a text, begins so."""
+        """Only items whose next sort part, a text, begins with `text`."""
         return self._with(bounds=SortRange(prefix=text))
 
     def newest_first(self) -> "Query[E_co]":
-        """Promises the order of the next sort part, which must be a time."""
-        return self._with(promise="newest")
+        """In falling order of the next sort part, which must be a time; the proof checks that."""
+        return self._with(order=Order(Direction.NEWEST))
 
     def oldest_first(self) -> "Query[E_co]":
-        return self._with(promise="oldest")
+        """In rising order of the next sort part, which must be a time."""
+        return self._with(order=Order(Direction.OLDEST))
 
     def smallest_first(self, field: str) -> "Query[E_co]":
-        """Promises the value order of a sort part: numbers, times, ranked enums, text."""
-        return self._with(promise=f"smallest {field}")
+        """In rising order of a sort part: a number, a time, a ranked enum or text."""
+        return self._with(order=Order(Direction.SMALLEST, field))
 
     def largest_first(self, field: str) -> "Query[E_co]":
-        return self._with(promise=f"largest {field}")
+        """In falling order of a sort part: a number, a time, a ranked enum or text."""
+        return self._with(order=Order(Direction.LARGEST, field))
 
     def reversed(self) -> "Query[E_co]":
-        """From the end of the range, without a promise about values."""
+        """From the end of the range, whatever the order of its values."""
         return self._with(forward=not self.read.forward)
 
     def page(self, size: int) -> "Query[E_co]":
-        """At most `size` items a page."""
+        """At most `size` items in a page."""
         if size < 1:
-            raise DesignError(self.read.name, f"a page of {size} items holds nothing", "write page(20)")
+            raise DesignError(self.read.name, f"a page cannot have {size} items", "write page(20)")
         return self._with(page_size=size)
 
     def where(self, condition: Condition) -> "Query[E_co]":
-        """A declared filter: items that fail it are read, and billed, and not returned."""
+        """A declared filter: items that fail it are read and billed, but not returned."""
         return self._with(where=condition)
 
 
 Item = Get[E] | None
-"""What a pattern's signature says of one item. None is what a signature without a body returns."""
+"""The return type of a pattern that reads one item; None, because a signature without a body returns nothing."""
 
 Items = Query[E] | None
-"""What a pattern's signature says of a range of items, which may be of several entities: `Items[Comment | Reply]`."""
+"""The return type of a pattern that reads a range of items, perhaps of several entities: `Items[Comment | Reply]`."""
 
 
 class BoundKeys(Query[E_co]):
-    """An entity's keys in one index: a query whose parts are still to come, `Order.to_ship.newest_first()`."""
+    """An entity's keys in one index: a query without values for its parts, `Order.to_ship.newest_first()`."""
 
     __slots__ = ()
 
     def query(self, *parts: Any) -> Query[E_co]:
-        """One Query of this index: the partition's parts, then any leading parts of the sort key."""
+        """One Query of this index: values for the partition's parts, then for any leading parts of the sort key."""
         return Query(replace(self.read, given=parts))
 
 
@@ -199,36 +257,38 @@ Readable = type[E] | BoundKeys[E]
 
 
 def source_of(readable: Readable[Any]) -> EntityKey:
-    """The entity with its own key, or what the keys of an index are those of."""
+    """The entity with the key under which it is read: its own, or that of an index."""
     if isinstance(readable, BoundKeys):
         return readable.read.sources[0]
     if "__views__" in vars(readable):
         raise DesignError(
-            readable.__name__, "is a view, and has no key of its own", "read it by keys that it declares, or its entity"
+            readable.__name__,
+            "a view has no key of its own",
+            "read it by the Keys that it declares, or read its entity",
         )
     model = model_of(readable)
     return EntityKey(model, model.key)
 
 
 def get(entity: type[E], *parts: Any) -> Get[E]:
-    """One GetItem: every part of the entity's key, in the order in which the templates name them."""
+    """One GetItem: a value for every part of the entity's key, in the order in which the templates name them."""
     source = source_of(entity)
     if len(parts) != len(source.keys.fields):
         raise DesignError(
             entity.__name__,
-            f"its key has the parts {', '.join(source.keys.fields)}, {len(parts)} given",
+            f"{len(parts)} values for a key with the parts {', '.join(source.keys.fields)}",
             f"write get({entity.__name__}, {', '.join(source.keys.fields)})",
         )
     return Get(Read((source,), parts, single=True))
 
 
 def query(readable: Readable[E], *parts: Any) -> Query[E]:
-    """One Query: the partition's parts, then any leading parts of the sort key."""
+    """One Query: values for the partition's parts, then for any leading parts of the sort key."""
     return readable.query(*parts) if isinstance(readable, BoundKeys) else Query(Read((source_of(readable),), parts))
 
 
 class Collection(Query[E_co]):
-    """Several entities of one partition, read by one Query and each typed as what it is."""
+    """Several entities of one partition, read by one Query, each returned as its own type."""
 
     __slots__ = ()
 
@@ -247,5 +307,5 @@ def collection(
     a: Readable[A], b: Readable[B], c: Readable[C], d: Readable[D], e: Readable[G], /
 ) -> Collection[A | B | C | D | G]: ...
 def collection(*readables: Readable[Any]) -> Collection[Any]:
-    """`collection(Customer, Order)(customer_id)`: what one partition holds of these entities, in one Query."""
+    """`collection(Customer, Order)(customer_id)`: the items of these entities in one partition, by one Query."""
     return Collection(Read(tuple(source_of(each) for each in readables), ()))

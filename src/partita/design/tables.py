@@ -1,10 +1,10 @@
-"""Tables and their indexes, as the document lists them."""
+"""Tables and their secondary indexes."""
 
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from partita.design.naming import naming
+from partita.design.naming import naming, quantity
 from partita.dynamodb import limits
 from partita.errors import DesignError
 
@@ -21,19 +21,19 @@ def _several(names: Names | None) -> tuple[str, ...]:
 
 def _check_name(where: str, name: str) -> None:
     if not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", name):
-        raise DesignError(where, "DynamoDB refuses the name", "use 3 to 255 of a-z, A-Z, 0-9, _ - .")
+        raise DesignError(where, "DynamoDB rejects the name", "use 3 to 255 characters of a-z, A-Z, 0-9, _ - .")
 
 
 def _projected(several: "tuple[str | type[View], ...]", keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The names on disk, once each; an index holds its own keys anyway."""
+    """The names on disk, once each, without the keys, which an index always projects."""
     names = [name for each in several for name in ([each] if isinstance(each, str) else each.__stored__)]
     return tuple(name for name in dict.fromkeys(names) if name not in keys)
 
 
 class Index:
-    """A secondary index: key attributes (several for DynamoDB's multi-attribute keys) and what it projects.
+    """A secondary index: its key attributes (several for DynamoDB's multi-attribute keys) and its projection.
 
-    `project` is "ALL", "KEYS_ONLY" or what it holds beside its keys: views, and names of attributes on disk.
+    `project` is "ALL", "KEYS_ONLY", or the attributes that it holds beside its keys: views, and names on disk.
     """
 
     def __init__(
@@ -51,16 +51,17 @@ class Index:
         self.project = project if isinstance(project, str) else _projected(project, self.pk + self.sk)
         self.local = local
         if not all(0 <= len(names) <= limits.INDEX_KEY_ATTRIBUTES for names in (self.pk, self.sk)):
-            raise DesignError(f"Index {name}", "an index has at most four partition and four sort attributes")
+            most = limits.INDEX_KEY_ATTRIBUTES
+            raise DesignError(f"Index {name}", f"an index has at most {most} partition and {most} sort attributes")
         _check_name(f"Index {name}", name)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Table:
-    """A table; entities enter it by naming it, so it knows them all once the design is loaded.
+    """A table; an entity that names it is added to `models`, so the table knows all of them once they are imported.
 
-    `naming` is how attributes are named on disk, `ttl` the attribute that DynamoDB's TTL reads, `type_attribute` one
-    that holds the entity's name where the document has such an attribute: as the class is named, or in upper case.
+    `naming` is how attributes are named on disk, `ttl` the attribute that DynamoDB's TTL reads, `type_attribute` an
+    attribute that holds the entity's name: the name of the class, or the same in upper case.
     """
 
     name: str
@@ -73,8 +74,8 @@ class Table:
     type_naming: Literal["class", "upper"] = "class"
     stream: Literal["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"] | None = None
     recovery_days: int | None = None
-    models: "list[Model]" = field(default_factory=list, repr=False)
-    patterns: "list[Any]" = field(default_factory=list, repr=False)
+    models: "list[Model]" = field(default_factory=list)
+    patterns: "list[Any]" = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.indexes = tuple(self.indexes)
@@ -83,6 +84,14 @@ class Table:
         names = [index.name for index in self.indexes]
         if len(set(names)) < len(names):
             raise DesignError(f"Table {self.name}", "two indexes have the same name")
+
+    def __repr__(self) -> str:
+        counts = (
+            quantity(self.indexes, "index", "indexes"),
+            quantity(self.models, "entity", "entities"),
+            quantity(self.patterns, "pattern"),
+        )
+        return f"Table({self.name!r}: {', '.join(counts)})"
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -95,5 +104,7 @@ class Table:
         raise DesignError(
             where,
             f"table {self.name!r} has no index {name!r}",
-            f"its indexes are {', '.join(index.name for index in self.indexes) or 'none'}",
+            f"its indexes are {', '.join(index.name for index in self.indexes)}"
+            if self.indexes
+            else "it has no indexes",
         )

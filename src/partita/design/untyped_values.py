@@ -1,4 +1,4 @@
-"""Values whose type the design leaves open, and numbers, in DynamoDB JSON and back."""
+"""Untyped values (`Any`) and numbers: to DynamoDB JSON and back."""
 
 import base64
 import enum
@@ -14,13 +14,13 @@ from partita.design.timestamps import time_text
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue
 
-_EASY = 10**limits.NUMBER_DIGITS  # integers up to here need no look at their digits
-_EXACT = Context(prec=80)  # above DynamoDB's 38 digits: nothing is rounded
-_AS_THEY_ARE = (bytes, datetime, date, Decimal, UUID)
+_EASY = 10**limits.NUMBER_DIGITS  # smaller integers need no check of their digits
+_EXACT = Context(prec=80)  # more than DynamoDB's 38 digits, so nothing is rounded
+_NATIVE = (bytes, datetime, date, Decimal, UUID)
 
 
 def number_text(value: Any) -> str:
-    """A number as DynamoDB takes it.
+    """The text of a number for DynamoDB; a ValueError where DynamoDB cannot store it.
 
     >>> number_text(Decimal("1.50"))
     '1.50'
@@ -28,7 +28,7 @@ def number_text(value: Any) -> str:
     if type(value) is int and -_EASY < value < _EASY:
         return str(value)
     if not isinstance(value, int | float | Decimal):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         raise ValueError(f"{value} is not a number that DynamoDB stores")
@@ -41,18 +41,18 @@ def number_text(value: Any) -> str:
 
 
 def normalized_decimal(value: Decimal) -> Decimal:
-    """A number as it will be read back: DynamoDB keeps no zeros at its end.
+    """A number as it will be read back: DynamoDB drops trailing zeros.
 
     >>> normalized_decimal(Decimal("1.50")), normalized_decimal(Decimal("1E+3"))
     (Decimal('1.5'), Decimal('1000'))
     """
-    number_text(value)  # refuses what cannot be stored, before anything is made of its exponent
+    number_text(value)  # raises before a huge exponent is expanded to digits
     number = value.normalize(_EXACT)
     return Decimal(int(number)) if number == number.to_integral_value() else number
 
 
 def open_number(value: float | Decimal) -> int | Decimal:
-    """A number whose type the design leaves open, as it will be read back.
+    """A number in an untyped value, as it will be read back.
 
     >>> open_number(1.5), open_number(Decimal("1E+3"))
     (Decimal('1.5'), 1000)
@@ -64,7 +64,7 @@ def open_number(value: float | Decimal) -> int | Decimal:
 
 
 def unicode_text(value: Any) -> str:
-    """Text that can be stored.
+    """The text; a ValueError where it is not text, or not valid Unicode.
 
     >>> unicode_text("é")
     'é'
@@ -74,19 +74,19 @@ def unicode_text(value: Any) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError("text with a lone surrogate is not Unicode") from None
+        raise ValueError("it contains a lone surrogate and is not valid Unicode") from None
     return str.__str__(value)
 
 
 def map_name(name: Any) -> str:
-    """A name inside a map."""
+    """The name of a map's member; a ValueError where it is empty."""
     if name == "":
-        raise ValueError("a name in a map cannot be empty")
+        raise ValueError("the name of a map's member cannot be empty")
     return unicode_text(name)
 
 
 def any_value(value: Any, depth: int = 0) -> AttributeValue:
-    """Any plain Python value in DynamoDB JSON."""
+    """A Python value of any type in DynamoDB JSON."""
     if isinstance(value, enum.Enum):
         return any_value(value.value, depth)
     if value is None:
@@ -107,32 +107,32 @@ def any_value(value: Any, depth: int = 0) -> AttributeValue:
     if isinstance(value, UUID):
         return {"S": str(value)}
     if isinstance(value, msgspec.Struct):
-        value = msgspec.to_builtins(value, builtin_types=_AS_THEY_ARE)
+        value = msgspec.to_builtins(value, builtin_types=_NATIVE)
     if isinstance(value, set | frozenset) and value:
         return _any_set(value)
     if isinstance(value, Mapping | list | tuple):
         return _any_members(value, depth)
-    raise ValueError(f"{value!r} has no form in DynamoDB")
+    raise ValueError(f"{value!r} cannot be stored in DynamoDB")
 
 
 def _any_set(value: Set[Any]) -> AttributeValue:
     tags = {next(iter(any_value(each))) for each in value}
     if len(tags) > 1 or not tags <= {"S", "N", "B"}:
-        raise ValueError("a set holds texts, numbers or bytes, all of one kind")
+        raise ValueError("a set must contain only texts, only numbers or only bytes")
     (tag,) = tags
     return {tag + "S": sorted(any_value(each)[tag] for each in value)}
 
 
 def _any_members(value: Mapping[Any, Any] | Sequence[Any], depth: int) -> AttributeValue:
     if depth >= limits.NESTING_LEVELS - 1:
-        raise ValueError(f"it is nested deeper than the {limits.NESTING_LEVELS} levels that DynamoDB stores")
+        raise ValueError(f"it is nested deeper than the {limits.NESTING_LEVELS} levels that DynamoDB allows")
     if isinstance(value, Mapping):
         return {"M": {map_name(name): any_value(each, depth + 1) for name, each in value.items()}}
     return {"L": [any_value(each, depth + 1) for each in value]}
 
 
 def plain(value: AttributeValue) -> Any:
-    """The Python value of an attribute value whose type the design leaves open."""
+    """The Python value of an untyped attribute value."""
     ((tag, held),) = value.items()
     if tag == "N":
         return _plain_number(held)

@@ -1,4 +1,4 @@
-"""What only the whole declaration of an entity shows: markers that do not suit their attributes, rules nobody keeps."""
+"""Checks of one entity that need its whole declaration: its markers fit its attributes, its invariants can hold."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,19 +11,19 @@ from partita.design.markers import Compressed, CountOf, CreatedAt, Limit, SumOf,
 from partita.design.models import Attribute, EntityKeys, Model
 from partita.errors import DesignError
 
-_KEEPS: dict[type, tuple[type, ...]] = {
+_TYPES: dict[type, tuple[type, ...]] = {
     CountOf: (int,),
     Version: (int,),
     SumOf: (Decimal, int, float),
     CreatedAt: (datetime,),
     UpdatedAt: (datetime,),
 }
-_KEY = "a key that is made from it"
+_KEY = "a key that contains it"
 _COLLECTIONS = ("L", "M", "SS", "NS", "BS", "")
 
 
 def validate_model(model: Model) -> None:
-    """Refuses what cannot work."""
+    """A DesignError for the first declaration that cannot work."""
     for keys in _all_keys(model):
         _check_fields(keys.where, model, keys.when)
     for attribute in model.attributes.values():
@@ -34,7 +34,8 @@ def validate_model(model: Model) -> None:
         _check_limit(model, limit)
     for field in model.key.fields:
         if model.attributes[field].optional:
-            raise DesignError(f"{model.name}.{field}", "a part of the table's key may not be None")
+            wrong = "it is part of the table's key and cannot be None"
+            raise DesignError(f"{model.name}.{field}", wrong, "remove `| None`")
     _check_in_key(model)
     _check_expiry(model)
     _check_names(model)
@@ -47,14 +48,14 @@ def _all_keys(model: Model) -> tuple[EntityKeys, ...]:
 
 def _check_markers(model: Model, attribute: Attribute) -> None:
     where = f"{model.name}.{attribute.field}"
-    for marker, kinds in _KEEPS.items():
+    for marker, kinds in _TYPES.items():
         if attribute.marker(marker) is not None and attribute.kind not in kinds:
-            wrong = f"{marker.__name__} keeps {_name(kinds[0])}, and it is {_name(attribute.kind)}"
+            wrong = f"{marker.__name__} needs {_name(kinds[0])}, but it is {_name(attribute.kind)}"
             raise DesignError(where, wrong, f"write {attribute.field}: Annotated[{_name(kinds[0])}, ...]")
     counts = attribute.marker(CountOf) or attribute.marker(SumOf)
     if counts is not None and attribute.member.default is msgspec.NODEFAULT:
         raise DesignError(
-            where, "a counter begins with its default, and it has none", f"write {attribute.field}: ... = 0"
+            where, "a counter starts at its default, and it has none", f"write {attribute.field}: ... = 0"
         )
 
 
@@ -63,21 +64,21 @@ def _check_unique(model: Model, unique: Unique) -> None:
         _known(f"{model.name}.{unique.name}", model, field)
         attribute = model.attributes[field]
         if attribute.codec.tag in _COLLECTIONS or attribute.marker(Compressed) is not None:
-            wrong = f"{field!r} is {_name(attribute.kind)}, which has no one text to be unique by"
-            raise DesignError(f"{model.name}.{unique.name}", wrong, "make text, a number or a time unique")
+            wrong = f"{field!r} is {_name(attribute.kind)}, which cannot be unique"
+            raise DesignError(f"{model.name}.{unique.name}", wrong, "use text, a number or a time")
     _check_fields(model.name, model, unique.when)
 
 
 def _check_limit(model: Model, limit: Limit) -> None:
-    """Growth is bounded by a condition on what is before it, which only `<=` can be turned into."""
+    """A limit is checked on the value before the increment, and only `<=` can be rewritten for that."""
     condition = limit.condition
     if isinstance(condition, Condition):
         _check_fields(model.name, model, condition)
     if not isinstance(condition, Comparison) or condition.operator != "<=" or not _is_bound(model, condition):
         raise DesignError(
             model.name,
-            "a limit that is not of the form attribute <= bound would not be kept",
-            "write Limit(F.count <= 10) or Limit(F.count <= F.most), one for each",
+            "a limit must have the form attribute <= bound",
+            "write Limit(F.count <= 10) or Limit(F.count <= F.maximum), one for each attribute",
         )
 
 
@@ -99,12 +100,12 @@ def _check_expiry(model: Model) -> None:
     _known(model.name, model, expires.at)
     _check_fields(model.name, model, expires.when)
     if model.attributes[expires.at].kind is not datetime:
-        wrong = f"Expires takes a time, and {expires.at!r} is {_name(model.attributes[expires.at].kind)}"
+        wrong = f"Expires needs a time, but {expires.at!r} is {_name(model.attributes[expires.at].kind)}"
         raise DesignError(f"{model.name}.{expires.at}", wrong, f"write {expires.at}: datetime")
     if model.table.ttl is None:
         raise DesignError(
             model.name,
-            f"Expires needs the TTL attribute of table {model.table.name!r}",
+            f"Expires needs a TTL attribute, and table {model.table.name!r} has none",
             'write Table(..., ttl="TTL")',
         )
 
@@ -114,14 +115,14 @@ def _check_names(model: Model) -> None:
     names = [attribute.name for attribute in stored]
     doubled = next((each for each in names if names.count(each) > 1), None)
     if doubled is not None:
-        raise DesignError(model.name, f"two attributes are stored as {doubled!r}", "rename one with StoredAs")
+        raise DesignError(model.name, f"two attributes are stored as {doubled!r}", "rename one of them with StoredAs")
     for attribute in stored:
         where = f"{model.name}.{attribute.field}"
         rename = "rename it with StoredAs"
         if attribute.name == model.table.type_attribute:
-            raise DesignError(where, f"{attribute.name!r} holds the type of every item of the table", rename)
+            raise DesignError(where, f"{attribute.name!r} is the type attribute of the table", rename)
         if attribute.name == model.table.ttl and (model.expires is not None or attribute.kind is not int):
-            raise DesignError(where, f"{attribute.name!r} is the table's TTL, which Expires writes", rename)
+            raise DesignError(where, f"{attribute.name!r} is the TTL attribute of the table, set by Expires", rename)
 
 
 def _check_in_key(model: Model) -> None:
@@ -136,33 +137,34 @@ def _check_in_key(model: Model) -> None:
         if attribute.in_key and attribute.field not in held:
             raise DesignError(
                 f"{model.name}.{attribute.field}",
-                "InKey, but no key template holds it in full",
-                "remove InKey, or name it in the key",
+                "it is marked InKey, but no key template holds its whole value",
+                "remove InKey, or add it to the key",
             )
 
 
 def _check_counted(model: Model) -> None:
-    """A counter moves while its item is not read, so nothing may follow from it; as an index key itself it may."""
+    """A counter changes without a read of its item, so nothing may be derived from it. It may be an index key."""
     counted = {attribute.field for attribute, _ in model.counters}
     for where, what, fields in _derived_from(model):
         field = next((each for each in fields if each in counted), None)
         if field is not None:
-            wrong = f"{field!r} is kept by counting, so {what} would go stale"
-            way_out = "count in a service"
+            wrong = f"{field!r} is a counter, so {what} would become stale"
+            instead = "count in a service"
             if what == _KEY:
-                way_out = f"use the attribute itself as the index's key, or {way_out}"
-            raise DesignError(where, wrong, way_out)
+                instead = f"use the attribute itself as the key of the index, or {instead}"
+            raise DesignError(where, wrong, instead)
 
 
 def _derived_from(model: Model) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Where, what, and the attributes that it follows from."""
+    """Every derived value: where it is declared, its name in an error, and the attributes that it is derived from."""
     for keys in _all_keys(model):
-        written = [field for each in keys.attributes if each.template is not None for field in each.template.fields]
-        yield keys.where, _KEY, (*written, *condition_fields(keys.when))
+        parts = [field for each in keys.attributes if each.template is not None for field in each.template.fields]
+        yield keys.where, _KEY, (*parts, *condition_fields(keys.when))
     for unique in model.uniques:
-        yield f"{model.name}.{unique.name}", "what is unique by it", (*unique.fields, *condition_fields(unique.when))
+        fields = (*unique.fields, *condition_fields(unique.when))
+        yield f"{model.name}.{unique.name}", "a unique value that contains it", fields
     if model.expires is not None:
-        yield model.name, "the expiry that follows from it", tuple(condition_fields(model.expires.when))
+        yield model.name, "an expiry that depends on it", tuple(condition_fields(model.expires.when))
 
 
 def condition_fields(condition: Condition | None) -> Iterator[str]:
@@ -176,10 +178,10 @@ def _check_fields(where: str, model: Model, condition: Condition | None) -> None
 
 
 def check_field(where: str, model: Model, field: str) -> None:
-    """A condition finds the attribute in the stored item."""
+    """A condition can only name an attribute that the stored item has."""
     _known(where, model, field)
     if model.attributes[field].in_key:
-        wrong = f"a condition names {field!r}, which is stored in the key alone"
+        wrong = f"a condition names {field!r}, which is stored in the key only"
         raise DesignError(where, wrong, "remove InKey, or leave it out of the condition")
 
 

@@ -1,17 +1,16 @@
-"""A loaded design: tables, entities and patterns that were proven together, with their cross-references resolved."""
+"""A loaded design: tables, entities and patterns that were proven together, with their references resolved."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
+from partita.design.key_parts import ShardPart
+from partita.design.key_slots import Slot, key_slots
 from partita.design.markers import CountOf, SumOf
-from partita.design.models import Attribute, Model, model_of
+from partita.design.models import Attribute, EntityKeys, Model, model_of
+from partita.design.naming import quantity
 from partita.design.patterns import Pattern
 from partita.design.tables import Table
-from partita.design.validate_model import check_field, condition_fields
-from partita.errors import DesignError, InvalidValue
-from partita.plan.proof.ownership import Ownership, ownerships
+from partita.errors import InvalidValue
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +24,12 @@ class Counter:
 
     @property
     def refers(self) -> str:
-        """The child's attribute that names the parent; of several the last, which tells it from its neighbours."""
+        """The child's attribute that names the parent: of several the last, as the others name its own parents."""
         return list(self.parts.values())[-1]
 
     @property
     def fields(self) -> frozenset[str]:
-        """What of the child decides its share."""
+        """The child's attributes that decide how much it adds."""
         condition = self.marker.when.fields if self.marker.when is not None else ()
         amount = (self.marker.amount,) if isinstance(self.marker, SumOf) else ()
         return frozenset((*self.parts.values(), *condition, *amount))
@@ -38,7 +37,7 @@ class Counter:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """An entity that must exist when this one is written, as the attribute `refers` says."""
+    """An entity that must exist when this one is written; `refers` is the attribute that names it."""
 
     target: Model
     parts: dict[str, str]
@@ -46,8 +45,34 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
+class Ownership:
+    """Children that are deleted with their parent, under their key or an old one.
+
+    `parts` maps the leading parts of `keys` to the parent's attributes.
+    """
+
+    child: Model
+    keys: EntityKeys
+    parts: dict[str, str]
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The leading parts of the child's key whose values the parent has."""
+        slots = key_slots(self.child, self.keys, whole=False)
+        known = next((at for at, slot in enumerate(slots) if slot.field not in self.parts), len(slots))
+        return slots[:known]
+
+    def query_values(self, parent: Any) -> tuple[Any, ...]:
+        """The values of these parts for a query of the parent's children."""
+        values = [(slot, getattr(parent, self.parts[slot.field])) for slot in self.slots]
+        return tuple(
+            int(slot.form.write(value)) if isinstance(slot.form, ShardPart) else value for slot, value in values
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Design:
-    """What `prove` returns."""
+    """A proven design, as `prove` returns it; counters are by child, references and ownerships by their entity."""
 
     name: str
     tables: tuple[Table, ...]
@@ -55,94 +80,22 @@ class Design:
     references: dict[Model, tuple[Reference, ...]] = field(default_factory=dict)
     ownerships: dict[Model, tuple[Ownership, ...]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        tables, entities = quantity(self.tables, "table"), quantity(self.models, "entity", "entities")
+        return f"Design({self.name!r}: {tables}, {entities}, {quantity(self.patterns, 'pattern')})"
+
     @property
     def models(self) -> tuple[Model, ...]:
         return tuple(model for table in self.tables for model in table.models)
 
     def holding(self, entity: type[Any]) -> Model:
-        """The model of one of its entities."""
+        """The model of one of the design's entities."""
         model = model_of(entity)
-        if model not in self.models:
-            raise InvalidValue(model.name, f"design {self.name!r} does not hold it; load its table too")
+        if model.table not in self.tables:
+            wrong = f"it is not in design {self.name!r}; pass its table {model.table.name!r} to prove() too"
+            raise InvalidValue(model.name, wrong)
         return model
 
     @property
     def patterns(self) -> dict[str, Pattern[Any, Any]]:
         return {pattern.name: pattern for table in self.tables for pattern in table.patterns}
-
-
-def resolved(name: str, tables: tuple[Table, ...]) -> Design:
-    """The design with every `lambda: Other` looked up."""
-    design = Design(name, tables)
-    for parent in design.models:
-        for attribute, marker in parent.counters:
-            child = _known(design, parent, marker.child())
-            parts = _mapped(f"{parent.name}.{attribute.field}", parent, child, dict(marker.via))
-            counter = Counter(parent, attribute, marker, parts)
-            _check_share(counter, child)
-            design.counters[child] = (*design.counters.get(child, ()), counter)
-    for model in design.models:
-        design.references[model] = tuple(_references(design, model))
-        owned = ((_known(design, model, child), owns) for owns in model.owns for child in owns.entities)
-        design.ownerships[model] = tuple(each for child, owns in owned for each in ownerships(model, child, owns))
-    return design
-
-
-def _check_share(counter: Counter, child: Model) -> None:
-    """A child's share follows from what it holds, and is reckoned again whenever that is written."""
-    where = f"{counter.parent.name}.{counter.attribute.field}"
-    marker = counter.marker
-    for each in condition_fields(marker.when):
-        check_field(where, child, each)
-    if isinstance(marker, SumOf):
-        _check_amount(where, counter.attribute, child, marker.amount)
-    counted = [attribute.field for attribute, _ in child.counters if attribute.field in counter.fields]
-    if counted:
-        wrong = f"{counted[0]!r} of {child.name} is kept by counting, so what is counted by it would go stale"
-        raise DesignError(where, wrong, "count in a service")
-
-
-_ADDS_UP: dict[Any, tuple[type, ...]] = {int: (int,), Decimal: (int, Decimal), float: (int, Decimal, float)}
-
-
-def _check_amount(where: str, summed: Attribute, child: Model, name: str) -> None:
-    amount = child.attributes.get(name)
-    if amount is None:
-        attributes = ", ".join(child.attributes)
-        raise DesignError(where, f"{child.name} has no attribute {name!r}", f"the attributes are {attributes}")
-    if amount.kind not in _ADDS_UP[summed.kind]:
-        kind = getattr(amount.kind, "__name__", amount.kind)
-        wrong = f"it is {summed.kind.__name__}, and {child.name}.{name}, which it sums, is {kind}"
-        raise DesignError(where, wrong, "sum int into int, and Decimal into Decimal")
-
-
-def _references(design: Design, model: Model) -> Iterator[Reference]:
-    for attribute, marker in model.references:
-        target = _known(design, model, marker.entity())
-        via = dict(marker.via)
-        if not via and len(target.key.fields) == 1:
-            via = {target.key.fields[0]: attribute.field}
-        yield Reference(target, _mapped(f"{model.name}.{attribute.field}", target, model, via), attribute.field)
-
-
-def _mapped(where: str, parent: Model, child: Model, via: dict[str, str]) -> dict[str, str]:
-    parts = {part: via.get(part, part) for part in parent.key.fields}
-    for part, source in parts.items():
-        if source not in child.attributes:
-            raise DesignError(
-                where,
-                f"{child.name} has no attribute {source!r} to find its {parent.name} by",
-                f"write via={{{part!r}: <attribute of {child.name}>}}",
-            )
-    return parts
-
-
-def _known(design: Design, model: Model, entity: type[Any]) -> Model:
-    other = model_of(entity)
-    if other not in design.models:
-        raise DesignError(
-            model.name,
-            f"refers to {other.name}, whose table {other.table.name!r} is not loaded",
-            "load its table with the design",
-        )
-    return other

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, KeyPart, ShardPart, descends
-from partita.design.key_slots import Slot, key_slots
+from partita.design.key_slots import Slot, SlotRole, key_slots
 from partita.design.key_templates import Segment
 from partita.design.models import KeyAttribute
 from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read, SortRange
@@ -77,7 +77,7 @@ def key_range(read: Read) -> KeyRange:
     source = read.sources[0]
     slots = key_slots(source.model, source.keys, whole=read.single)
     given = dict(zip([_name(slot, read.single) for slot in slots], read.given, strict=False))
-    missing = [slot for slot in slots[len(read.given) :] if slot.role == "hash"]
+    missing = [slot for slot in slots[len(read.given) :] if slot.role is SlotRole.PARTITION]
     if missing:
         raise ProofError(
             read.name,

@@ -24,7 +24,7 @@ from partita.dynamodb.values import Item
 from partita.errors import NotFound, RetriesExhausted
 from partita.plan.design import Design
 from partita.plan.items import key_text
-from partita.plan.proof.patterns import prove
+from partita.plan.proof.prove import prove
 from partita.plan.read_requests import get_key, plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt

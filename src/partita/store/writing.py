@@ -15,10 +15,9 @@ from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, StoredItemInvalid
 from partita.plan.actions import Clause, ItemAction, equals, present
 from partita.plan.changes import Edit, ItemChange, StoredItem, changed_values, edits_to_replace, plan_change
-from partita.plan.design import Design
+from partita.plan.design import Design, Ownership
 from partita.plan.effects import BEING_DELETED, guard_key
 from partita.plan.items import key_in_item, key_of, key_text, normalize_value, validate_entity, values_of
-from partita.plan.proof.ownership import Ownership
 from partita.plan.races import Raced
 from partita.plan.writes import (
     can_delete_without_read,

@@ -105,7 +105,7 @@ def test_a_scan_leaves_out_what_cannot_be_read(edges: Store) -> None:
 
 
 def test_a_scan_of_another_design_is_refused(edges: Store) -> None:
-    with pytest.raises(InvalidValue, match="does not hold it"):
+    with pytest.raises(InvalidValue, match="it is not in design"):
         list(edges.scan(Artist))
 
 

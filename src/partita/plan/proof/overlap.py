@@ -1,12 +1,14 @@
-"""Whether two keys can meet: templates are unified segment by segment, without knowing any value."""
+"""Overlap: whether two keys can be the same, or a key can lie in a range.
+
+Templates are compared segment by segment, without knowing any value; the answer is no only where that is certain.
+"""
 
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
-from partita.design.key_parts import VerbatimPart as PlainForm
-from partita.design.key_parts import may_overlap
+from partita.design.key_parts import VerbatimPart, may_overlap
 from partita.design.key_templates import Segment
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.open_enum import OpenEnum
@@ -33,7 +35,7 @@ def plain_key_of(model: Model, attribute: KeyAttribute) -> PlainKey:
 
 
 def keys_can_collide(one: Model, one_keys: EntityKeys, other: Model, other_keys: EntityKeys) -> bool:
-    """Whether an item of each entity could have the same key."""
+    """Whether an item of each entity can have the same key."""
     pairs = zip(one_keys.attributes, other_keys.attributes, strict=True)
     return all(_attributes_overlap(one, a, other, b) for a, b in pairs)
 
@@ -69,7 +71,7 @@ def _matches(keyed: KeyAttribute, text: str) -> bool:
 
 
 def can_contain(found: KeyRange, model: Model, keys: EntityKeys) -> bool:
-    """Whether an item of the entity, under these keys, could lie in the range."""
+    """Whether an item of the entity with these keys can lie in the range."""
     by_name = {attribute.name: attribute for attribute in keys.attributes}
     if not all(_fixed_key_overlaps(fixed, model, by_name[fixed.attribute.name]) for fixed in found.fixed):
         return False
@@ -102,7 +104,7 @@ def _sort_prefix_overlaps(start: SortPrefix, model: Model, attribute: KeyAttribu
         return True
     if len(segments) <= len(start.pieces):
         return False
-    following = segments[len(start.pieces)]  # the range is of text: what follows may be of any form
+    following = segments[len(start.pieces)]  # any form: the range compares texts only
     return following.constant.startswith(start.constant_prefix) or (
         following.form is not None and start.constant_prefix.startswith(following.constant)
     )
@@ -118,8 +120,8 @@ def _segments_overlap(pieces: list[Piece], segments: tuple[Segment, ...]) -> boo
 
 
 def _open_part(segments: Sequence[Segment]) -> int:
-    """Where a key stops being known piece by piece: text as other code wrote it may hold any number of them."""
-    found = (at for at, each in enumerate(segments) if isinstance(each.form, PlainForm) and each.form.kind is str)
+    """The first segment with verbatim text, which may hold separators: from there on segments cannot be compared."""
+    found = (at for at, each in enumerate(segments) if isinstance(each.form, VerbatimPart) and each.form.kind is str)
     return next(found, len(segments))
 
 

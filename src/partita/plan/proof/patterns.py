@@ -1,7 +1,7 @@
-"""The proof of a design: each pattern is one GetItem or one Query a page (or its declared number), of one contiguous
-range, in which nothing but its own entities can lie, in the order that it promises, with every attribute it returns.
+"""The proof of a pattern: one GetItem, or one Query per page (or the declared number), of one contiguous range.
 
-What cannot be proven is an error that names the pattern, the reason and the way out.
+No other entity can lie in the range, its order is the declared one, and its index projects every returned attribute.
+A pattern that cannot be proven is an error with the pattern, the reason and the way out.
 """
 
 from collections.abc import Iterator
@@ -13,40 +13,21 @@ from partita.design.key_parts import KeyPart, descends
 from partita.design.key_slots import Slot, slots_of
 from partita.design.models import Attribute, Model, ViewModel
 from partita.design.reads import Read
-from partita.design.tables import Index, Table
-from partita.errors import DesignError, ProofError
-from partita.plan.design import Design, resolved
+from partita.design.tables import Index
+from partita.errors import ProofError
 from partita.plan.key_ranges import KeyRange, fan_out_of, key_range
 from partita.plan.proof.overlap import can_contain
-from partita.plan.proof.ownership import read_of
-from partita.plan.proof.tables import prove_table, templates_text
+from partita.plan.proof.tables import templates_text
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Why a pattern is what it says, in sentences; `forward` is the direction that keeps its promise."""
+    """The proof of a read in sentences; `forward` is the direction that gives the declared order."""
 
     range: KeyRange
     requests: int
     forward: bool
     sentences: tuple[str, ...]
-
-
-def prove(name: str, *tables: Table) -> Design:
-    """Load a design: its last line, or the first thing that a store does with it."""
-    design = resolved(name, tables)
-    for table in tables:
-        prove_table(table)
-    for pattern in design.patterns.values():
-        prove_read(pattern.read)
-    for parent, ownerships in design.ownerships.items():
-        for ownership in ownerships:
-            prove_read(read_of(parent, ownership))
-    doubled = [each.name for table in tables for each in table.patterns]
-    for each in doubled:
-        if doubled.count(each) > 1:
-            raise DesignError(each, "two patterns have this name", "rename one of them")
-    return design
 
 
 def prove_read(read: Read) -> Proof:
@@ -61,16 +42,18 @@ def prove_read(read: Read) -> Proof:
     forward, order = _order(read, found)
     index = _index(read)
     sentences = [
-        "one GetItem" if read.single else f"{count} {'Query' if count == 1 else 'Queries, merged by sort key,'} a page",
+        "one GetItem"
+        if read.single
+        else f"{count} {'Query' if count == 1 else 'Queries, merged by sort key,'} per page",
         "one contiguous range" if not read.single else "one whole key",
         *_check_only_own_entities(read, found),
         order,
         *_check_projection(read, index),
     ]
     if read.where is not None:
-        sentences.append("a declared filter: what it drops is read and billed")
+        sentences.append("a declared filter: the items that it drops are read and billed")
     if read.single and read.sources[0].model.old_keys:
-        sentences.append("another GetItem under the old key, where there is nothing under the new one")
+        sentences.append("a second GetItem under the old key, where no item has the new one")
     return Proof(found, count, forward, tuple(sentence for sentence in sentences if sentence))
 
 
@@ -86,7 +69,7 @@ def _check_same_partition(read: Read) -> None:
             raise ProofError(
                 read.name,
                 f"{first.keys.where} and {other.keys.where} are not in one table and index",
-                "read entities together only where one Query finds them",
+                "put only entities of one table or index into a collection(...)",
             )
         for a, b in zip(first.keys.partition, other.keys.partition, strict=True):
             mine = [(s.constant, s.form) for s in a.template.segments] if a.template else a.type
@@ -100,30 +83,30 @@ def _check_same_partition(read: Read) -> None:
 
 
 def _check_all_entities_included(read: Read, found: KeyRange) -> None:
-    """Every entity that is returned can lie in the range: a key that ends where another goes on would be missed."""
+    """Every returned entity can lie in the range: a key that ends where another continues would be missed."""
     for source in read.sources if len(read.sources) > 1 else ():
         if not can_contain(found, source.model, source.keys):
             raise ProofError(
                 read.name,
-                f"{source.model.name} ({templates_text(source.keys)}) never lies in the range of what is read with it",
-                "give fewer parts, so that all of the keys go on after them",
+                f"{source.model.name} ({templates_text(source.keys)}) cannot lie in the range of the other entities",
+                "pass fewer values, so that every key has further parts",
             )
 
 
 def _check_only_own_entities(read: Read, found: KeyRange) -> Iterator[str]:
-    """No other entity's keys can lie in the range, or the declared filter drops all of its items."""
+    """No other entity can lie in the range, or the declared filter drops all of its items."""
     expected = {(source.model, source.keys) for source in read.sources}
     returned = {source.model for source in read.sources}
     table = read.sources[0].model.table
     index = read.sources[0].keys.index
-    others = 0
+    outside = 0
     dropped: list[str] = []
     for model in table.models:
         for keys in (model.key, *model.old_keys) if index is None else model.indexes.get(index, ()):
             if (model, keys) in expected or (index is None and model in returned):
                 continue
             if not can_contain(found, model, keys):
-                others += 1
+                outside += 1
             elif _is_filtered_out(read, model):
                 dropped.append(model.name)
             else:
@@ -136,24 +119,24 @@ def _check_only_own_entities(read: Read, found: KeyRange) -> Iterator[str]:
     where = f"index {index}" if index else f"table {table.name}"
     if dropped:
         yield f"the filter drops every {' and '.join(dropped)} in the range"
-    if others:
-        none_of = f"none of the other {others} key forms in {where} can"
-        yield f"{none_of if others > 1 else f'the other key form in {where} cannot'} fall inside"
+    if outside:
+        none_of = f"none of the {outside} other key templates in {where} can"
+        yield f"{none_of if outside > 1 else f'the other key template in {where} cannot'} lie in the range"
     elif not dropped:
-        yield f"nothing else is in {where}"
+        yield f"{where} holds no other entity"
 
 
 def _is_filtered_out(read: Read, model: Model) -> bool:
-    """Whether the declared filter asks for an attribute that no item of this entity has."""
+    """Whether the declared filter requires an attribute that no item of this entity has."""
     own = read.sources[0].model
-    asked = {own.attributes[field].name for field in _required_attributes(read.where)}
+    required = {own.attributes[field].name for field in _required_attributes(read.where)}
     keys = (model.key, *(each for several in model.indexes.values() for each in several))
     held = {member.name for member in model.members} | {each.name for key in keys for each in key.attributes}
-    return not asked <= held | {model.table.ttl, model.table.type_attribute}
+    return not required <= held | {model.table.ttl, model.table.type_attribute}
 
 
 def _required_attributes(condition: Condition | None) -> Iterator[str]:
-    """The attributes without which the condition cannot hold."""
+    """The attributes without which the condition is false."""
     if isinstance(condition, All):
         for term in condition.terms:
             yield from _required_attributes(term)
@@ -165,38 +148,36 @@ def _required_attributes(condition: Condition | None) -> Iterator[str]:
 
 def _order(read: Read, found: KeyRange) -> tuple[bool, str]:
     """The direction of the read, and the sentence about its order."""
-    if read.single or read.promise is None:
+    if read.single or read.order is None:
         return read.forward, ""
-    direction, _, field = read.promise.partition(" ")
-    free = found.open_parts[0] if found.open_parts else None
-    start = found.sort_prefix
-    if free is None or (len(read.sources) > 1 and (start is None or start.open_segment is None)):
+    direction, field = read.order.direction, read.order.field
+    part = found.open_parts[0] if found.open_parts else None
+    prefix = found.sort_prefix
+    if part is None or (len(read.sources) > 1 and (prefix is None or prefix.open_segment is None)):
         raise ProofError(
             read.name,
-            "it promises an order, but no sort part is left to order by",
-            "give fewer parts, or drop the promise",
+            "it declares an order, but no sort part is left to order by",
+            "pass fewer values, or leave the order out",
         )
-    attribute = read.sources[0].model.attributes[free.field]
-    if direction in ("newest", "oldest"):
-        if attribute.kind not in (datetime, date):
-            raise ProofError(
-                read.name,
-                f"it promises {direction} first, but the key sorts by {free.field!r}",
-                "put the time first in the sort key",
-            )
-    elif field != free.field:
+    attribute = read.sources[0].model.attributes[part.field]
+    if field is None and attribute.kind not in (datetime, date):
         raise ProofError(
             read.name,
-            f"it promises the order of {field!r}, but the key sorts by {free.field!r} first",
-            f"put {{{field}}} before {{{free.field}}} in the sort key",
+            f"it declares {direction.value} first, but the key sorts by {part.field!r}",
+            "put the time first in the sort key",
         )
-    if not _is_in_value_order(free, attribute):
+    if field not in (None, part.field):
         raise ProofError(
-            read.name, f"{free.field!r} is not written in value order", f"rank it: {{{free.field}:ranked}}"
+            read.name,
+            f"it declares the order of {field!r}, but the key sorts by {part.field!r} first",
+            f"put {{{field}}} before {{{part.field}}} in the sort key",
         )
-    ascending = direction in ("oldest", "smallest")
-    falling = free.form is not None and descends(free.form)
-    return ascending != falling, f"{direction} first by {free.field}: the order of the key"
+    if not _is_in_value_order(part, attribute):
+        raise ProofError(
+            read.name, f"the texts of {part.field!r} do not sort as its values do", f"rank it: {{{part.field}:ranked}}"
+        )
+    falling = part.form is not None and descends(part.form)
+    return direction.ascending != falling, f"{direction.value} first by {part.field}: the order of the key"
 
 
 def _is_in_value_order(slot: Slot, attribute: Attribute) -> bool:
@@ -207,7 +188,7 @@ def _is_in_value_order(slot: Slot, attribute: Attribute) -> bool:
 
 
 def _check_projection(read: Read, index: Index | None) -> Iterator[str]:
-    """The index holds all that is returned."""
+    """The index projects every returned attribute."""
     if index is None or index.project == "ALL":
         return
     table = read.sources[0].model.table
@@ -223,6 +204,6 @@ def _check_projection(read: Read, index: Index | None) -> Iterator[str]:
             raise ProofError(
                 read.name,
                 f"index {index.name!r} does not project {', '.join(missing)}",
-                f"project them, or read a View of {source.model.name} without them",
+                f"add them to the projection, or read a View of {source.model.name} without them",
             )
-    yield f"{index.name} projects all that is returned"
+    yield f"{index.name} projects every returned attribute"

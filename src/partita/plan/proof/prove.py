@@ -1,0 +1,41 @@
+"""The entry of the proof: `prove` loads a design and checks all of it.
+
+Each check runs as early as it can. A class statement validates its own entity (`design.validate_model`) and a pattern
+the types of its own parameters (`design.patterns`). `prove` checks whatever needs the whole design:
+
+    references   counters, references and owners name entities and attributes that exist      references.py
+    tables       no two items can have the same key; key attributes have one type             tables.py
+    patterns     each is one read of one range that holds nothing else                        patterns.py
+    ownership    the children of a parent are one such range, and no other parent's           ownership.py
+
+All of them ask `overlap` whether two keys can be the same, or a key can lie in a range.
+"""
+
+from partita.design.tables import Table
+from partita.errors import DesignError
+from partita.plan.design import Design
+from partita.plan.proof.ownership import read_of
+from partita.plan.proof.patterns import prove_read
+from partita.plan.proof.references import resolved
+from partita.plan.proof.tables import prove_table
+
+
+def prove(name: str, *tables: Table) -> Design:
+    """The design of these tables, proven; a DesignError names the first declaration that fails and the way out."""
+    design = resolved(name, tables)
+    for table in tables:
+        prove_table(table)
+    for pattern in design.patterns.values():
+        prove_read(pattern.read)
+    for parent, ownerships in design.ownerships.items():
+        for ownership in ownerships:
+            prove_read(read_of(parent, ownership))
+    _check_pattern_names(tables)
+    return design
+
+
+def _check_pattern_names(tables: tuple[Table, ...]) -> None:
+    names = [pattern.name for table in tables for pattern in table.patterns]
+    for name in names:
+        if names.count(name) > 1:
+            raise DesignError(name, "two patterns have this name", "rename one of them")

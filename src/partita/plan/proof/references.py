@@ -1,0 +1,101 @@
+"""The references between entities: counters, references and ownerships with every `lambda: Other` looked up."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from partita.design.markers import SumOf
+from partita.design.models import Attribute, Model, model_of
+from partita.design.tables import Table
+from partita.design.validate_model import check_field, condition_fields
+from partita.errors import DesignError
+from partita.plan.design import Counter, Design, Ownership, Reference
+from partita.plan.proof.ownership import ownerships
+
+_SUMMABLE: dict[Any, tuple[type, ...]] = {int: (int,), Decimal: (int, Decimal), float: (int, Decimal, float)}
+
+
+def resolved(name: str, tables: tuple[Table, ...]) -> Design:
+    """The design of these tables; an error where a reference does not fit the entity that it names."""
+    design = Design(name, tables)
+    for child, counter in _counters(design):
+        design.counters[child] = (*design.counters.get(child, ()), counter)
+    for model in design.models:
+        design.references[model] = tuple(_references(design, model))
+        design.ownerships[model] = tuple(_ownerships(design, model))
+    return design
+
+
+def _counters(design: Design) -> Iterator[tuple[Model, Counter]]:
+    """Every counter with the child that it counts."""
+    for parent in design.models:
+        for attribute, marker in parent.counters:
+            where = f"{parent.name}.{attribute.field}"
+            child = _loaded(design, parent, marker.child())
+            counter = Counter(parent, attribute, marker, _key_sources(where, parent, child, dict(marker.via)))
+            _check_counter(where, counter, child)
+            yield child, counter
+
+
+def _check_counter(where: str, counter: Counter, child: Model) -> None:
+    """The amount that a child adds follows from its stored attributes, and changes only when they are written."""
+    marker = counter.marker
+    for each in condition_fields(marker.when):
+        check_field(where, child, each)
+    if isinstance(marker, SumOf):
+        _check_amount(where, counter.attribute, child, marker.amount)
+    counters = [attribute.field for attribute, _ in child.counters if attribute.field in counter.fields]
+    if counters:
+        wrong = f"{counters[0]!r} of {child.name} is itself a counter, so what it decides here would become stale"
+        raise DesignError(where, wrong, "compute it in a service")
+
+
+def _check_amount(where: str, total: Attribute, child: Model, name: str) -> None:
+    amount = child.attributes.get(name)
+    if amount is None:
+        attributes = ", ".join(child.attributes)
+        raise DesignError(where, f"{child.name} has no attribute {name!r}", f"the attributes are {attributes}")
+    if amount.kind not in _SUMMABLE[total.kind]:
+        kind = getattr(amount.kind, "__name__", amount.kind)
+        wrong = f"it is {total.kind.__name__}, but {child.name}.{name}, which it sums, is {kind}"
+        raise DesignError(where, wrong, "sum int into int, and Decimal into Decimal")
+
+
+def _references(design: Design, model: Model) -> Iterator[Reference]:
+    for attribute, marker in model.references:
+        target = _loaded(design, model, marker.entity())
+        via = dict(marker.via)
+        if not via and len(target.key.fields) == 1:
+            via = {target.key.fields[0]: attribute.field}
+        where = f"{model.name}.{attribute.field}"
+        yield Reference(target, _key_sources(where, target, model, via), attribute.field)
+
+
+def _ownerships(design: Design, parent: Model) -> Iterator[Ownership]:
+    for owns in parent.owns:
+        for entity in owns.entities:
+            yield from ownerships(parent, _loaded(design, parent, entity), owns)
+
+
+def _key_sources(where: str, parent: Model, child: Model, via: dict[str, str]) -> dict[str, str]:
+    """The child's attribute for each part of the parent's key."""
+    parts = {part: via.get(part, part) for part in parent.key.fields}
+    for part, source in parts.items():
+        if source not in child.attributes:
+            raise DesignError(
+                where,
+                f"{child.name} has no attribute {source!r} that names its {parent.name}",
+                f"write via={{{part!r}: <attribute of {child.name}>}}",
+            )
+    return parts
+
+
+def _loaded(design: Design, model: Model, entity: type[Any]) -> Model:
+    other = model_of(entity)
+    if other.table not in design.tables:
+        raise DesignError(
+            model.name,
+            f"it refers to {other.name}, whose table {other.table.name!r} is not in the design",
+            "pass that table to prove() too",
+        )
+    return other
