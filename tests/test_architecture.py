@@ -11,12 +11,13 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 PUBLIC = "partita"
 
-WAIST = {"errors", "dynamodb"}
+WAIST = {"errors", "extras", "dynamodb"}
 MEANING = WAIST | {"design", "plan", "describe"}
 BACKENDS = {"storage", "engine", "remote"}
 
 MAY_SEE: dict[str, set[str]] = {
     "errors": set(),
+    "extras": {"errors"},
     "dynamodb": {"errors"},
     # who answers, who listens
     "storage": {"errors"},
@@ -38,7 +39,7 @@ MAY_SEE: dict[str, set[str]] = {
     "connect": MEANING | BACKENDS | {"store"},
     "cli": MEANING | BACKENDS | {"store", "connect", "http", "server", "rest", "system"},
     "__init__": MEANING | {"store", "connect", "system"},
-    "__main__": {"cli"},
+    "__main__": {"cli", "errors", "extras"},
 }
 
 

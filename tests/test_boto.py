@@ -238,6 +238,6 @@ def test_missing_botocore_is_said() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert said.splitlines() == [
-        "partita.boto needs boto3, which is not installed: pip install 'partita[boto]'",
-        "partita.boto needs botocore, which is not installed: pip install 'partita[boto]'",
+        "partita.boto needs an extra; run pip install 'partita[boto]' (boto3 is missing)",
+        "partita.boto needs an extra; run pip install 'partita[boto]' (botocore is missing)",
     ]

@@ -1,16 +1,19 @@
-"""`python -m partita` and the command `partita`; it names the extra to install where the command line is missing."""
+"""`python -m partita` and the command `partita`."""
 
 import sys
 
+from partita.errors import MissingExtra
+from partita.extras import needs
+
 
 def main() -> None:
-    """Runs the command line."""
+    """Runs the command line, or names the extra that it needs."""
     try:
-        from partita.cli.main import main as run
-    except ModuleNotFoundError as missing:
-        if missing.name not in ("cyclopts", "rich"):
-            raise
-        sys.exit("partita: the command line needs an extra; run pip install 'partita[cli]'")
+        with needs("the command line", "cli"):
+            from partita.cli.main import main as run
+    except MissingExtra as missing:
+        print(f"partita: {missing}", file=sys.stderr)
+        sys.exit(2)
     run()
 
 

@@ -24,7 +24,7 @@ from partita.dynamodb.backend import Backend
 from partita.dynamodb.decode import decode_request, error_body
 from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
 from partita.dynamodb.operations import TARGETS
-from partita.errors import ConfigurationError
+from partita.extras import needs
 
 if TYPE_CHECKING:
     import boto3
@@ -77,10 +77,8 @@ def streams_client(backend: Backend) -> "DynamoDBStreamsClient":
 
 def session(backend: Backend) -> "boto3.Session":
     """A boto3 session whose DynamoDB clients and resources are answered by the backend."""
-    try:
+    with needs("partita.boto", "boto"):
         import boto3
-    except ModuleNotFoundError as missing:
-        raise _missing("boto3") from missing
     below = _botocore_session_class()()
     below.register_component("data_loader", _loader())
     create_client = type(below).create_client
@@ -173,12 +171,6 @@ def _loader() -> Any:
 
 
 def _botocore_session_class() -> Any:
-    try:
+    with needs("partita.boto", "boto"):
         from botocore.session import Session
-    except ModuleNotFoundError as missing:
-        raise _missing("botocore") from missing
     return Session
-
-
-def _missing(name: str) -> ConfigurationError:
-    return ConfigurationError(f"partita.boto needs {name}, which is not installed: pip install 'partita[boto]'")

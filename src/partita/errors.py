@@ -2,6 +2,7 @@
 
 PartitaError
 ├── ConfigurationError     a setting, address or argument that cannot work
+│   └── MissingExtra       a package of an optional extra is not installed
 ├── DesignError            a declaration that cannot work, found when a design is imported or loaded
 │   └── ProofError         an access pattern that cannot be proven
 ├── InvalidValue           a value that the design does not allow; nothing was sent
@@ -26,6 +27,7 @@ PartitaError
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "InvalidTransition",
     "InvalidValue",
     "LimitReached",
+    "MissingExtra",
     "NoReply",
     "NotFound",
     "NotUnique",
@@ -60,6 +63,15 @@ class PartitaError(Exception):
 
 class ConfigurationError(PartitaError):
     """A setting, address or argument that cannot work; the sentence says what to write instead."""
+
+
+class MissingExtra(ConfigurationError, ModuleNotFoundError):
+    """A package of an optional extra is not installed; the sentence has the command that installs it."""
+
+    def __init__(self, what: str, extras: Sequence[str], module: str) -> None:
+        super().__init__(f"{what} needs an extra; run pip install 'partita[{','.join(extras)}]' ({module} is missing)")
+        self.extras = tuple(extras)
+        self.name = module
 
 
 class StorageError(PartitaError):

@@ -109,17 +109,17 @@ def test_plain_http_is_unsigned_and_https_uses_the_credential_chain() -> None:
         (
             "botocore.session",
             "connect('dynamodb://eu-west-1')",
-            "AWS profiles and credentials are read by botocore, which is not installed: pip install 'partita[remote]'",
+            "reading AWS profiles and roles needs an extra; run pip install 'partita[aws]' (botocore is missing)",
         ),
         (
             "urllib3",
             "connect('http://localhost:8000')",
-            "an address over HTTP needs urllib3, which is not installed: pip install 'partita[remote]'",
+            "an address over HTTP needs an extra; run pip install 'partita[remote]' (urllib3 is missing)",
         ),
         (
             "aiohttp",
             "asyncio.run(connect_async('http://localhost:8000'))",
-            "an address over HTTP on an event loop needs aiohttp, which is not installed: pip install 'partita[async]'",
+            "HTTP on an event loop needs an extra; run pip install 'partita[async]' (aiohttp is missing)",
         ),
     ],
 )

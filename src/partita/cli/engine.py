@@ -50,10 +50,13 @@ def engine(
     from partita.connect import connect
     from partita.engine.async_engine import AsyncEngine
     from partita.errors import ConfigurationError
+    from partita.extras import needs
     from partita.http.cors import check_origin
     from partita.server.access_keys import load_credentials
     from partita.server.authorization import Authorizer
-    from partita.server.uvicorn_server import check_address, listen, listening, serve
+
+    with needs("partita engine", "server"):
+        from partita.server.uvicorn_server import check_address, listen, listening, serve
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data exclude each other; give one of them")

@@ -63,9 +63,12 @@ def serve(
     from partita.cli.seed import progress_bar, seed_file, seed_system
     from partita.cli.token import groups_of, issuer_beside
     from partita.errors import ConfigurationError
-    from partita.rest.auth.identity import Verifier
-    from partita.rest.auth.jwks import key_set_at
-    from partita.server.uvicorn_server import check_address, listening
+    from partita.extras import needs
+
+    with needs("partita serve", "server", "rest"):
+        from partita.rest.auth.identity import Verifier
+        from partita.rest.auth.jwks import key_set_at
+        from partita.server.uvicorn_server import check_address, listening
 
     served = systems_to_serve(systems)
     apis = [each.api for each in served]

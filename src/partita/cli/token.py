@@ -65,7 +65,10 @@ def _check_groups(api: "Api[Any]", system: str, groups: tuple[str, ...]) -> None
 
 def issuer_beside(address: str) -> "LocalIssuer":
     """The local issuer, whose key lies beside the database file so that tokens stay valid after a restart."""
-    from partita.rest.auth.dev_issuer import LocalIssuer
+    from partita.extras import needs
+
+    with needs("the local issuer of tokens", "rest"):
+        from partita.rest.auth.dev_issuer import LocalIssuer
 
     return LocalIssuer(issuer_file(address))
 

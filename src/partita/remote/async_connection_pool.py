@@ -4,18 +4,15 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import NamedTuple
 
-from partita.errors import ConfigurationError, NoReply
+from partita.errors import NoReply
+from partita.extras import needs
 from partita.remote.endpoints import RemoteEndpoint
 from partita.remote.settings import RemoteSettings
 from partita.remote.signing import Signer
 
-try:
+with needs("HTTP on an event loop", "async"):
     import aiohttp
     from yarl import URL
-except ModuleNotFoundError as missing:
-    raise ConfigurationError(
-        "an address over HTTP on an event loop needs aiohttp, which is not installed: pip install 'partita[async]'"
-    ) from missing
 
 _LARGE = 1 << 20  # aiohttp sends bytes in one write and warns above this size; a file it sends in pieces
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from partita.errors import ConfigurationError
+from partita.extras import needs
 
 _FILES = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
 _PROFILES = ("AWS_DEFAULT_PROFILE", "AWS_PROFILE")
@@ -50,13 +51,9 @@ def load_aws_config(environ: Mapping[str, str] = os.environ) -> AwsConfig:
 
 
 def botocore_session() -> Any:
-    """A new botocore session; raises `ConfigurationError` where botocore is not installed."""
-    try:
+    """A new botocore session; raises `MissingExtra` where botocore is not installed."""
+    with needs("reading AWS profiles and roles", "aws"):
         import botocore.session
-    except ModuleNotFoundError as missing:
-        raise ConfigurationError(
-            "AWS profiles and credentials are read by botocore, which is not installed: pip install 'partita[remote]'"
-        ) from missing
     return botocore.session.get_session()
 
 

@@ -3,18 +3,15 @@
 import math
 import ssl
 
-from partita.errors import ConfigurationError, NoReply
+from partita.errors import NoReply
+from partita.extras import needs
 from partita.remote.endpoints import RemoteEndpoint
 from partita.remote.settings import RemoteSettings
 from partita.remote.signing import Signer
 
-try:
+with needs("an address over HTTP", "remote"):
     import urllib3
     from urllib3 import exceptions as failures
-except ModuleNotFoundError as missing:
-    raise ConfigurationError(
-        "an address over HTTP needs urllib3, which is not installed: pip install 'partita[remote]'"
-    ) from missing
 
 _NEVER_SENT = (
     failures.ConnectTimeoutError,

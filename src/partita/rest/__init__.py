@@ -1,11 +1,14 @@
 """A design as a REST API: routes from patterns, operations from services, OpenAPI, identity, problem details."""
 
-from partita.rest.access import Rule, allowed_if, anyone, caller_is, group, owned_by, public_if, signed_in
-from partita.rest.api import Api
-from partita.rest.auth.identity import Caller
-from partita.rest.etags import IfMatch
-from partita.rest.problems import Problem
-from partita.rest.routes import PageSize
+from partita.extras import needs
+
+with needs("partita.rest", "rest"):
+    from partita.rest.access import Rule, allowed_if, anyone, caller_is, group, owned_by, public_if, signed_in
+    from partita.rest.api import Api
+    from partita.rest.auth.identity import Caller
+    from partita.rest.etags import IfMatch
+    from partita.rest.problems import Problem
+    from partita.rest.routes import PageSize
 
 __all__ = [
     "Api",
