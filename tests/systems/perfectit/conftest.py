@@ -1,4 +1,4 @@
-"""PerfectIt on an embedded engine, with a clock that is moved by hand."""
+"""PerfectIt on an embedded engine, with a manual clock."""
 
 import asyncio
 from collections.abc import Iterator
@@ -51,14 +51,14 @@ def db(clock: Clock) -> Iterator[Store]:
 
 @pytest.fixture
 def perfectit(db: Store) -> PerfectIt:
-    made = PerfectIt(db)
-    made.add_category("woodworking", "Woodworking")
-    return made
+    service = PerfectIt(db)
+    service.add_category("woodworking", "Woodworking")
+    return service
 
 
 @pytest.fixture
 def team(db: Store) -> PerfectIt:
-    """PerfectIt on what the team's own code left."""
+    """PerfectIt on items of the team's own code."""
     put_documented(db)
     return PerfectIt(db)
 
@@ -70,28 +70,28 @@ def ann(perfectit: PerfectIt) -> str:
 
 @pytest.fixture
 def card(perfectit: PerfectIt, ann: str) -> str:
-    """A published card of Ann's."""
+    """The id of a card that Ann has published."""
     return published(perfectit, ann)
 
 
 @pytest.fixture
-def heard() -> list[SentRequest]:
-    """What was asked of the table by those who ask over HTTP."""
+def sent() -> list[SentRequest]:
+    """The requests that HTTP calls send to the table."""
     return []
 
 
 @pytest.fixture
-def nobody(db: Store, clock: Clock, heard: list[SentRequest]) -> Iterator[Client]:
-    """Nobody in particular, who asks PerfectIt."""
+def nobody(db: Store, clock: Clock, sent: list[SentRequest]) -> Iterator[Client]:
+    """An HTTP client without a token."""
     issuer = LocalIssuer()
-    listened = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[heard.append])
+    recorded = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[sent.append])
     with asyncio.Runner() as runner:
-        app = RestApplication([MountedApi(api, listened)], issuer.verifier())
+        app = RestApplication([MountedApi(api, recorded)], issuer.verifier())
         yield Client(app, "/api/perfectit", issuer, runner.get_loop())
 
 
 def published(perfectit: PerfectIt, author_id: str, **content: Any) -> str:
-    """A new card that everybody sees."""
+    """The id of a new published card."""
     made = perfectit.cards.draft(author_id, msgspec.structs.replace(OIL, **content))
     perfectit.cards.publish(made.card_id)
     return made.card_id
@@ -102,7 +102,7 @@ def people(perfectit: PerfectIt, count: int) -> list[str]:
 
 
 def disk(db: Store) -> list[dict[str, Any]]:
-    """Every item as it is stored, with its values bare; only a test may scan."""
+    """Every stored item, as attribute names and plain values."""
     items = db.backend.call(Scan(table_name="perfectit-main")).items or ()
     return [{name: next(iter(value.values())) for name, value in msgspec.json.decode(raw).items()} for raw in items]
 

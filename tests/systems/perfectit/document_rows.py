@@ -1,4 +1,4 @@
-"""Rows as the team's own code wrote them, with no attribute that its document does not have."""
+"""Items as the team's own code stored them: the keys and attributes of its document only."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def put_vote(db: Store, user_id: str, target_id: str, vote: str, **more: Any) ->
 
 
 def put_card(db: Store, card_id: str, **more: Any) -> None:
-    """The document's example."""
+    """The example item of the document."""
     attributes = {
         "PK": f"CARD#{card_id}",
         "SK": "METADATA",
@@ -64,7 +64,7 @@ def put_category(db: Store, category_id: str, parent_id: str = "ROOT", **more: A
 
 
 def put_documented(db: Store) -> None:
-    """What the document shows, with no attribute that it does not have."""
+    """Users, a category, a card, a comment, votes and a collection."""
     for user_id, name in (("user123", "Ann"), ("u2", "Ben"), ("u3", "Cho")):
         put_user(db, user_id, name)
     put_category(db, "woodworking")

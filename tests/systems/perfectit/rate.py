@@ -1,4 +1,4 @@
-"""How many votes a second one card holds: `python -m tests.systems.perfectit.rate [ADDRESS]`."""
+"""Measures the votes per second that one card accepts: `python -m tests.systems.perfectit.rate [ADDRESS]`."""
 
 import sys
 import tempfile
@@ -15,7 +15,7 @@ VOTES = 400
 
 
 def rate(address: str, threads: int) -> float:
-    """Votes a second, of so many threads that each have their next voter vote for the same card."""
+    """Votes per second on one card, from this number of threads."""
     with connect(address) as backend:
         db = Store(backend, d.design)
         db.create_tables()

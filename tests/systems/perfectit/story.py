@@ -68,7 +68,7 @@ def _lists(story: StoryRecorder, perfectit: PerfectIt, card_id: str, ben: str) -
     story("Ben adds the card to a collection and opens it: one Query, one BatchGetItem.")
     later = perfectit.new_collection(ben, "For the workshop").collection_id
     perfectit.collect(ben, later, card_id)
-    story.show([each.title for each in perfectit.collected(later).items])
+    story.show([each.title for each in perfectit.cards_of_collection(later).items])
     story("A search for linseed oil.")
     story.show([each.title for each in perfectit.cards.search("linseed oil").items])
     story.advance(days=1)

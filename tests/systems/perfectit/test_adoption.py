@@ -1,4 +1,4 @@
-"""Adopting rows that the team's own code wrote brings them to what the design says; what cannot be mended is told."""
+"""Adoption converts items of the team's own code to the design, and reports what it cannot convert."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ AT = datetime(2025, 1, 1, tzinfo=UTC)
 TERMS = {"perfect", "wood", "finish", "furniture", "woodworking", "oil", "cloth"}
 
 
-def test_adoption_makes_counts_terms_controversy_and_what_the_document_lacks(team: PerfectIt, db: Store) -> None:
+def test_adoption_creates_counts_terms_controversy_and_missing_attributes(team: PerfectIt, db: Store) -> None:
     done = adopt(db)
     assert (done.refused, done.unknown) == ([], [])
     card = db.one(d.card("123"))
@@ -46,7 +46,7 @@ def test_adoption_makes_counts_terms_controversy_and_what_the_document_lacks(tea
     assert done.created == len(TERMS) + 1
 
 
-def test_what_was_adopted_is_worked_with_like_everything_else(team: PerfectIt, db: Store) -> None:
+def test_every_operation_works_on_adopted_items(team: PerfectIt, db: Store) -> None:
     adopt(db)
     team.votes.on_card("user123", "123", None)
     assert counts(db.one(d.card("123"))) == (0, 1, 1)
@@ -58,7 +58,7 @@ def test_what_was_adopted_is_worked_with_like_everything_else(team: PerfectIt, d
     assert team.sweep("l1") == 1
 
 
-def test_a_second_adoption_finds_nothing_to_do(team: PerfectIt, db: Store) -> None:
+def test_a_second_adoption_changes_nothing(team: PerfectIt, db: Store) -> None:
     adopt(db)
     before = disk(db)
     done = adopt(db)
@@ -72,7 +72,7 @@ class Interrupted(Exception):
 
 @pytest.fixture
 def whole(clock: Clock) -> Iterator[list[dict[str, Any]]]:
-    """What an adoption that nothing interrupted makes of the document's rows."""
+    """The items of the document after an adoption without interruption."""
     with connect("memory:", maintain=False) as backend:
         store = Store(backend, d.design, clock=clock)
         store.create_tables()
@@ -83,15 +83,15 @@ def whole(clock: Clock) -> Iterator[list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("after", range(1, 41))
-def test_adoption_that_was_interrupted_is_finished_by_the_next(
+def test_an_interrupted_adoption_is_finished_by_the_next(
     team: PerfectIt, db: Store, clock: Clock, whole: list[dict[str, Any]], after: int
 ) -> None:
     put_card(db, "124", status="DRAFT")
-    heard: list[SentRequest] = []
+    sent: list[SentRequest] = []
 
     def interrupt(call: SentRequest) -> None:
-        heard.append(call)
-        if len(heard) == after:
+        sent.append(call)
+        if len(sent) == after:
             raise Interrupted
 
     with pytest.raises(Interrupted):
@@ -100,22 +100,22 @@ def test_adoption_that_was_interrupted_is_finished_by_the_next(
     assert disk(db) == whole
 
 
-def test_what_cannot_be_mended_is_told_and_the_rest_is_adopted(team: PerfectIt, db: Store) -> None:
+def test_items_that_cannot_be_adopted_are_reported_and_the_others_adopted(team: PerfectIt, db: Store) -> None:
     put_vote(db, "u2", "nowhere", "UP")
     put(db, PK="COLLECTION#gone", SK="CARD#123", entityType="CardInCollection", collectionId="gone", cardId="123")
     for done in (adopt(db), adopt(db)):
         assert sorted(done.refused) == [
-            "CardInCollection gone 123: there is no collection gone",
-            "Vote u2 nowhere: there is neither a card nor a comment nowhere",
+            "CardInCollection gone 123: collection gone does not exist",
+            "Vote u2 nowhere: no card or comment nowhere exists",
         ]
     assert counts(db.one(d.card("123"))) == (1, 2, 1)
 
 
-def test_a_value_that_no_key_can_hold_is_told_and_the_rest_is_adopted(team: PerfectIt, db: Store) -> None:
+def test_a_value_that_is_not_valid_in_a_key_is_reported_and_the_others_adopted(team: PerfectIt, db: Store) -> None:
     put_card(db, "200", category="", voteScore=0)
     for done in (adopt(db), adopt(db)):
-        refused = "PerfectionCard CARD#200 METADATA: PerfectionCard.category: empty text cannot be part of a key"
-        assert done.refused == [refused]
+        report = "PerfectionCard CARD#200 METADATA: PerfectionCard.category: empty text cannot be part of a key"
+        assert done.refused == [report]
     assert counts(db.one(d.card("123"))) == (1, 2, 1)
     assert {each.card_id for each in db(d.cards_by_term("oil"))} == {"123", "200"}
 
@@ -134,7 +134,7 @@ def test_adoption_corrects_counts_terms_and_controversy_that_have_drifted(team: 
     assert {each.term for each in db(d.terms_of_card("123"))} == TERMS
 
 
-def test_a_draft_of_theirs_gets_no_terms(team: PerfectIt, db: Store) -> None:
+def test_a_draft_of_other_code_gets_no_terms(team: PerfectIt, db: Store) -> None:
     put_card(db, "124", status="DRAFT", voteScore=0, updatedAt="2094-12-31T00:00:00Z")
     adopt(db)
     assert list(db(d.terms_of_card("124"))) == []
@@ -143,9 +143,7 @@ def test_a_draft_of_theirs_gets_no_terms(team: PerfectIt, db: Store) -> None:
     assert "GSI1PK" not in stored
 
 
-def test_a_draft_of_theirs_is_kept_for_thirty_days_from_its_adoption_on(
-    team: PerfectIt, db: Store, clock: Clock
-) -> None:
+def test_a_draft_of_other_code_expires_thirty_days_after_its_adoption(team: PerfectIt, db: Store, clock: Clock) -> None:
     put_card(db, "124", status="DRAFT", voteScore=0, title="x" * 200, difficulty="HARD")
     put_card(db, "125", status="DRAFT", voteScore=0, updatedAt=f"{clock() - d.KEEP_DRAFTS:%Y-%m-%dT%H:%M:%SZ}")
     ours = team.cards.draft("user123", OIL)
@@ -164,13 +162,13 @@ def test_a_draft_of_theirs_is_kept_for_thirty_days_from_its_adoption_on(
 
 
 @pytest.mark.parametrize("odd", [{"authorId": "gone"}, {"status": None}])
-def test_an_odd_draft_of_theirs_is_kept_too(team: PerfectIt, db: Store, clock: Clock, odd: dict[str, Any]) -> None:
+def test_an_unusual_draft_is_adopted(team: PerfectIt, db: Store, clock: Clock, odd: dict[str, Any]) -> None:
     put_card(db, "124", **{"status": "DRAFT", "voteScore": 0, **odd})
     assert adopt(db).refused == []
     assert db.one(d.card("124")).updated_at == clock()
 
 
-def test_a_draft_of_theirs_that_cannot_be_kept_is_told(team: PerfectIt, db: Store) -> None:
+def test_a_draft_of_other_code_that_cannot_be_adopted_is_reported(team: PerfectIt, db: Store) -> None:
     put_card(db, "124", status="DRAFT", voteScore=0, authorId="")
     for done in (adopt(db), adopt(db)):
         assert all(each.startswith("PerfectionCard ") for each in done.refused)
@@ -178,7 +176,7 @@ def test_a_draft_of_theirs_that_cannot_be_kept_is_told(team: PerfectIt, db: Stor
     assert on_disk(db, "CARD#124", "METADATA") is not None
 
 
-def test_what_refers_to_nothing_is_told(team: PerfectIt, db: Store) -> None:
+def test_dangling_references_are_reported(team: PerfectIt, db: Store) -> None:
     put_card(db, "124", category="glass", GSI1PK="CAT#glass")
     put_card(db, "125", category="glass", status="DRAFT")
     put_category(db, "oak", "trees", parentId="trees")
@@ -188,10 +186,10 @@ def test_what_refers_to_nothing_is_told(team: PerfectIt, db: Store) -> None:
     put(db, **keys, **comment, entityType="Comment", createdAt=T, updatedAt=T)
     for done in (adopt(db), adopt(db)):
         assert sorted(done.refused) == [
-            "Category oak: there is no category trees",
+            "Category oak: category trees does not exist",
             "Category self: it is its own parent",
-            "Comment m2: there is no card gone",
-            "PerfectionCard 124: there is no category glass",
+            "Comment m2: card gone does not exist",
+            "PerfectionCard 124: category glass does not exist",
         ]
     assert counts(db.one(d.card("123"))) == (1, 2, 1)
 
@@ -200,10 +198,10 @@ def test_what_refers_to_nothing_is_told(team: PerfectIt, db: Store) -> None:
     "wrong",
     [{"estimatedCost": 49.99}, {"materials": {"oil": 2}}, {"instructions": [{"step": 1, "text": "Sand."}]}],
 )
-def test_values_of_another_kind_are_told_and_left_alone(team: PerfectIt, db: Store, wrong: dict[str, Any]) -> None:
+def test_values_of_another_type_are_reported_and_kept(team: PerfectIt, db: Store, wrong: dict[str, Any]) -> None:
     put_card(db, "124", **wrong)
     before = on_disk(db, "CARD#124", "METADATA")
-    (refused,) = adopt(db).refused
-    assert refused.startswith("PerfectionCard CARD#124 METADATA: ")
-    assert next(iter(wrong)) in refused
+    (report,) = adopt(db).refused
+    assert report.startswith("PerfectionCard CARD#124 METADATA: ")
+    assert next(iter(wrong)) in report
     assert on_disk(db, "CARD#124", "METADATA") == before

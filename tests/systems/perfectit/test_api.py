@@ -1,4 +1,4 @@
-"""What PerfectIt answers over HTTP: nothing is half-written, what is wrong is named, machines have their own doors."""
+"""The API of PerfectIt: writes are all or nothing, errors name the field, machines have their own routes."""
 
 import unicodedata
 from typing import Any
@@ -28,7 +28,7 @@ def machine(nobody: Client) -> Client:
     return nobody.by("consumer", "machine")
 
 
-def refusal(reply: Response) -> tuple[int, str | None]:
+def status_and_field(reply: Response) -> tuple[int, str | None]:
     return reply.status, reply.json.get("field")
 
 
@@ -36,31 +36,31 @@ def refusal(reply: Response) -> tuple[int, str | None]:
 
 
 @pytest.mark.parametrize("cursor", ["0001-01-01~", "9999-12-31~", "x", "~", "WyJyZWNlbnQiLFtdXQ", "한국", "."])
-def test_a_made_up_cursor_of_recent_cards_is_refused(nobody: Client, card: str, cursor: str) -> None:
-    assert refusal(nobody.get(f"/cards?cursor={quote(cursor)}")) == (400, "cursor")
+def test_an_invalid_cursor_of_recent_cards_is_rejected(nobody: Client, card: str, cursor: str) -> None:
+    assert status_and_field(nobody.get(f"/cards?cursor={quote(cursor)}")) == (400, "cursor")
 
 
-def test_a_cursor_that_has_grown_too_old_is_refused(nobody: Client, card: str, clock: Clock) -> None:
+def test_a_cursor_that_is_too_old_is_rejected(nobody: Client, card: str, clock: Clock) -> None:
     cursor = day_cursor(clock().date(), None)
     assert nobody.get(f"/cards?cursor={cursor}").status == 200
     clock.passes(days=90)
-    assert refusal(nobody.get(f"/cards?cursor={cursor}")) == (400, "cursor")
+    assert status_and_field(nobody.get(f"/cards?cursor={cursor}")) == (400, "cursor")
 
 
 # Categories -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parent", ["nope", "woodworking"])
-def test_a_category_with_a_wrong_parent_is_not_renamed_either(
+def test_a_category_with_an_invalid_parent_is_not_renamed_either(
     boss: Client, perfectit: PerfectIt, db: Store, parent: str
 ) -> None:
     before = disk(db)
-    refused = boss.patch("/categories/woodworking", {"name": "Changed", "parentId": parent})
-    assert refusal(refused) == (422, "parentId")
+    response = boss.patch("/categories/woodworking", {"name": "Changed", "parentId": parent})
+    assert status_and_field(response) == (422, "parentId")
     assert disk(db) == before
 
 
-def test_a_category_is_changed_and_removed_only_as_it_was_read(boss: Client, perfectit: PerfectIt) -> None:
+def test_if_match_protects_a_category(boss: Client, perfectit: PerfectIt) -> None:
     read = boss.get("/categories/woodworking").tag
     changed = boss.patch("/categories/woodworking", {"name": "Wood"}, if_match=read)
     assert (changed.status, changed.json["name"]) == (200, "Wood")
@@ -71,20 +71,23 @@ def test_a_category_is_changed_and_removed_only_as_it_was_read(boss: Client, per
 
 
 @pytest.mark.parametrize("named", ["ROOT", " ROOT ", "ROOT\n"])
-def test_no_category_is_called_root_however_it_is_sent(boss: Client, perfectit: PerfectIt, named: str) -> None:
-    assert refusal(boss.post("/categories", {"id": named, "name": "Root"})) == (422, "id")
+def test_root_is_not_a_valid_category_id(boss: Client, perfectit: PerfectIt, named: str) -> None:
+    assert status_and_field(boss.post("/categories", {"id": named, "name": "Root"})) == (422, "id")
     assert boss.get("/categories/ROOT").status == 404
 
 
 @pytest.mark.parametrize("parent", ["self", " self"])
-def test_no_category_is_made_its_own_parent(boss: Client, perfectit: PerfectIt, parent: str) -> None:
-    assert refusal(boss.post("/categories", {"id": "self", "name": "Self", "parentId": parent})) == (422, "parentId")
+def test_a_category_cannot_be_its_own_parent(boss: Client, perfectit: PerfectIt, parent: str) -> None:
+    assert status_and_field(boss.post("/categories", {"id": "self", "name": "Self", "parentId": parent})) == (
+        422,
+        "parentId",
+    )
     assert boss.get("/categories/self").status == 404
 
 
-def test_a_category_in_use_stays_whatever_it_was_read_as(boss: Client, card: str) -> None:
+def test_a_category_in_use_is_not_deleted(boss: Client, card: str) -> None:
     read = boss.get("/categories/woodworking").tag
-    assert refusal(boss.delete("/categories/woodworking", if_match=read)) == (422, "category_id")
+    assert status_and_field(boss.delete("/categories/woodworking", if_match=read)) == (422, "category_id")
 
 
 def test_a_category_is_the_same_composed_and_decomposed(boss: Client, perfectit: PerfectIt, ann: str) -> None:
@@ -108,21 +111,21 @@ def test_a_decomposed_username_is_composed_and_taken(nobody: Client, username: s
     for asked in (username, together):
         assert nobody.get(f"/usernames/{quote(asked)}").json["userId"] == "u_1"
         taken = nobody.by("u_2").post("/users", {"username": asked, "displayName": "Another"})
-        assert refusal(taken) == (409, "username")
+        assert status_and_field(taken) == (409, "username")
     nobody.by("u_1").put("/users/u_1/username", {"username": "plain"})
     assert nobody.by("u_1").put("/users/u_1/username", {"username": username}).status == 204
 
 
 @pytest.mark.parametrize("username", ["ab", "a b c", "é" * 31, "e\u0301" * 31, "x" * 121, " é "])
-def test_a_bad_username_is_named(nobody: Client, username: str) -> None:
-    refused = nobody.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
-    assert refusal(refused) == (422, "username")
+def test_a_bad_username_is_rejected_naming_the_field(nobody: Client, username: str) -> None:
+    response = nobody.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
+    assert status_and_field(response) == (422, "username")
 
 
 # Comments and collections -----------------------------------------------------------------------------------------
 
 
-def test_a_comment_is_removed_only_as_it_was_read(nobody: Client, perfectit: PerfectIt, ann: str, card: str) -> None:
+def test_if_match_protects_a_comment(nobody: Client, perfectit: PerfectIt, ann: str, card: str) -> None:
     comment = perfectit.comment(ann, card, "Old")
     place, me = f"/cards/{card}/comments/{comment.comment_id}", nobody.by(ann)
     read = me.get(place).tag
@@ -134,18 +137,18 @@ def test_a_comment_is_removed_only_as_it_was_read(nobody: Client, perfectit: Per
     assert list(perfectit.db(d.votes_of_target(comment.comment_id))) == []
 
 
-def test_a_collection_of_somebody_else_takes_no_card_that_is_in_it(
+def test_a_collection_of_another_user_rejects_a_card_that_is_in_it(
     nobody: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
     assert nobody.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
     assert nobody.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
     (ben,) = people(perfectit, 1)
-    refused = nobody.by(ben).put(f"/users/{ben}/collections/{later}/cards/{card}")
-    assert refusal(refused) == (422, "collection_id")
+    response = nobody.by(ben).put(f"/users/{ben}/collections/{later}/cards/{card}")
+    assert status_and_field(response) == (422, "collection_id")
 
 
-def test_gone_cards_are_swept_by_the_owner_or_a_machine(
+def test_entries_of_removed_cards_are_swept_by_the_owner_or_a_machine(
     nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
@@ -158,7 +161,7 @@ def test_gone_cards_are_swept_by_the_owner_or_a_machine(
     assert machine.post(f"/users/u_other/collections/{later}/sweep").status == 404
 
 
-# What is wrong is named -------------------------------------------------------------------------------------------
+# Errors name the field --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -171,52 +174,52 @@ def test_gone_cards_are_swept_by_the_owner_or_a_machine(
         ({"estimatedTime": -1}, "estimatedTime"),
     ],
 )
-def test_what_is_wrong_in_a_card_is_named_as_it_was_written(
+def test_an_error_in_a_card_names_the_field_as_it_was_sent(
     nobody: Client, perfectit: PerfectIt, ann: str, given: dict[str, Any], field: str
 ) -> None:
     me = nobody.by(ann)
-    assert refusal(me.post("/cards", {"title": "Bowl", **given})) == (422, field)
+    assert status_and_field(me.post("/cards", {"title": "Bowl", **given})) == (422, field)
     draft = perfectit.cards.draft(ann, OIL).card_id
-    assert refusal(me.patch(f"/cards/{draft}", given)) == (422, field)
+    assert status_and_field(me.patch(f"/cards/{draft}", given)) == (422, field)
 
 
-def test_what_is_not_there_is_named_as_it_was_written(
+def test_a_missing_reference_names_the_field_as_it_was_sent(
     nobody: Client, boss: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     me = nobody.by(ann)
     later = perfectit.new_collection(ann, "Later").collection_id
     draft = perfectit.cards.draft(ann, Content(title="Half")).card_id
-    assert refusal(boss.post("/categories", {"id": "k", "name": "K", "parentId": "nope"})) == (422, "parentId")
-    assert refusal(me.patch(f"/cards/{card}", {"category": "nope"})) == (422, "category")
-    assert refusal(me.post(f"/cards/{draft}/comments", {"text": "Hm."})) == (422, "card_id")
-    assert refusal(me.put(f"/cards/{draft}/votes/{ann}", {"voteType": "UP"})) == (422, "card_id")
-    assert refusal(me.put(f"/users/{ann}/collections/{later}/cards/{draft}")) == (422, "card_id")
+    assert status_and_field(boss.post("/categories", {"id": "k", "name": "K", "parentId": "nope"})) == (422, "parentId")
+    assert status_and_field(me.patch(f"/cards/{card}", {"category": "nope"})) == (422, "category")
+    assert status_and_field(me.post(f"/cards/{draft}/comments", {"text": "Hm."})) == (422, "card_id")
+    assert status_and_field(me.put(f"/cards/{draft}/votes/{ann}", {"voteType": "UP"})) == (422, "card_id")
+    assert status_and_field(me.put(f"/users/{ann}/collections/{later}/cards/{draft}")) == (422, "card_id")
 
 
 # Machines ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_event_is_told_once_and_stays_read(
+def test_a_repeated_notification_is_stored_once_and_stays_read(
     nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str, clock: Clock
 ) -> None:
     event = new_id("n", clock())
-    place, told = f"/users/{ann}/notifications/{event}", {"notificationType": "VOTED", "actorId": "u_1", "cardId": card}
-    assert nobody.by(ann).put(place, told).status == 403
-    first = machine.put(place, told)
+    place, body = f"/users/{ann}/notifications/{event}", {"notificationType": "VOTED", "actorId": "u_1", "cardId": card}
+    assert nobody.by(ann).put(place, body).status == 403
+    first = machine.put(place, body)
     assert (first.status, first.json["read"], first.json["notificationType"]) == (200, False, "VOTED")
     assert nobody.by(ann).put(place + "/read").status == 204
-    assert machine.put(place, told).json["read"] is True
+    assert machine.put(place, body).json["read"] is True
     assert len(nobody.by(ann).get(f"/users/{ann}/notifications").json["items"]) == 1
-    assert machine.put(f"/users/nobody/notifications/{event}", told).status == 404
-    assert refusal(machine.put(f"/users/{ann}/notifications/1", told)) == (422, "created_at")
-    assert refusal(machine.put(place, {**told, "notificationType": "SUNG"})) == (422, "notificationType")
+    assert machine.put(f"/users/nobody/notifications/{event}", body).status == 404
+    assert status_and_field(machine.put(f"/users/{ann}/notifications/1", body)) == (422, "created_at")
+    assert status_and_field(machine.put(place, {**body, "notificationType": "SUNG"})) == (422, "notificationType")
 
 
 @pytest.mark.parametrize("at", ["9999-12-31T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
-def test_an_event_that_no_calendar_can_keep_for_ninety_days_is_refused(machine: Client, ann: str, at: str) -> None:
-    told = {"notificationType": "VOTED", "actorId": "u_1", "cardId": "c_1"}
-    refused = machine.put(f"/users/{ann}/notifications/n_1?created_at={at}", told)
-    assert refusal(refused) == (422, "created_at")
+def test_an_event_whose_expiry_is_after_the_year_9999_is_rejected(machine: Client, ann: str, at: str) -> None:
+    body = {"notificationType": "VOTED", "actorId": "u_1", "cardId": "c_1"}
+    response = machine.put(f"/users/{ann}/notifications/n_1?created_at={at}", body)
+    assert status_and_field(response) == (422, "created_at")
 
 
 def test_a_trend_is_set_read_and_removed_by_a_machine(
@@ -230,7 +233,7 @@ def test_a_trend_is_set_read_and_removed_by_a_machine(
     assert machine.delete(place).status == 204
     assert nobody.get("/cards/trending").json["items"] == []
     draft = perfectit.cards.draft(ann, OIL).card_id
-    assert refusal(machine.put(f"/cards/{draft}/trend", {"score": 7})) == (422, "card_id")
+    assert status_and_field(machine.put(f"/cards/{draft}/trend", {"score": 7})) == (422, "card_id")
 
 
 def test_views_are_added_by_a_machine(nobody: Client, machine: Client, ann: str, card: str) -> None:
@@ -238,7 +241,7 @@ def test_views_are_added_by_a_machine(nobody: Client, machine: Client, ann: str,
     for views in (200, 50):
         assert machine.post(f"/cards/{card}/views", {"views": views}).status == 204
     assert nobody.get(f"/cards/{card}").json["viewCount"] == 250
-    assert refusal(machine.post(f"/cards/{card}/views", {"views": 0})) == (422, "views")
+    assert status_and_field(machine.post(f"/cards/{card}/views", {"views": 0})) == (422, "views")
 
 
 def test_the_metrics_of_a_day_are_set_replaced_and_removed_by_a_machine(boss: Client, machine: Client) -> None:

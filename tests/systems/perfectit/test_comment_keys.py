@@ -1,4 +1,4 @@
-"""Comments and notifications have a time in their keys and an id in their paths; the id says the time."""
+"""Comments and notifications have a time in their keys and an id in their paths; the id contains the time."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ ODD = ["1", "댓글", "👍", "m_한국", "a%23b", "%00", "%20", "..", "m_" + "Z
 
 
 def comment_of(card_id: str, author_id: str, comment_id: str) -> d.Comment:
-    """A comment as other code might have written it."""
+    """A comment as other code might have stored it."""
     return d.Comment(
         comment_id=comment_id, card_id=card_id, author_id=author_id, text="Old", created_at=WRITTEN, updated_at=WRITTEN
     )
@@ -45,40 +45,40 @@ def put(db: Store, *entities: Entity) -> None:
     put_as_they_are(db, entities)
 
 
-def requests(heard: list[SentRequest]) -> list[tuple[str, float]]:
-    return [(each.operation, each.units) for each in heard]
+def requests(sent: list[SentRequest]) -> list[tuple[str, float]]:
+    return [(each.operation, each.units) for each in sent]
 
 
-def refusal(reply: Response) -> tuple[int, str | None]:
+def status_and_field(reply: Response) -> tuple[int, str | None]:
     return reply.status, reply.json.get("field")
 
 
-# The id says the time ---------------------------------------------------------------------------------------------
+# The id contains the time -----------------------------------------------------------------------------------------
 
 
 def test_a_comment_is_found_by_its_id_alone_with_one_get_item(
-    nobody: Client, ann: str, card: str, heard: list[SentRequest]
+    nobody: Client, ann: str, card: str, sent: list[SentRequest]
 ) -> None:
     made = nobody.by(ann).post(f"/cards/{card}/comments", {"text": "Thin coats! 👍"})
     place = f"/cards/{card}/comments/{made.json['commentId']}"
     assert (made.status, made.headers["location"]) == (201, "/api/perfectit" + place)
-    heard.clear()
+    sent.clear()
     found = nobody.get(place)
     assert (found.status, found.json) == (200, made.json)
-    assert requests(heard) == [("GetItem", ONE_READ[1])]
+    assert requests(sent) == [("GetItem", ONE_READ[1])]
 
 
 def test_a_notification_is_found_by_its_id_alone_with_one_get_item(
-    nobody: Client, ann: str, clock: Clock, db: Store, heard: list[SentRequest]
+    nobody: Client, ann: str, clock: Clock, db: Store, sent: list[SentRequest]
 ) -> None:
     event = new_id("n", clock())
     db.create(notification_of(ann, event, clock()))
     found = nobody.by(ann).get(f"/users/{ann}/notifications/{event}")
     assert (found.status, found.json["notificationId"]) == (200, event)
-    assert requests(heard) == [("GetItem", ONE_READ[1])]
+    assert requests(sent) == [("GetItem", ONE_READ[1])]
 
 
-def test_a_comment_is_made_in_the_millisecond_of_its_id_however_the_clock_goes_on(
+def test_a_comment_has_the_time_in_its_id_while_the_clock_moves(
     perfectit: PerfectIt, ann: str, card: str, db: Store
 ) -> None:
     ticks = iter(WRITTEN + timedelta(microseconds=700 * number) for number in range(100))
@@ -95,7 +95,7 @@ def test_the_key_of_a_comment_is_its_time_and_its_id(perfectit: PerfectIt, ann: 
     assert (stored["PK"], stored["SK"]) == (f"CARD#{card}", f"COMMENT#2095-01-01T00:00:00.000000Z#{made.comment_id}")
 
 
-def test_comments_made_at_once_are_each_found_by_their_own_id() -> None:
+def test_concurrent_comments_are_each_found_by_their_id() -> None:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design)
         db.create_tables()
@@ -111,23 +111,23 @@ def test_comments_made_at_once_are_each_found_by_their_own_id() -> None:
             assert db.one(d.comment(card, at, each.comment_id)) == each
 
 
-# What other code wrote --------------------------------------------------------------------------------------------
+# Items of other code ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("comment_id", "status", "field"),
     [(FOREIGN, 422, "created_at"), ("7", 422, "created_at"), (ANOTHER_TIME, 404, None)],
 )
-def test_a_comment_whose_id_does_not_say_its_time_is_found_with_created_at(
+def test_a_comment_whose_id_does_not_contain_its_time_is_found_with_created_at(
     nobody: Client, ann: str, card: str, db: Store, comment_id: str, status: int, field: str | None
 ) -> None:
     put(db, comment_of(card, ann, comment_id))
     (listed,) = nobody.get(f"/cards/{card}/comments").json["items"]
     assert (listed["commentId"], listed["createdAt"]) == (comment_id, SHOWN)
     place = f"/cards/{card}/comments/{listed['commentId']}"
-    refused = nobody.get(place)
-    assert refusal(refused) == (status, field)
-    assert "add ?created_at= with its createdAt" in refused.json["detail"]
+    response = nobody.get(place)
+    assert status_and_field(response) == (status, field)
+    assert "add ?created_at= with its createdAt" in response.json["detail"]
     found = nobody.get(f"{place}?created_at={listed['createdAt']}")
     assert (found.status, found.json) == (200, listed)
 
@@ -166,7 +166,7 @@ def test_a_comment_is_voted_on_edited_and_removed_by_its_id(
 
 
 @pytest.mark.parametrize("notification_id", ["알림-1", new_id("n", WRITTEN, lambda bits: 2)])
-def test_a_notification_whose_id_does_not_say_its_time_is_read_and_deleted_with_created_at(
+def test_a_notification_whose_id_does_not_contain_its_time_is_read_and_deleted_with_created_at(
     nobody: Client, ann: str, db: Store, notification_id: str
 ) -> None:
     put(db, notification_of(ann, notification_id, WRITTEN))
@@ -192,34 +192,34 @@ def test_a_notification_is_read_and_deleted_by_its_id(nobody: Client, ann: str, 
     assert me.delete(place).status == 404
 
 
-# Anything else ----------------------------------------------------------------------------------------------------
+# Invalid input ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("given", ["", "?created_at=2095-01-01T00:00:00Z"])
-def test_an_odd_id_is_not_found_or_refused(nobody: Client, ann: str, card: str, odd: str, given: str) -> None:
-    comment, told, me = f"/cards/{card}/comments/{odd}", f"/users/{ann}/notifications/{odd}", nobody.by(ann)
+def test_an_unusual_id_is_not_found_or_rejected(nobody: Client, ann: str, card: str, odd: str, given: str) -> None:
+    comment, notification, me = f"/cards/{card}/comments/{odd}", f"/users/{ann}/notifications/{odd}", nobody.by(ann)
     asked = [
         me.get(comment + given),
         me.patch(comment + given, {"text": "New"}),
         me.delete(comment + given),
         me.put(f"{comment}/votes/{ann}{given}", {"voteType": "UP"}),
         me.delete(f"{comment}/votes/{ann}{given}"),
-        me.get(told + given),
-        me.put(f"{told}/read{given}"),
-        me.delete(told + given),
+        me.get(notification + given),
+        me.put(f"{notification}/read{given}"),
+        me.delete(notification + given),
     ]
     assert {each.status for each in asked} <= {404, 422}
     assert all(each.json["detail"] for each in asked)
 
 
 @pytest.mark.parametrize("given", ["yesterday", "", "2025-01-01T00:00:00", "0001-01-01T00:00:00%2B14:00", "한국"])
-def test_a_created_at_that_is_no_time_is_refused(nobody: Client, card: str, given: str) -> None:
+def test_an_invalid_created_at_is_rejected(nobody: Client, card: str, given: str) -> None:
     assert nobody.get(f"/cards/{card}/comments/1?created_at={given}").status == 422
 
 
-def test_the_description_says_what_created_at_is_for() -> None:
+def test_the_api_description_explains_created_at() -> None:
     operation = openapi(api)["paths"]["/api/perfectit/cards/{card_id}/comments/{comment_id}"]["get"]
     (given,) = [each for each in operation["parameters"] if each["name"] == "created_at"]
     assert (given["in"], given["required"]) == ("query", False)
-    assert "as the list shows it" in given["description"]
+    assert "`createdAt` from the list" in given["description"]

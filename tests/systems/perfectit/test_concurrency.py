@@ -1,4 +1,4 @@
-"""Many at once, on every backend: afterwards the counters equal what is counted, and each unique thing exists once."""
+"""Concurrent writers on every backend: counters stay exact, and unique items exist once."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 @pytest.fixture
 def here(backend: Any) -> PerfectIt:
-    """PerfectIt on a backend that others may share: its names are its own."""
+    """PerfectIt on a backend that other tests share: its names are unique."""
     db = Store(backend, d.design)
     db.create_tables()
     return PerfectIt(db)
@@ -46,7 +46,7 @@ def someone(here: PerfectIt) -> str:
     return here.register(user_id[-20:], "Somebody", user_id=user_id).user_id
 
 
-def test_votes_changed_and_withdrawn_at_once_leave_the_exact_score(here: PerfectIt, category: str) -> None:
+def test_concurrent_votes_changes_and_withdrawals_leave_an_exact_score(here: PerfectIt, category: str) -> None:
     voters = [someone(here) for _ in range(THREADS)]
     card = published(here, voters[0], category=category)
     chance = Random(1)
@@ -64,7 +64,7 @@ def test_votes_changed_and_withdrawn_at_once_leave_the_exact_score(here: Perfect
     assert listed.vote_score == up - down
 
 
-def test_hundreds_of_voters_at_once_are_all_counted(perfectit: PerfectIt, db: Store) -> None:
+def test_hundreds_of_concurrent_votes_are_all_counted(perfectit: PerfectIt, db: Store) -> None:
     here = PerfectIt(Store(db.backend, d.design))
     author = someone(here)
     card = published(here, author)
@@ -73,7 +73,7 @@ def test_hundreds_of_voters_at_once_are_all_counted(perfectit: PerfectIt, db: St
     assert db.one(d.card(card)).vote_score == len(voters)
 
 
-def test_one_user_who_votes_in_many_places_at_once_votes_once(here: PerfectIt, category: str) -> None:
+def test_concurrent_votes_of_one_user_count_once(here: PerfectIt, category: str) -> None:
     voter = someone(here)
     card = published(here, voter, category=category)
     comment = here.comment(voter, card, "At once.")
@@ -84,7 +84,7 @@ def test_one_user_who_votes_in_many_places_at_once_votes_once(here: PerfectIt, c
     assert here.db.one(d.comment(*where), consistent=True).vote_score == -1
 
 
-def test_of_many_who_want_one_username_exactly_one_gets_it(here: PerfectIt) -> None:
+def test_of_many_concurrent_registrations_of_one_username_exactly_one_succeeds(here: PerfectIt) -> None:
     wanted = new_id("n", here.now())[-20:]
 
     def register(number: int) -> bool:
@@ -98,7 +98,7 @@ def test_of_many_who_want_one_username_exactly_one_gets_it(here: PerfectIt) -> N
     assert len(list(here.db(d.users_by_username(wanted)))) == 1
 
 
-def test_cards_published_and_moved_at_once_are_counted_exactly(here: PerfectIt, category: str) -> None:
+def test_concurrently_published_and_moved_cards_are_counted_exactly(here: PerfectIt, category: str) -> None:
     other = here.add_category(new_id("k", here.now()), "Metal").category_id
     author = someone(here)
     drafts = [here.cards.draft(author, _content(category)).card_id for _ in range(12)]
@@ -110,14 +110,14 @@ def test_cards_published_and_moved_at_once_are_counted_exactly(here: PerfectIt, 
     assert {name: len(list(here.db(d.cards_by_category(name)))) for name in left} == left
 
 
-def test_one_draft_published_at_once_by_many_is_published_once(here: PerfectIt, category: str) -> None:
+def test_a_draft_that_is_published_concurrently_is_published_once(here: PerfectIt, category: str) -> None:
     card = here.cards.draft(someone(here), _content(category)).card_id
     at_once(lambda _: here.cards.publish(card), list(range(8)))
     assert here.db.one(d.category(category), consistent=True).card_count == 1
     assert here.db.one(d.card(card), consistent=True).version == 2
 
 
-def test_edits_at_once_are_all_made_and_leave_the_terms_of_the_last_one(here: PerfectIt, category: str) -> None:
+def test_concurrent_edits_are_all_applied_and_the_terms_match_the_last(here: PerfectIt, category: str) -> None:
     card = published(here, someone(here), category=category)
     titles = [f"Title{number} word{number}" for number in range(12)]
     at_once(lambda title: here.cards.edit(card, Content(title=title)), titles)
@@ -126,7 +126,7 @@ def test_edits_at_once_are_all_made_and_leave_the_terms_of_the_last_one(here: Pe
     assert {each.term for each in here.db(d.terms_of_card(card), consistent=True)} == set(terms_of(stored))
 
 
-def test_moved_at_once_into_each_other_categories_make_no_circle(here: PerfectIt, category: str) -> None:
+def test_concurrent_moves_of_categories_create_no_cycle(here: PerfectIt, category: str) -> None:
     other = here.add_category(new_id("k", here.now()), "Metal").category_id
 
     def move(pair: tuple[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Every read pattern is one request of what it returns, whatever else the table holds."""
+"""Every read pattern costs one request, however much data there is."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ GLOBAL = {"top_voted", "controversial", "trending"}  # a crowd of cards is in th
 
 
 def world(name: str, now: datetime) -> Iterator[Entity]:
-    """One of everything, all of it belonging to `name`."""
+    """One of every entity, all belonging to `name`."""
     yield d.User(user_id=name, username=f"user-{name}", display_name="Someone", created_at=now, updated_at=now)
     card = d.PerfectionCard(
         card_id=name,
@@ -58,7 +58,7 @@ def every_read(name: str, now: datetime) -> list[Get[Any] | Query[Any]]:
 
 @pytest.fixture
 def crowded(db: Store, clock: Clock) -> dict[str, Cost]:
-    """One world, then a hundred others; what every read of the first one cost when it was alone."""
+    """The cost of every read of one data set, before a hundred others are added."""
     put_as_they_are(db, world("one", clock()))
     alone = costs(db, every_read("one", clock()))
     for number in range(100):
@@ -66,7 +66,7 @@ def crowded(db: Store, clock: Clock) -> dict[str, Cost]:
     return alone
 
 
-def test_every_read_pattern_costs_one_read_with_a_hundred_times_more_around_it(
+def test_every_read_pattern_costs_one_read_with_a_hundred_times_more_data(
     crowded: dict[str, Cost], db: Store, clock: Clock
 ) -> None:
     assert crowded.keys() == d.design.patterns.keys()
@@ -85,7 +85,7 @@ def test_a_page_of_a_list_over_all_cards_costs_its_twenty_cards(db: Store) -> No
 
 @pytest.mark.usefixtures("crowded")
 def test_no_index_holds_the_instructions(db: Store) -> None:
-    """A list is paid by what it shows: the long text is read with the card alone."""
+    """Lists cost what they return; the long text is read with the card only."""
     long = ["Turn the wheel by hand and listen. " * 50] * 20
     held = {name for index in d.main.indexes for name in index.project if not isinstance(index.project, str)}
     assert not held & {"instructions", "description", "materials", "tools"}

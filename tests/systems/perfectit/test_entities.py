@@ -1,4 +1,4 @@
-"""Every entity can be created, read, changed and deleted; text of any script survives, bad input is named."""
+"""Every entity can be created, read, changed and deleted; text in any script works, bad input names its field."""
 
 import unicodedata
 from datetime import timedelta
@@ -18,7 +18,7 @@ NOW = Clock().now
 
 
 def example(kind: type[Any], ann: str) -> tuple[Any, Get[Any], str, Any]:
-    """An entity, the read that finds it, and an attribute with another value for it."""
+    """An entity, the read that finds it, and an attribute with a new value."""
     examples: dict[type[Any], tuple[Any, Get[Any], str, Any]] = {
         d.User: (d.User(user_id="u_1", username="bob", display_name="Bob"), d.user("u_1"), "bio", "I turn bowls."),
         d.PerfectionCard: (
@@ -93,7 +93,7 @@ def test_every_entity_is_created_read_changed_and_deleted(kind: type[Any], ann: 
 # Text -------------------------------------------------------------------------------------------------------------
 
 
-def test_decomposed_and_composed_text_are_one_username_category_and_term(perfectit: PerfectIt, db: Store) -> None:
+def test_decomposed_and_composed_text_are_the_same_username_category_and_term(perfectit: PerfectIt, db: Store) -> None:
     user = perfectit.register(unicodedata.normalize("NFD", "한지민"), "한지민 🪵")
     assert [each.user_id for each in db(d.users_by_username("한지민"))] == [user.user_id]
     perfectit.add_category(unicodedata.normalize("NFD", "도자기"), "도자기")
@@ -104,7 +104,7 @@ def test_decomposed_and_composed_text_are_one_username_category_and_term(perfect
         assert [each.card_id for each in db(d.cards_by_category(category))] == [card]
 
 
-def test_accents_emoji_and_marks_of_keys_survive_in_text(perfectit: PerfectIt, ann: str, db: Store) -> None:
+def test_accents_emoji_and_key_separators_survive_in_text(perfectit: PerfectIt, ann: str, db: Store) -> None:
     texts = {
         "title": "Crème brûlée #1 $ 100 % 🍮",
         "description": "Zeile\n\tzwei \x00 \u202ertl\u202c 👩‍🍳",
@@ -117,7 +117,7 @@ def test_accents_emoji_and_marks_of_keys_survive_in_text(perfectit: PerfectIt, a
     assert [each.card_id for each in perfectit.cards.search("BRU\u0302LE\u0301E").items] == [card]
 
 
-def test_the_longest_of_everything_fits_one_item_and_one_transaction(perfectit: PerfectIt, ann: str, db: Store) -> None:
+def test_the_longest_values_fit_one_item_and_one_transaction(perfectit: PerfectIt, ann: str, db: Store) -> None:
     longest = {
         "title": "완" * 120,
         "description": "벽" * 5_000,
@@ -132,7 +132,7 @@ def test_the_longest_of_everything_fits_one_item_and_one_transaction(perfectit: 
     card = published(perfectit, ann, **longest)
     found = db.one(d.card(card))
     assert {name: getattr(found, name) for name in longest} == longest
-    assert len(terms_of(found)) <= d.MOST_TERMS
+    assert len(terms_of(found)) <= d.MAX_TERMS
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_the_longest_of_everything_fits_one_item_and_one_transaction(perfectit: 
         ({"estimated_cost": 1_000_001}, "PerfectionCard.estimated_?cost"),
     ],
 )
-def test_a_bad_card_is_refused_by_name_when_drafted_and_when_edited(
+def test_a_bad_card_is_rejected_naming_the_field_as_draft_and_as_edit(
     perfectit: PerfectIt, card: str, ann: str, db: Store, given: dict[str, Any], named: str
 ) -> None:
     before = disk(db)
@@ -167,11 +167,11 @@ def test_a_bad_card_is_refused_by_name_when_drafted_and_when_edited(
     assert disk(db) == before
 
 
-def test_what_is_incomplete_stays_a_draft(perfectit: PerfectIt, card: str, ann: str) -> None:
-    with pytest.raises(InvalidValue, match=r"PerfectionCard.title: a card needs one"):
+def test_an_incomplete_card_cannot_be_published(perfectit: PerfectIt, card: str, ann: str) -> None:
+    with pytest.raises(InvalidValue, match=r"PerfectionCard.title: required"):
         perfectit.cards.draft(ann, Content())
     half = perfectit.cards.draft(ann, Content(title="Half")).card_id
-    with pytest.raises(InvalidValue, match=r"PerfectionCard.category: a published card needs one"):
+    with pytest.raises(InvalidValue, match=r"PerfectionCard.category: required in a published card"):
         perfectit.cards.publish(half)
     perfectit.cards.edit(half, Content(category="woodworking"))
     with pytest.raises(InvalidValue, match=r"PerfectionCard.instructions: a published card needs at least one step"):
@@ -181,13 +181,13 @@ def test_what_is_incomplete_stays_a_draft(perfectit: PerfectIt, card: str, ann: 
 
 
 @pytest.mark.parametrize("username", ["", "ab", "x" * 31, "two words", "a#b"])
-def test_a_bad_username_is_refused_by_name(perfectit: PerfectIt, username: str) -> None:
+def test_a_bad_username_is_rejected_naming_the_field(perfectit: PerfectIt, username: str) -> None:
     with pytest.raises(InvalidValue, match=r"User.username"):
         perfectit.register(username, "Somebody")
 
 
-def test_other_bad_input_is_refused_by_name(perfectit: PerfectIt, card: str, ann: str) -> None:
-    for named, refused in (
+def test_other_bad_input_is_rejected_naming_the_field(perfectit: PerfectIt, card: str, ann: str) -> None:
+    for named, rejected in (
         ("Comment.text", lambda: perfectit.comment(ann, card, "")),
         ("Comment.text", lambda: perfectit.comment(ann, card, "x" * 2_001)),
         ("Collection.name", lambda: perfectit.new_collection(ann, "")),
@@ -197,13 +197,13 @@ def test_other_bad_input_is_refused_by_name(perfectit: PerfectIt, card: str, ann
         ("PerfectionCard.viewCount", lambda: perfectit.cards.count_views(card, 0)),
     ):
         with pytest.raises(InvalidValue, match=f"(?i){named}"):
-            refused()
+            rejected()
 
 
-# What expires, and what other code wrote --------------------------------------------------------------------------
+# Expiry, and values of other code ---------------------------------------------------------------------------------
 
 
-def test_notifications_come_newest_first_are_read_once_and_expire(
+def test_notifications_are_newest_first_can_be_marked_read_and_expire(
     perfectit: PerfectIt, ann: str, clock: Clock, db: Store
 ) -> None:
     made = [
@@ -217,7 +217,7 @@ def test_notifications_come_newest_first_are_read_once_and_expire(
         )
         for number in range(3)
     ]
-    assert [perfectit.tell(each) for each in made] == made
+    assert [perfectit.notify(each) for each in made] == made
     assert list(db(d.notifications_of_user(ann))) == made[::-1]
     perfectit.read_notification(ann, made[0].created_at, "n_0")
     assert [each.read for each in db(d.notifications_of_user(ann))] == [False, False, True]
@@ -226,13 +226,13 @@ def test_notifications_come_newest_first_are_read_once_and_expire(
     assert [each.notification_id for each in db(d.notifications_of_user(ann))] == ["n_2"]
 
 
-def test_values_that_other_code_wrote_do_not_break_a_read(card: str, db: Store) -> None:
+def test_unknown_enum_values_do_not_break_a_read(card: str, db: Store) -> None:
     with db.change(d.card(card)) as draft:
         draft.difficulty = d.Difficulty("IMPOSSIBLE")
     assert db.one(d.card(card)).difficulty.value == "IMPOSSIBLE"
 
 
-def test_a_user_goes_with_collections_and_notifications_and_leaves_cards(
+def test_deleting_a_user_deletes_collections_and_notifications_but_not_cards(
     perfectit: PerfectIt, ann: str, card: str, db: Store
 ) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id

@@ -1,4 +1,4 @@
-"""A card or a comment that is removed takes everything with it, whoever votes or publishes meanwhile."""
+"""Removing a card or comment deletes everything that belongs to it, whatever happens concurrently."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +11,7 @@ from partita.rest import IfMatch, Problem
 from partita.rest.etags import edit_tag
 from partita.store import SentRequest
 from partita_systems.perfectit import design as d
-from partita_systems.perfectit.api import remove as remove_card
+from partita_systems.perfectit.api import remove_card
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.comment_routes import remove_comment
 from partita_systems.perfectit.service import PerfectIt
@@ -21,7 +21,7 @@ from tests.systems.perfectit.conftest import OIL, disk
 UP = d.VoteType.UP
 
 
-def test_a_removed_card_takes_comments_terms_and_votes_with_it(
+def test_removing_a_card_deletes_its_comments_terms_and_votes(
     perfectit: PerfectIt, card: str, ann: str, db: Store
 ) -> None:
     comment = perfectit.comment(ann, card, "Gone soon.")
@@ -32,9 +32,7 @@ def test_a_removed_card_takes_comments_terms_and_votes_with_it(
     perfectit.cards.remove(card)
 
 
-def test_nothing_can_be_done_to_a_card_that_is_being_removed(
-    perfectit: PerfectIt, card: str, ann: str, db: Store
-) -> None:
+def test_a_card_under_removal_accepts_no_change(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
     with db.change(d.card(card)) as draft:
         draft.status = d.CardStatus.REMOVED
     for listed in (db(d.top_voted()), db(d.cards_by_author(ann)), perfectit.cards.search("wood").items):
@@ -47,7 +45,7 @@ def test_nothing_can_be_done_to_a_card_that_is_being_removed(
         perfectit.cards.edit(card, Content(title="Too late"))
 
 
-def test_a_comment_of_a_card_that_is_being_removed_gets_no_votes(
+def test_a_comment_of_a_card_under_removal_accepts_no_vote(
     perfectit: PerfectIt, card: str, ann: str, db: Store
 ) -> None:
     comment = perfectit.comment(ann, card, "Too late for votes.")
@@ -59,7 +57,7 @@ def test_a_comment_of_a_card_that_is_being_removed_gets_no_votes(
 
 
 @pytest.mark.parametrize("at", range(1, 16))
-def test_no_vote_survives_a_removal_however_they_meet(
+def test_no_concurrent_vote_survives_a_removal(
     perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int
 ) -> None:
     comment = perfectit.comment(ann, card, "Which oil?")
@@ -77,8 +75,8 @@ def test_no_vote_survives_a_removal_however_they_meet(
     assert [item["PK"] for item in disk(db) if item["PK"].startswith(("VOTE#", "CARD#"))] == []
 
 
-def publish_and_talk(perfectit: PerfectIt, user_id: str, card_id: str) -> None:
-    """As far as it is let."""
+def publish_vote_and_comment(perfectit: PerfectIt, user_id: str, card_id: str) -> None:
+    """As far as the card accepts it."""
     for act in (
         lambda: perfectit.cards.publish(card_id),
         lambda: perfectit.votes.on_card(user_id, card_id, UP),
@@ -94,47 +92,47 @@ def about_cards(db: Store) -> list[str]:
 
 
 class Stopped(Exception):
-    """The process was stopped."""
+    """Stands for a process that was stopped."""
 
 
-def heard_by(db: Store, clock: Clock, at: int, act: Callable[[], None]) -> PerfectIt:
-    """Acts after so many requests."""
-    heard: list[SentRequest] = []
+def acting_after(db: Store, clock: Clock, at: int, act: Callable[[], None]) -> PerfectIt:
+    """PerfectIt on a store that calls `act` after its `at`th request."""
+    sent: list[SentRequest] = []
 
-    def listen(call: SentRequest) -> None:
-        heard.append(call)
-        if len(heard) == at:
+    def count(request: SentRequest) -> None:
+        sent.append(request)
+        if len(sent) == at:
             act()
 
-    return PerfectIt(Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[listen]))
+    return PerfectIt(Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[count]))
 
 
 def stop() -> None:
     raise Stopped
 
 
-def as_read(entity: Any) -> IfMatch:
+def if_match(entity: Any) -> IfMatch:
     return IfMatch(f'"{edit_tag(entity)}.reply"')
 
 
 @pytest.mark.parametrize("at", range(1, 12))
-def test_a_draft_that_is_published_while_it_is_removed_goes_with_what_came(
+def test_a_draft_that_is_published_during_its_removal_is_deleted_completely(
     perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
 ) -> None:
     draft = perfectit.cards.draft(ann, OIL).card_id
-    heard_by(db, clock, at, lambda: publish_and_talk(perfectit, ann, draft)).cards.remove(draft)
+    acting_after(db, clock, at, lambda: publish_vote_and_comment(perfectit, ann, draft)).cards.remove(draft)
     assert about_cards(db) == []
     assert db.one(d.category("woodworking")).card_count == 0
 
 
 @pytest.mark.parametrize("at", range(1, 13))
-def test_a_draft_removed_as_it_was_read_is_either_published_or_gone(
+def test_a_conditional_removal_of_a_draft_either_fails_or_deletes_completely(
     perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
 ) -> None:
     draft = perfectit.cards.draft(ann, OIL)
-    removing = heard_by(db, clock, at, lambda: publish_and_talk(perfectit, ann, draft.card_id))
+    removing = acting_after(db, clock, at, lambda: publish_vote_and_comment(perfectit, ann, draft.card_id))
     try:
-        remove_card(removing, draft.card_id, as_read(draft))
+        remove_card(removing, draft.card_id, if_match(draft))
     except (Problem, ConditionFailed):
         assert len(list(db(d.comments_of_card(draft.card_id)))) == db.one(d.category("woodworking")).card_count == 1
     else:
@@ -143,13 +141,13 @@ def test_a_draft_removed_as_it_was_read_is_either_published_or_gone(
 
 
 @pytest.mark.parametrize("at", range(1, 11))
-def test_a_draft_whose_removal_was_interrupted_is_published_with_everything_or_not_at_all(
+def test_a_draft_whose_removal_was_interrupted_is_published_completely_or_not_at_all(
     perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
 ) -> None:
     draft = perfectit.cards.draft(ann, OIL).card_id
     with suppress(Stopped):
-        heard_by(db, clock, at, stop).cards.remove(draft)
-    publish_and_talk(perfectit, ann, draft)
+        acting_after(db, clock, at, stop).cards.remove(draft)
+    publish_vote_and_comment(perfectit, ann, draft)
     assert len(list(db(d.comments_of_card(draft)))) == len(list(db(d.votes_of_target(draft))))
     assert len(list(db(d.comments_of_card(draft)))) == db.one(d.category("woodworking")).card_count
     perfectit.cards.remove(draft)
@@ -162,7 +160,7 @@ def test_a_published_card_whose_deletion_was_interrupted_can_be_removed(
 ) -> None:
     perfectit.votes.on_card(ann, card, UP)
     with suppress(Stopped):
-        heard_by(db, clock, at, stop).db.delete(d.card(card))
+        acting_after(db, clock, at, stop).db.delete(d.card(card))
     with suppress(NotFound):
         perfectit.votes.on_card(ann, card, None)
     perfectit.cards.remove(card)
@@ -170,7 +168,7 @@ def test_a_published_card_whose_deletion_was_interrupted_can_be_removed(
     assert db.one(d.category("woodworking")).card_count == 0
 
 
-def told(user_id: str, clock: Clock) -> d.Notification:
+def notification(user_id: str, clock: Clock) -> d.Notification:
     return d.Notification(
         notification_id="n_1",
         user_id=user_id,
@@ -182,25 +180,25 @@ def told(user_id: str, clock: Clock) -> d.Notification:
 
 
 @pytest.mark.parametrize("at", range(1, 8))
-def test_nobody_is_told_anything_once_they_are_leaving(
+def test_a_user_under_deletion_gets_no_notification(
     perfectit: PerfectIt, ann: str, db: Store, clock: Clock, at: int
 ) -> None:
-    def tell() -> None:
+    def notify() -> None:
         with suppress(NotFound):
-            perfectit.tell(told(ann, clock))
+            perfectit.notify(notification(ann, clock))
 
-    heard_by(db, clock, at, tell).db.delete(d.user(ann))
+    acting_after(db, clock, at, notify).db.delete(d.user(ann))
     assert {item["PK"] for item in disk(db)} == {"CAT#woodworking"}
 
 
-def test_who_has_left_is_told_nothing(perfectit: PerfectIt, ann: str, db: Store, clock: Clock) -> None:
+def test_a_deleted_user_gets_no_notification(perfectit: PerfectIt, ann: str, db: Store, clock: Clock) -> None:
     db.delete(d.user(ann))
     with pytest.raises(NotFound, match=ann):
-        perfectit.tell(told(ann, clock))
+        perfectit.notify(notification(ann, clock))
     assert {item["PK"] for item in disk(db)} == {"CAT#woodworking"}
 
 
-def test_a_removed_comment_takes_its_votes_with_it(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
+def test_removing_a_comment_deletes_its_votes(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
     comment = perfectit.comment(ann, card, "Never mind.")
     where = (card, comment.created_at, comment.comment_id)
     perfectit.votes.on_comment(ann, *where, UP)
@@ -213,7 +211,7 @@ def test_a_removed_comment_takes_its_votes_with_it(perfectit: PerfectIt, card: s
 
 @pytest.mark.parametrize("matched", [False, True])
 @pytest.mark.parametrize("at", range(1, 6))
-def test_no_vote_survives_the_removal_of_its_comment(
+def test_no_concurrent_vote_survives_the_removal_of_its_comment(
     perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int, matched: bool
 ) -> None:
     comment = perfectit.comment(ann, card, "Which oil?")
@@ -223,29 +221,29 @@ def test_no_vote_survives_the_removal_of_its_comment(
         with suppress(NotFound):
             perfectit.votes.on_comment(ann, *where, UP)
 
-    unchanged = as_read(comment).when(comment) if matched else None
-    heard_by(db, clock, at, vote).remove_comment(*where, when=unchanged)
+    unchanged = if_match(comment).when(comment) if matched else None
+    acting_after(db, clock, at, vote).remove_comment(*where, when=unchanged)
     assert [item["PK"] for item in disk(db) if item["PK"].startswith("VOTE#")] == []
 
 
 @pytest.mark.parametrize("matched", [False, True])
 @pytest.mark.parametrize("at", range(1, 6))
-def test_the_removal_of_a_comment_that_was_interrupted_is_completed_by_asking_again(
+def test_an_interrupted_removal_of_a_comment_is_completed_by_the_next_call(
     perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int, matched: bool
 ) -> None:
     comment = perfectit.comment(ann, card, "Which oil?")
     where = (card, comment.created_at, comment.comment_id)
     perfectit.votes.on_comment(ann, *where, UP)
-    match = as_read(comment) if matched else IfMatch(None)
+    match = if_match(comment) if matched else IfMatch(None)
     with suppress(Stopped):
-        remove_comment(heard_by(db, clock, at, stop), card, comment.comment_id, match)
+        remove_comment(acting_after(db, clock, at, stop), card, comment.comment_id, match)
     if db(d.comment(*where)) is not None:
         remove_comment(perfectit, card, comment.comment_id, match)
     assert db(d.comment(*where)) is None
     assert list(db(d.votes_of_target(comment.comment_id))) == []
 
 
-def test_a_comment_that_was_edited_meanwhile_keeps_its_votes(
+def test_a_comment_that_was_edited_concurrently_keeps_its_votes(
     perfectit: PerfectIt, card: str, ann: str, db: Store
 ) -> None:
     comment = perfectit.comment(ann, card, "Which oil?")
@@ -253,6 +251,6 @@ def test_a_comment_that_was_edited_meanwhile_keeps_its_votes(
     perfectit.votes.on_comment(ann, *where, UP)
     perfectit.edit_comment(*where, "Which varnish?")
     with pytest.raises(ConditionFailed):
-        perfectit.remove_comment(*where, when=as_read(comment).when(comment))
+        perfectit.remove_comment(*where, when=if_match(comment).when(comment))
     assert (db.one(d.comment(*where)).up_count, len(list(db(d.votes_of_target(comment.comment_id))))) == (1, 1)
     perfectit.votes.on_comment(ann, *where, None)

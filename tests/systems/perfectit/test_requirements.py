@@ -1,4 +1,4 @@
-"""Each trouble of the document that is named on its page, and that it is no more."""
+"""Each problem of the document that the page lists, and the behaviour that solves it."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 from partita import InvalidCursor, InvalidValue, NotFound, NotUnique, ReferenceMissing, Store, VersionConflict
 from partita.dynamodb.requests import DescribeTable, PutItem
 from partita_systems.perfectit import design as d
-from partita_systems.perfectit.cards import WALK, Content
-from partita_systems.perfectit.day_cursor import RECENT, day_cursor
+from partita_systems.perfectit.cards import MAX_DAYS_PER_PAGE, Content
+from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor
 from partita_systems.perfectit.search_terms import terms_of
 from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
@@ -66,7 +66,7 @@ def test_every_entity_of_the_document_has_its_keys(perfectit: PerfectIt, card: s
     }
 
 
-def test_the_document_s_own_example_is_read_and_becomes_a_card_like_others(perfectit: PerfectIt, db: Store) -> None:
+def test_the_example_item_of_the_document_is_read_and_adopted(perfectit: PerfectIt, db: Store) -> None:
     user = perfectit.register("documented", "Documented", user_id="user123").user_id
     at = "2025-01-01T00:00:00Z"
     texts = f"""
@@ -122,7 +122,7 @@ def test_categories_sort_as_numbers_below_zero_too(perfectit: PerfectIt, db: Sto
     assert [each.sort_order for each in db(d.subcategories("woodworking"))] == [-10, -1, 9, 10, 100]
 
 
-# GSI3, GSI4 and GSI5: nobody fills them ---------------------------------------------------------------------------
+# GSI3, GSI4 and GSI5: no entity fills them ------------------------------------------------------------------------
 
 
 def test_published_cards_alone_fill_the_indexes_by_day_and_score(perfectit: PerfectIt, ann: str, db: Store) -> None:
@@ -162,14 +162,14 @@ def test_a_card_has_at_most_45_terms_and_all_of_them_can_change_at_once(
         return [f"{kind}{number} {kind}{number + 100}" for number in range(40)]
 
     card = published(perfectit, ann, title="Many tools", materials={}, tags=[], tools=tools("saw"))
-    assert len(list(db(d.terms_of_card(card)))) == d.MOST_TERMS
+    assert len(list(db(d.terms_of_card(card)))) == d.MAX_TERMS
     perfectit.add_category("metal", "Metal")
     perfectit.cards.edit(card, Content(title="Others now", category="metal", tools=tools("file")))
-    assert len(list(db(d.terms_of_card(card)))) == d.MOST_TERMS
+    assert len(list(db(d.terms_of_card(card)))) == d.MAX_TERMS
     assert not any(each.term.startswith("saw") for each in db(d.terms_of_card(card)))
 
 
-def test_an_edit_that_was_overtaken_changes_neither_card_nor_terms(perfectit: PerfectIt, card: str, db: Store) -> None:
+def test_an_edit_of_an_old_version_changes_neither_card_nor_terms(perfectit: PerfectIt, card: str, db: Store) -> None:
     seen = db.one(d.card(card)).version
     perfectit.cards.edit(card, Content(title="First"))
     with pytest.raises(VersionConflict):
@@ -196,7 +196,7 @@ def test_a_user_s_comments_are_served_newest_first_from_gsi1(
 # "trending" is 'newest today', empty after midnight ---------------------------------------------------------------
 
 
-def test_a_card_is_of_the_day_of_its_publication_in_utc(
+def test_a_card_is_listed_under_its_day_of_publication_in_utc(
     perfectit: PerfectIt, ann: str, clock: Clock, db: Store
 ) -> None:
     draft = perfectit.cards.draft(ann, OIL)
@@ -207,7 +207,7 @@ def test_a_card_is_of_the_day_of_its_publication_in_utc(
     assert list(db(d.cards_of_day(day - timedelta(days=2)))) == []
 
 
-def test_recent_cards_walk_back_over_days_and_empty_ones(perfectit: PerfectIt, ann: str, clock: Clock) -> None:
+def test_recent_cards_are_read_day_by_day_over_empty_days(perfectit: PerfectIt, ann: str, clock: Clock) -> None:
     made = []
     for hours in (1, 5, 30, 100, 1, 60, 0.5):
         clock.passes(hours=hours)
@@ -232,17 +232,17 @@ def test_the_cursor_of_recent_cards_carries_the_day(perfectit: PerfectIt, ann: s
 
 def test_recent_cards_read_a_bounded_number_of_days(perfectit: PerfectIt, ann: str, clock: Clock, db: Store) -> None:
     published(perfectit, ann)
-    clock.passes(days=RECENT.days - 1)
+    clock.passes(days=RECENT_PERIOD.days - 1)
     requests, page = [], None
     while page is None or page.cursor is not None:
         with db.measure() as used:
             page = perfectit.cards.recent(20, page.cursor if page else None)
         requests.append(used.requests)
-    assert requests == [WALK, WALK, WALK]
+    assert requests == [MAX_DAYS_PER_PAGE, MAX_DAYS_PER_PAGE, MAX_DAYS_PER_PAGE]
     assert len(page.items) == 1
 
 
-def test_a_made_up_cursor_is_refused(perfectit: PerfectIt, card: str) -> None:
+def test_an_invalid_cursor_is_rejected(perfectit: PerfectIt, card: str) -> None:
     with pytest.raises(InvalidCursor, match="the cursor is not one of recent"):
         perfectit.cards.recent(1, "yesterday~")
     with pytest.raises(InvalidCursor):
@@ -250,13 +250,13 @@ def test_a_made_up_cursor_is_refused(perfectit: PerfectIt, card: str) -> None:
 
 
 @pytest.mark.parametrize("day", [date.min, date.max, Clock().now.date() + timedelta(days=1), date(2025, 1, 1)])
-def test_a_cursor_of_a_day_that_is_not_walked_is_refused(perfectit: PerfectIt, card: str, day: date) -> None:
+def test_a_cursor_of_a_day_outside_the_period_is_rejected(perfectit: PerfectIt, card: str, day: date) -> None:
     for inside in (None, "WyJ4IixbXV0"):
-        with pytest.raises(InvalidCursor, match="names none of the last 90 days"):
+        with pytest.raises(InvalidCursor, match="its day is not one of the last 90 days"):
             perfectit.cards.recent(1, day_cursor(day, inside))
 
 
-def test_the_cursor_within_a_day_is_signed_and_made_for_that_day(db: Store, clock: Clock, ann: str) -> None:
+def test_the_cursor_within_a_day_is_signed_and_valid_for_that_day_only(db: Store, clock: Clock, ann: str) -> None:
     signing = PerfectIt(Store(db.backend, d.design, clock=clock, secret=b"s" * 32))
     for _ in range(3):
         published(signing, ann)
@@ -273,9 +273,7 @@ def test_the_cursor_within_a_day_is_signed_and_made_for_that_day(db: Store, cloc
 # "controversial" in GSI5: a card has one GSI5SK -------------------------------------------------------------------
 
 
-def test_controversial_cards_come_most_divided_first_beside_the_score(
-    perfectit: PerfectIt, ann: str, db: Store
-) -> None:
+def test_controversial_cards_are_listed_most_divided_first(perfectit: PerfectIt, ann: str, db: Store) -> None:
     voters = people(perfectit, 8)
     divided, loved, half, calm = (published(perfectit, ann) for _ in range(4))
     for card, up, down in ((divided, 4, 4), (loved, 8, 0), (half, 4, 2)):
@@ -289,7 +287,7 @@ def test_controversial_cards_come_most_divided_first_beside_the_score(
     assert calm not in [each.card_id for each in db(d.controversial())]
 
 
-def test_trending_cards_are_those_that_the_analytics_keep(
+def test_trending_cards_are_those_of_the_analytics_consumer(
     perfectit: PerfectIt, ann: str, clock: Clock, db: Store
 ) -> None:
     slow, fast = published(perfectit, ann), published(perfectit, ann)
@@ -302,13 +300,13 @@ def test_trending_cards_are_those_that_the_analytics_keep(
 # username looked up by GSI1: an index cannot make it unique -------------------------------------------------------
 
 
-def test_a_username_is_taken_once_whatever_its_case(perfectit: PerfectIt, ann: str, db: Store) -> None:
+def test_a_username_is_unique_without_case(perfectit: PerfectIt, ann: str, db: Store) -> None:
     with pytest.raises(NotUnique, match=r"User.username: 'ANN' is taken"):
         perfectit.register("ANN", "Another Ann")
     assert [each.user_id for each in db(d.users_by_username("Ann"))] == [ann]
 
 
-def test_a_username_that_was_given_up_is_free(perfectit: PerfectIt, ann: str, db: Store) -> None:
+def test_a_changed_username_is_free_again(perfectit: PerfectIt, ann: str, db: Store) -> None:
     perfectit.rename(ann, "anna")
     other = perfectit.register("ann", "Another Ann")
     assert [each.user_id for each in db(d.users_by_username("ann"))] == [other.user_id]
@@ -324,7 +322,7 @@ def test_a_username_s_guard_is_in_no_index(perfectit: PerfectIt, ann: str, db: S
 # drafts would appear in every index -------------------------------------------------------------------------------
 
 
-def test_a_draft_is_seen_by_its_author_alone(perfectit: PerfectIt, ann: str, db: Store) -> None:
+def test_a_draft_is_listed_for_its_author_only(perfectit: PerfectIt, ann: str, db: Store) -> None:
     card = perfectit.cards.draft(ann, OIL)
     stored = on_disk(db, f"CARD#{card.card_id}", "METADATA")
     assert stored is not None
@@ -335,7 +333,7 @@ def test_a_draft_is_seen_by_its_author_alone(perfectit: PerfectIt, ann: str, db:
     assert list(db(d.cards_by_category("woodworking"))) == []
 
 
-def test_drafts_come_last_edited_first_and_expire_thirty_days_after_that(
+def test_drafts_are_listed_last_edited_first_and_expire_after_thirty_days(
     perfectit: PerfectIt, ann: str, clock: Clock, db: Store
 ) -> None:
     first, second = perfectit.cards.draft(ann, OIL).card_id, perfectit.cards.draft(ann, OIL).card_id
@@ -367,7 +365,7 @@ def test_publishing_fills_the_indexes_and_removes_the_ttl(
     assert list(db(d.drafts_of_author(ann))) == []
 
 
-def test_publishing_twice_is_once(perfectit: PerfectIt, card: str, clock: Clock, db: Store) -> None:
+def test_publishing_twice_changes_nothing(perfectit: PerfectIt, card: str, clock: Clock, db: Store) -> None:
     before = db.one(d.card(card))
     clock.passes(days=1)
     perfectit.cards.publish(card)
@@ -377,7 +375,7 @@ def test_publishing_twice_is_once(perfectit: PerfectIt, card: str, clock: Clock,
 # vote and score: the score is on another item, and in a text sort key ---------------------------------------------
 
 
-def test_vote_change_and_withdrawal_move_score_counts_and_key_together(
+def test_a_vote_its_change_and_its_withdrawal_update_score_counts_and_key(
     perfectit: PerfectIt, card: str, ann: str, db: Store
 ) -> None:
     for vote, expected, key in (
@@ -392,11 +390,11 @@ def test_vote_change_and_withdrawal_move_score_counts_and_key_together(
         stored = on_disk(db, f"CARD#{card}", "METADATA")
         assert stored is not None
         assert stored["GSI5SK"] == f"SCORE#{key}#{card}"
-        held = db(d.vote(ann, card))
-        assert (held.vote_type if held else None) == vote
+        stored_vote = db(d.vote(ann, card))
+        assert (stored_vote.vote_type if stored_vote else None) == vote
 
 
-def test_a_vote_is_no_edit(perfectit: PerfectIt, card: str, ann: str, clock: Clock, db: Store) -> None:
+def test_a_vote_does_not_count_as_an_edit(perfectit: PerfectIt, card: str, ann: str, clock: Clock, db: Store) -> None:
     before = db.one(d.card(card))
     clock.passes(hours=1)
     perfectit.votes.on_card(ann, card, UP)
@@ -406,7 +404,7 @@ def test_a_vote_is_no_edit(perfectit: PerfectIt, card: str, ann: str, clock: Clo
     perfectit.cards.edit(card, Content(title="Nobody was in the way"), version=before.version)
 
 
-def test_who_cannot_vote_changes_nothing(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
+def test_a_rejected_vote_changes_nothing(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
     draft = perfectit.cards.draft(ann, OIL).card_id
     with pytest.raises(ReferenceMissing, match=f"Vote refers to PerfectionCard {draft}, which does not exist"):
         perfectit.votes.on_card(ann, draft, UP)
@@ -421,7 +419,7 @@ def test_who_cannot_vote_changes_nothing(perfectit: PerfectIt, card: str, ann: s
 # targetId: card 1 or comment 1? -----------------------------------------------------------------------------------
 
 
-def test_a_vote_says_what_it_is_about(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
+def test_a_vote_stores_its_target_type(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
     comment = perfectit.comment(ann, card, "Thin coats!")
     perfectit.votes.on_card(ann, card, UP)
     perfectit.votes.on_comment(ann, card, comment.created_at, comment.comment_id, DOWN)
@@ -434,10 +432,10 @@ def test_a_vote_says_what_it_is_about(perfectit: PerfectIt, card: str, ann: str,
     assert db.one(d.comment(card, comment.created_at, comment.comment_id)) == comment
 
 
-# CardInCollection: no card data, no way back ----------------------------------------------------------------------
+# CardInCollection: no card data, no way from a card to its collections --------------------------------------------
 
 
-def test_a_collection_shows_its_cards_by_one_query_and_one_batch(
+def test_a_collection_is_read_with_one_query_and_one_batch(
     perfectit: PerfectIt, ann: str, card: str, db: Store
 ) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
@@ -445,7 +443,7 @@ def test_a_collection_shows_its_cards_by_one_query_and_one_batch(
     for each in (*cards, card):
         perfectit.collect(ann, later, each)
     with db.measure() as used:
-        shown = perfectit.collected(later)
+        shown = perfectit.cards_of_collection(later)
     assert [each.card_id for each in shown.items] == sorted(cards)
     assert used.requests == 2
 
@@ -456,13 +454,13 @@ def test_dangling_entries_are_skipped_and_swept(perfectit: PerfectIt, ann: str, 
     perfectit.collect(ann, later, card)
     perfectit.collect(ann, later, gone)
     perfectit.cards.remove(gone)
-    assert [each.card_id for each in perfectit.collected(later).items] == [card]
+    assert [each.card_id for each in perfectit.cards_of_collection(later).items] == [card]
     assert perfectit.sweep(later) == 1
     assert [each.card_id for each in db(d.cards_in_collection(later))] == [card]
     assert perfectit.sweep(later) == 0
 
 
-def test_only_what_everybody_sees_enters_a_collection_that_exists(perfectit: PerfectIt, ann: str, card: str) -> None:
+def test_only_published_cards_can_be_added_to_an_existing_collection(perfectit: PerfectIt, ann: str, card: str) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
     with pytest.raises(ReferenceMissing, match="CardInCollection refers to PerfectionCard"):
         perfectit.collect(ann, later, perfectit.cards.draft(ann, OIL).card_id)
@@ -470,7 +468,7 @@ def test_only_what_everybody_sees_enters_a_collection_that_exists(perfectit: Per
         perfectit.collect("u_other", later, card)
 
 
-def test_a_collection_of_somebody_else_is_refused_even_if_the_card_is_in_it(
+def test_a_collection_of_another_user_is_rejected_even_if_the_card_is_in_it(
     perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
@@ -483,7 +481,7 @@ def test_a_collection_of_somebody_else_is_refused_even_if_the_card_is_in_it(
 # root category: no parent -----------------------------------------------------------------------------------------
 
 
-def test_root_categories_and_subcategories_come_in_their_order(perfectit: PerfectIt, db: Store) -> None:
+def test_root_categories_and_subcategories_are_sorted(perfectit: PerfectIt, db: Store) -> None:
     perfectit.add_category("baking", "Baking", sort_order=-1)
     perfectit.add_category("carving", "Carving", "woodworking", 2)
     perfectit.add_category("turning", "Turning", "woodworking", 1)
@@ -492,11 +490,11 @@ def test_root_categories_and_subcategories_come_in_their_order(perfectit: Perfec
     assert db.one(d.category("woodworking")).child_count == 2
 
 
-def test_categories_make_no_circle_and_none_is_removed_while_in_use(perfectit: PerfectIt, card: str, db: Store) -> None:
+def test_categories_have_no_cycles_and_are_kept_while_in_use(perfectit: PerfectIt, card: str, db: Store) -> None:
     perfectit.add_category("carving", "Carving", "woodworking")
     with pytest.raises(InvalidValue, match=r"Category.parentId: woodworking has subcategories"):
         perfectit.move_category("woodworking", "carving")
-    with pytest.raises(InvalidValue, match=r"Category.parentId: a category is not its own parent"):
+    with pytest.raises(InvalidValue, match=r"Category.parentId: a category cannot be its own parent"):
         perfectit.move_category("carving", "carving")
     with pytest.raises(ReferenceMissing, match="Category refers to Category"):
         perfectit.add_category("lost", "Lost", "nowhere")
@@ -525,7 +523,7 @@ def test_a_category_is_renamed_sorted_and_moved_at_once(perfectit: PerfectIt, db
     assert db.one(d.category("woodworking")).child_count == 1
 
 
-def test_a_category_knows_how_many_cards_everybody_sees(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
+def test_a_category_counts_its_published_cards(perfectit: PerfectIt, card: str, ann: str, db: Store) -> None:
     perfectit.add_category("metal", "Metal")
     perfectit.cards.draft(ann, OIL)
     assert db.one(d.category("woodworking")).card_count == 1

@@ -1,4 +1,4 @@
-"""Rows that the team's own code wrote are read and worked with as they are."""
+"""Every operation works on items of the team's own code before they are adopted."""
 
 import pytest
 
@@ -14,10 +14,10 @@ from tests.systems.perfectit.document_rows import T, counts, put_card, put_categ
 UP, DOWN = d.VoteType.UP, d.VoteType.DOWN
 
 
-def test_votes_and_collections_without_the_attributes_that_we_added_are_listed(team: PerfectIt, db: Store) -> None:
+def test_votes_and_collections_without_our_additional_attributes_are_listed(team: PerfectIt, db: Store) -> None:
     assert sorted(each.user_id for each in db(d.votes_of_target("123"))) == ["u2", "u3", "user123"]
     assert {each.target_type for each in db(d.votes_of_target("123"))} == {None}
-    assert [each.card_id for each in team.collected("l1").items] == ["123"]
+    assert [each.card_id for each in team.cards_of_collection("l1").items] == ["123"]
     assert [each.user_id for each in db(d.cards_in_collection("l1"))] == [None]
 
 
@@ -32,12 +32,12 @@ def test_a_vote_that_was_never_counted_can_be_cast_changed_and_withdrawn(team: P
     assert counts(db.one(d.card("124")))[1:] == (0, 1)
 
 
-def test_a_card_of_theirs_goes_with_everything_that_is_about_it(team: PerfectIt, db: Store) -> None:
+def test_a_card_of_other_code_is_removed_with_everything_that_belongs_to_it(team: PerfectIt, db: Store) -> None:
     team.cards.remove("123")
     assert [item["PK"] for item in disk(db) if item["PK"].startswith(("CARD#", "VOTE#"))] == []
 
 
-def test_a_comment_of_theirs_is_read_voted_on_edited_and_removed(team: PerfectIt, nobody: Client, db: Store) -> None:
+def test_a_comment_can_be_read_voted_on_edited_and_removed(team: PerfectIt, nobody: Client, db: Store) -> None:
     place, me = "/cards/123/comments/m1", nobody.by("user123")
     given = f"?created_at={T}"
     found = me.get(place + given)
@@ -52,7 +52,7 @@ def test_a_comment_of_theirs_is_read_voted_on_edited_and_removed(team: PerfectIt
 
 
 @pytest.mark.parametrize("match", [False, True])
-def test_a_comment_of_theirs_is_edited_or_removed_at_once(
+def test_a_comment_of_other_code_is_edited_or_removed_at_once(
     team: PerfectIt, nobody: Client, db: Store, match: bool
 ) -> None:
     place, me = f"/cards/123/comments/m1?created_at={T}", nobody.by("user123")
@@ -63,7 +63,7 @@ def test_a_comment_of_theirs_is_edited_or_removed_at_once(
     assert me.patch(place, {"text": "Linseed?"}, **headers).json["text"] == "Linseed?"
 
 
-def test_a_card_of_theirs_is_edited_published_and_talked_about(team: PerfectIt, db: Store) -> None:
+def test_a_card_of_other_code_can_be_edited_published_and_commented_on(team: PerfectIt, db: Store) -> None:
     put_card(db, "124", status="DRAFT", voteScore=0, updatedAt="2094-12-31T00:00:00Z")
     team.cards.edit("124", Content(title="Edited"))
     team.cards.publish("124")
@@ -76,14 +76,14 @@ def test_a_card_of_theirs_is_edited_published_and_talked_about(team: PerfectIt, 
     assert db.one(d.card("123")).view_count == 8
 
 
-def test_a_card_of_theirs_can_be_collected_again_and_taken_out(team: PerfectIt, db: Store) -> None:
+def test_a_card_of_other_code_can_be_collected_again_and_removed(team: PerfectIt, db: Store) -> None:
     team.collect("user123", "l1", "123")
     team.uncollect("l1", "123")
-    assert team.collected("l1").items == []
+    assert team.cards_of_collection("l1").items == []
 
 
 @pytest.mark.parametrize("status", ["DRAFT", "REMOVED", "ARCHIVED"])
-def test_nobody_else_is_shown_a_card_of_theirs_that_is_not_published(
+def test_others_cannot_see_an_unpublished_card_of_other_code(
     team: PerfectIt, nobody: Client, db: Store, status: str
 ) -> None:
     put_card(db, "124", title="Secret", status=status)
@@ -97,7 +97,7 @@ def test_nobody_else_is_shown_a_card_of_theirs_that_is_not_published(
 
 
 @pytest.mark.parametrize("match", [False, True])
-def test_a_category_of_theirs_is_removed_unless_something_is_in_it(
+def test_a_category_of_other_code_is_removed_only_if_it_is_empty(
     team: PerfectIt, nobody: Client, db: Store, match: bool
 ) -> None:
     boss = nobody.by("boss", "admin")
@@ -115,7 +115,7 @@ def test_a_category_of_theirs_is_removed_unless_something_is_in_it(
     assert remove("woodworking") == 204
 
 
-def test_a_category_of_theirs_that_was_changed_meanwhile_stays(team: PerfectIt, nobody: Client, db: Store) -> None:
+def test_a_category_that_was_changed_concurrently_stays(team: PerfectIt, nobody: Client, db: Store) -> None:
     boss = nobody.by("boss", "admin")
     put_category(db, "metal")
     read = boss.get("/categories/metal").tag
@@ -124,7 +124,7 @@ def test_a_category_of_theirs_that_was_changed_meanwhile_stays(team: PerfectIt, 
     assert db(d.category("metal")) is not None
 
 
-def test_a_root_category_of_theirs_may_have_a_parent_that_is_null(team: PerfectIt, nobody: Client, db: Store) -> None:
+def test_a_root_category_may_have_a_null_parent(team: PerfectIt, nobody: Client, db: Store) -> None:
     put_category(db, "metal", parentId=None)
     listed = nobody.get("/categories")
     assert {each["categoryId"] for each in listed.json["items"]} == {"metal", "woodworking"}

@@ -1,4 +1,4 @@
-"""Demo data is the same for the same seed, survives an interruption, and keeps every promise of the design."""
+"""Demo data depends on the seed alone, survives an interruption, and satisfies every rule of the design."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import disk
 
 
-def planted(db: Store, scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
-    """What is stored after a seeding, in which piece number `twice` is run again after it."""
-    for number, piece in enumerate(steps(scale, seed)):
-        assert callable(piece)
+def seeded(db: Store, scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
+    """Every stored item after seeding; step number `twice` runs twice."""
+    for number, step in enumerate(steps(scale, seed)):
+        assert callable(step)
         for _ in range(2 if number == twice else 1):
-            piece(db)
+            step(db)
     return disk(db)
 
 
@@ -36,17 +36,17 @@ def other(clock: Clock) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("twice", [None, 0, 3, 8, 10])
-def test_the_same_seed_plants_the_same_even_if_a_piece_is_planted_twice(
+def test_the_same_seed_gives_the_same_data_even_if_a_step_runs_twice(
     db: Store, other: Store, twice: int | None
 ) -> None:
-    assert planted(db, 0.25, 7) == planted(other, 0.25, 7, twice=twice)
+    assert seeded(db, 0.25, 7) == seeded(other, 0.25, 7, twice=twice)
 
 
-def test_another_seed_plants_something_else(db: Store, other: Store) -> None:
-    assert planted(db, 0.2, 7) != planted(other, 0.2, 8)
+def test_another_seed_gives_other_data(db: Store, other: Store) -> None:
+    assert seeded(db, 0.2, 7) != seeded(other, 0.2, 8)
 
 
-def test_a_seeding_that_goes_on_the_next_day_finds_what_it_planted(db: Store, clock: Clock) -> None:
+def test_seeding_can_continue_the_next_day(db: Store, clock: Clock) -> None:
     every = list(steps(0.3, 7))
     load(db, "perfectit", every[: len(every) // 2])
     clock.passes(days=1)
@@ -55,11 +55,11 @@ def test_a_seeding_that_goes_on_the_next_day_finds_what_it_planted(db: Store, cl
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
-def test_the_number_of_pieces_is_known_before(scale: float) -> None:
+def test_the_number_of_steps_is_known_in_advance(scale: float) -> None:
     assert sum(1 for _ in steps(scale, 1)) == total(scale)
 
 
-def test_planted_comments_and_notifications_were_made_at_the_time_in_their_ids(db: Store) -> None:
+def test_comments_and_notifications_have_the_time_in_their_ids(db: Store) -> None:
     load(db, "perfectit", steps(1, 1))
     for key in ("COMMENT#", "NOTIFICATION#"):
         found = [item for item in disk(db) if item["SK"].startswith(key)]
@@ -67,7 +67,7 @@ def test_planted_comments_and_notifications_were_made_at_the_time_in_their_ids(d
         assert all(time_in_id(item["id"]) == datetime.fromisoformat(item["createdAt"]) for item in found)
 
 
-def test_a_few_hundred_items_keep_every_promise(db: Store, clock: Clock) -> None:
+def test_counters_and_lists_of_the_demo_data_are_exact(db: Store, clock: Clock) -> None:
     load(db, "perfectit", steps(1, 1))
     kinds = Counter(item.get("entityType", "guard") for item in disk(db))
     assert 300 < sum(kinds.values()) < 1_500

@@ -1,4 +1,4 @@
-"""Who may do what over HTTP, beside those whom a path or a thing itself names."""
+"""Access rules of PerfectIt, beside `caller_is` for the users that a path names."""
 
 from partita.rest import group, owned_by, public_if
 from partita_systems.perfectit import design as d

@@ -1,4 +1,4 @@
-"""What clients send to PerfectIt: what is new, and what is changed."""
+"""Request bodies of PerfectIt's API."""
 
 from typing import Annotated
 
@@ -6,13 +6,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from partita_systems.perfectit import design as d
 
-# What is composed before it is compared may be longer when it is sent: up to four characters become one.
+# Names are normalised to NFC, where up to four characters become one: the limits allow for decomposed input.
 Username = Annotated[
     str,
     Meta(
         min_length=3,
         max_length=120,
-        description="3 to 30 letters, digits, `.`, `_` and `-`, composed or not.",
+        description="3 to 30 letters, digits, `.`, `_` and `-` after NFC normalisation.",
         examples=["ana.costa"],
     ),
 ]
@@ -22,12 +22,12 @@ CategoryId = Annotated[
     Meta(
         min_length=1,
         max_length=240,
-        description="1 to 60 letters, digits, `_` and `-`, composed or not.",
+        description="1 to 60 letters, digits, `_` and `-` after NFC normalisation.",
         examples=["kitchen"],
     ),
 ]
-Remark = Annotated[str, Meta(min_length=1, max_length=2_000, examples=["Worked at once 👍"])]
-Sorted = Annotated[int, Meta(ge=-99_999, le=99_999)]
+CommentText = Annotated[str, Meta(min_length=1, max_length=2_000, examples=["Worked at once 👍"])]
+SortOrder = Annotated[int, Meta(ge=-99_999, le=99_999)]
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Count = Annotated[int, Meta(ge=0, le=10**12)]
 
@@ -42,11 +42,11 @@ class NewUsername(Struct, forbid_unknown_fields=True):
 
 
 class NewComment(Struct, forbid_unknown_fields=True):
-    text: Remark
+    text: CommentText
 
 
 class ChangedComment(Struct, forbid_unknown_fields=True):
-    text: Remark | UnsetType = UNSET
+    text: CommentText | UnsetType = UNSET
 
 
 class NewVote(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -61,15 +61,15 @@ class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
     id: CategoryId
     name: Line
     parent_id: CategoryId = d.ROOT
-    sort_order: Sorted = 0
+    sort_order: SortOrder = 0
 
 
 class ChangedCategory(Struct, forbid_unknown_fields=True, rename="camel"):
-    """What is left out stays as it is; the parent `ROOT` stands for none."""
+    """Fields that are left out stay unchanged; the parent `ROOT` means the top level."""
 
     name: Line | UnsetType = UNSET
     parent_id: CategoryId | UnsetType = UNSET
-    sort_order: Sorted | UnsetType = UNSET
+    sort_order: SortOrder | UnsetType = UNSET
 
 
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -87,7 +87,7 @@ class NewViews(Struct, forbid_unknown_fields=True):
 
 
 class NewMetrics(Struct, forbid_unknown_fields=True):
-    """What is left out is none."""
+    """Fields that are left out are 0."""
 
     cards: Count = 0
     comments: Count = 0

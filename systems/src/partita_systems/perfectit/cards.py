@@ -1,4 +1,4 @@
-"""Cards: written, published, edited, removed, and listed in the ways that people look for them."""
+"""Cards from draft to removal, and the lists of them."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -20,17 +20,17 @@ from partita import (
     new_id,
 )
 from partita_systems.perfectit import design as d
-from partita_systems.perfectit.day_cursor import RECENT, day_cursor, day_of
-from partita_systems.perfectit.search_terms import composed, terms_of, words
+from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor, parse_day_cursor
+from partita_systems.perfectit.search_terms import canonical_name, terms_of, words
 from partita_systems.perfectit.votes import Votes
 from partita_systems.service_base import MakeId, ServiceBase
 
-WALK = 30  # how many days, and so Queries, one page of `recent` may take
-LONGEST_NAME = 120  # of a material
+MAX_DAYS_PER_PAGE = 30  # of the list of recent cards: one Query for each day
+MAX_NAME_LENGTH = 120  # of a material
 
 
 class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
-    """What an author writes; what is not given stays as it is."""
+    """The fields of a card that an author writes. Fields that are left out stay unchanged."""
 
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -44,26 +44,29 @@ class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_onl
     estimated_time: int | UnsetType = UNSET
     estimated_cost: int | UnsetType = UNSET
 
-    def given(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
+        """The fields that are set, checked and normalised."""
         if isinstance(self.difficulty, d.Difficulty) and self.difficulty not in list(d.Difficulty):
             known = ", ".join(each.value for each in d.Difficulty)
-            raise InvalidValue("PerfectionCard.difficulty", f"{self.difficulty.value!r} is none of {known}")
-        given = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
-        named = self.materials if isinstance(self.materials, dict) else ()
-        if not all(1 <= len(str(name)) <= LONGEST_NAME for name in named):
-            raise InvalidValue("PerfectionCard.materials", f"a material's name has 1 to {LONGEST_NAME} characters")
+            raise InvalidValue("PerfectionCard.difficulty", f"{self.difficulty.value!r} is not valid; use {known}")
+        fields = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
+        names = self.materials if isinstance(self.materials, dict) else ()
+        if not all(1 <= len(str(name)) <= MAX_NAME_LENGTH for name in names):
+            raise InvalidValue(
+                "PerfectionCard.materials", f"the name of a material must have 1 to {MAX_NAME_LENGTH} characters"
+            )
         if isinstance(self.category, str):
-            given["category"] = composed(self.category)
-        return given
+            fields["category"] = canonical_name(self.category)
+        return fields
 
 
-class OfCard(Protocol):
-    """Anything that names a card."""
+class HasCardId(Protocol):
+    """Anything that refers to a card."""
 
     card_id: str
 
 
-C = TypeVar("C", bound=OfCard)
+C = TypeVar("C", bound=HasCardId)
 
 
 class Cards(ServiceBase):
@@ -74,21 +77,23 @@ class Cards(ServiceBase):
         self._votes = votes
 
     def draft(self, author_id: str, content: Content) -> d.PerfectionCard:
-        """A card that only its author sees, for thirty days after its last edit."""
+        """Create a draft. Only its author sees it, and it expires 30 days after its last edit."""
         if content.title is UNSET:
-            raise InvalidValue("PerfectionCard.title", "a card needs one")
-        made = d.PerfectionCard(card_id=self.new_id("c"), author_id=author_id, created_at=self.now(), **content.given())
-        return self.db.create(made)
+            raise InvalidValue("PerfectionCard.title", "required")
+        card = d.PerfectionCard(
+            card_id=self.new_id("c"), author_id=author_id, created_at=self.now(), **content.fields()
+        )
+        return self.db.create(card)
 
     def edit(self, card_id: str, content: Content, *, version: int | None = None) -> None:
-        """Change what is given; a published card's terms follow in the same transaction.
+        """Change the given fields; the search terms of a published card change in the same transaction.
 
-        With a `version`, the card must still be at it; without one, the edit is made to whatever others made of it.
+        With a `version`, the card must still have it; without one, the edit applies to the current version.
         """
         for _ in self.db.retrying("PerfectionCard"):
-            card = self._present(card_id)
+            card = self._visible_card(card_id)
             try:
-                self._change(card, content.given(), card.version if version is None else version)
+                self._change(card, content.fields(), card.version if version is None else version)
             except VersionConflict:
                 if version is not None:
                     raise
@@ -96,30 +101,32 @@ class Cards(ServiceBase):
                 return
 
     def publish(self, card_id: str) -> None:
-        """Show a draft to everybody: it enters the indexes, is found by its terms, and expires no more."""
+        """Publish a draft: it enters the indexes, gets its search terms, and no longer expires."""
         for _ in self.db.retrying("PerfectionCard"):
-            card = self._present(card_id)
+            card = self._visible_card(card_id)
             if card.status == d.CardStatus.PUBLISHED:
                 return
-            shown = {"status": d.CardStatus.PUBLISHED, "created_at": self.now()}
+            changes = {"status": d.CardStatus.PUBLISHED, "created_at": self.now()}
             with suppress(VersionConflict):
-                self._change(card, shown, card.version)
+                self._change(card, changes, card.version)
                 return
 
-    def _change(self, card: d.PerfectionCard, given: dict[str, Any], version: int) -> None:
-        """The card and, where everybody sees it, the terms under which it is filed."""
+    def _change(self, card: d.PerfectionCard, changes: dict[str, Any], version: int) -> None:
+        """Change the card and, if it is published, its search terms."""
         with self.db.transaction() as transaction:
             draft = transaction.change(d.card(card.card_id), version=version, seen=card)
-            for name, value in given.items():
+            for name, value in changes.items():
                 setattr(draft, name, value)
-            changed = msgspec.structs.replace(card, **given)
+            changed = msgspec.structs.replace(card, **changes)
             if changed.status == d.CardStatus.PUBLISHED:
-                filed = {each.term for each in self.db(d.terms_of_card(card.card_id), consistent=True)}
-                self._file(transaction, complete(changed), filed)
+                check_complete(changed)
+                self._update_terms(transaction, changed, self._stored_terms(card.card_id))
 
     def remove(self, card_id: str) -> None:
-        """A card goes with its comments, terms and votes; it leaves every list first, so an interrupted removal shows
-        nothing and can be repeated. From then on nobody votes or comments, so what is forgotten stays so."""
+        """Delete a card with its comments, terms and votes.
+
+        The card leaves every list first and accepts no more votes or comments. An interrupted removal can be repeated.
+        """
         for _ in self.db.retrying("PerfectionCard"):
             card = self.db(d.card(card_id), consistent=True)
             hidden: Condition | None = F.status != d.CardStatus.PUBLISHED
@@ -127,107 +134,111 @@ class Cards(ServiceBase):
                 try:
                     with self.db.change(d.card(card_id)) as draft:
                         draft.status = d.CardStatus.REMOVED
-                except NotFound:  # gone, or marked by a deletion that was interrupted
+                except NotFound:  # deleted, or marked by an interrupted deletion
                     hidden = None
             for comment in self.db(d.comments_of_card(card_id), consistent=True):
-                self._votes.forget(comment.comment_id)
+                self._votes.delete_all(comment.comment_id)
                 self.db.delete(comment)
-            self._votes.forget(card_id)
-            with suppress(ConditionFailed):  # a draft that was published meanwhile
+            self._votes.delete_all(card_id)
+            with suppress(ConditionFailed):  # a draft that was published in the meantime
                 self.db.delete(d.card(card_id), when=hidden)
                 return
 
     def count_views(self, card_id: str, views: int) -> None:
-        """Views are counted elsewhere and arrive in batches: the number is approximate, and no edit."""
+        """Add a batch of views that were counted elsewhere. The number is approximate; `updated_at` stays."""
         if views < 1:
-            raise InvalidValue("PerfectionCard.viewCount", f"{views} views cannot be added")
+            raise InvalidValue("PerfectionCard.viewCount", f"{views} is not valid; use a number above 0")
         with self.db.change(d.card(card_id)) as draft:
             draft.view_count += views
 
-    def _present(self, card_id: str) -> d.PerfectionCard:
+    def _visible_card(self, card_id: str) -> d.PerfectionCard:
         card = self.db.one(d.card(card_id), consistent=True)
         if card.status == d.CardStatus.REMOVED:
             raise NotFound("PerfectionCard", card_id)
         return card
 
-    def _file(self, transaction: Transaction, card: d.PerfectionCard, filed: set[str]) -> None:
-        """Make the terms of a card what they should be, from those under which it is filed."""
+    def _stored_terms(self, card_id: str) -> set[str]:
+        return {each.term for each in self.db(d.terms_of_card(card_id), consistent=True)}
+
+    def _update_terms(self, transaction: Transaction, card: d.PerfectionCard, stored: set[str]) -> None:
+        """Create and delete terms so that they are those of the card."""
         wanted = terms_of(card)
-        for term in sorted(filed.difference(wanted)):
+        for term in sorted(stored.difference(wanted)):
             transaction.delete(d.term(card.card_id, term))
         for term in wanted:
-            if term not in filed:
+            if term not in stored:
                 transaction.create(d.Term(card_id=card.card_id, term=term))
 
-    def refile(self, card_id: str) -> None:
-        """Make the terms of a published card that other code wrote what they should be."""
+    def rebuild_terms(self, card_id: str) -> None:
+        """Create the search terms of a published card of other code."""
         for _ in self.db.retrying("PerfectionCard"):
-            card = self._present(card_id)
-            filed = {each.term for each in self.db(d.terms_of_card(card_id), consistent=True)}
+            card = self._visible_card(card_id)
+            stored = self._stored_terms(card_id)
             with suppress(ConditionFailed):
                 with self.db.transaction() as transaction:
                     unedited = F.version == card.version if card.version else F.version.is_absent() | (F.version == 0)
                     transaction.check(d.card(card_id), d.PUBLISHED & unedited)
-                    self._file(transaction, card, filed)
+                    self._update_terms(transaction, card, stored)
                 return
 
     # Lists
 
     def by_category(self, category: str, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
-        """The newest cards of a category. Other code lists its drafts too: they are left out, and a page is short."""
-        return _shown(self.db(d.cards_by_category(category)).page(size, cursor))
+        """The newest cards of a category. Drafts of other code are left out, so a page may be short."""
+        return _published_only(self.db(d.cards_by_category(category)).page(size, cursor))
 
     def by_author(self, author_id: str, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
-        """The same for one author."""
-        return _shown(self.db(d.cards_by_author(author_id)).page(size, cursor))
+        """The newest cards of an author, as for a category."""
+        return _published_only(self.db(d.cards_by_author(author_id)).page(size, cursor))
 
     def recent(self, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
-        """The newest cards, day by day backwards; the cursor carries the day. A page may be short before the end."""
+        """The newest cards, day by day; the cursor contains the day. A page may be short before the end."""
         today = self.now().date()
-        day, inside = day_of(cursor, today) if cursor else (today, None)
+        day, inside = parse_day_cursor(cursor, today) if cursor else (today, None)
         cards: list[d.CardSummary] = []
-        for _ in range(WALK):
+        for _ in range(MAX_DAYS_PER_PAGE):
             page = self.db(d.cards_of_day(day)).page(size - len(cards), inside)
             cards += page.items
             if page.cursor is not None:
                 return Page(cards, day_cursor(day, page.cursor))
             day, inside = day - timedelta(days=1), None
-            if day <= today - RECENT:
+            if day <= today - RECENT_PERIOD:
                 return Page(cards, None)
             if len(cards) == size:
                 break
         return Page(cards, day_cursor(day, None))
 
     def controversial(self, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
-        """The most divided cards first."""
-        return self.named(self.db(d.controversial()).page(size, cursor))
+        """The cards with the most divided votes first."""
+        return self.published_cards(self.db(d.controversial()).page(size, cursor))
 
     def trending(self, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
-        return self.named(self.db(d.trending()).page(size, cursor))
+        return self.published_cards(self.db(d.trending()).page(size, cursor))
 
     def search(self, text: str, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
-        """Cards that have every word of the text among their terms: the longest word is looked up, the others are
-        compared, so a page may be short."""
+        """Cards that have every word of the text among their terms.
+
+        The index finds the longest word; the others are compared, so a page may be short.
+        """
         wanted = set(words(text))
         if not wanted:
             return Page([], None)
-        found = self.named(self.db(d.cards_by_term(max(sorted(wanted), key=len))).page(size, cursor))
+        found = self.published_cards(self.db(d.cards_by_term(max(sorted(wanted), key=len))).page(size, cursor))
         return Page([card for card in found.items if wanted.issubset(terms_of(card))], found.cursor)
 
-    def named(self, page: Page[C]) -> Page[d.PerfectionCard]:
-        """The published cards that a page names: one BatchGetItem; what is gone is skipped."""
+    def published_cards(self, page: Page[C]) -> Page[d.PerfectionCard]:
+        """The published cards that the items of a page refer to: one BatchGetItem."""
         found = self.db.get_many([d.card(each.card_id) for each in page.items])
         return Page([card for card in found if card and card.status == d.CardStatus.PUBLISHED], page.cursor)
 
 
-def _shown(page: Page[d.CardSummary]) -> Page[d.CardSummary]:
+def _published_only(page: Page[d.CardSummary]) -> Page[d.CardSummary]:
     return Page([card for card in page.items if card.status == d.CardStatus.PUBLISHED], page.cursor)
 
 
-def complete(card: d.PerfectionCard) -> d.PerfectionCard:
-    """A card that everybody may see says where it belongs and how it is done."""
+def check_complete(card: d.PerfectionCard) -> None:
+    """A published card needs a category and instructions."""
     if card.category is None:
-        raise InvalidValue("PerfectionCard.category", "a published card needs one")
+        raise InvalidValue("PerfectionCard.category", "required in a published card")
     if not card.instructions:
         raise InvalidValue("PerfectionCard.instructions", "a published card needs at least one step")
-    return card

@@ -1,4 +1,4 @@
-"""Where comments and notifications are: their keys begin with a time, their paths have an id alone, which says it."""
+"""Keys of comments and notifications: a key starts with a time, which the id in the path contains."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,25 +10,26 @@ from msgspec import Meta
 from partita import NotFound, time_in_id
 from partita.rest import Problem
 
-GivenTime = Annotated[
+CreatedAtParameter = Annotated[
     Annotated[datetime, Meta(tz=True)] | None,
-    Meta(description="`createdAt` as the list shows it; needed only where the id says no time, or another one."),
+    Meta(description="`createdAt` from the list; needed only for ids that other code made without this time."),
 ]
 
 
 @contextmanager
-def made_at(thing_id: str, created_at: datetime | None) -> Iterator[datetime]:
-    """The time in a thing's key: the one in its id, unless it is given, as for what other code wrote."""
-    time = created_at or time_in_id(thing_id)
+def key_time(item_id: str, created_at: datetime | None) -> Iterator[datetime]:
+    """The time in an item's key: `created_at`, which items of other code need, or the time in the id.
+
+    Raises Problem 422 if neither is known. A NotFound inside the block becomes a 404 that explains `created_at`.
+    """
+    time = created_at or time_in_id(item_id)
     if time is None:
-        detail = f"{thing_id} does not say when it was made; add ?created_at= with its createdAt, as the list shows it"
+        detail = f"{item_id} contains no time; add ?created_at= with its createdAt, as the list shows it"
         raise Problem(422, "invalid", detail, "created_at")
     try:
         yield time
     except NotFound as missing:
         if created_at is not None:
             raise
-        detail = (
-            f"{missing.entity} {thing_id} does not exist; if the list shows it, add ?created_at= with its createdAt"
-        )
+        detail = f"{missing.entity} {item_id} does not exist; if the list shows it, add ?created_at= with its createdAt"
         raise Problem(404, "not-found", detail) from None

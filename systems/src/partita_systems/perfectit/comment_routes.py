@@ -1,4 +1,4 @@
-"""Comments and votes over HTTP."""
+"""API routes of comments and votes."""
 
 from msgspec import UNSET
 
@@ -6,7 +6,7 @@ from partita.rest import Api, Caller, IfMatch, caller_is, signed_in
 from partita_systems.perfectit import bodies as b
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.access import admin, author
-from partita_systems.perfectit.comment_keys import GivenTime, made_at
+from partita_systems.perfectit.comment_keys import CreatedAtParameter, key_time
 from partita_systems.perfectit.service import PerfectIt
 
 COMMENTS = "/cards/{card_id}/comments"
@@ -16,7 +16,7 @@ VOTE_ON_COMMENT = COMMENT + "/votes/{user_id}"
 
 
 def declare(api: Api[PerfectIt]) -> None:
-    """Add the routes of this module."""
+    """Add these routes to the API."""
     api.expose_list(COMMENTS, d.comments_of_card)
     api.get(COMMENT)(comment)
     api.patch(COMMENT, who=author, on=comment)(change_comment)
@@ -25,17 +25,17 @@ def declare(api: Api[PerfectIt]) -> None:
     api.expose_list("/cards/{target_id}/votes", d.votes_of_target, who=admin)
     api.expose_get("/users/{user_id}/votes/{target_id}", d.vote, who=caller_is("user_id") | admin)
     api.put(VOTE, who=caller_is("user_id"))(cast_vote)
-    api.delete(VOTE, who=caller_is("user_id"))(withdraw)
+    api.delete(VOTE, who=caller_is("user_id"))(withdraw_vote)
     api.put(VOTE_ON_COMMENT, who=caller_is("user_id"))(vote_on_comment)
-    api.delete(VOTE_ON_COMMENT, who=caller_is("user_id"))(withdraw_from_comment)
+    api.delete(VOTE_ON_COMMENT, who=caller_is("user_id"))(withdraw_vote_on_comment)
 
 
 # Comments
 
 
-def comment(service: PerfectIt, card_id: str, comment_id: str, created_at: GivenTime = None) -> d.Comment:
-    """One comment."""
-    with made_at(comment_id, created_at) as at:
+def comment(service: PerfectIt, card_id: str, comment_id: str, created_at: CreatedAtParameter = None) -> d.Comment:
+    """Get a comment."""
+    with key_time(comment_id, created_at) as at:
         return service.find_comment(card_id, at, comment_id)
 
 
@@ -45,30 +45,30 @@ def change_comment(
     comment_id: str,
     change: b.ChangedComment,
     match: IfMatch,
-    created_at: GivenTime = None,
+    created_at: CreatedAtParameter = None,
 ) -> d.Comment:
-    """Change text of a comment."""
+    """Change the text of a comment."""
 
     def edit(found: d.Comment) -> None:
         match.check(found)
         if change.text is not UNSET:
             found.text = change.text
 
-    with made_at(comment_id, created_at) as at:
+    with key_time(comment_id, created_at) as at:
         service.db.update(d.comment(card_id, at, comment_id), edit)
         return service.db.one(d.comment(card_id, at, comment_id), consistent=True)
 
 
 def add_comment(service: PerfectIt, caller: Caller, card_id: str, new: b.NewComment) -> d.Comment:
-    """Say something about a published card."""
+    """Comment on a published card."""
     return service.comment(caller.name, card_id, new.text)
 
 
 def remove_comment(
-    service: PerfectIt, card_id: str, comment_id: str, match: IfMatch, created_at: GivenTime = None
+    service: PerfectIt, card_id: str, comment_id: str, match: IfMatch, created_at: CreatedAtParameter = None
 ) -> None:
-    """The comment goes with its votes."""
-    with made_at(comment_id, created_at) as at:
+    """Delete a comment with its votes."""
+    with key_time(comment_id, created_at) as at:
         found = service.db.update(d.comment(card_id, at, comment_id), lambda comment: None)
         service.remove_comment(card_id, at, comment_id, when=match.when(found))
 
@@ -77,26 +77,31 @@ def remove_comment(
 
 
 def cast_vote(service: PerfectIt, card_id: str, user_id: str, new: b.NewVote) -> None:
-    """Vote, or change your vote."""
+    """Vote on a card, or change the vote."""
     service.votes.on_card(user_id, card_id, new.vote_type)
 
 
-def withdraw(service: PerfectIt, card_id: str, user_id: str) -> None:
-    """Take your vote back."""
+def withdraw_vote(service: PerfectIt, card_id: str, user_id: str) -> None:
+    """Withdraw a vote on a card."""
     service.votes.on_card(user_id, card_id, None)
 
 
 def vote_on_comment(
-    service: PerfectIt, card_id: str, comment_id: str, user_id: str, new: b.NewVote, created_at: GivenTime = None
+    service: PerfectIt,
+    card_id: str,
+    comment_id: str,
+    user_id: str,
+    new: b.NewVote,
+    created_at: CreatedAtParameter = None,
 ) -> None:
-    """Vote on a comment, or change your vote."""
-    with made_at(comment_id, created_at) as at:
+    """Vote on a comment, or change the vote."""
+    with key_time(comment_id, created_at) as at:
         service.votes.on_comment(user_id, card_id, at, comment_id, new.vote_type)
 
 
-def withdraw_from_comment(
-    service: PerfectIt, card_id: str, comment_id: str, user_id: str, created_at: GivenTime = None
+def withdraw_vote_on_comment(
+    service: PerfectIt, card_id: str, comment_id: str, user_id: str, created_at: CreatedAtParameter = None
 ) -> None:
-    """Take your vote back."""
-    with made_at(comment_id, created_at) as at:
+    """Withdraw a vote on a comment."""
+    with key_time(comment_id, created_at) as at:
         service.votes.on_comment(user_id, card_id, at, comment_id, None)

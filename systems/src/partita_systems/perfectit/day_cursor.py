@@ -1,14 +1,14 @@
-"""Cursors of what is walked day by day: the day, and where in it to go on.
+"""Cursors of a list that is read day by day: the day, and the position in it.
 
-The second part is the store's own cursor, signed and made for that day. The first needs no signature: a day that is not
-walked is refused.
+The position is the store's own cursor, which is signed and valid for that day only. The day needs no signature: a day
+outside the period is rejected.
 """
 
 from datetime import date, timedelta
 
 from partita import InvalidCursor
 
-RECENT = timedelta(days=90)  # how far back is walked
+RECENT_PERIOD = timedelta(days=90)
 _NAME = "recent"
 
 
@@ -16,13 +16,13 @@ def day_cursor(day: date, inside: str | None) -> str:
     return f"{day.isoformat()}~{inside or ''}"
 
 
-def day_of(cursor: str, today: date) -> tuple[date, str | None]:
-    """The day that a cursor names, which is one of the last ninety, and the cursor inside of it."""
-    named, between, inside = cursor.partition("~")
+def parse_day_cursor(cursor: str, today: date) -> tuple[date, str | None]:
+    """The day of a cursor, which is in the recent period, and the cursor inside that day."""
+    text, separator, inside = cursor.partition("~")
     try:
-        day = date.fromisoformat(named)
+        day = date.fromisoformat(text)
     except ValueError:
         day = date.min
-    if not between or not timedelta() <= today - day < RECENT:
-        raise InvalidCursor(_NAME, f"it names none of the last {RECENT.days} days")
+    if not separator or not timedelta() <= today - day < RECENT_PERIOD:
+        raise InvalidCursor(_NAME, f"its day is not one of the last {RECENT_PERIOD.days} days")
     return day, inside or None

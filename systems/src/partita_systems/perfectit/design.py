@@ -1,4 +1,4 @@
-"""PerfectIt: how-to cards and what people do with them. One table, five indexes, each holding only summaries."""
+"""The design of PerfectIt: how-to cards, comments, votes and collections. One table, five indexes with summaries."""
 
 import enum
 from datetime import date, datetime, timedelta
@@ -38,12 +38,12 @@ from partita import (
 KEEP_DRAFTS = timedelta(days=30)
 KEEP_NOTIFICATIONS = timedelta(days=90)
 KEEP_TRENDS = timedelta(days=7)
-MOST_TERMS = 45  # a card and a change of all its terms fit one transaction
-ROOT = "ROOT"  # the parent of categories that have none
+MAX_TERMS = 45  # replacing all terms of a card fits into one transaction
+ROOT = "ROOT"  # the parent of top-level categories
 
 Url = Annotated[str, Meta(max_length=1_000)]
 Line = Annotated[str, Meta(min_length=1, max_length=120)]
-Words = Annotated[str, Meta(min_length=1, max_length=2_000)]
+Text = Annotated[str, Meta(min_length=1, max_length=2_000)]
 Amount = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
@@ -78,13 +78,13 @@ class NotificationType(OpenEnum):
 PUBLISHED = F.status == CardStatus.PUBLISHED
 DRAFT = F.status == CardStatus.DRAFT
 NESTED = F.parent_id != ROOT
-LIFE = Transitions(
+LIFECYCLE = Transitions(
     {CardStatus.DRAFT: [CardStatus.PUBLISHED], CardStatus.PUBLISHED: [CardStatus.REMOVED]}, start=[CardStatus.DRAFT]
 )
 
 
 class CardSummary(View, naming="camel"):
-    """What every list of cards shows, and each index of cards holds."""
+    """The fields of a card that lists show and indexes project."""
 
     card_id: Annotated[str, StoredAs("id")]
     title: Line
@@ -96,7 +96,7 @@ class CardSummary(View, naming="camel"):
     estimated_cost: Amount = 0
     vote_score: Annotated[int, Untracked()] = 0
     author_id: Annotated[str, References(lambda: User)]
-    status: Annotated[CardStatus, LIFE] = CardStatus.DRAFT
+    status: Annotated[CardStatus, LIFECYCLE] = CardStatus.DRAFT
     created_at: datetime
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
@@ -107,13 +107,13 @@ class CardSummary(View, naming="camel"):
     by_score = Keys("GSI5", "VOTETYPE#CARD", "SCORE#{vote_score:+10}#{card_id}", when=PUBLISHED)
 
 
-# What is small of the other entities
-LISTED = (
+# Attributes of other entities that lists show
+PROJECTED = (
     "username displayName bio avatarUrl cardId text upCount downCount "
     "userId targetId targetType voteType name parentId sortOrder cardCount childCount"
 )
 INDEXES = (
-    Index("GSI1", "GSI1PK", "GSI1SK", project=(CardSummary, "ttl", *LISTED.split())),
+    Index("GSI1", "GSI1PK", "GSI1SK", project=(CardSummary, "ttl", *PROJECTED.split())),
     Index("GSI2", "GSI2PK", "GSI2SK", project=(CardSummary, "ttl")),
     Index("GSI3", "GSI3PK", "GSI3SK", project=(CardSummary, "ttl")),
     Index("GSI4", "GSI4PK", "GSI4SK", project="KEYS_ONLY"),
@@ -147,13 +147,13 @@ class User(Entity, table=main, key=("USER#{user_id}", "PROFILE")):
 
 
 class PerfectionCard(CardSummary, Entity, table=main, key=("CARD#{card_id}", "METADATA")):
-    """How to do one thing perfectly: `estimated_time` in minutes, `estimated_cost` in whole units of currency.
+    """A how-to card: `estimated_time` in minutes, `estimated_cost` in whole units of currency.
 
-    `created_at` is when a draft was begun, and from its publication on when it was published.
+    `created_at` is the time when the draft was created and, after publication, the time of publication.
     """
 
     description: Annotated[str, Meta(max_length=5_000)] = ""
-    instructions: Annotated[list[Words], Meta(max_length=60), Compressed()] = field(default_factory=list)
+    instructions: Annotated[list[Text], Meta(max_length=60), Compressed()] = field(default_factory=list)
     materials: Annotated[dict[str, Line], Meta(max_length=50)] = field(default_factory=dict)
     tools: Annotated[list[Line], Meta(max_length=50)] = field(default_factory=list)
     view_count: Annotated[int, Untracked()] = 0
@@ -161,7 +161,7 @@ class PerfectionCard(CardSummary, Entity, table=main, key=("CARD#{card_id}", "ME
     down_count: Annotated[int, Untracked()] = 0
     version: Annotated[int, Version()] = 0
 
-    kept = Expires("updated_at", after=KEEP_DRAFTS, when=DRAFT)
+    expiry = Expires("updated_at", after=KEEP_DRAFTS, when=DRAFT)
     parts = Owns(lambda: (Comment, Term, Controversy, Trend))
 
 
@@ -169,11 +169,11 @@ class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{
     comment_id: Annotated[str, StoredAs("id")]
     card_id: Annotated[str, References(lambda: PerfectionCard)]
     author_id: Annotated[str, References(lambda: User)]
-    text: Words
+    text: Text
     vote_score: Annotated[int, Untracked()] = 0
     up_count: Annotated[int, Untracked()] = 0
     down_count: Annotated[int, Untracked()] = 0
-    status: Annotated[str | None, Meta(examples=["REMOVED"]), Untracked()] = None  # REMOVED before its votes go
+    status: Annotated[str | None, Meta(examples=["REMOVED"]), Untracked()] = None  # REMOVED while its votes are deleted
     created_at: datetime
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
@@ -183,7 +183,7 @@ class Comment(Entity, table=main, key=("CARD#{card_id}", "COMMENT#{created_at}#{
 class Vote(Entity, table=main, key=("VOTE#{user_id}#{target_id}", "VOTE")):
     user_id: Annotated[str, References(lambda: User)]
     target_id: str
-    target_type: TargetType | None = None  # None in what other code wrote, until it is adopted
+    target_type: TargetType | None = None  # None in items of other code, until they are adopted
     vote_type: VoteType
     created_at: Annotated[datetime, CreatedAt()] = AUTO
 
@@ -204,7 +204,7 @@ class Collection(Entity, table=main, key=("USER#{user_id}", "COLLECTION#{collect
 class CardInCollection(Entity, table=main, key=("COLLECTION#{collection_id}", "CARD#{card_id}")):
     collection_id: Annotated[str, References(lambda: Collection)]
     card_id: Annotated[str, References(lambda: PerfectionCard)]
-    user_id: str | None = None  # as for `target_type`
+    user_id: str | None = None  # None in items of other code, until they are adopted
     created_at: Annotated[datetime, CreatedAt()] = AUTO
 
 
@@ -220,7 +220,7 @@ class Category(Entity, table=main, key=("CAT#{category_id}", "METADATA")):
 
 
 class Term(Entity, table=main, key=("CARD#{card_id}", "TERM#{term}")):
-    """A word under which a published card is found."""
+    """A search term of a published card."""
 
     card_id: Annotated[str, InKey()]
     term: Annotated[str, InKey()]
@@ -229,7 +229,7 @@ class Term(Entity, table=main, key=("CARD#{card_id}", "TERM#{term}")):
 
 
 class Controversy(Entity, table=main, key=("CARD#{card_id}", "CONTROVERSY")):
-    """How divided the votes of a card are; in the index while there are votes on both sides."""
+    """How divided the votes on a card are; in the index while there are votes on both sides."""
 
     card_id: Annotated[str, InKey()]
     score: int = 0
@@ -238,18 +238,18 @@ class Controversy(Entity, table=main, key=("CARD#{card_id}", "CONTROVERSY")):
 
 
 class Trend(Entity, table=main, key=("CARD#{card_id}", "TREND")):
-    """How fast a card gathers attention, as the analytics consumer last saw it."""
+    """How fast a card gathers attention, as last computed by the analytics consumer."""
 
     card_id: Annotated[str, InKey()]
     score: int
     seen_at: datetime
 
     by_score = Keys("GSI5", "VOTETYPE#TRENDING", "SCORE#{score:+10}#{card_id}")
-    kept = Expires("seen_at", after=KEEP_TRENDS)
+    expiry = Expires("seen_at", after=KEEP_TRENDS)
 
 
 class Notification(Entity, table=main, key=("USER#{user_id}", "NOTIFICATION#{created_at}#{notification_id}")):
-    """Something that happened to what the user made; its time and id are the event's, so telling twice is once."""
+    """An event on a user's card. Its time and id are the event's, so a repeated delivery changes nothing."""
 
     notification_id: Annotated[str, StoredAs("id")]
     user_id: Annotated[str, References(lambda: User)]
@@ -259,7 +259,7 @@ class Notification(Entity, table=main, key=("USER#{user_id}", "NOTIFICATION#{cre
     read: bool = False
     created_at: datetime
 
-    kept = Expires("created_at", after=KEEP_NOTIFICATIONS)
+    expiry = Expires("created_at", after=KEEP_NOTIFICATIONS)
 
 
 class DailyMetrics(Entity, table=main, key=("METRICS", "DAY#{day}")):
@@ -297,7 +297,7 @@ def cards_of_day(day: date) -> Items[CardSummary]: ...
 def top_voted() -> Items[CardSummary]: ...
 
 
-# What the document implies
+# Patterns that the document implies
 
 
 @pattern(Comment.by_author.newest_first())

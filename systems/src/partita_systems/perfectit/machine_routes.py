@@ -1,4 +1,4 @@
-"""What machines write over HTTP: notifications, trends, views and daily metrics, as the consumers of the stream do."""
+"""API routes for machines: the consumers of the stream write notifications, trends, views and daily metrics."""
 
 from datetime import date
 
@@ -8,7 +8,7 @@ from partita.rest import Api, IfMatch
 from partita_systems.perfectit import bodies as b
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.access import admin, machines
-from partita_systems.perfectit.comment_keys import GivenTime, made_at
+from partita_systems.perfectit.comment_keys import CreatedAtParameter, key_time
 from partita_systems.perfectit.service import PerfectIt
 
 DAY = "/metrics/{day}"
@@ -16,8 +16,8 @@ TREND = "/cards/{card_id}/trend"
 
 
 def declare(api: Api[PerfectIt]) -> None:
-    """Add the routes of this module."""
-    api.put("/users/{user_id}/notifications/{notification_id}", who=machines)(tell)
+    """Add these routes to the API."""
+    api.put("/users/{user_id}/notifications/{notification_id}", who=machines)(notify)
     api.expose_get(TREND, d.trend, who=machines)
     api.put(TREND, who=machines)(set_trend)
     api.expose_delete(TREND, d.trend, who=machines)
@@ -28,12 +28,16 @@ def declare(api: Api[PerfectIt]) -> None:
     api.delete(DAY, who=machines)(delete_metrics)
 
 
-def tell(
-    service: PerfectIt, user_id: str, notification_id: str, new: b.NewNotification, created_at: GivenTime = None
+def notify(
+    service: PerfectIt,
+    user_id: str,
+    notification_id: str,
+    new: b.NewNotification,
+    created_at: CreatedAtParameter = None,
 ) -> d.Notification:
-    """Tell somebody what happened to what they made; its id is the event's, so telling twice is once."""
-    with made_at(notification_id, created_at) as at:
-        return service.tell(
+    """Store a notification; its id is the id of the event, so a repeated delivery changes nothing."""
+    with key_time(notification_id, created_at) as at:
+        return service.notify(
             d.Notification(
                 notification_id=notification_id,
                 user_id=user_id,
@@ -46,26 +50,26 @@ def tell(
 
 
 def set_trend(service: PerfectIt, card_id: str, new: b.NewTrend) -> d.Trend:
-    """How fast a published card gathers attention; it is forgotten after a week without news."""
+    """Set how fast a published card gathers attention; expires after a week."""
     return service.set_trend(card_id, new.score)
 
 
 def count_views(service: PerfectIt, card_id: str, new: b.NewViews) -> None:
-    """So many views more."""
+    """Add views to a card."""
     service.cards.count_views(card_id, new.views)
 
 
 def metrics_of_day(service: PerfectIt, day: date) -> d.DailyMetrics:
-    """What happened on one day."""
+    """Get the metrics of a day."""
     return service.db.one(d.metrics(day))
 
 
 def set_metrics(service: PerfectIt, day: date, new: b.NewMetrics) -> d.DailyMetrics:
-    """What happened on a day, in place of what was known of it."""
+    """Set the metrics of a day, replacing earlier ones."""
     return service.db.put(d.DailyMetrics(day=day, **structs.asdict(new)))
 
 
 def delete_metrics(service: PerfectIt, day: date, match: IfMatch) -> None:
-    """Nothing is known of that day any more."""
+    """Delete the metrics of a day."""
     found = service.db.one(d.metrics(day), consistent=True)
     service.db.delete(found, when=match.when(found))

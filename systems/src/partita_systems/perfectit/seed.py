@@ -1,7 +1,7 @@
-"""Demo data: people, the cards they write, and what others make of them.
+"""Demo data: users, cards, votes, comments, collections and metrics.
 
-Who does what follows from the seed; when it happened counts back from the midnight before planting, so that recent
-cards are recent and drafts are still there whenever the demo is started.
+The content follows from the seed. Times are relative to the midnight before seeding, so that recent cards are recent
+and drafts have not expired.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,8 @@ from partita_systems.perfectit.service import PerfectIt
 from partita_systems.seeding import NumberedStep, last_midnight, seeded_random, store_at
 from partita_systems.service_base import ids_from
 
-OPENED = datetime(
-    2025, 1, 1, tzinfo=UTC
-)  # the time in ids that other pieces name: they do not depend on the day of planting
-SPREAD = 60  # the days over which cards are published
+OPENED = datetime(2025, 1, 1, tzinfo=UTC)  # the time in ids that other steps use: independent of the day of seeding
+SPREAD = 60  # cards are published over so many days
 FIRST = "Ada Ben Chiara Dev Elif Femi Grace Hugo Ines Jun Karin Liam Maya Noor Otto Priya Quinn Rosa Sam Tove".split()
 LAST = "Abara Becker Costa Dubois Eriksen Fischer Garcia Hansen Ito Jensen Kim Lopez Moreau Novak Okafor Park".split()
 CATEGORIES = {
@@ -52,7 +50,7 @@ NAMES = ["To try", "Weekend", "For the workshop", "With friends", "Someday"]
 
 
 class Craft(NamedTuple):
-    """Something to do perfectly, and what it takes."""
+    """The subject of a card."""
 
     title: str
     category: str
@@ -147,12 +145,12 @@ CRAFTS = [
 
 
 def total(scale: float) -> int:
-    """How many pieces `pieces` gives."""
+    """The number of steps."""
     return 2 + sum(_sizes(scale))
 
 
 def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
-    """At scale 1 sixteen people, twenty-four cards and eight collections."""
+    """At scale 1: 16 users, 24 cards and 8 collections."""
     people, cards, collections = _sizes(scale)
     yield _categories
     yield from (_Person(random_seed, number, people, cards) for number in range(people))
@@ -185,15 +183,15 @@ class _Step(NumberedStep):
         super().__call__(db)
 
     def service(self, db: Store, at: datetime, number: int = 0) -> PerfectIt:
-        """PerfectIt at another time, where a new thing is the `number`th of its kind."""
+        """PerfectIt at another time; the id that it makes is the `number`th of its kind."""
 
         def make_id(prefix: str, now: datetime) -> str:
-            return self.id_of(prefix, number, now if prefix == "m" else OPENED)  # a comment is made at its id's time
+            return self.id_of(prefix, number, now if prefix == "m" else OPENED)  # a comment has the time of its id
 
         return PerfectIt(store_at(db, at), make_id)
 
     def id_of(self, prefix: str, number: int, at: datetime = OPENED) -> str:
-        """The id of the `number`th of a kind, whichever piece plants it."""
+        """The id of the `number`th of a kind, whichever step creates it."""
         return ids_from(seeded_random(self.seed, f"{prefix} {number}").getrandbits)(prefix, at)
 
 
@@ -206,7 +204,7 @@ class _Person(_Step):
 
 
 class _Card(_Step):
-    """A card; every sixth is still a draft, the others have voters and comments."""
+    """A card; every sixth is a draft, the others have votes and comments."""
 
     def load(self, db: Store) -> None:
         days = 9 if is_draft(self.number) else SPREAD
@@ -248,7 +246,7 @@ class _Card(_Step):
             remark, talks = self.random.choice(REMARKS), self.random.random() < 0.4
             if talks and user_id not in commented:
                 perfectit.comment(user_id, card_id, remark)
-            perfectit.tell(
+            perfectit.notify(
                 d.Notification(
                     notification_id=self.id_of("n", number, then),
                     user_id=author,

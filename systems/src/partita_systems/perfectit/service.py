@@ -1,4 +1,4 @@
-"""PerfectIt: what people do with cards, and what the design cannot say about it."""
+"""The PerfectIt service: users, comments, collections, categories, notifications and trends."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,13 +20,14 @@ from partita import (
     new_id,
     time_in_id,
 )
+from partita_systems.conditions import both, counter_is
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Cards
-from partita_systems.perfectit.search_terms import composed
+from partita_systems.perfectit.search_terms import canonical_name
 from partita_systems.perfectit.votes import Votes
 from partita_systems.service_base import MakeId, ServiceBase
 
-_UNUSED = ((F.child_count == 0) | F.child_count.is_absent()) & ((F.card_count == 0) | F.card_count.is_absent())
+_EMPTY = counter_is("child_count", 0) & counter_is("card_count", 0)
 _COUNTED = F.child_count.exists() & F.card_count.exists()
 
 
@@ -41,30 +42,32 @@ class PerfectIt(ServiceBase):
     # Users
 
     def register(self, username: str, display_name: str, *, user_id: str | None = None) -> d.User:
-        """A new user; a username is compared without case, and taken once."""
-        made = d.User(user_id=user_id or self.new_id("u"), username=composed(username), display_name=display_name)
-        return self.db.create(made)
+        """Create a user. Usernames are unique, compared without case."""
+        user = d.User(user_id=user_id or self.new_id("u"), username=canonical_name(username), display_name=display_name)
+        return self.db.create(user)
 
     def rename(self, user_id: str, username: str) -> None:
         with self.db.change(d.user(user_id)) as draft:
-            draft.username = composed(username)
+            draft.username = canonical_name(username)
 
     # Comments
 
     def comment(self, author_id: str, card_id: str, text: str) -> d.Comment:
-        """Say something about a card that everybody sees; its time is the one in its id, which so says its key."""
+        """Comment on a published card. The comment's time is the time in its id, so the id gives the key."""
         comment_id = self.new_id("m")
-        made_at = time_in_id(comment_id) or self.now()
-        comment = d.Comment(comment_id=comment_id, card_id=card_id, author_id=author_id, text=text, created_at=made_at)
+        created_at = time_in_id(comment_id) or self.now()
+        comment = d.Comment(
+            comment_id=comment_id, card_id=card_id, author_id=author_id, text=text, created_at=created_at
+        )
         with self._while_published("Comment", card_id) as transaction:
             return transaction.create(comment)
 
     def find_comment(self, card_id: str, created_at: datetime, comment_id: str) -> d.Comment:
-        """A comment; one whose key has a time as other code wrote it is found among those of its card."""
+        """A comment by its key. One whose key has a time format of other code is found by a query over its card."""
         found = self.db(d.comment(card_id, created_at, comment_id))
         if found is None and time_in_id(comment_id) != created_at:
-            theirs = (each for each in self.db(d.comments_of_card(card_id)) if each.comment_id == comment_id)
-            found = next((each for each in theirs if each.created_at == created_at), None)
+            others = (each for each in self.db(d.comments_of_card(card_id)) if each.comment_id == comment_id)
+            found = next((each for each in others if each.created_at == created_at), None)
         if found is None:
             raise NotFound("Comment", comment_id)
         return found
@@ -76,17 +79,20 @@ class PerfectIt(ServiceBase):
     def remove_comment(
         self, card_id: str, created_at: datetime, comment_id: str, *, when: Condition | None = None
     ) -> None:
-        """A comment goes with its votes. It is marked first, under the condition: from then on nobody votes, and where
-        this is interrupted it is still there, to be removed again."""
-        place = d.comment(card_id, created_at, comment_id)
-        with suppress(NotFound), self.db.change(place, when=when) as draft:
+        """Delete a comment with its votes.
+
+        The comment is marked first, under the condition, and accepts no more votes. An interrupted removal can be
+        repeated.
+        """
+        key = d.comment(card_id, created_at, comment_id)
+        with suppress(NotFound), self.db.change(key, when=when) as draft:
             draft.status = d.CardStatus.REMOVED.value
-        self.votes.forget(comment_id)
-        self.db.delete(place)
+        self.votes.delete_all(comment_id)
+        self.db.delete(key)
 
     @contextmanager
     def _while_published(self, entity: str, card_id: str) -> Iterator[Transaction]:
-        """A transaction that is refused unless the card is there for everybody."""
+        """A transaction that checks that the card is published; raises ReferenceMissing otherwise."""
         try:
             with self.db.transaction() as transaction:
                 transaction.check(d.card(card_id), d.PUBLISHED)
@@ -100,7 +106,7 @@ class PerfectIt(ServiceBase):
         return self.db.create(d.Collection(collection_id=self.new_id("l"), user_id=user_id, name=name))
 
     def collect(self, user_id: str, collection_id: str, card_id: str) -> None:
-        """Put a card into one's own collection; twice is once."""
+        """Add a published card to a collection of the user; repeating it changes nothing."""
         entry = d.CardInCollection(collection_id=collection_id, card_id=card_id, user_id=user_id)
         try:
             with self._while_published("CardInCollection", card_id) as transaction:
@@ -112,12 +118,14 @@ class PerfectIt(ServiceBase):
     def uncollect(self, collection_id: str, card_id: str) -> None:
         self.db.delete(d.card_in_collection(collection_id, card_id))
 
-    def collected(self, collection_id: str, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
-        """The cards of a collection; those that were removed meanwhile are skipped."""
-        return self.cards.named(self.db(d.cards_in_collection(collection_id)).page(size, cursor))
+    def cards_of_collection(
+        self, collection_id: str, size: int = 20, cursor: str | None = None
+    ) -> Page[d.PerfectionCard]:
+        """The cards of a collection; removed cards are skipped."""
+        return self.cards.published_cards(self.db(d.cards_in_collection(collection_id)).page(size, cursor))
 
     def sweep(self, collection_id: str) -> int:
-        """Take removed cards out of a collection; how many there were."""
+        """Delete the entries of removed cards from a collection; returns their number."""
         entries = [d.card_in_collection(collection_id, each.card_id) for each in self._dangling(collection_id)]
         self.db.delete_many(entries)
         return len(entries)
@@ -131,12 +139,12 @@ class PerfectIt(ServiceBase):
     # Categories
 
     def add_category(self, category_id: str, name: str, parent_id: str = d.ROOT, sort_order: int = 0) -> d.Category:
-        """A category under another, which must exist, or under none."""
-        made = d.Category(category_id=composed(category_id), name=name, sort_order=sort_order)
-        if made.category_id == d.ROOT:
-            raise InvalidValue("Category.id", f"{d.ROOT} stands for no parent")
-        made.parent_id = parent_of(made, composed(parent_id))
-        return self.db.create(made)
+        """Create a category under an existing parent, or at the top level."""
+        category = d.Category(category_id=canonical_name(category_id), name=name, sort_order=sort_order)
+        if category.category_id == d.ROOT:
+            raise InvalidValue("Category.id", f"{d.ROOT} is reserved for the top level")
+        category.parent_id = checked_parent(category, canonical_name(parent_id))
+        return self.db.create(category)
 
     def change_category(
         self,
@@ -147,7 +155,7 @@ class PerfectIt(ServiceBase):
         sort_order: int | UnsetType = UNSET,
         check: Callable[[d.Category], None] = lambda found: None,
     ) -> None:
-        """Change what is given, all or nothing; `check` may raise when it is given what is there."""
+        """Change the given fields, all or nothing; `check` gets the category first and may raise."""
 
         def edit(found: d.Category) -> None:
             check(found)
@@ -156,17 +164,17 @@ class PerfectIt(ServiceBase):
             if sort_order is not UNSET:
                 found.sort_order = sort_order
             if parent_id is not UNSET:
-                found.parent_id = parent_of(found, composed(parent_id))
+                found.parent_id = checked_parent(found, canonical_name(parent_id))
 
         self.db.update(d.category(category_id), edit)
 
     def move_category(self, category_id: str, parent_id: str) -> None:
-        """Put it under another parent; one that has subcategories stays where it is, or becomes a root."""
+        """Move a category under another parent; one that has subcategories can only move to the top level."""
         self.change_category(category_id, parent_id=parent_id)
 
     def remove_category(self, category_id: str, *, when: Condition | None = None) -> None:
-        """An empty category goes. One that other code wrote has no counts yet: what lists it is looked at."""
-        empty = _UNUSED if when is None else _UNUSED & when
+        """Delete an empty category. One of other code has no counters, so its lists are queried."""
+        empty = both(_EMPTY, when)
         try:
             self.db.delete(d.category(category_id), when=empty & _COUNTED)
         except ConditionFailed:
@@ -176,25 +184,25 @@ class PerfectIt(ServiceBase):
             self.db.delete(d.category(category_id), when=empty)
 
     def _is_listed(self, category_id: str) -> bool:
-        """Whether a list shows cards or subcategories of a category."""
+        """Whether the lists show published cards or subcategories of a category."""
         cards = self.db(d.cards_by_category(category_id))
         under = self.db(d.subcategories(category_id)).one()
         return under is not None or any(each.status == d.CardStatus.PUBLISHED for each in cards)
 
     # Notifications and trends
 
-    def tell(self, notification: d.Notification) -> d.Notification:
-        """Tell a user of an event; telling twice is once, and what was read stays so."""
+    def notify(self, notification: d.Notification) -> d.Notification:
+        """Store a notification. A repeated delivery changes nothing: a read notification stays read."""
         try:
             return self.db.create(notification)
         except ReferenceMissing:
             raise NotFound("User", notification.user_id) from None
         except AlreadyExists:
-            where = (notification.user_id, notification.created_at, notification.notification_id)
-            return self.db.one(d.notification(*where), consistent=True)
+            key = (notification.user_id, notification.created_at, notification.notification_id)
+            return self.db.one(d.notification(*key), consistent=True)
 
     def set_trend(self, card_id: str, score: int) -> d.Trend:
-        """How fast a published card gathers attention just now."""
+        """Set how fast a published card gathers attention."""
         with self._while_published("Trend", card_id) as transaction:
             return transaction.put(d.Trend(card_id=card_id, score=score, seen_at=self.now()))
 
@@ -203,17 +211,19 @@ class PerfectIt(ServiceBase):
             draft.read = True
 
     def read_all_notifications(self, user_id: str) -> int:
-        """Mark everything read; how many were not."""
+        """Mark all notifications of a user as read; returns how many were unread."""
         unread = [each for each in self.db(d.notifications_of_user(user_id)) if not each.read]
         for each in unread:
             self.read_notification(user_id, each.created_at, each.notification_id)
         return len(unread)
 
 
-def parent_of(category: d.Category, parent_id: str) -> str:
-    """The parent that a category may get: there is never a circle."""
+def checked_parent(category: d.Category, parent_id: str) -> str:
+    """The parent, or InvalidValue if it would create a cycle."""
     if parent_id == category.category_id:
-        raise InvalidValue("Category.parentId", "a category is not its own parent")
+        raise InvalidValue("Category.parentId", "a category cannot be its own parent")
     if parent_id not in (d.ROOT, category.parent_id) and category.child_count > 0:
-        raise InvalidValue("Category.parentId", f"{category.category_id} has subcategories of its own")
+        raise InvalidValue(
+            "Category.parentId", f"{category.category_id} has subcategories and can only move to the top level"
+        )
     return parent_id
