@@ -1,7 +1,7 @@
 """The page of operations says what is so."""
 
 from partita.dynamodb.operations import OPERATIONS
-from partita.engine.operations import READS, WRITES
+from partita.engine.operations import HANDLERS
 from tests.docs.operations import PAGE, page
 
 
@@ -10,7 +10,7 @@ def test_page_of_operations_is_current() -> None:
 
 
 def test_every_operation_of_the_wire_is_answered_by_the_engine() -> None:
-    assert {operation.request for operation in OPERATIONS.values()} == {*READS, *WRITES}
+    assert {operation.request for operation in OPERATIONS.values()} == HANDLERS.keys()
 
 
 def test_page_lists_what_is_not_there() -> None:

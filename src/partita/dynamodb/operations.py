@@ -1,35 +1,23 @@
-"""The list of operations: the name on the wire, the request's class, and whether it writes."""
+"""The operations: wire name, request class, and the only list of which of them read and which write."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from partita.dynamodb import requests as q
 from partita.dynamodb import statement_shapes, stream_shapes, tag_shapes
 
-_STREAMS = (
-    stream_shapes.DescribeStream,
-    stream_shapes.GetRecords,
-    stream_shapes.GetShardIterator,
-    stream_shapes.ListStreams,
+RequestType: TypeAlias = type[q.Request[Any]]
+
+_STREAMS: frozenset[RequestType] = frozenset(
+    {
+        stream_shapes.DescribeStream,
+        stream_shapes.GetRecords,
+        stream_shapes.GetShardIterator,
+        stream_shapes.ListStreams,
+    }
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """`writes` is true where the operation changes anything, a table's settings included."""
-
-    name: str
-    request: type[q.Request[Any]]
-    writes: bool
-
-    @property
-    def target(self) -> str:
-        """The `X-Amz-Target` of a request; the streams' operations are a service of their own."""
-        service = "DynamoDBStreams_20120810" if self.request in _STREAMS else "DynamoDB_20120810"
-        return f"{service}.{self.name}"
-
-
-_READS: tuple[type[q.Request[Any]], ...] = (
+READS: frozenset[RequestType] = _STREAMS | {
     q.BatchGetItem,
     q.DescribeContinuousBackups,
     q.DescribeTable,
@@ -42,30 +30,63 @@ _READS: tuple[type[q.Request[Any]], ...] = (
     tag_shapes.DescribeEndpoints,
     tag_shapes.DescribeLimits,
     tag_shapes.ListTagsOfResource,
-    *_STREAMS,
-)
+}
 
-_WRITES: tuple[type[q.Request[Any]], ...] = (
+STATEMENTS: frozenset[RequestType] = frozenset(
+    {
+        statement_shapes.BatchExecuteStatement,
+        statement_shapes.ExecuteStatement,
+        statement_shapes.ExecuteTransaction,
+    }
+)
+"""PartiQL: these read or write, depending on their statements (`is_read`)."""
+
+ITEM_WRITES: frozenset[RequestType] = STATEMENTS | {
     q.BatchWriteItem,
-    q.CreateTable,
     q.DeleteItem,
-    q.DeleteTable,
     q.PutItem,
     q.TransactWriteItems,
-    q.UpdateContinuousBackups,
     q.UpdateItem,
+}
+"""Operations that may change items, and nothing else."""
+
+WRITES: frozenset[RequestType] = ITEM_WRITES | {
+    q.CreateTable,
+    q.DeleteTable,
+    q.UpdateContinuousBackups,
     q.UpdateTable,
     q.UpdateTimeToLive,
     tag_shapes.TagResource,
     tag_shapes.UntagResource,
-    statement_shapes.BatchExecuteStatement,
-    statement_shapes.ExecuteStatement,
-    statement_shapes.ExecuteTransaction,
-)
+}
+"""Operations that may change something, including a table's settings."""
+
+
+def is_read(request: q.Request[Any]) -> bool:
+    """Whether a request cannot change anything; PartiQL is decided by its statements."""
+    kind = type(request)
+    return kind in READS or (kind in STATEMENTS and statement_shapes.only_selects(request))
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`writes` is true where the operation may change something, including a table's settings."""
+
+    name: str
+    request: RequestType
+    writes: bool
+
+    @property
+    def target(self) -> str:
+        """The `X-Amz-Target` header of a request; DynamoDB Streams is a service of its own."""
+        service = "DynamoDBStreams_20120810" if self.request in _STREAMS else "DynamoDB_20120810"
+        return f"{service}.{self.name}"
+
 
 OPERATIONS: dict[str, Operation] = {
-    request.__name__: Operation(request.__name__, request, request in _WRITES)
-    for request in sorted(_READS + _WRITES, key=lambda each: each.__name__)
+    request.__name__: Operation(request.__name__, request, request in WRITES)
+    for request in sorted(READS | WRITES, key=lambda each: each.__name__)
 }
 
 TARGETS: dict[str, str] = {operation.target: name for name, operation in OPERATIONS.items()}
+"""From the `X-Amz-Target` header to the operation's name."""

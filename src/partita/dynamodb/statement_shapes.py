@@ -1,7 +1,6 @@
 """PartiQL on the wire: statements with their parameters, alone, in batches and in transactions."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Raw
@@ -11,7 +10,8 @@ from partita.dynamodb.responses import ItemResponse
 from partita.dynamodb.shapes import ConsumedCapacity, Shape
 from partita.dynamodb.values import AttributeValue, Item, OptionalRaw
 
-_SELECT = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*SELECT\b", re.IGNORECASE | re.DOTALL).match
+# Possessive: a comment is skipped whole, so that no SELECT inside one is found.
+_SELECT = re.compile(r"(?:\s|--[^\n]*+|/\*.*?\*/)*+SELECT\b", re.IGNORECASE | re.DOTALL).match
 
 
 class ExecuteStatementOutput(Shape):
@@ -72,7 +72,13 @@ class ExecuteTransaction(Request[ExecuteTransactionOutput]):
     return_consumed_capacity: str | None = None
 
 
-def texts(request: Request[Any]) -> Iterable[str]:
+def only_selects(request: Request[Any]) -> bool:
+    """Whether there are statements, and every one begins with SELECT: then none can write."""
+    texts = _texts(request)
+    return bool(texts) and all(map(_SELECT, texts))
+
+
+def _texts(request: Request[Any]) -> list[str]:
     """The statements of a request; nothing for requests of other kinds."""
     if isinstance(request, ExecuteStatement):
         return [request.statement or ""]
@@ -81,8 +87,3 @@ def texts(request: Request[Any]) -> Iterable[str]:
     if isinstance(request, ExecuteTransaction):
         return [each.statement or "" for each in request.transact_statements or []]
     return []
-
-
-def only_selects(request: Request[Any]) -> bool:
-    """Whether every statement begins with SELECT, and so none can write."""
-    return all(_SELECT(text) for text in texts(request))

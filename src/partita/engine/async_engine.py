@@ -19,6 +19,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from partita.dynamodb.operations import is_read
 from partita.dynamodb.requests import Request
 from partita.engine.engine import Engine, storage_failure
 from partita.engine.writer import CommitGroup, PendingWrite
@@ -48,14 +49,14 @@ class AsyncEngine:
 
     def answers_at_once(self, request: Request[Any]) -> bool:
         """Whether `call_at_once` may be used: a read, which never waits."""
-        return self._engine.is_read(request)
+        return is_read(request)
 
     def call_at_once(self, request: Request[Reply]) -> Reply:
         return self._engine.call(request)
 
     async def call(self, request: Request[Reply]) -> Reply:
         """Answers a request, or raises the `DynamoDBError` that DynamoDB would answer with."""
-        if self._engine.is_read(request):
+        if is_read(request):
             return self._engine.call(request)
         future: asyncio.Future[Reply] = self._loop.create_future()
         self.start(request, partial(_resolve, future))

@@ -14,26 +14,17 @@ from partita.dynamodb.exceptions import (
     ThrottlingException,
     ValidationException,
 )
-from partita.dynamodb.requests import (
-    BatchWriteItem,
-    DeleteItem,
-    PutItem,
-    Request,
-    TransactWriteItems,
-    UpdateItem,
-)
+from partita.dynamodb.operations import ITEM_WRITES
+from partita.dynamodb.requests import Request
 from partita.engine.catalog import Catalog, now
 from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
-from partita.engine.operations import READS, SELECTS, WRITES, selecting
+from partita.engine.operations import READERS, WRITERS, select_reader
 from partita.engine.writer import Writer
 from partita.errors import SpaceMissing, StorageBusy, StorageError
 from partita.storage.contract import Storage
 
 Reply = TypeVar("Reply")
-
-_ITEM_WRITES = (BatchWriteItem, DeleteItem, PutItem, TransactWriteItems, UpdateItem, *SELECTS)
-
 
 _LOOKS = 20  # a table can go and come again while it is read, but not for ever
 
@@ -60,7 +51,7 @@ class Engine:
     def call(self, request: Request[Reply]) -> Reply:
         """Answers a request, or raises the `DynamoDBError` that DynamoDB would answer with."""
         try:
-            read = READS.get(type(request)) or selecting(request)
+            read = READERS.get(type(request)) or select_reader(request)
             if read is not None:
                 try:
                     return read(self._context, request)  # type: ignore[no-any-return]
@@ -104,7 +95,7 @@ class Engine:
     def prepared(self, request: Request[Any]) -> Job:
         """A write, checked as far as it can be before its transaction."""
         try:
-            return WRITES[type(request)](self._context, request)
+            return WRITERS[type(request)](self._context, request)
         except UnicodeEncodeError:
             raise _not_text() from None
 
@@ -120,9 +111,6 @@ class Engine:
         """Changes with every commit, whoever made it; to be compared in the thread that asked."""
         return self._context.storage.version()
 
-    def is_read(self, request: Request[Any]) -> bool:
-        return type(request) in READS or selecting(request) is not None
-
     def close(self) -> None:
         """Ends the housekeeping and closes the storage."""
         self.maintenance.stop()
@@ -136,7 +124,7 @@ class Engine:
 
     def written(self, request: Request[Any]) -> None:
         """After a write: a table may now have something to look after, or a token wants to be forgotten."""
-        if not isinstance(request, _ITEM_WRITES) or getattr(request, "client_request_token", None) is not None:
+        if type(request) not in ITEM_WRITES or getattr(request, "client_request_token", None) is not None:
             self._start_maintenance()
 
     def _start_maintenance(self) -> None:

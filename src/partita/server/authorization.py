@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from partita.dynamodb.decode import decode_request
 from partita.dynamodb.exceptions import AccessDeniedException
-from partita.dynamodb.operations import OPERATIONS, TARGETS
-from partita.dynamodb.statement_shapes import only_selects, texts
+from partita.dynamodb.operations import OPERATIONS, STATEMENTS, TARGETS, is_read
 from partita.server.access_keys import Credential
 from partita.server.signatures import Signatures, SignedRequest
 
@@ -26,10 +25,8 @@ class Authorizer:
         name = TARGETS.get(target)
         if name is None or not credential.read_only or not OPERATIONS[name].writes:
             return
-        if "Statement" in name or name == "ExecuteTransaction":
-            request = decode_request(name, body)
-            if texts(request) and only_selects(request):
-                return
+        if OPERATIONS[name].request in STATEMENTS and is_read(decode_request(name, body)):
+            return
         raise AccessDeniedException(
             f"User: arn:aws:iam::{ACCOUNT}:user/{credential.key_id} is not authorized to perform: dynamodb:{name} "
             "because no identity-based policy allows it: its access key may only read"

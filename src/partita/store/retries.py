@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.operations import WRITES
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.errors import NoReply, OutcomeUnknown, PartitaError
 from partita.store.flows import Flow, Wait
@@ -25,7 +26,6 @@ NOTHING_DONE = {
     "LimitExceededException",
 }
 PERHAPS_DONE = {"InternalServerError", "ServiceUnavailable"}
-_WRITES = {wire.PutItem, wire.UpdateItem, wire.DeleteItem, wire.BatchWriteItem, wire.TransactWriteItems}
 
 
 @dataclass(eq=False)
@@ -38,7 +38,7 @@ class CapacityMeter:
 
     def add(self, request: wire.Request[Any], units: float) -> None:
         self.requests += 1
-        if type(request) in _WRITES:
+        if type(request) in WRITES:
             self.writes += units
         else:
             self.reads += units
