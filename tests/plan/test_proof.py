@@ -224,8 +224,8 @@ def test_a_read_without_its_whole_partition_key_is_refused() -> None:
     def votes_of(user_id: str) -> Items[Vote]: ...
 
     assert proof_of(t) == (
-        "votes_of: the partition of Vote needs 'target_id'; "
-        "give every part of the partition key; without it the read would be a Scan"
+        "votes_of: the partition key of Vote needs 'target_id'; pass a value for every part of the "
+        "partition key; without it the read would be a Scan"
     )
 
 
@@ -369,7 +369,8 @@ def test_a_range_over_entities_that_differ_is_refused() -> None:
         n: int
 
     said = (
-        "^A and B: a range needs a sort part that all of its entities share; read one entity, or leave the range out$"
+        "^A and B: its entities share no sort part to which the bounds could apply; "
+        "read one entity, or leave the bounds out$"
     )
     with pytest.raises(ProofError, match=said):
         prove_read(collection(A, B)("x").between(1, 2).read)

@@ -96,15 +96,15 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "points: expected `int`, got `str`": lambda draft: draft.points - "a",
     "points: expected `int`, got `bool`": lambda draft: draft.points + True,
     "points: expected `int`, got `null`": lambda draft: draft.points + None,
-    "points: include does not suit its type": lambda draft: draft.points | {1},
+    "points: |= cannot be applied to its type": lambda draft: draft.points | {1},
     "weight: nan is not a number that DynamoDB stores": lambda draft: draft.weight + float("nan"),
     "tags[0]: expected `str`, got `int`": lambda draft: draft.tags | {1},
     "tags: expected `array`, got `str`": lambda draft: draft.tags | "xy",
-    "tags: add does not suit its type": lambda draft: draft.tags + {"y"},
+    "tags: += cannot be applied to its type": lambda draft: draft.tags + {"y"},
     "lines[0]: expected `str`, got `int`": lambda draft: add(draft.lines, [1]),
-    "lines: take does not suit its type": lambda draft: draft.lines - ["a"],
+    "lines: -= cannot be applied to its type": lambda draft: draft.lines - ["a"],
     "pairs[0]: expected `int`, got `str`": lambda draft: add(draft.pairs, ("a",)),
-    "address: include does not suit its type": lambda draft: draft.address | {"a"},
+    "address: |= cannot be applied to its type": lambda draft: draft.address | {"a"},
 }
 
 

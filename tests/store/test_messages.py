@@ -99,7 +99,7 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
     (
         lambda db: db.create(Payment(wallet_id="w", at=AT, amount=5)),
         InvalidValue,
-        "Wallet: 5 at once against a limit that is an attribute; do it one by one",
+        "Wallet: an increment of 5 cannot be checked against a limit in an attribute; increment by one",
     ),
     (
         lambda db: change(db, step_twice),
@@ -110,7 +110,7 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
     (
         lambda db: change(db, lambda draft: setattr(draft, "tags", draft.tags | set())),
         InvalidValue,
-        "Wallet.tags: nothing to add or take away",
+        "Wallet.tags: there is nothing to add or remove",
     ),
     (
         lambda db: change(db, lambda draft: setattr(draft, "used", 1), version=3),

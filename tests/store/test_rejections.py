@@ -135,7 +135,7 @@ PAPERS: dict[str, dict[str, Any]] = {
     "OwnerPK: the key is longer than 2048 bytes": {"owner": "é" * 1024},
     "OwnerSK: the key is longer than 1024 bytes": {"owner": "a", "rank": "x" * 1025},
     "place: the key is longer than 2048 bytes": {"place": "x" * 2049},
-    "at: it expires after the last year that there is": {"at": LAST},
+    "at: it expires after the year 9999": {"at": LAST},
 }
 
 
@@ -175,7 +175,7 @@ READS: dict[str, Callable[[Store], Any]] = {
     "line: '1' is not a number": lambda db: db(line("1", True)),  # type: ignore[arg-type]
     "line: True is not a number": lambda db: db(line(True, True)),
     "line: 1 is neither True nor False": lambda db: db(line(1, 1)),  # type: ignore[arg-type]
-    "lines: reads several items, where one is wanted; declare a pattern -> Item[...]": lambda db: db.one(lines()),  # type: ignore[arg-type]
+    "lines: it reads several items, not one; declare a pattern -> Item[...]": lambda db: db.one(lines()),  # type: ignore[arg-type]
     "lines: a page holds at least one item, not -1": lambda db: db(lines()).first(-1),
     "Paper.count: 'a' is not a number": lambda db: db.delete(paper("1"), when=F.count == "a"),
     "Paper.text: 5 is not text": lambda db: db.delete(paper("1"), when=F.text == 5),

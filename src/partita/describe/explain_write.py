@@ -18,9 +18,10 @@ from partita.plan.actions import (
     single_request,
     transaction_request,
 )
-from partita.plan.changes import ItemChange, plan_change
+from partita.plan.changes import ItemChange, needs_read, plan_blind_change
 from partita.plan.condition_expressions import Expression
 from partita.plan.design import Design
+from partita.plan.edits import Assign
 from partita.plan.items import derivations, key_text
 
 
@@ -40,11 +41,10 @@ def explain_actions(title: str, model: Model, actions: list[ItemAction]) -> str:
 def explain_change(design: Design, change: ItemChange) -> str:
     """The explanation of a change; one that needs a read says what for."""
     title = f"change {change.model.name}"
-    actions = plan_change(design, change, None)
-    if actions is not None:
-        return explain_actions(title, change.model, actions)
+    if not needs_read(design, change):
+        return explain_actions(title, change.model, plan_blind_change(design, change))
     touched = set(change.edits)
-    known = {*change.key, *(name for name, edit in change.edits.items() if edit.kind == "assign")}
+    known = {*change.key, *(name for name, edit in change.edits.items() if isinstance(edit, Assign))}
     lines = [f"{title}: one GetItem, then one write under a fence; again when somebody was faster"]
     for group in derivations(change.model):
         missing = sorted(group.fields - known)

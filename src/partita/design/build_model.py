@@ -10,27 +10,21 @@ from partita.design.codecs import AttributeMember, CompressedCodec, Namer
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
+    AUTOMATIC,
     Compressed,
-    CountOf,
-    CreatedAt,
     Expires,
     InKey,
     Limit,
     Owns,
     StoredAs,
-    SumOf,
     Unique,
     Untracked,
-    UpdatedAt,
-    Version,
 )
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, ViewModel, part_types
 from partita.design.naming import naming as naming_of
 from partita.design.tables import Table
 from partita.design.validate_model import validate_model
 from partita.errors import DesignError
-
-_AUTOMATIC = (CountOf, SumOf, CreatedAt, UpdatedAt, Version)
 
 
 def build_model(
@@ -102,7 +96,7 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
         member = AttributeMember(
             info.name, stored_as or name_on_disk(info.name), codec, optional, info.default, info.default_factory
         )
-        untracked = _has(markers, Untracked, *_AUTOMATIC)
+        untracked = _has(markers, Untracked, *AUTOMATIC)
         attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), untracked)
     return attributes
 

@@ -89,6 +89,10 @@ class SumOf:
         _make_callable(self, "child")
 
 
+AUTOMATIC = (CreatedAt, UpdatedAt, Version, CountOf, SumOf)
+"""The markers of attributes whose values the store sets."""
+
+
 @dataclass(frozen=True)
 class References:
     """The entity that this attribute names must exist when the attribute is written."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from partita.design.codecs import AttributeMember, Codec
 from partita.design.conditions import Condition
 from partita.design.key_templates import Ordered, PartType, Template
-from partita.design.markers import CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
+from partita.design.markers import AUTOMATIC, CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
 from partita.design.naming import quantity, upper_case
 from partita.errors import DesignError
 
@@ -119,6 +119,11 @@ class Model:
     def members(self) -> tuple[AttributeMember, ...]:
         """The attributes that are stored under their own names."""
         return tuple(attribute.member for attribute in self.attributes.values() if not attribute.in_key)
+
+    @cached_property
+    def automatic_fields(self) -> frozenset[str]:
+        """The attributes whose values the store sets."""
+        return frozenset(attribute.field for attribute, _ in self.marked(*AUTOMATIC))
 
     def marked(self, *kinds: type) -> Iterator[tuple[Attribute, Any]]:
         for attribute in self.attributes.values():

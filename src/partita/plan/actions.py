@@ -1,8 +1,8 @@
-"""Writes before they are requests: what happens to one item, under which clauses, and who is to blame if one fails.
+"""Actions: the writes of one request, each to one item, with the clauses of its condition.
 
-A single action becomes PutItem, UpdateItem or DeleteItem; several become one TransactWriteItems. Each clause of a
-condition carries the error that explains it: when DynamoDB refuses, the clauses are tried against the item that it
-returns, and the first that fails is raised.
+A single action becomes PutItem, UpdateItem or DeleteItem; several become one TransactWriteItems. Each clause has the
+error to raise if it fails: when DynamoDB rejects a write, the clauses are evaluated on the item that it returns, and
+the error of the first that is false is raised.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,14 +20,14 @@ from partita.plan.condition_expressions import Expression
 from partita.plan.predicates import evaluate
 
 Kind = Literal["put", "update", "delete", "check"]
-_PRECEDENCE = ("put", "delete", "update", "check")  # which of two actions on one item the other one joins
+_PRECEDENCE = ("put", "delete", "update", "check")  # of two actions on one item, the later is merged into the earlier
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A condition on one stored item, and the error that its failure is.
+    """A condition on one stored item, and the error to raise if it is false.
 
-    `bounds` names the counter that it limits: it allows for one growth, so two of them cannot be merged.
+    `bounds` names the counter that it limits: it allows for one increment, so two such clauses cannot be merged.
     """
 
     condition: Condition
@@ -42,7 +42,7 @@ class SetAttribute:
 
 @dataclass(frozen=True)
 class IncrementAttribute:
-    """`absent` is what the attribute counts as where an older item lacks it."""
+    """`absent` is the value of the attribute for an older item without it."""
 
     by: str
     absent: str = "0"
@@ -73,7 +73,7 @@ Step = SetAttribute | IncrementAttribute | AppendToList | AddToSet | DeleteFromS
 
 @dataclass(frozen=True)
 class ItemAction:
-    """What happens to the item under `key`."""
+    """One write of the item under `key`, or a check of its condition."""
 
     kind: Kind
     table: str
@@ -89,7 +89,7 @@ class ItemAction:
 
     @property
     def repeatable(self) -> bool:
-        """Whether doing it twice leaves what doing it once leaves."""
+        """Whether a second execution has no further effect."""
         return not any(isinstance(step, IncrementAttribute | AppendToList) for step in self.steps.values())
 
 
@@ -106,12 +106,12 @@ def equals(name: str, value: AttributeValue | None) -> Condition:
 
 
 def alive(ttl: str, now: AttributeValue) -> Condition:
-    """An item past its TTL counts as gone, though DynamoDB may take days to delete it."""
+    """The item has not expired; DynamoDB may take days to delete an expired one."""
     return AnyOf((absent(ttl), Comparison(">", Field((ttl,)), now)))
 
 
 def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | None:
-    """The error of the first clause that the item fails."""
+    """The error of the first clause that is false for the item."""
     for clause in action.clauses:
         if not evaluate(clause.condition, item or {}):
             return clause.on_failure()
@@ -119,7 +119,7 @@ def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | N
 
 
 def merge(actions: Iterable[ItemAction]) -> list[ItemAction]:
-    """One action for each item, as a transaction demands."""
+    """One action for each item: DynamoDB rejects two actions on one item in a transaction."""
     found: dict[Identity, ItemAction] = {}
     for action in actions:
         earlier = found.get(action.identity)
@@ -128,12 +128,12 @@ def merge(actions: Iterable[ItemAction]) -> list[ItemAction]:
 
 
 def _merge_two(one: ItemAction, other: ItemAction) -> ItemAction:
-    """What two parts of a transaction make of one item."""
+    """The one action for two actions on the same item."""
     kinds = {one.kind, other.kind}
     first, second = sorted((one, other), key=lambda each: _PRECEDENCE.index(each.kind))
     if kinds == {"update"}:
         return _merge_updates(one, other)
-    if kinds == {"delete", "put"}:  # what one gives up the other takes: a unique value that changes hands
+    if kinds == {"delete", "put"}:  # a unique value passes from one item to another
         return replace(first, clauses=second.clauses)
     if kinds == {"put", "update"} or kinds == {"put", "check"}:
         return _merge_into_put(first, second)
@@ -153,11 +153,11 @@ def _merge_updates(one: ItemAction, other: ItemAction) -> ItemAction:
 
 
 def _merge_into_put(put: ItemAction, other: ItemAction) -> ItemAction:
-    """What the transaction itself puts has to satisfy what its other parts ask of the item."""
+    """The put with the steps of the other action; its clauses must hold for the item that is put."""
     assert put.item is not None
-    blamed = failed_clause_error(other, put.item)
-    if blamed is not None:
-        raise blamed
+    error = failed_clause_error(other, put.item)
+    if error is not None:
+        raise error
     return replace(put, item=_apply_steps(put.item, other.steps))
 
 
@@ -209,7 +209,7 @@ def single_request(action: ItemAction) -> wire.Request[Any]:
 
 
 def transaction_request(actions: list[ItemAction], token: str | None) -> wire.TransactWriteItems:
-    """All of the actions or none of them; the token makes a second sending harmless."""
+    """The request for all of the actions or none; the token makes sending it twice safe."""
     return wire.TransactWriteItems(
         transact_items=[_transact_item(action) for action in actions],
         client_request_token=token,
@@ -261,4 +261,4 @@ def _update_text(expression: Expression, steps: dict[str, Step]) -> str:
             sections["DELETE"].append(f"{here} {expression.value(step.values)}")
         else:
             sections["REMOVE"].append(here)
-    return " ".join(f"{word} {', '.join(written)}" for word, written in sections.items() if written)
+    return " ".join(f"{word} {', '.join(parts)}" for word, parts in sections.items() if parts)

@@ -1,19 +1,19 @@
-"""Changes: from what a draft recorded to the actions of one request.
+"""Changes: from the edits of a draft to the actions of one request.
 
-A change is first tried blind: if every derived attribute that it touches can be computed from the key and the new
-values, it is one UpdateItem without a read. Otherwise `plan_change` is called again with the item as it was read: it
-computes what is missing and fences what it has relied on, so that a racing writer makes it fail rather than go stale.
+A change is blind where every derived attribute that it touches follows from the key and the new values: one UpdateItem
+without a read. Otherwise the item is read first. The values that the change relies on are then fenced: the write has a
+condition that they are unchanged, so a concurrent write makes it fail, and it is planned again. `needs_read` decides
+which of the two it is, by the shape of the change alone.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal
+from functools import cached_property, lru_cache
 from typing import Any
 
 from partita.design.conditions import AnyOf, Comparison, Condition
-from partita.design.key_parts import EXACT
-from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
+from partita.design.markers import UpdatedAt, Version
 from partita.design.models import Model
 from partita.design.untyped_values import number_text
 from partita.dynamodb.canonical import Identity
@@ -45,6 +45,7 @@ from partita.plan.actions import (
 )
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
+from partita.plan.edits import Add, Append, Assign, Edit, Include
 from partita.plan.fences import dependencies, fence
 from partita.plan.items import (
     Derived,
@@ -63,16 +64,12 @@ from partita.plan.races import Raced
 
 
 @dataclass(frozen=True)
-class Edit:
-    """What a draft recorded for one attribute: a new value, or a step from whatever is there."""
-
-    kind: str  # "assign", "add", "append", "include", "exclude"
-    value: Any
-
-
-@dataclass(frozen=True)
 class ItemChange:
-    """What is to become of the entity under `key` (the values of its key parts)."""
+    """The edits of the entity under `key` (the values of its key parts), and the conditions of the change.
+
+    `system_change` is for changes by a program: version and update time stay. `skip` lists items from which nothing is
+    taken, because an earlier attempt found nothing there.
+    """
 
     model: Model
     key: dict[str, Any]
@@ -80,108 +77,119 @@ class ItemChange:
     now: datetime
     when: Condition | None = None
     version: int | None = None
-    system_change: bool = False  # a machine's change: no edit, whatever it touches
+    system_change: bool = False
     skip: set[Identity] = field(default_factory=set)
+
+    @cached_property
+    def all_edits(self) -> dict[str, Edit]:
+        """The edits with those of update time and version; an InvalidValue where an automatic field is edited."""
+        model = self.model
+        for name in self.edits:
+            if name in model.automatic_fields:
+                raise InvalidValue(f"{model.name}.{name}", "it is set automatically and cannot be changed")
+        if self.system_change or all(model.attributes[name].untracked for name in self.edits):
+            return self.edits
+        times: dict[str, Edit] = {attribute.field: Assign(self.now) for attribute, _ in model.marked(UpdatedAt)}
+        versions: dict[str, Edit] = {attribute.field: Add(1) for attribute, _ in model.marked(Version)}
+        return {**self.edits, **times, **versions}
 
 
 @dataclass(frozen=True)
 class StoredItem:
-    """An item as it was read, and what it says."""
+    """An item as it was read, and its entity."""
 
     item: Item
     entity: Any
 
 
-def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
-    """Edits that make the stored entity equal to this one; what the store keeps is left alone."""
-    return {
-        each.field: Edit("assign", getattr(entity, each.field))
-        for each in model.attributes.values()
-        if each.field not in model.key.fields and not _is_automatic(model, each.field)
-    }
+@dataclass(frozen=True, eq=False)
+class ChangeShape:
+    """Facts about all changes that edit the same attributes in the same way."""
+
+    derived: tuple[Derived, ...]  # the derived attributes to compute again
+    limited: frozenset[str]  # the attributes of limits that the change may exceed
+    fenced: frozenset[str]  # the attributes that must not have changed since they were read
+    needs_read: bool
 
 
-def plan_change(design: Design, change: ItemChange, found: StoredItem | None) -> list[ItemAction] | None:
-    """The actions of a change, or None where the item has to be read first."""
-    model = change.model
-    edits = _with_automatic_fields(change)
-    _check_edits(change)
-    touched = set(edits)
-    groups = [group for group in derivations(model) if group.fields & touched]
-    relied = frozenset().union(*(group.fields for group in groups)) if groups else frozenset()
+@lru_cache(maxsize=4096)
+def change_shape(design: Design, model: Model, assigned: frozenset[str], stepped: frozenset[str]) -> ChangeShape:
+    """The shape of a change that assigns some attributes and steps others, such as `count += 1`."""
+    touched = assigned | stepped
+    derived = tuple(group for group in derivations(model) if group.fields & touched)
+    sources = frozenset(field for group in derived for field in group.fields)
+    limited = frozenset(_limited(model, touched))
     others = dependencies(design, model)
-    limited = _limited(model, touched)
-    if found is None:
-        known = set(change.key) | {name for name, edit in edits.items() if edit.kind == "assign"}
-        blind = relied <= known and not (others | set(model.key.fields) | limited) & touched
-        return [_update(change, edits, _known_values(change, edits), groups, ())] if blind else None
+    known = assigned | frozenset(model.key.fields)
+    needs_read = not sources <= known or bool((others | limited | frozenset(model.key.fields)) & touched)
+    return ChangeShape(derived, limited, sources | limited | (others if others & touched else set()), needs_read)
+
+
+def needs_read(design: Design, change: ItemChange) -> bool:
+    """Whether the item must be read before the change can be planned."""
+    return _shape(design, change).needs_read
+
+
+def _shape(design: Design, change: ItemChange) -> ChangeShape:
+    edits = change.all_edits
+    assigned = frozenset(name for name, edit in edits.items() if isinstance(edit, Assign))
+    return change_shape(design, change.model, assigned, frozenset(edits) - assigned)
+
+
+def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
+    """The one update of a change that needs no read."""
+    edits = change.all_edits
+    assigned = {name: edit.value for name, edit in edits.items() if isinstance(edit, Assign)}
+    values = {**change.key, **assigned}
+    item = encode_attributes(change.model, values)
+    return [_update(change, edits, values, item, _shape(design, change).derived, ())]
+
+
+def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) -> list[ItemAction]:
+    """The actions of a change of an item that was read; they fail with `Raced` where the item has changed since."""
+    model, edits, shape = change.model, change.all_edits, _shape(design, change)
     before = values_of(model, found.entity)
-    after = {**before, **{name: _applied(before[name], edit) for name, edit in edits.items()}}
-    _check_limits(model, before, after, limited)
-    if set(model.key.fields) & {name for name in touched if before[name] != after[name]}:
+    after = {**before, **{name: edit.after(before[name]) for name, edit in edits.items()}}
+    _check_limits(model, before, after, shape.limited)
+    if any(before[name] != after[name] for name in model.key.fields if name in edits):
         return _move(design, change, found, before, after)
-    fenced = set(relied) | limited | (others if others & touched else set())
-    assigned = {name: Edit("assign", after[name]) if name in fenced else edit for name, edit in edits.items()}
-    update = _update(change, assigned, after, groups, fence(model, found.item, fenced))
+    fixed = {name: Assign(after[name]) if name in shape.fenced else edit for name, edit in edits.items()}
+    item = encode_attributes(model, after)
+    update = _update(change, fixed, after, item, shape.derived, fence(model, found.item, shape.fenced))
     was = effect.effects(design, model, before, encode_attributes(model, before))
-    will = effect.effects(design, model, after, encode_attributes(model, after))
+    will = effect.effects(design, model, after, item)
     return [update, *effect.actions(model, was, will, change.skip, change.now)]
 
 
+def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
+    """Edits that make the stored entity equal to this one, apart from its key and its automatic fields."""
+    return {
+        name: Assign(getattr(entity, name))
+        for name in model.attributes
+        if name not in model.key.fields and name not in model.automatic_fields
+    }
+
+
 def changed_values(change: ItemChange, found: StoredItem) -> dict[str, Any]:
-    """What a change makes of the attributes that it moves, the kept ones among them."""
+    """The new values of the attributes that a change edits, update time and version included."""
     before = values_of(change.model, found.entity)
-    return {name: _applied(before[name], edit) for name, edit in _with_automatic_fields(change).items()}
-
-
-def _with_automatic_fields(change: ItemChange) -> dict[str, Edit]:
-    """The edits, and the update time and version that an edit moves."""
-    edits = dict(change.edits)
-    model = change.model
-    if change.system_change or all(model.attributes[name].untracked for name in edits):
-        return edits
-    for attribute, _ in model.marked(UpdatedAt):
-        edits[attribute.field] = Edit("assign", change.now)
-    for attribute, _ in model.marked(Version):
-        edits[attribute.field] = Edit("add", 1)
-    return edits
-
-
-def _is_automatic(model: Model, name: str) -> bool:
-    return any(attribute.field == name for attribute, _ in model.marked(CreatedAt, UpdatedAt, Version, CountOf, SumOf))
-
-
-def _check_edits(change: ItemChange) -> None:
-    for name in change.edits:
-        if _is_automatic(change.model, name):
-            raise InvalidValue(f"{change.model.name}.{name}", "the store keeps this value; it cannot be set")
-
-
-def _known_values(change: ItemChange, edits: Mapping[str, Edit]) -> dict[str, Any]:
-    return {**change.key, **{name: edit.value for name, edit in edits.items() if edit.kind == "assign"}}
-
-
-def _applied(value: Any, edit: Edit) -> Any:
-    if edit.kind == "assign":
-        return edit.value
-    if edit.kind == "add":
-        exact = isinstance(value, Decimal) or isinstance(edit.value, Decimal)
-        return EXACT.add(value or 0, edit.value) if exact else (value or 0) + edit.value
-    if edit.kind == "append":
-        return [*(value or ()), *edit.value]
-    held = set(value or ())
-    return held | edit.value if edit.kind == "include" else held - edit.value
+    return {name: edit.after(before[name]) for name, edit in change.all_edits.items()}
 
 
 def _update(
-    change: ItemChange, edits: Mapping[str, Edit], values: Values, groups: list[Derived], fences: tuple[Clause, ...]
+    change: ItemChange,
+    edits: Mapping[str, Edit],
+    values: Values,
+    item: Item,
+    derived: tuple[Derived, ...],
+    fences: tuple[Clause, ...],
 ) -> ItemAction:
+    """The update; `item` holds the encoded `values`, from which the derived attributes are computed."""
     model = change.model
     steps: dict[str, Step] = {}
     for name, edit in edits.items():
         steps[model.attributes[name].name] = _step(model, name, edit)
-    item = encode_attributes(model, values)
-    for group in groups:
+    for group in derived:
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = RemoveAttribute() if value is None else SetAttribute(value)
     key = key_of(model, change.key)
@@ -190,7 +198,7 @@ def _update(
 
 
 def _clauses(change: ItemChange, key: Item) -> Iterator[Clause]:
-    """The item is there, alive, at the version that the caller saw, and as the caller wants it."""
+    """The item exists, has not expired, and has the version and the condition that the caller asks for."""
     model = change.model
     text = key_text(key)
     yield Clause(present(model.table.pk), lambda: NotFound(model.name, text))
@@ -205,7 +213,7 @@ def _clauses(change: ItemChange, key: Item) -> Iterator[Clause]:
         seen = change.version
         same = equals(version.name, {"N": str(seen)})
         if seen == version.member.default:
-            same = same | absent(version.name)  # an older item without a version was read with the default
+            same = same | absent(version.name)  # an older item without a version is read with the default
         yield Clause(same, lambda: VersionConflict(model.name, text, seen))
     if change.when is not None:
         yield Clause(to_stored(model, change.when), lambda: ConditionFailed(model.name, text))
@@ -231,21 +239,21 @@ def _transition_error(model: Model, name: str, to: Any) -> Any:
 
 def _step(model: Model, name: str, edit: Edit) -> Step:
     attribute = model.attributes[name]
-    if edit.kind == "add":
+    if isinstance(edit, Add):
         default = attribute.member.default
         return IncrementAttribute(number_text(edit.value), number_text(default) if isinstance(default, int) else "0")
-    written = encode_attributes(model, {name: edit.value}).get(attribute.name)
-    if edit.kind == "assign":
-        return RemoveAttribute() if written is None else SetAttribute(written)
-    if written is None:
-        raise InvalidValue(f"{model.name}.{name}", "nothing to add or take away")
-    if edit.kind == "append":
-        return AppendToList(written)
-    return AddToSet(written) if edit.kind == "include" else DeleteFromSet(written)
+    encoded = encode_attributes(model, {name: edit.value}).get(attribute.name)
+    if isinstance(edit, Assign):
+        return RemoveAttribute() if encoded is None else SetAttribute(encoded)
+    if encoded is None:
+        raise InvalidValue(f"{model.name}.{name}", "there is nothing to add or remove")
+    if isinstance(edit, Append):
+        return AppendToList(encoded)
+    return AddToSet(encoded) if isinstance(edit, Include) else DeleteFromSet(encoded)
 
 
-def _limited(model: Model, touched: set[str]) -> set[str]:
-    """The attributes of limits whose growing side is touched by hand."""
+def _limited(model: Model, touched: frozenset[str]) -> set[str]:
+    """The attributes of the limits whose bounded attribute is edited."""
     return {
         each
         for limit in model.limits
@@ -254,7 +262,7 @@ def _limited(model: Model, touched: set[str]) -> set[str]:
     }
 
 
-def _check_limits(model: Model, before: Values, after: Values, limited: set[str]) -> None:
+def _check_limits(model: Model, before: Values, after: Values, limited: frozenset[str]) -> None:
     for limit in model.limits:
         condition = limit.condition
         assert isinstance(condition, Comparison)
@@ -267,12 +275,12 @@ def _check_limits(model: Model, before: Values, after: Values, limited: set[str]
 def _move(
     design: Design, change: ItemChange, found: StoredItem, before: dict[str, Any], after: dict[str, Any]
 ) -> list[ItemAction]:
-    """The key changes: the old item goes and the new one comes in one transaction, with all it held."""
+    """The key changes: one transaction deletes the old item and puts the new one, with every attribute it had."""
     model = change.model
     _check_no_dependents(design, model, before, after)
     old_key = key_of(model, before)
     every = [
-        Clause(equals(name, value), lambda: Raced("it changed"))
+        Clause(equals(name, value), lambda: Raced("the item has changed"))
         for name, value in found.item.items()
         if name not in old_key
     ]
@@ -280,8 +288,7 @@ def _move(
     new_key = key_of(model, after)
     item = merged_with_unknown(model, found.item, before, after)
     taken = Clause(absent(model.table.pk), lambda: AlreadyExists(model.name, key_text(new_key)))
-    edits = {name: Edit("assign", after[name]) for name in change.edits}
-    transitions = tuple(_transition_clauses(model, edits))
+    transitions = tuple(_transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
     here = ItemAction("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
     gone = replace(gone, clauses=(*gone.clauses, *transitions))
     was = effect.effects(design, model, before, encode_attributes(model, before))
@@ -290,7 +297,7 @@ def _move(
 
 
 def _check_no_dependents(design: Design, model: Model, before: Values, after: Values) -> None:
-    """Children are found by their parent's values, and would stay where they are."""
+    """An InvalidValue where children refer to the entity by its old key, under which they would stay."""
     moved = {name for name in before if before[name] != after[name]}
     owned = [each.child for each in design.ownerships.get(model, ()) if moved & set(each.parts.values())]
     counted = [
@@ -301,10 +308,10 @@ def _check_no_dependents(design: Design, model: Model, before: Values, after: Va
     ]
     for child in (*owned, *counted):
         names = ", ".join(sorted(moved & set(model.key.fields)))
-        raise InvalidValue(model.name, f"{names} cannot change: its {child.name} items would be left behind")
+        raise InvalidValue(model.name, f"{names} cannot change: its {child.name} items would keep the old value")
 
 
 def merged_with_unknown(model: Model, old: Item, before: Values, after: Values) -> Item:
-    """The old item with what follows from the new values; attributes that other code wrote stay."""
+    """The new item with those attributes of the old one that the design does not know."""
     mine = set(item_of(model, before)) | {name for group in derivations(model) for name in group.names}
     return {name: value for name, value in old.items() if name not in mine} | item_of(model, after)

@@ -79,8 +79,8 @@ def _value(model: Model, field: Field, codec: Codec | None, value: Any) -> Attri
         return value.value
     try:
         encoded = None if value is None else any_value(value) if codec is None else codec.encode(value)
-    except (ValueError, TypeError, AttributeError, ArithmeticError) as refusal:
-        raise InvalidValue(f"{model.name}.{'.'.join(field.path)}", str(refusal)) from None
+    except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        raise InvalidValue(f"{model.name}.{'.'.join(field.path)}", str(error)) from None
     return encoded or {"NULL": True}
 
 

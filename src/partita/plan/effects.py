@@ -1,7 +1,7 @@
-"""What an entity's existence means for other items: guards that it holds, counters that it moves, parents it needs.
+"""Effects: the other items that an entity's invariants involve: guards of its unique values, counters, references.
 
-An invariant is kept by comparing the effects before and after a write: what is new is taken or checked, what is gone
-is released, what moved is moved. Creating has nothing before, deleting nothing after.
+A write compares the effects before and after it: a new guard is put and an old one deleted, counters are incremented
+by the difference, new references are checked. A creation has no effects before it, a deletion none after it.
 """
 
 import enum
@@ -40,24 +40,26 @@ from partita.plan.predicates import design_predicate
 from partita.plan.races import NothingToTake
 
 GUARD = "UNIQUE"
-OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
+OWNER = "guardOf"  # attribute of a guard: the key of the item that holds the unique value
 
-BEING_DELETED = "partita-leaving"  # on an owner while what it owns is being deleted
+BEING_DELETED = "partita-leaving"  # attribute of an owner while its children are being deleted
 
 
 @dataclass(frozen=True)
 class Guard:
+    """The item that reserves a unique value for its owner."""
+
     model: Model
     unique: Unique
     key: Item
     text: str
     owner: Item
-    expiry: AttributeValue | None = None  # as its item's, or the value would stay taken for ever
+    expiry: AttributeValue | None = None  # the same as its item's, or the value would stay reserved forever
 
 
 @dataclass
 class Effects:
-    """`counts` is by parent item and attribute; `needs` are parents that must exist."""
+    """`counts` is by parent item and attribute; `needs` are the referenced items that must exist."""
 
     exists: bool = True
     guards: dict[Identity, Guard] = field(default_factory=dict)
@@ -66,7 +68,7 @@ class Effects:
 
 
 def effects(design: Design, model: Model, values: Values | None, item: Item) -> Effects:
-    """The effects of an entity with these values, whose stored attributes are `item`."""
+    """The effects of an entity with these values, whose encoded attributes are `item`."""
     found = Effects(exists=values is not None)
     if values is None:
         return found
@@ -90,28 +92,28 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
 
 
 def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard | None:
-    """The guard of a unique value, or None where the entity has no such value."""
+    """The guard of a unique value, or None where the entity does not have the value."""
     held = [values[name] for name in unique.fields]
     if any(value is None for value in held) or (
         unique.when is not None and not design_predicate(model, unique.when)(item)
     ):
         return None
-    shown = ", ".join(_text(value) for value in held)
+    text = ", ".join(_text(value) for value in held)
     key = guard_key(model, unique, values)
-    return Guard(model, unique, key, shown, key_of(model, values), expiry_of(model, values, item))
+    return Guard(model, unique, key, text, key_of(model, values), expiry_of(model, values, item))
 
 
 def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     """The key of the guard of these values."""
     try:
         texts = [TextPart(fold=unique.case_insensitive).write(_text(values[name])) for name in unique.fields]
-    except ValueError as refusal:
-        raise InvalidValue(f"{model.name}.{unique.name}", str(refusal)) from None
+    except ValueError as error:
+        raise InvalidValue(f"{model.name}.{unique.name}", str(error)) from None
     names = model.table.key_names
     text = SEPARATOR.join((GUARD, model.name, unique.name, *texts))
     if len(text.encode()) > limits.PARTITION_KEY_BYTES:
         most = limits.PARTITION_KEY_BYTES
-        raise InvalidValue(f"{model.name}.{unique.name}", f"it is too long: its guard's key has at most {most} bytes")
+        raise InvalidValue(f"{model.name}.{unique.name}", f"it is too long: the key of its guard exceeds {most} bytes")
     key: Item = {names[0]: {"S": text}}
     if len(names) > 1:
         key[names[1]] = {"S": GUARD}
@@ -130,9 +132,9 @@ def _parent_key(parent: Model, parts: dict[str, str], values: Values) -> Item | 
 
 
 def actions(model: Model, before: Effects, after: Effects, skip: set[Identity], now: datetime) -> Iterator[ItemAction]:
-    """What has to happen to other items; from those in `orphaned` nothing is taken.
+    """The actions on other items; those in `skip` are not decremented or deleted.
 
-    They are parents that are gone, counters that have counted nothing, guards that another item holds.
+    They are parents that no longer exist, counters at zero, and guards of another owner.
     """
     yield from _guard_actions(before, after, skip, now)
     counted = set()
@@ -174,7 +176,7 @@ def _guard_actions(before: Effects, after: Effects, skip: set[Identity], now: da
 
 
 def _guard_attributes(guard: Guard) -> Item:
-    """What a guard holds beside its key."""
+    """The attributes of a guard beside its key."""
     held: Item = {OWNER: {"M": guard.owner}}
     if guard.expiry is not None and guard.model.table.ttl is not None:
         held[guard.model.table.ttl] = guard.expiry
@@ -204,7 +206,7 @@ def _count_action(
     if after is None:
         identity = item_identity(parent.table.name, key)
         clauses = [Clause(present(next(iter(key))), lambda: NothingToTake(identity))]
-        if not isinstance(counter.marker, SumOf):  # what older code left may never have been counted
+        if not isinstance(counter.marker, SumOf):  # items of older code may never have been counted
             some = Comparison(">", Field((name,)), {"N": "0"})
             clauses.append(Clause(some, lambda: NothingToTake((*identity, name))))
     if change > 0:
@@ -224,7 +226,7 @@ def _count_action(
 
 
 def _must_exist(model: Model, target: Model, key: Item, refers: str, now: datetime) -> Clause:
-    """It is there, is not being deleted, and has not expired."""
+    """The item exists, is not being deleted, and has not expired."""
     there = present(next(iter(key)))
     if target.owns:
         there = there & absent(BEING_DELETED)
@@ -239,23 +241,24 @@ def _is_limit_of(limit: Limit, counter: Counter) -> bool:
 
 
 def _limit_clause(parent: Model, key: Item, limit: Limit, counter: Counter, change: Decimal) -> Clause:
-    """The bound before the growth: `count + 1 <= limit` is `count < limit`, the only arithmetic DynamoDB needs."""
+    """The limit on the value before the increment: conditions cannot add, so `n + 1 <= bound` is `n < bound`."""
     condition = limit.condition
     assert isinstance(condition, Comparison)
     counted, bound = condition.field, condition.value
     allowed: Condition
     if isinstance(bound, Field):
         if change != 1:
-            raise InvalidValue(parent.name, f"{change} at once against a limit that is an attribute; do it one by one")
+            wrong = f"an increment of {change} cannot be checked against a limit in an attribute; increment by one"
+            raise InvalidValue(parent.name, wrong)
         allowed = Comparison("<", counted, bound) | (~Exists(counted) & Comparison(">", bound, 0))
     else:
         exactly = int(change) if change == change.to_integral_value() else change
         allowed = Comparison("<=", counted, Decimal(str(bound)) - exactly)
         if change <= bound:
-            allowed = allowed | ~Exists(counted)  # an older item without the counter has counted nothing
-    said = limit_text(condition)
-    blame = LimitReached(parent.name, key_text(key), said)
-    return Clause(to_stored(parent, allowed), lambda: blame, bounds=counter.attribute.name)
+            allowed = allowed | ~Exists(counted)  # an older item without the counter is at zero
+    text = limit_text(condition)
+    error = LimitReached(parent.name, key_text(key), text)
+    return Clause(to_stored(parent, allowed), lambda: error, bounds=counter.attribute.name)
 
 
 def limit_text(condition: Comparison) -> str:

@@ -1,17 +1,17 @@
-"""What a write relies on, and the clauses that make it fail when that has changed."""
+"""Fences: conditions of a write that the values on which it relies have not changed since they were read.
+
+A fence is an optimistic lock on single attributes. Where it fails, the write raises `Raced`, reads again and retries.
+"""
 
 from partita.design.models import Model
 from partita.dynamodb.values import Item
-from partita.plan.actions import (
-    Clause,
-    equals,
-)
+from partita.plan.actions import Clause, equals
 from partita.plan.design import Design
 from partita.plan.races import Raced
 
 
 def dependencies(design: Design, model: Model) -> set[str]:
-    """The attributes that other items depend on."""
+    """The attributes on which other items depend: guards, counters and referenced entities."""
     fields: set[str] = set()
     for unique in model.uniques:
         fields |= {*unique.fields, *(unique.when.fields if unique.when is not None else ())}
@@ -25,10 +25,10 @@ def dependencies(design: Design, model: Model) -> set[str]:
 
 
 def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[Clause, ...]:
-    """What was relied on has not changed."""
+    """A clause for each attribute that is stored under its own name: it equals the value in `item`."""
     names = sorted(
         model.attributes[each].name
         for each in fields
         if each not in model.key.fields and not model.attributes[each].in_key
     )
-    return tuple(Clause(equals(name, item.get(name)), lambda: Raced("what was read has changed")) for name in names)
+    return tuple(Clause(equals(name, item.get(name)), lambda: Raced("the item has changed")) for name in names)

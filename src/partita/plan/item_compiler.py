@@ -1,7 +1,7 @@
 """Whole items by a function that is compiled once for each entity.
 
-`items.item_of` says what an item is, step by step. The function made here does the same for an entity whose values fit,
-without looking at the design again. For `Order` it begins
+`items.item_of` defines an item step by step. The compiled function returns the same for valid values, without looking
+at the design again. For `Order` it begins
 
     def write(v):
         item = {}
@@ -9,7 +9,7 @@ without looking at the design again. For `Order` it begins
         if v['customer_id'] is None: raise ValueError('a part of the key is missing')
         key = 'CUSTOMER#' + k1(v['customer_id']); item['PK'] = {'S': key}
 
-Where a value does not fit it fails somehow, and `item_of` finds out what to say.
+For an invalid value it raises any error, and `item_of` then raises the proper one.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ _SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 
 
 def compiled_item(model: Model, values: Values) -> Item:
-    """The same as `item_of`, sooner."""
+    """The same as `item_of`, faster."""
     try:
         item: Item = item_writer(model)(values)
     except (ValueError, TypeError, AttributeError, ArithmeticError, LookupError):
@@ -47,7 +47,7 @@ def compiled_item(model: Model, values: Values) -> Item:
 
 @cache
 def item_writer(model: Model) -> Callable[[Values], Item]:
-    """The compiled function; it fails with any error where `item_of` may refuse."""
+    """The compiled function; it may raise any error where `item_of` may raise an InvalidValue."""
     env: Env = {}
     lines = ["item = {}"]
     for member in model.members:
@@ -75,7 +75,7 @@ def _key(model: Model, env: Env) -> list[str]:
 
 
 def _group(model: Model, group: Derived, env: Env) -> list[str]:
-    """The keys of an index with one form, or a TTL without a condition; others are left to `derive`."""
+    """Lines for the keys of an index with one `Keys`, or a TTL without a condition; a call otherwise."""
     step_by_step = f"{bind(partial(_derived, model, group), env)}(v, item)"
     if len(group.alternatives) == 1:
         (keys,) = group.alternatives

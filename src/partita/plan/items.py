@@ -1,7 +1,7 @@
 """An entity as an item: its attributes, its key, and everything that is derived from them.
 
-Derived attributes are index keys and the TTL. Each group of them says which attributes it is made from, so that a
-change knows what it has to recompute and what it has to know for that.
+Derived attributes are index keys and the TTL. Each group of them lists the attributes from which it is derived, so
+that a change knows which groups to compute again and which values that needs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,7 @@ _NATIVE = (bytes, datetime, date, Decimal, UUID)
 
 @dataclass(frozen=True, eq=False)
 class Derived:
-    """Attributes that follow from others: `names` on disk, made from `fields`."""
+    """Attributes that are derived from others: `names` on disk, from `fields`."""
 
     names: tuple[str, ...]
     fields: frozenset[str]
@@ -37,7 +37,7 @@ class Derived:
 
 
 def values_of(model: Model, entity: Any) -> dict[str, Any]:
-    """The entity's values by attribute; a time that the store should have kept and the item lacks is not known."""
+    """The entity's values by attribute; None for an automatic time that the item does not have."""
     values: dict[str, Any] = _values_reader(model)(entity)
     return values
 
@@ -52,19 +52,19 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
 
 
 def validate_entity(model: Model, entity: Any) -> Any:
-    """The entity as its types say it is and as it will be read back, or an error that names the attribute."""
+    """The entity with validated values in the form in which they will be read back, or an InvalidValue."""
     made = convert(model.name, entity, model.cls)
     for field, normalized in _normalizers(model):
         try:
             setattr(made, field, normalized(made, entity))
-        except (ValueError, TypeError, ArithmeticError) as refusal:
-            raise InvalidValue(f"{model.name}.{field}", str(refusal)) from None
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise InvalidValue(f"{model.name}.{field}", str(error)) from None
     return made
 
 
 @cache
 def _normalizers(model: Model) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
-    """The attributes that may be read back as other values that say the same."""
+    """The attributes whose values may be read back in another form, each with its normalization."""
     found: dict[str, Callable[[Any, Any], Any]] = {}
     for attribute in model.attributes.values():
         if attribute.codec.normalizes:
@@ -80,12 +80,12 @@ def _nfc(field: str, entity: Any, _: Any) -> str | None:
 
 
 def normalize_value(model: Model, attribute: Attribute, value: Any) -> Any:
-    """A value of one attribute, as its type says it is and as it will be read back."""
+    """A validated value of one attribute, in the form in which it will be read back."""
     return _normalize(model, attribute, value, attribute.hint)
 
 
 def normalize_operand(model: Model, attribute: Attribute, value: Any) -> Any:
-    """A value of the attribute's type, whatever bounds it has: what is added to it or taken away, or looked for."""
+    """A value of the attribute's type that need not be within its bounds: an operand of a step or a search."""
     exact = Decimal(value) if attribute.kind is Decimal and type(value) is int else value  # price += 1
     made = _normalize(model, attribute, exact, attribute.kind)
     encode_attributes(model, {attribute.field: made})
@@ -97,25 +97,25 @@ def _normalize(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any
     made = convert(where, value, kind)
     try:
         return attribute.codec.normalized(made, value) if attribute.codec.normalizes else made
-    except (ValueError, TypeError, ArithmeticError) as refusal:
-        raise InvalidValue(where, str(refusal)) from None
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise InvalidValue(where, str(error)) from None
 
 
 def convert(where: str, value: Any, kind: Any) -> Any:
-    """A value of the type, made anew; what the design leaves open keeps its own types."""
+    """A validated copy of the value; untyped values keep their own types."""
     try:
         return msgspec.convert(msgspec.to_builtins(value, builtin_types=_NATIVE), kind, builtin_types=_NATIVE)
     except RecursionError:
         for name in getattr(value, "__struct_fields__", ()):
             convert(f"{where}.{name}", getattr(value, name), Any)
         raise InvalidValue(where, "it is nested too deeply") from None
-    except (msgspec.ValidationError, msgspec.EncodeError, TypeError, ValueError) as refusal:
-        what, _, path = str(refusal).partition(" - at `$")
+    except (msgspec.ValidationError, msgspec.EncodeError, TypeError, ValueError) as error:
+        what, _, path = str(error).partition(" - at `$")
         raise InvalidValue(f"{where}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
 
 
 def item_of(model: Model, values: Values) -> Item:
-    """The whole item: attributes, key, index keys, TTL, type."""
+    """The whole item: attributes, key, index keys, TTL, type attribute."""
     item = encode_attributes(model, values)
     item.update(key_of(model, values))
     if model.table.type_attribute and model.table.type_attribute not in item:
@@ -137,15 +137,15 @@ def encode_attributes(model: Model, values: Values) -> Item:
         try:
             most = attribute_keys(model).get(member.field)
             written = member.codec.encode(held if most is None else key_text_value(held, most))
-        except (ValueError, TypeError, AttributeError, ArithmeticError) as refusal:
-            raise InvalidValue(f"{model.name}.{member.field}", str(refusal)) from None
+        except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            raise InvalidValue(f"{model.name}.{member.field}", str(error)) from None
         if written is not None:
             item[member.name] = written
     return item
 
 
 def key_text_value(held: Any, most: int = limits.PARTITION_KEY_BYTES) -> Any:
-    """Text that is a key by itself: in its composed form, neither empty nor too long for DynamoDB."""
+    """The value of an attribute that is itself a key: NFC, not empty, and not too long for DynamoDB."""
     if held in ("", b""):
         raise ValueError("empty text cannot be part of a key")
     made = normalize("NFC", held) if type(held) is str else held
@@ -161,7 +161,7 @@ def _check_length(key: str | bytes, most: int) -> None:
 
 @cache
 def attribute_keys(model: Model) -> dict[str, int]:
-    """The attributes that are keys by themselves, and how many bytes they may have."""
+    """The attributes that are themselves keys, and how many bytes each may have."""
     every = (model.key, *(keys for several in model.indexes.values() for keys in several))
     found = {
         each.field: limits.PARTITION_KEY_BYTES for keys in every for each in keys.partition if each.field is not None
@@ -183,33 +183,33 @@ def key_of(model: Model, values: Values) -> Item:
 
 
 def check_key(model: Model, attribute: KeyAttribute, text: Any, most: int) -> None:
-    """The text of a key is as long as DynamoDB allows."""
+    """An InvalidValue where the text of a key is longer than DynamoDB allows."""
     try:
         _check_length(text or "", most)
-    except ValueError as refusal:
-        raise InvalidValue(f"{model.name}.{attribute.name}", str(refusal)) from None
+    except ValueError as error:
+        raise InvalidValue(f"{model.name}.{attribute.name}", str(error)) from None
 
 
 def key_in_item(model: Model, item: Item) -> Item:
-    """The key that an item has."""
+    """The key of an item."""
     return {name: item[name] for name in model.table.key_names}
 
 
 def old_keys(model: Model, values: Values) -> Iterator[Item]:
-    """The keys that the entity may have in formats that are still read, where they differ from today's.
+    """The other keys under which the entity may be stored.
 
-    That is what `was` declares, and any form of the times in a key: other code writes them in other widths.
+    These are the declared `old_keys`, and the key with its times in the formats of other code.
     """
-    today = key_of(model, values)
+    current = key_of(model, values)
     for keys in model.old_keys:
         made = {each.name: key_value(model, each, values) for each in keys.attributes}
         key = {name: value for name, value in made.items() if value is not None}
-        if len(key) == len(made) and key != today:
+        if len(key) == len(made) and key != current:
             yield key
     for each in model.key.attributes:
         for text in each.template.with_other_times(values) if each.template is not None else ():
-            if today[each.name] != {"S": text}:
-                yield today | {each.name: {"S": text}}
+            if current[each.name] != {"S": text}:
+                yield current | {each.name: {"S": text}}
 
 
 def key_value(model: Model, attribute: KeyAttribute, values: Values) -> AttributeValue | None:
@@ -224,7 +224,7 @@ def key_value(model: Model, attribute: KeyAttribute, values: Values) -> Attribut
 
 
 def key_text(key: Item) -> str:
-    """A key as people read it in an error."""
+    """A key in an error message: its values, separated by spaces."""
     return " ".join(str(next(iter(value.values()))) for value in key.values())
 
 
@@ -246,12 +246,12 @@ def _derivations(model: Model) -> Iterator[Derived]:
 
 
 def template_keys(model: Model, keys: EntityKeys) -> list[KeyAttribute]:
-    """The key attributes that are made from templates, other than the table's own key."""
+    """The key attributes with templates, other than the table's own key."""
     return [each for each in keys.attributes if each.template is not None and each.name not in model.table.key_names]
 
 
 def derived_attributes(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
-    """The group's attributes; None where one is absent. `item` holds the stored attributes for conditions."""
+    """The group's attributes, None where absent; conditions are evaluated on `item`, the encoded attributes."""
     if not group.alternatives:
         return {group.names[0]: expiry_of(model, values, item)}
     absent: dict[str, AttributeValue | None] = dict.fromkeys(group.names)
@@ -281,9 +281,9 @@ def expiry_of(model: Model, values: Values, item: Item) -> AttributeValue | None
     try:
         return {"N": str(int((at + model.expires.after).timestamp()))}
     except OverflowError:
-        raise InvalidValue(f"{model.name}.{model.expires.at}", "it expires after the last year that there is") from None
+        raise InvalidValue(f"{model.name}.{model.expires.at}", "it expires after the year 9999") from None
 
 
 def expiry_second(now: datetime) -> AttributeValue:
-    """What a TTL is compared with: an item has expired once the second of its TTL is reached."""
+    """The time in the form of a TTL: an item has expired when its TTL is not greater."""
     return {"N": str(int(now.timestamp()))}

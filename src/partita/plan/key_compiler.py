@@ -1,10 +1,10 @@
-"""The keys of reads by functions that are compiled once for each read: arguments in, attribute values out.
+"""The keys of reads by functions that are compiled once for each read, from arguments to attribute values.
 
     a get      lambda a: {'PK': {'S': 'ORDER#' + k0(a[0])}}
     a query    lambda a: {':v0': {'S': 'CUSTOMER#' + k0(a[0])}, ':v1': {'S': 'ORDER#'}}
 
-They exist for keys made of templates and arguments. Other reads (plain attributes, bounds, shards, a fan-out) go by
-`ranges.conditions`, which says what a key is.
+Only keys of templates and arguments are compiled. Other reads (attributes as keys, bounds, shards, a fan-out) use
+`key_ranges.key_conditions`, which defines the keys of all reads.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ KeyWriter = Callable[[tuple[Any, ...]], Item]
 
 
 class QueryWriter(NamedTuple):
-    """A KeyConditionExpression with its names, and what makes its values."""
+    """A KeyConditionExpression with its names, and the function for its values."""
 
     text: str
     names: dict[str, str]
@@ -36,7 +36,7 @@ def key_writer(found: key_ranges.KeyRange) -> KeyWriter | None:
 
 
 def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
-    """The writer of a query's conditions: whole attributes and, at most, a beginning without bounds."""
+    """The writer of a query's conditions: whole attributes, and at most one prefix without bounds."""
     env: Env = {}
     expression = Expression()
     made: list[tuple[str, str | None]] = []
@@ -60,7 +60,7 @@ def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
 
 
 def _text(pieces: tuple[key_ranges.Piece, ...] | None, env: Env, *, whole: bool) -> str | None:
-    """The expression of a key's text; what does not depend on arguments is written already."""
+    """The expression of a key's text; segments without arguments are constants in it."""
     if pieces is None:
         return None
     texts = ["''"]
@@ -81,5 +81,5 @@ def _compile(made: list[tuple[str, str | None]], env: Env) -> KeyWriter | None:
     if any(text is None for _, text in made):
         return None
     members = ", ".join(f"{name!r}: {{'S': {text}}}" for name, text in made)
-    writer: KeyWriter = eval(f"lambda a: {{{members}}}", env)  # noqa: S307 - made from the design alone
+    writer: KeyWriter = eval(f"lambda a: {{{members}}}", env)  # noqa: S307 - the source comes from the design alone
     return writer

@@ -1,7 +1,7 @@
-"""From a read to its key range: which attributes are fixed, where the sort key begins, what may follow.
+"""Key ranges: the key attributes that a read fixes, and the prefix of the sort key that it reads.
 
-The range is made of segments, as templates are. Values that are not known yet stand as parts, so the same range that
-makes requests is what the proof compares with every other entity's keys.
+A range consists of segments, like a template. Values that are not known yet are parts, so the proof can compare the
+range of a pattern with the keys of every other entity, and the same range gives the requests of each call.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from partita.errors import ProofError
 
 @dataclass(frozen=True)
 class Piece:
-    """A segment of a key together with the value that fills it (None for a constant)."""
+    """A segment of a key with its value (None for a constant)."""
 
     segment: Segment
     value: Any = None
 
     @property
     def known(self) -> str | None:
-        """The text, where it does not depend on an argument."""
+        """The text of the segment, or None where it depends on an argument."""
         if self.segment.form is None:
             return self.segment.constant
         if isinstance(self.value, Argument | FanOut) or self.value is ALL_SHARDS:
@@ -34,7 +34,7 @@ class Piece:
 
 
 def segment_text(segment: Segment, value: Any, *, whole: bool = False) -> str:
-    """The segment's text; a query asks for a shard by its number, a get gives the whole value."""
+    """The segment's text; a query names a shard by its number, a get by the value (`whole`)."""
     if isinstance(segment.form, ShardPart) and isinstance(value, int) and not whole:
         return segment.constant + str(value)
     return segment.text(value)
@@ -42,7 +42,7 @@ def segment_text(segment: Segment, value: Any, *, whole: bool = False) -> str:
 
 @dataclass(frozen=True)
 class FixedKey:
-    """An attribute with one value: pieces of a template, or one plain value."""
+    """A key attribute with one value: pieces of a template, or the value of an attribute that is itself a key."""
 
     attribute: KeyAttribute
     pieces: tuple[Piece, ...] | None
@@ -51,16 +51,16 @@ class FixedKey:
 
 @dataclass(frozen=True)
 class SortPrefix:
-    """The sort attribute from which the range is cut: it begins with `pieces`, then `following` is free.
+    """The prefix of the sort attribute that all items of the range share: `pieces`, then an open segment.
 
-    `tail` is the constant text in front of the first free part (`v` in `v{number}`).
+    `constant_prefix` is the constant text before the part of the open segment (`v` in `v{number}`).
     """
 
     attribute: KeyAttribute
     pieces: tuple[Piece, ...]
     constant_prefix: str
     open_segment: Segment | None
-    last: bool  # nothing comes after the free part
+    last: bool  # the open segment is the last one
     bounds: SortRange | None
 
 
@@ -73,7 +73,7 @@ class KeyRange:
 
 
 def key_range(read: Read) -> KeyRange:
-    """The range of a read; a ProofError where its values do not make one."""
+    """The range of a read; a ProofError where its values do not determine one."""
     source = read.sources[0]
     slots = key_slots(source.model, source.keys, whole=read.single)
     given = dict(zip([_name(slot, read.single) for slot in slots], read.given, strict=False))
@@ -81,20 +81,19 @@ def key_range(read: Read) -> KeyRange:
     if missing:
         raise ProofError(
             read.name,
-            f"the partition of {source.keys.where} needs {missing[0].field!r}",
-            "give every part of the partition key; without it the read would be a Scan",
+            f"the partition key of {source.keys.where} needs {missing[0].field!r}",
+            "pass a value for every part of the partition key; without it the read would be a Scan",
         )
     fixed = [_fixed(attribute, given, read.single) for attribute in source.keys.partition]
-    beginning = None
+    prefix = None
     for at, attribute in enumerate(source.keys.sort):
         whole = _fixed_if_given(attribute, given, read.single)
         if whole is not None and len(read.sources) == 1:
             fixed.append(whole)
             continue
-        beginning = _sort_prefix(read, attribute, at, given)
+        prefix = _sort_prefix(read, attribute, at, given)
         break
-    free = slots[len(read.given) :]
-    return KeyRange(tuple(fixed), beginning, free, read.single)
+    return KeyRange(tuple(fixed), prefix, slots[len(read.given) :], read.single)
 
 
 def _name(slot: Slot, whole: bool) -> Any:
@@ -153,8 +152,8 @@ def _sort_prefix(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, 
     if read.bounds is not None:
         raise ProofError(
             read.name,
-            "a range needs a sort part that all of its entities share",
-            "read one entity, or leave the range out",
+            "its entities share no sort part to which the bounds could apply",
+            "read one entity, or leave the bounds out",
         )
     return SortPrefix(attribute, tuple(pieces), "", None, False, None)
 
@@ -165,7 +164,7 @@ def _alike(one: Segment, other: Segment) -> bool:
 
 @dataclass(frozen=True)
 class AttributeCondition:
-    """A key condition on one attribute: an operator and one or two texts (or plain values)."""
+    """A key condition on one attribute: an operator and one or two values."""
 
     attribute: KeyAttribute
     operator: str  # "=", "begins_with", "between", ">=", "<="
@@ -173,7 +172,7 @@ class AttributeCondition:
 
 
 def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
-    """The key conditions once `bind` gives every argument its value."""
+    """The key conditions of a range; `bind` gives each argument its value."""
     for fixed in found.fixed:
         if fixed.pieces is None:
             yield AttributeCondition(fixed.attribute, "=", (bind(fixed.value),))
@@ -232,7 +231,7 @@ def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any)
 
 
 def fan_out_of(found: KeyRange) -> tuple[Any, int] | None:
-    """What the read is repeated over, and how often at most."""
+    """The values over which the read fans out, and how many there are at most; None for a single Query."""
     for fixed in found.fixed:
         for piece in fixed.pieces or (Piece(Segment("", "", None), fixed.value),):
             if isinstance(piece.value, FanOut):

@@ -1,4 +1,4 @@
-"""Proven reads as wire requests: what depends on the design is computed once, what depends on the call each time."""
+"""Requests of proven reads: a `Plan` is computed once for each read, a request for each call."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ class Plan:
     model: Model
     table: str
     index: str | None
-    sort_names: tuple[str, ...]  # in which attributes the result is ordered
+    sort_names: tuple[str, ...]  # the attributes by which the result is ordered
     write_key: KeyWriter | None = None  # for a get
     write_query: QueryWriter | None = None  # for a query without a filter
-    fan_out: tuple[Any, int] | None = None  # what the read is repeated over, and how often at most
+    fan_out: tuple[Any, int] | None = None  # the values of its fan-out, and how many at most
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Plan:
 
 @lru_cache(maxsize=4096)
 def plan_of(read: Read) -> Plan:
-    """The plan of a read; it is proven when it is first seen, so nothing unproven is ever sent."""
+    """The plan of a read, which is proven first: no unproven read is ever sent."""
     source = read.sources[0]
     sort_names = tuple(attribute.name for attribute in source.keys.sort)
     proof = prove_read(read)
@@ -72,8 +72,8 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
             condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
             for condition in _conditions(plan, arguments, None)
         }
-    except _VALUE_ERRORS as refusal:
-        raise _with_argument(plan, arguments, refusal) from None
+    except _VALUE_ERRORS as error:
+        raise _with_argument(plan, arguments, error) from None
 
 
 def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
@@ -85,7 +85,7 @@ def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False
 
 
 def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """The key's parts by attribute, as a get was given them."""
+    """The values of a get's key parts, by attribute."""
     _check_single(plan)
     slots = slots_of(plan.read.name, plan.read)
     return {slot.field: _value_of(value, arguments, None) for slot, value in slots}
@@ -93,36 +93,36 @@ def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
 
 def _check_single(plan: Plan) -> None:
     if not plan.read.single:
-        raise InvalidValue(plan.read.name, "reads several items, where one is wanted; declare a pattern -> Item[...]")
+        raise InvalidValue(plan.read.name, "it reads several items, not one; declare a pattern -> Item[...]")
 
 
 def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
-    """A InvalidValue that names the key of a get, where it is too long: DynamoDB's refusal does not."""
+    """An InvalidValue that names the key of a get where it is too long; DynamoDB's own error does not name it."""
     key_of(plan.model, key_values(plan, arguments))
 
 
 def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
-    """What each of the read's requests stands for: one of the values of a fan-out, or nothing."""
+    """The value of each request of a fan-out; one None for a read without a fan-out."""
     if plan.fan_out is None:
         return [None]
     over, most = plan.fan_out
     if over is ALL_SHARDS:
         return list(range(most))
-    distinct: dict[str, Any] = {}  # two days of a month ask for the same range of months
+    distinct: dict[str, Any] = {}  # two days of one month have the same month
     try:
         values = list(_value_of(over.values, arguments, None))
         for value in values:
             distinct.setdefault(str(list(_texts(plan, arguments, value))), value)
-    except _VALUE_ERRORS as refusal:
-        raise _with_argument(plan, arguments, refusal) from None
+    except _VALUE_ERRORS as error:
+        raise _with_argument(plan, arguments, error) from None
     if len(values) > most:
-        raise InvalidValue(plan.read.name, f"{len(values)} values, but the pattern declares at most {most}")
+        raise InvalidValue(plan.read.name, f"{len(values)} values, but the pattern allows at most {most}")
     return list(distinct.values())
 
 
-def _texts(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterator[AttributeValue]:
-    """The values that a range is asked for by."""
-    for condition in _conditions(plan, arguments, repeat):
+def _texts(plan: Plan, arguments: tuple[Any, ...], fan_out_value: Any) -> Iterator[AttributeValue]:
+    """The values of a range's key conditions."""
+    for condition in _conditions(plan, arguments, fan_out_value):
         for value in condition.values:
             yield _attribute_value(plan.model, condition.attribute, value)
 
@@ -153,7 +153,7 @@ def query(
 
 
 def _query_text(
-    plan: Plan, arguments: tuple[Any, ...], repeat: Any
+    plan: Plan, arguments: tuple[Any, ...], fan_out_value: Any
 ) -> tuple[str, str | None, dict[str, str], dict[str, AttributeValue]]:
     """The key condition and the filter, with the names and values that they use."""
     writer = plan.write_query
@@ -161,11 +161,11 @@ def _query_text(
     try:
         if writer is not None:
             return writer.text, None, dict(writer.names), writer.values(arguments)
-        found = list(_conditions(plan, arguments, repeat))
+        found = list(_conditions(plan, arguments, fan_out_value))
         _check_order(plan, found)
         conditions = [_text(plan, expression, each) for each in found]
-    except _VALUE_ERRORS as refusal:
-        raise _with_argument(plan, arguments, refusal) from None
+    except _VALUE_ERRORS as error:
+        raise _with_argument(plan, arguments, error) from None
     where = plan.read.where
     filtered = None if where is None else expression.condition(to_stored(plan.model, _with_arguments(where, arguments)))
     return " AND ".join(conditions), filtered, expression.names, expression.values
@@ -176,12 +176,12 @@ def start_key(plan: Plan, item: Item) -> Item:
     return {name: item[name] for name in plan.key_names}
 
 
-def _conditions(plan: Plan, arguments: tuple[Any, ...], repeat: Any) -> Iterable[key_ranges.AttributeCondition]:
-    return key_ranges.key_conditions(plan.proof.range, lambda value: _value_of(value, arguments, repeat))
+def _conditions(plan: Plan, arguments: tuple[Any, ...], fan_out_value: Any) -> Iterable[key_ranges.AttributeCondition]:
+    return key_ranges.key_conditions(plan.proof.range, lambda value: _value_of(value, arguments, fan_out_value))
 
 
 def _check_order(plan: Plan, conditions: Iterable[key_ranges.AttributeCondition]) -> None:
-    """DynamoDB refuses a range that ends before it begins, and tells keys of which the caller knows nothing."""
+    """An InvalidValue for a range that ends before it begins; DynamoDB's own error would show the stored keys."""
     bounds = plan.read.bounds
     if bounds is None or not any(each.operator == "between" and each.values[0] > each.values[1] for each in conditions):
         return
@@ -189,13 +189,13 @@ def _check_order(plan: Plan, conditions: Iterable[key_ranges.AttributeCondition]
     raise InvalidValue(f"{plan.read.name}.{low}", f"it must not be after {high}", low)
 
 
-def _with_argument(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -> InvalidValue:
-    """The refusal with the argument that is to blame, which is whichever cannot be written by itself."""
-    where, wrong = plan.read.name, str(refusal)
-    if isinstance(refusal, InvalidValue):
-        if refusal.argument:
-            return refusal
-        where, wrong = refusal.where, refusal.wrong
+def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> InvalidValue:
+    """The error with the argument that caused it: the first one that cannot be encoded."""
+    where, wrong = plan.read.name, str(error)
+    if isinstance(error, InvalidValue):
+        if error.argument:
+            return error
+        where, wrong = error.where, error.wrong
     for slot, value in slots_of(plan.read.name, plan.read):
         if isinstance(value, Argument):
             given = arguments[value.at]
@@ -210,10 +210,10 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], refusal: Exception) -
     return InvalidValue(where, wrong)
 
 
-def _value_of(value: Any, arguments: tuple[Any, ...], repeat: Any) -> Any:
+def _value_of(value: Any, arguments: tuple[Any, ...], fan_out_value: Any) -> Any:
     if isinstance(value, Argument):
         return arguments[value.at]
-    return repeat if isinstance(value, FanOut) or value is ALL_SHARDS else value
+    return fan_out_value if isinstance(value, FanOut) or value is ALL_SHARDS else value
 
 
 def _text(plan: Plan, expression: Expression, condition: key_ranges.AttributeCondition) -> str:

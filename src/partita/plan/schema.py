@@ -1,4 +1,4 @@
-"""The tables of a design as CreateTable, and what differs between a design and a table that exists."""
+"""Tables: the CreateTable request of a design's table, and the differences between it and an existing table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from partita.plan.proof.tables import key_types
 
 
 def create_table(table: Table) -> wire.CreateTable:
-    """The table, on demand, with its indexes and stream."""
+    """The request that creates the table, on demand, with its indexes and stream."""
     local = [_index(index) for index in table.indexes if index.local]
     global_ = [_index(index) for index in table.indexes if not index.local]
     return wire.CreateTable(
@@ -37,7 +37,7 @@ def create_table(table: Table) -> wire.CreateTable:
 
 
 def settings(table: Table) -> Iterator[wire.Request[Any]]:
-    """What can only be asked for once the table exists."""
+    """The requests for settings that need an existing table: TTL and point-in-time recovery."""
     if table.ttl is not None:
         specification = TimeToLiveSpecification(enabled=True, attribute_name=table.ttl)
         yield wire.UpdateTimeToLive(table_name=table.name, time_to_live_specification=specification)
@@ -77,18 +77,18 @@ def _stream(table: Table) -> StreamSpecification | None:
 
 @dataclass(frozen=True)
 class Difference:
-    """A sentence about what differs, and the request that mends it where DynamoDB allows one."""
+    """A difference in words, and the request that removes it, where DynamoDB has one."""
 
     sentence: str
     request: wire.Request[Any] | None = None
 
 
 def differences(table: Table, found: TableDescription) -> Iterator[Difference]:
-    """What the design says and the table does not, in the order in which to mend it."""
+    """The differences between the design's table and the existing one, in the order in which to remove them."""
     if [(e.attribute_name, e.key_type) for e in found.key_schema or ()] != [
         (e.attribute_name, e.key_type) for e in _schema(table.key_names[:1], table.key_names[1:])
     ]:
-        yield Difference(f"table {table.name}: its key is another; only a new table can have the design's")
+        yield Difference(f"table {table.name} has another key; only a new table can have the design's")
     present = {each.index_name: each for each in found.global_secondary_indexes or ()}
     for index in table.indexes:
         held = present.pop(index.name, None)
@@ -97,13 +97,13 @@ def differences(table: Table, found: TableDescription) -> Iterator[Difference]:
         if held is None:
             yield Difference(f"index {index.name} is missing", _add_index(table, index))
         elif not _same_index(index, held):
-            yield Difference(f"index {index.name} has another key or projection; give the new one another name")
+            yield Difference(f"index {index.name} has another key or projection; give the design's index another name")
     for name in present:
         yield Difference(f"index {name} is not in the design")
     wanted = _stream(table)
     if wanted is not None and (found.stream_specification or StreamSpecification()).stream_view_type != table.stream:
         request = wire.UpdateTable(table_name=table.name, stream_specification=wanted)
-        yield Difference(f"table {table.name}: the stream {table.stream} is not on", request)
+        yield Difference(f"table {table.name} has no stream {table.stream}", request)
 
 
 def _add_index(table: Table, index: Index) -> wire.UpdateTable:

@@ -1,4 +1,4 @@
-"""Creating, putting and deleting entities: from what the caller means to the actions of one request."""
+"""Creating, putting and deleting entities: from an entity to the actions of one request."""
 
 from datetime import datetime
 from functools import cache
@@ -38,15 +38,15 @@ _NOW: Any = object()
 
 
 def with_initial_values(model: Model, entity: Any, now: datetime) -> Any:
-    """The entity as it is created: times, version and counters begin."""
-    for field, begins in _initial_values(model):
-        setattr(entity, field, now if begins is _NOW else begins)
+    """The entity with the initial values of its automatic fields: times, version, counters."""
+    for field, initial in _initial_values(model):
+        setattr(entity, field, now if initial is _NOW else initial)
     return entity
 
 
 @cache
 def _initial_values(model: Model) -> tuple[tuple[str, Any], ...]:
-    """With what the fields begin that the store keeps."""
+    """The initial value of each automatic field."""
     times = [(attribute.field, _NOW) for attribute, _ in model.marked(CreatedAt, UpdatedAt)]
     versions = [(attribute.field, 1) for attribute, _ in model.marked(Version)]
     counters = [(attribute.field, attribute.member.default) for attribute, _ in model.marked(CountOf, SumOf)]
@@ -56,7 +56,7 @@ def _initial_values(model: Model) -> tuple[tuple[str, Any], ...]:
 def creation(
     design: Design, model: Model, entity: Any, now: datetime, when: Condition | None = None
 ) -> list[ItemAction]:
-    """The entity is new; an expired item under its key counts as none."""
+    """The actions that create an entity; an expired item under its key counts as absent."""
     values = values_of(model, entity)
     item = compiled_item(model, values)
     key = key_of(model, values)
@@ -75,25 +75,25 @@ def creation(
 
 
 def unconditional_put(model: Model, entity: Any) -> ItemAction:
-    """Put whatever was there, for entities that nothing else depends on."""
+    """The put of an entity without invariants, whether or not it exists."""
     item = compiled_item(model, values_of(model, entity))
     return ItemAction("put", model.table.name, key_in_item(model, item), model.name, item=item)
 
 
 def has_no_invariants(design: Design, model: Model) -> bool:
-    """Whether no other item depends on this entity's values and the store keeps none of them, nor a mark."""
-    kept = model.one_marked(CreatedAt) or model.one_marked(Version) or any(model.counters) or model.owns
-    promises = model.uniques or design.counters.get(model) or design.references.get(model) or any(model.transitions)
-    return not kept and not promises
+    """Whether a put may replace an item unread: no other item depends on it, and no value of it must survive."""
+    automatic = model.one_marked(CreatedAt) or model.one_marked(Version) or any(model.counters) or model.owns
+    invariants = model.uniques or design.counters.get(model) or design.references.get(model) or any(model.transitions)
+    return not automatic and not invariants
 
 
 def can_delete_without_read(design: Design, model: Model) -> bool:
-    """Whether deleting needs no look at the item first."""
+    """Whether an item can be deleted without reading it first."""
     return not model.uniques and not design.counters.get(model)
 
 
 def mark_being_deleted(model: Model, key: Item, when: Condition | None) -> ItemAction:
-    """The mark of an owner whose children are being deleted: nothing may refer to it any more."""
+    """Marks an owner whose children are being deleted: no new item may refer to it."""
     clauses = [Clause(present(model.table.pk), lambda: Raced(model.name))]
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
@@ -114,7 +114,7 @@ def deletion(
     when: Condition | None = None,
     skip: set[Identity] | None = None,
 ) -> list[ItemAction]:
-    """The entity goes, with its guards and its share of counters; `found` where those are known."""
+    """The actions that delete an entity, its guards and what it added to counters; `found` where it was read."""
     clauses = []
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
@@ -122,7 +122,7 @@ def deletion(
         return [ItemAction("delete", model.table.name, key, model.name, clauses=tuple(clauses))]
     values = values_of(model, found.entity)
     before = effect.effects(design, model, values, found.item)
-    clauses.append(Clause(present(model.table.pk), lambda: Raced(model.name)))  # or its share would be taken twice
+    clauses.append(Clause(present(model.table.pk), lambda: Raced(model.name)))  # or counters would be decremented twice
     clauses += fence(model, found.item, dependencies(design, model))
     gone = ItemAction("delete", model.table.name, key, model.name, clauses=tuple(clauses))
     after = effect.Effects(exists=False)

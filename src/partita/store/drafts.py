@@ -7,12 +7,14 @@ without reading, `draft.tags |= {...}` and `-= {...}` change a set, `draft.lines
 from decimal import Decimal
 from typing import Any
 
-from partita.design.codecs import Codec, ListCodec, SetCodec
+from partita.design.codecs import ListCodec, SetCodec
 from partita.design.key_parts import EXACT
-from partita.design.models import Model
+from partita.design.models import Attribute, Model
 from partita.errors import InvalidValue
-from partita.plan.changes import Edit
+from partita.plan.edits import Add, Append, Assign, Edit, Exclude, Include
 from partita.plan.items import normalize_operand, normalize_value
+
+Step = Add | Append | Include | Exclude
 
 
 class Draft:
@@ -27,9 +29,8 @@ class Draft:
     def __getattr__(self, name: str) -> Any:
         edits = _recorded(self)
         _known(self._model, name)
-        if name in edits and edits[name].kind == "assign":
-            return edits[name].value
-        return Unread(self._model, name, edits.get(name))
+        edit = edits.get(name)
+        return edit.value if isinstance(edit, Assign) else Unread(self._model, name, edit)
 
     def __setattr__(self, name: str, value: Any) -> None:
         _known(self._model, name)
@@ -40,7 +41,7 @@ class Draft:
         elif isinstance(value, Unread):
             value.refuse()
         else:
-            _recorded(self)[name] = Edit("assign", _fitting(self._model, name, value))
+            _recorded(self)[name] = Assign(_fitting(self._model, name, value))
 
     def __delattr__(self, name: str) -> None:
         setattr(self, name, None)
@@ -51,8 +52,8 @@ def edits_of(draft: Any) -> dict[str, Edit]:
     model: Model = object.__getattribute__(draft, "_model")
     edits = _recorded(draft)
     for name, edit in edits.items():
-        if edit.kind == "assign":
-            edits[name] = Edit("assign", _fitting(model, name, edit.value))
+        if isinstance(edit, Assign):
+            edits[name] = Assign(_fitting(model, name, edit.value))
     return edits
 
 
@@ -98,32 +99,32 @@ class Unread:
         object.__setattr__(self, "_earlier", earlier)
 
     def __add__(self, other: Any) -> Stepped:
-        return self._step("append" if isinstance(self._codec, ListCodec) else "add", other)
+        return self._step(Append if isinstance(self._attribute.codec, ListCodec) else Add, "+=", other)
 
     def __sub__(self, other: Any) -> Stepped:
-        return self._step("exclude" if isinstance(self._codec, SetCodec) else "take", other)
+        if isinstance(self._attribute.codec, SetCodec):
+            return self._step(Exclude, "-=", other)
+        return self._step(Add, "-=", other, negate=True)
 
     def __or__(self, other: Any) -> Stepped:
-        return self._step("include", other)
+        return self._step(Include, "|=", other)
 
     @property
-    def _codec(self) -> Codec:
-        return self._model.attributes[self._name].codec
+    def _attribute(self) -> Attribute:
+        return self._model.attributes[self._name]
 
-    def _step(self, kind: str, given: Any) -> Stepped:
-        attribute = self._model.attributes[self._name]
+    def _step(self, kind: type[Step], operator: str, operand: Any, *, negate: bool = False) -> Stepped:
         where = f"{self._model.name}.{self._name}"
-        suits = attribute.kind in (int, float, Decimal) if kind in ("add", "take") else _suits(kind, attribute.codec)
-        if not suits:
-            raise InvalidValue(where, f"{kind} does not suit its type")
-        value = normalize_operand(self._model, attribute, given)
-        if kind == "take":
-            kind, value = "add", value.copy_negate() if isinstance(value, Decimal) else -value
+        if not _suits(kind, self._attribute):
+            raise InvalidValue(where, f"{operator} cannot be applied to its type")
+        value = normalize_operand(self._model, self._attribute, operand)
+        if negate:
+            value = value.copy_negate() if isinstance(value, Decimal) else -value
         if self._earlier is None:
-            return Stepped(self._name, Edit(kind, value))
-        if self._earlier.kind != kind or kind == "exclude":
+            return Stepped(self._name, kind(value))
+        if type(self._earlier) is not kind or kind is Exclude:
             raise InvalidValue(where, "two different steps in one change; make two changes")
-        return Stepped(self._name, Edit(kind, _both(self._earlier.value, value)))
+        return Stepped(self._name, kind(_both(self._earlier.value, value)))
 
     def refuse(self, *_: Any) -> Any:
         raise InvalidValue(
@@ -144,8 +145,10 @@ class Unread:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _suits(kind: str, codec: Codec) -> bool:
-    return isinstance(codec, ListCodec if kind == "append" else SetCodec)
+def _suits(kind: type[Step], attribute: Attribute) -> bool:
+    if kind is Add:
+        return attribute.kind in (int, float, Decimal)
+    return isinstance(attribute.codec, ListCodec if kind is Append else SetCodec)
 
 
 def _both(one: Any, other: Any) -> Any:

@@ -11,7 +11,7 @@ from partita.design.reads import Get
 from partita.dynamodb.canonical import Identity, item_identity
 from partita.errors import ConditionFailed, InvalidValue
 from partita.plan.actions import Clause, ItemAction, absent
-from partita.plan.changes import ItemChange, StoredItem, plan_change
+from partita.plan.changes import ItemChange, StoredItem, needs_read, plan_blind_change, plan_fenced_change
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.effects import BEING_DELETED
@@ -91,9 +91,9 @@ class Transaction:
             now = self.context.clock()
             wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, orphaned)
             if known and not wanted.edits.keys() & set(plan.model.key.fields):
-                planned = plan_change(self.design, wanted, None) or plan_change(self.design, wanted, known.pop())
-                assert planned is not None
-                return planned
+                if not needs_read(self.design, wanted):
+                    return plan_blind_change(self.design, wanted)
+                return plan_fenced_change(self.design, wanted, known.pop())
             return (yield from planned_change(self.context, self.design, wanted))
 
         self._steps.append(step)

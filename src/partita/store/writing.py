@@ -14,8 +14,17 @@ from partita.dynamodb.canonical import Identity
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, StoredItemInvalid
 from partita.plan.actions import Clause, ItemAction, equals, present
-from partita.plan.changes import Edit, ItemChange, StoredItem, changed_values, edits_to_replace, plan_change
+from partita.plan.changes import (
+    ItemChange,
+    StoredItem,
+    changed_values,
+    edits_to_replace,
+    needs_read,
+    plan_blind_change,
+    plan_fenced_change,
+)
 from partita.plan.design import Design, Ownership
+from partita.plan.edits import Assign, Edit
 from partita.plan.effects import BEING_DELETED, guard_key
 from partita.plan.items import key_in_item, key_of, key_text, normalize_value, validate_entity, values_of
 from partita.plan.races import Raced
@@ -61,8 +70,7 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
         wanted = _replacing(context, model, entity, orphaned)
         if not wanted.edits:
             return []
-        planned = plan_change(design, wanted, found)
-        assert planned is not None
+        planned = plan_fenced_change(design, wanted, found)
         for name in model.attributes:
             setattr(entity, name, getattr(found.entity, name))
         for name, value in changed_values(wanted, found).items():
@@ -102,16 +110,13 @@ def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[No
 
 
 def planned_change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[list[ItemAction]]:
-    actions = plan_change(design, wanted, None)
-    if actions is not None:
-        return actions
+    if not needs_read(design, wanted):
+        return plan_blind_change(design, wanted)
     key = key_of(wanted.model, wanted.key)
     found = yield from fetch_found(context, wanted.model, key)
     if found is None:
         raise NotFound(wanted.model.name, key_text(key))
-    actions = plan_change(design, wanted, found)
-    assert actions is not None
-    return actions
+    return plan_fenced_change(design, wanted, found)
 
 
 def _excusing(wanted: ItemChange, orphaned: set[Identity]) -> ItemChange:
@@ -134,7 +139,7 @@ def update(
         result[:] = [entity]
         if not wanted.edits:
             return []
-        planned = _on_what_was_read(model, plan_change(design, wanted, found), found)
+        planned = _on_what_was_read(model, plan_fenced_change(design, wanted, found), found)
         for name, value in changed_values(wanted, found).items():
             setattr(entity, name, value)
         return planned
@@ -155,7 +160,7 @@ def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
         fitted = None if value is None else normalize_value(model, attribute, value)
         setattr(after, attribute.field, fitted)
         if not attribute.codec.same(held, fitted):
-            edits[attribute.field] = Edit("assign", fitted)
+            edits[attribute.field] = Assign(fitted)
     return edits
 
 

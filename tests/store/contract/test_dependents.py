@@ -97,7 +97,7 @@ def test_moving_an_entity_takes_its_guards_along(db: Store) -> None:
 def test_what_is_counted_under_a_key_keeps_it_there(db: Store) -> None:
     moor(db, "1", "3")
     with (
-        pytest.raises(InvalidValue, match=r"^Berth: side cannot change: its Boat items would be left behind$"),
+        pytest.raises(InvalidValue, match=r"^Berth: side cannot change: its Boat items would keep the old value$"),
         db.change(berth("b", "n")) as draft,
     ):
         draft.side = "s"

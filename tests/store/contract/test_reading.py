@@ -147,7 +147,7 @@ def test_days_are_merged_in_order_and_cost_one_query_each(db: Store, clock: Cloc
         found = [each.work_id for each in db(works_of_days(days))]
     assert found == [f"w{number:02}" for number in reversed(range(12))]
     assert used.requests == 3
-    with pytest.raises(InvalidValue, match=r"works_of_days: 8 values, but the pattern declares at most 7"):
+    with pytest.raises(InvalidValue, match=r"works_of_days: 8 values, but the pattern allows at most 7"):
         db(works_of_days([date(2095, 1, day) for day in range(1, 9)])).first(1)
 
 
