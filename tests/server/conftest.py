@@ -17,7 +17,7 @@ def engine_command(*arguments: str) -> list[str | Path]:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Give tables names of your own; whoever breaks it breaks the tests behind."""
+    """The engine that every test of the session uses; tests use table names of their own."""
     data = str(tmp_path_factory.mktemp("server") / "server.db")
     with started(
         lambda port: engine_command("--data", data, "--durability", "process", "--port", str(port))

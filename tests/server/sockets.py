@@ -1,4 +1,4 @@
-"""HTTP by hand: bytes out, bytes in, for what no client library would send."""
+"""HTTP over a plain socket, for requests that no client library would send."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ TARGET = "DynamoDB_20120810."
 
 @dataclass(frozen=True)
 class RawReply:
-    """What came back; status 0 when the connection was closed without an answer."""
+    """A reply; status 0 when the connection was closed without one."""
 
     status: int
     headers: dict[str, str]
@@ -20,7 +20,7 @@ class RawReply:
 
     @property
     def code(self) -> str:
-        """The error's name, or nothing."""
+        """The code of an error reply, or an empty string."""
         if not self.body:
             return ""
         kind: str = json.loads(self.body).get("__type", "")
@@ -33,15 +33,15 @@ def connected(endpoint: str, timeout: float = 20.0) -> socket.socket:
 
 
 def request(operation: str, body: bytes, *more: str) -> bytes:
-    """The bytes of a request as an SDK sends it, with further header lines."""
+    """Returns the bytes of a request as an SDK sends it, with further header lines."""
     lines = ["POST / HTTP/1.1", "Host: x", f"X-Amz-Target: {TARGET}{operation}", f"Content-Length: {len(body)}", *more]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 
 def exchange(endpoint: str, sent: bytes) -> RawReply:
-    """One request on a connection of its own."""
+    """Sends one request on a new connection and returns its reply."""
     with connected(endpoint) as connection:
-        with contextlib.suppress(OSError):  # the server may have said no and hung up already
+        with contextlib.suppress(OSError):  # the server may have answered and closed the connection already
             connection.sendall(sent)
         return read_reply(connection)
 
@@ -68,6 +68,6 @@ def read_reply(connection: socket.socket) -> RawReply:
 
 
 def ask(endpoint: str, operation: str, body: Any, *more: str) -> RawReply:
-    """`body` as JSON, or as it is when it is bytes."""
+    """Sends `body`, as JSON unless it is bytes, and returns the reply."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     return exchange(endpoint, request(operation, raw, *more))

@@ -16,7 +16,7 @@ from partita.cli.engine import engine
 from partita.cli.serve import serve
 from partita.errors import ConfigurationError
 from partita.http.cors import check_origin
-from partita.server.uvicorn_server import check_address, listen, listening
+from partita.server.uvicorn_server import bind_socket, check_address, listen
 from tests.peers.http import call
 from tests.peers.process import started
 
@@ -55,7 +55,7 @@ def error_code(ask: Any) -> str:
     return code
 
 
-def test_known_keys_are_let_in_and_others_are_not(endpoint: str) -> None:
+def test_known_keys_are_accepted_and_others_rejected(endpoint: str) -> None:
     assert client(endpoint, "WRITES").list_tables()["TableNames"] is not None
     assert error_code(client(endpoint, "NOBODY").list_tables) == "UnrecognizedClientException"
     assert error_code(client(endpoint, "WRITES", "not the secret").list_tables) == "InvalidSignatureException"
@@ -63,7 +63,7 @@ def test_known_keys_are_let_in_and_others_are_not(endpoint: str) -> None:
     assert unsigned.body["__type"].endswith("#InvalidSignatureException")
 
 
-def test_reading_key_reads_and_cannot_write(endpoint: str) -> None:
+def test_read_only_key_reads_and_cannot_write(endpoint: str) -> None:
     writer, reader = client(endpoint, "WRITES"), client(endpoint, "READS")
     table = {
         "TableName": "notes",
@@ -91,7 +91,7 @@ def asked(endpoint: str, method: str, headers: dict[str, str]) -> http.client.HT
     return response
 
 
-def test_page_of_a_named_origin_may_ask(endpoint: str) -> None:
+def test_named_origin_is_allowed(endpoint: str) -> None:
     wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-amz-target"}
     preflight = asked(endpoint, "OPTIONS", {"Origin": ORIGIN, **wanted})
     assert preflight.status == 200
@@ -101,39 +101,39 @@ def test_page_of_a_named_origin_may_ask(endpoint: str) -> None:
     assert asked(endpoint, "GET", {"Origin": ORIGIN}).headers["access-control-allow-origin"] == ORIGIN
 
 
-def test_page_of_another_origin_may_not(endpoint: str) -> None:
+def test_other_origin_is_not_allowed(endpoint: str) -> None:
     wanted = {"Access-Control-Request-Method": "POST"}
     preflight = asked(endpoint, "OPTIONS", {"Origin": "https://elsewhere.example", **wanted})
     assert preflight.status == 404
     assert "access-control-allow-origin" not in preflight.headers
 
 
-def test_address_that_others_reach_needs_a_word() -> None:
+def test_public_address_needs_the_public_flag() -> None:
     check_address("0.0.0.0", True)  # noqa: S104 - what is tested
-    with pytest.raises(ConfigurationError, match="not authenticated; say --public as well"):
+    with pytest.raises(ConfigurationError, match="not authenticated; add --public to allow that"):
         check_address("0.0.0.0", False)  # noqa: S104 - what is tested
 
 
 @pytest.mark.parametrize(("command", "advised"), [(engine, True), (serve, False)])
-def test_credentials_are_advised_where_the_command_has_them(command: Callable[..., None], advised: bool) -> None:
-    with pytest.raises(ConfigurationError, match="say --public") as refused:
+def test_error_for_a_public_address_recommends_credentials(command: Callable[..., None], advised: bool) -> None:
+    with pytest.raises(ConfigurationError, match="add --public") as refused:
         command(host="192.0.2.1")
     assert ("--credentials" in str(refused.value)) is advised
 
 
 @pytest.mark.parametrize("origin", ["notanorigin", "https://", "https://app.example/", "app.example:3000", "", "* "])
-def test_origin_that_no_browser_sends_is_refused(origin: str) -> None:
-    with pytest.raises(ConfigurationError, match="not an origin; write scheme://host"):
+def test_invalid_origin_is_rejected(origin: str) -> None:
+    with pytest.raises(ConfigurationError, match="not an origin; use scheme://host"):
         check_origin(origin)
 
 
 @pytest.mark.parametrize("origin", ["*", "https://app.example", "http://localhost:3000", "http://[::1]:8000"])
-def test_origin_of_a_browser_is_taken(origin: str) -> None:
+def test_valid_origin_is_accepted(origin: str) -> None:
     check_origin(origin)
 
 
-def test_address_that_somebody_else_took_in_the_meantime_is_told() -> None:
-    with listening("127.0.0.1", 0) as first, listening("127.0.0.1", first.getsockname()[1]) as second:
+def test_address_taken_after_bind_is_reported() -> None:
+    with bind_socket("127.0.0.1", 0) as first, bind_socket("127.0.0.1", first.getsockname()[1]) as second:
         listen(first)
         with pytest.raises(ConfigurationError, match="Address already in use; choose another with --port"):
             listen(second)

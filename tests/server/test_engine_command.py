@@ -1,4 +1,4 @@
-"""`partita engine` as a program: how it starts, what it refuses, how it ends; and the bytes that it speaks."""
+"""`partita engine` as a program: how it starts and stops, the arguments that it rejects, the bytes that it sends."""
 
 import gzip
 import json
@@ -44,7 +44,7 @@ def get_large(endpoint: str, *headers: str) -> tuple[dict[str, str], bytes]:
 
 
 @pytest.mark.parametrize("accepted", ["", "identity", "gzip", "gzip, deflate, br", "br, gzip;q=0.5"])
-def test_checksum_is_of_the_bytes_that_are_sent(spoken: str, accepted: str) -> None:
+def test_checksum_is_of_the_sent_bytes(spoken: str, accepted: str) -> None:
     headers, body = get_large(spoken, *([f"Accept-Encoding: {accepted}"] if accepted else []))
     assert headers["x-amz-crc32"] == str(crc32(body))
     assert headers["content-type"] == "application/x-amz-json-1.0"
@@ -53,22 +53,22 @@ def test_checksum_is_of_the_bytes_that_are_sent(spoken: str, accepted: str) -> N
     assert json.loads(plain)["Item"]["pk"] == {"S": "large"}
 
 
-def test_reply_is_not_zipped_where_that_is_refused(spoken: str) -> None:
+def test_reply_is_not_compressed_where_gzip_has_weight_zero(spoken: str) -> None:
     assert "content-encoding" not in get_large(spoken, "Accept-Encoding: br, gzip;q=0")[0]
 
 
-def test_every_reply_has_an_id_of_its_own(spoken: str) -> None:
+def test_every_reply_has_a_unique_request_id(spoken: str) -> None:
     ids = {get_large(spoken)[0]["x-amzn-requestid"] for _ in range(20)}
     assert len(ids) == 20
     assert {len(each) for each in ids} == {52}
 
 
-def test_zipped_request_is_understood(spoken: str) -> None:
+def test_gzip_request_is_decompressed(spoken: str) -> None:
     body = gzip.compress(json.dumps({"TableName": "spoken", "Key": {"pk": {"S": "large"}}}).encode())
     assert ask(spoken, "GetItem", body, "Content-Encoding: gzip").status == 200
 
 
-def test_error_has_the_services_form(spoken: str) -> None:
+def test_error_body_has_type_and_message(spoken: str) -> None:
     reply = ask(spoken, "GetItem", {"TableName": "none-such", "Key": {"pk": {"S": "a"}}})
     assert reply.status == 400
     assert json.loads(reply.body) == {
@@ -79,12 +79,12 @@ def test_error_has_the_services_form(spoken: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/health"])
-def test_health_is_told(spoken: str, path: str) -> None:
+def test_health_check_is_answered(spoken: str, path: str) -> None:
     reply = exchange(spoken, f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     assert (reply.status, reply.body) == (200, b"healthy: partita\n")
 
 
-def test_connection_is_kept(spoken: str) -> None:
+def test_connection_is_kept_alive(spoken: str) -> None:
     with connected(spoken) as connection:
         for _ in range(5):
             connection.sendall(request("ListTables", b"{}"))
@@ -101,7 +101,7 @@ def run(*arguments: str, timeout: float = 30) -> subprocess.CompletedProcess[str
 
 
 def test_engine_answers_within_half_a_second() -> None:
-    """By the clock, or by the processor's time where others keep it busy; the best of five."""
+    """By the clock, or by processor time on a busy machine; the best of five."""
     seconds = []
     for _ in range(5):
         with started(lambda port: engine_command("--memory", "--port", str(port))) as running:
@@ -120,7 +120,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])  # noqa: S104
-def test_address_that_others_can_reach_is_refused(host: str) -> None:
+def test_public_address_is_rejected(host: str) -> None:
     done = run("--memory", "--host", host, "--port", str(free_port()))
     assert done.returncode == 2
     assert done.stderr.startswith(f"partita: --host {host}: anybody who can reach this address could read and write")
@@ -128,13 +128,13 @@ def test_address_that_others_can_reach_is_refused(host: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_address_that_others_can_reach_is_served_when_asked_for_by_name() -> None:
+def test_public_address_is_served_with_the_public_flag() -> None:
     command = engine_command("--memory", "--host", "0.0.0.0", "--public", "--port")  # noqa: S104
     with started(lambda port: [*command, str(port)]) as running:
         assert call(running.endpoint, "ListTables", {}).status == 200
 
 
-def test_port_in_use_is_one_line_and_not_a_traceback() -> None:
+def test_port_in_use_is_reported_in_one_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -155,14 +155,14 @@ def test_port_in_use_is_one_line_and_not_a_traceback() -> None:
         (["--nonsense"], "--nonsense"),
     ],
 )
-def test_command_that_cannot_work_says_why(arguments: list[str], said: str) -> None:
+def test_invalid_arguments_are_explained(arguments: list[str], said: str) -> None:
     done = run(*arguments)
     assert done.returncode != 0
     assert said in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
 
 
-def test_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "letter.txt"
     file.write_text("dear reader\n" * 1000)
     done = run("--data", str(file))
@@ -170,12 +170,12 @@ def test_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     assert done.stderr == f"partita: {file}: not a database file of Partita's (nor of SQLite's)\n"
 
 
-# Ending --------------------------------------------------------------------------------------------------------
+# Stopping ------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def running_engine(*arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A process that the test may end itself."""
+    """Runs an engine that the test may stop."""
     port = free_port()
     process = subprocess.Popen(
         [str(part) for part in engine_command(*arguments, "--port", str(port))],
@@ -198,13 +198,13 @@ def running_engine(*arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], s
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_engine_that_is_told_to_stop_stops_in_order(how: signal.Signals, tmp_path: Path) -> None:
+def test_signal_stops_the_engine_gracefully(how: signal.Signals, tmp_path: Path) -> None:
     data = tmp_path / "stopped.db"
     with running_engine("--data", str(data)) as (process, endpoint):
         assert call(endpoint, "CreateTable", TABLE).status == 200
         item = {"pk": {"S": "kept"}}
         assert call(endpoint, "PutItem", {"TableName": "spoken", "Item": item}).status == 200
-        with connected(endpoint):  # somebody who says nothing does not keep it
+        with connected(endpoint):  # an idle connection does not keep it running
             process.send_signal(how)
             _, said = process.communicate(timeout=20)
         assert process.returncode in (0, -how)
@@ -215,8 +215,8 @@ def test_engine_that_is_told_to_stop_stops_in_order(how: signal.Signals, tmp_pat
         assert answer.body == {"Item": item}
 
 
-def test_request_under_way_is_answered_before_the_end(tmp_path: Path) -> None:
-    """The server has its head when the signal comes, and gets its body when nobody else is let in any more."""
+def test_request_in_progress_is_answered_before_the_stop(tmp_path: Path) -> None:
+    """The server has the headers when the signal comes, and gets the body when it accepts no more connections."""
     data = str(tmp_path / "ended.db")
     with running_engine("--data", data) as (process, endpoint):
         assert call(endpoint, "CreateTable", TABLE).status == 200
@@ -244,8 +244,8 @@ def _is_listening(endpoint: str) -> bool:
     return True
 
 
-def test_many_requests_under_way_are_all_answered_or_not_begun(tmp_path: Path) -> None:
-    """Whoever got an answer has it kept; nobody gets half an answer."""
+def test_each_request_at_the_stop_is_answered_or_not_started(tmp_path: Path) -> None:
+    """An acknowledged write is stored, and no answer is cut off."""
     data = str(tmp_path / "many.db")
     with running_engine("--data", data) as (process, endpoint):
         assert call(endpoint, "CreateTable", TABLE).status == 200
@@ -283,7 +283,7 @@ def test_several_engines_share_a_file(tmp_path: Path) -> None:
         assert call(one.endpoint, "GetItem", key).body == {}
 
 
-def test_module_is_the_command() -> None:
+def test_python_m_partita_is_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "partita", "engine", "--help"],
         capture_output=True,
@@ -296,12 +296,12 @@ def test_module_is_the_command() -> None:
     assert "--durability" in done.stdout
 
 
-# Patience ------------------------------------------------------------------------------------------------------
+# Timeouts ------------------------------------------------------------------------------------------------------
 
 IMPATIENT = (
-    "import sys, partita.http.request_body as bodies, partita.server.fast_protocol as lane\n"
+    "import sys, partita.http.request_body as bodies, partita.server.fast_protocol as protocol\n"
     "bodies.BODY_SECONDS = 0.3\n"
-    "lane.REQUEST_SECONDS, lane.IDLE_SECONDS, lane.LOOK_SECONDS = 0.3, 0.6, 0.1\n"
+    "protocol.REQUEST_SECONDS, protocol.IDLE_SECONDS, protocol.CHECK_SECONDS = 0.3, 0.6, 0.1\n"
     "from partita.cli.main import main\n"
     "sys.argv = ['partita', 'engine', '--memory', '--port', sys.argv[1]]\n"
     "main()\n"
@@ -310,7 +310,7 @@ IMPATIENT = (
 
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[str]:
-    """An engine that waits a hundredth of the usual time."""
+    """An engine with a hundredth of the usual timeouts."""
     with started(lambda port: [sys.executable, "-c", IMPATIENT, str(port)]) as running:
         yield running.endpoint
 
@@ -327,7 +327,7 @@ def impatient() -> Iterator[str]:
         request("ListTables", b"{}"),
     ],
 )
-def test_client_that_says_nothing_more_is_hung_up_on(impatient: str, said: bytes) -> None:
+def test_connection_of_a_silent_client_is_closed(impatient: str, said: bytes) -> None:
     with connected(impatient, timeout=15) as connection:
         connection.sendall(said)
         while connection.recv(65536):

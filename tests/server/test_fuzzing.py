@@ -1,6 +1,6 @@
-"""Whatever is sent, an answer comes back that is not our fault, and the process lives.
+"""Every request gets an answer that is not a server error, and the process stays alive.
 
-PARTITA_FUZZ=20000 sends so many mutated requests instead of the default few hundred.
+PARTITA_FUZZ=20000 sends that many mutated requests instead of the default few hundred.
 """
 
 import gzip
@@ -39,13 +39,13 @@ TABLE = {
 
 @pytest.fixture
 def fuzzed(server: Running) -> str:
-    """Made anew where a test before has deleted it."""
+    """The endpoint with the table, created again where an earlier test has deleted it."""
     assert call(server.endpoint, "CreateTable", TABLE).status in (200, 400)
     return server.endpoint
 
 
 def is_fine(reply: RawReply) -> bool:
-    """An answer, or a refusal that names the client as the one at fault."""
+    """Whether a reply is a success or a client error."""
     return reply.status == 200 or 400 <= reply.status < 500
 
 
@@ -122,7 +122,7 @@ BODIES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_body_of_any_kind_is_answered(fuzzed: str, name: str) -> None:
+def test_any_body_is_answered(fuzzed: str, name: str) -> None:
     for operation in OPERATIONS:
         reply = ask(fuzzed, operation, BODIES[name])
         assert is_fine(reply), (operation, reply)
@@ -183,8 +183,8 @@ def _fields(request_type: type) -> Any:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_member_of_any_type_is_answered(fuzzed: str, operation: str) -> None:
-    """Each member in turn is given every odd value, beside a request that is otherwise plausible."""
+def test_members_of_any_type_are_answered(fuzzed: str, operation: str) -> None:
+    """Each member in turn gets every odd value, in a request that is otherwise plausible."""
     plausible = {"TableName": "fuzzed", "Key": {"pk": {"S": "a"}}, "Item": {"pk": {"S": "a"}}}
     known = members(operation)
     body = {name: value for name, value in plausible.items() if name in known}
@@ -275,7 +275,7 @@ SOUND: list[tuple[str, dict[str, Any]]] = [
 
 
 def mutated(random: Random, body: bytes) -> bytes:
-    """A few bytes changed, moved, doubled or lost."""
+    """Changes, moves, repeats or drops a few bytes."""
     data = bytearray(body)
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(data) or 1)
@@ -332,13 +332,13 @@ def test_mutated_request_is_answered(fuzzed: str, seed: int) -> None:
         "DynamoDB_20120810.\xe9",
     ],
 )
-def test_unknown_target_is_refused(fuzzed: str, target: str) -> None:
+def test_unknown_target_is_rejected(fuzzed: str, target: str) -> None:
     head = f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: {target}\r\nContent-Length: 2\r\n\r\n"
     reply = exchange(fuzzed, head.encode("latin-1") + b"{}")
     assert (reply.status, reply.code) == (400, "UnknownOperationException")
 
 
-def test_request_without_a_target_is_refused(fuzzed: str) -> None:
+def test_request_without_a_target_is_rejected(fuzzed: str) -> None:
     reply = exchange(fuzzed, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
     assert (reply.status, reply.code) == (400, "UnknownOperationException")
 
@@ -373,8 +373,8 @@ def test_any_method_on_any_path_is_answered(fuzzed: str, method: str, path: str)
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
-def test_bytes_that_are_no_request_do_no_harm(fuzzed: str, sent: bytes) -> None:
-    """They get a 4xx or a closed connection; what is left open is for the time-outs."""
+def test_invalid_http_is_rejected_or_closed(fuzzed: str, sent: bytes) -> None:
+    """They get a 4xx or a closed connection; a connection that stays open is for the timeouts to close."""
     with connected(fuzzed, timeout=1.0) as connection:
         try:
             connection.sendall(sent)
@@ -400,19 +400,19 @@ def test_bytes_that_are_no_request_do_no_harm(fuzzed: str, sent: bytes) -> None:
         (gzip.compress(b"{}", mtime=0) + b"tail", ""),
     ],
 )
-def test_gzip_of_any_kind_is_answered(fuzzed: str, encoded: bytes, code: str) -> None:
+def test_any_gzip_body_is_answered(fuzzed: str, encoded: bytes, code: str) -> None:
     reply = ask(fuzzed, "ListTables", encoded, "Content-Encoding: gzip")
     assert is_fine(reply)
     assert reply.code == code
 
 
 @pytest.mark.parametrize("encoding", ["deflate", "br", "GZIP", "gzip, gzip", "identity", ""])
-def test_other_encodings_are_answered(fuzzed: str, encoding: str) -> None:
+def test_other_content_encodings_are_answered(fuzzed: str, encoding: str) -> None:
     assert is_fine(ask(fuzzed, "ListTables", b"{}", f"Content-Encoding: {encoding}"))
 
 
 @pytest.mark.parametrize("way", ["length", "chunked"])
-def test_body_of_more_than_sixteen_megabytes_is_refused(fuzzed: str, way: str) -> None:
+def test_body_above_sixteen_megabytes_is_rejected(fuzzed: str, way: str) -> None:
     body = b" " * (16 * 1024 * 1024 + 1)
     if way == "length":
         sent = request("ListTables", body)
@@ -420,12 +420,12 @@ def test_body_of_more_than_sixteen_megabytes_is_refused(fuzzed: str, way: str) -
         head = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\nTransfer-Encoding: chunked"
         sent = head + b"\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     reply = exchange(fuzzed, sent)
-    assert reply.status in (413, 0), "an answer, or a closed door while we still speak"
+    assert reply.status in (413, 0), "an answer, or a closed connection while the body is still sent"
     assert is_alive(fuzzed)
 
 
-def test_body_in_a_million_pieces_takes_no_longer_than_it_must(fuzzed: str) -> None:
-    """Each piece is a chunk of one byte; an answer within the time-out of the socket is the claim."""
+def test_body_of_many_chunks_is_answered_in_time(fuzzed: str) -> None:
+    """Each chunk is one byte; the answer must come within the timeout of the socket."""
     body = b'{"Limit": 1' + b" " * 1_000_000 + b"}"
     head = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
     head += b"Transfer-Encoding: chunked\r\n\r\n"
@@ -433,7 +433,7 @@ def test_body_in_a_million_pieces_takes_no_longer_than_it_must(fuzzed: str) -> N
     assert exchange(fuzzed, sent).status == 200
 
 
-def test_half_a_request_disturbs_nobody(fuzzed: str) -> None:
+def test_incomplete_request_does_not_affect_other_clients(fuzzed: str) -> None:
     sent = request("PutItem", json.dumps({"TableName": "fuzzed", "Item": {"pk": {"S": "half"}}}).encode())
     waiting = []
     for cut in (1, 20, len(sent) // 2, len(sent) - 1):
@@ -449,7 +449,7 @@ def test_half_a_request_disturbs_nobody(fuzzed: str) -> None:
     assert is_alive(fuzzed)
 
 
-def test_requests_sent_ahead_are_answered_in_order(fuzzed: str) -> None:
+def test_pipelined_requests_are_answered_in_order(fuzzed: str) -> None:
     sent = b""
     for number in range(60):
         item = {
@@ -468,7 +468,7 @@ def test_requests_sent_ahead_are_answered_in_order(fuzzed: str) -> None:
 
 
 class _Replies:
-    """Replies that may come in one piece."""
+    """Reads replies one by one, however the bytes arrive."""
 
     def __init__(self, connection: Any) -> None:
         self._file = connection.makefile("rb")

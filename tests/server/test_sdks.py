@@ -57,7 +57,7 @@ def table(server: Any, client: "DynamoDBClient") -> "Table":
     return boto3.resource("dynamodb", endpoint_url=server.endpoint, **SETTINGS).Table("boto")
 
 
-def test_boto3_round_trips_every_type(table: "Table") -> None:
+def test_boto3_writes_and_reads_every_type(table: "Table") -> None:
     item: dict[str, Any] = {
         "pk": "types",
         "sk": Decimal("1.50"),
@@ -77,7 +77,7 @@ def test_boto3_round_trips_every_type(table: "Table") -> None:
     }
 
 
-def test_boto3_queries_page_by_page(client: "DynamoDBClient", table: "Table") -> None:
+def test_boto3_queries_in_pages(client: "DynamoDBClient", table: "Table") -> None:
     with table.batch_writer() as batch:
         for number in range(60):
             batch.put_item(Item={"pk": "pages", "sk": number, "even": number % 2 == 0})
@@ -96,15 +96,15 @@ def test_boto3_queries_page_by_page(client: "DynamoDBClient", table: "Table") ->
     assert len([item for page in scanned for item in page["Items"] if item["pk"]["S"] == "pages"]) == 60
 
 
-def test_boto3_sees_large_replies_whole(table: "Table") -> None:
-    """Large enough to be compressed; boto3 checks the CRC32 of what came over the wire."""
+def test_boto3_reads_large_replies(table: "Table") -> None:
+    """Large enough to be compressed; boto3 checks the CRC32 of the bytes that arrived."""
     for number in range(5):
         table.put_item(Item={"pk": "large", "sk": number, "p": "lorem ipsum " * 20_000})
     answer = table.query(KeyConditionExpression=Key("pk").eq("large"))
     assert [len(str(item["p"])) for item in answer["Items"]] == [240_000] * 5
 
 
-def test_boto3_updates_and_transacts(client: "DynamoDBClient", table: "Table") -> None:
+def test_boto3_runs_updates_and_transactions(client: "DynamoDBClient", table: "Table") -> None:
     table.put_item(Item={"pk": "account", "sk": 1, "balance": 100})
     client.transact_write_items(
         TransactItems=[
@@ -135,7 +135,7 @@ def raised(work: Callable[[], object]) -> ClientError:
     return caught.value
 
 
-def test_boto3_raises_the_error_classes_of_the_service(client: "DynamoDBClient", table: "Table") -> None:
+def test_boto3_raises_its_error_classes(client: "DynamoDBClient", table: "Table") -> None:
     key = {"pk": {"S": "errors"}, "sk": {"N": "1"}}
     found = [
         raised(lambda: client.get_item(TableName="none-such", Key=key)),
@@ -151,7 +151,7 @@ def test_boto3_raises_the_error_classes_of_the_service(client: "DynamoDBClient",
     assert found[0].response["ResponseMetadata"]["RequestId"]
 
 
-def test_boto3_sees_the_reasons_of_a_cancelled_transaction(client: "DynamoDBClient") -> None:
+def test_boto3_error_has_the_cancellation_reasons(client: "DynamoDBClient") -> None:
     check: Any = {
         "TableName": "boto",
         "Key": {"pk": {"S": "nobody"}, "sk": {"N": "1"}},
@@ -185,7 +185,7 @@ def aws(endpoint: str, *arguments: str, home: Path) -> subprocess.CompletedProce
     )
 
 
-def test_aws_cli_makes_fills_and_reads_a_table(endpoint: str, tmp_path: Path) -> None:
+def test_aws_cli_creates_writes_and_reads_a_table(endpoint: str, tmp_path: Path) -> None:
     def run(*arguments: str) -> Any:
         done = aws(endpoint, *arguments, home=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -231,13 +231,13 @@ return { sorts, first };
 """
 
 
-def test_javascript_makes_fills_and_reads_a_table(endpoint: str, javascript: RunJavaScript) -> None:
+def test_javascript_creates_writes_and_reads_a_table(endpoint: str, javascript: RunJavaScript) -> None:
     found = javascript(endpoint, SCRIPT)
     assert found["sorts"] == list(range(9))
     assert found["first"] == {"pk": "a", "sk": 0, "tags": ["x", "y"], "n": 5}
 
 
-def test_javascript_throws_the_errors_of_the_service(endpoint: str, javascript: RunJavaScript) -> None:
+def test_javascript_throws_its_error_classes(endpoint: str, javascript: RunJavaScript) -> None:
     missing = 'await documentClient.send(new documents.GetCommand({ TableName: "none-such", Key: { pk: "a" } }))'
     with pytest.raises(JavaScriptError) as caught:
         javascript(endpoint, missing)

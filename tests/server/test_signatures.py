@@ -1,4 +1,4 @@
-"""Signatures: what botocore signs is let in, and nothing else, in DynamoDB's words."""
+"""Signatures: requests signed by botocore are accepted, all others get DynamoDB's errors."""
 
 import gzip
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from partita.dynamodb.exceptions import (
 from partita.errors import ConfigurationError
 from partita.server.access_keys import Credential, load_credentials
 from partita.server.authorization import Authorizer
-from partita.server.signatures import UNSIGNED, Signatures, SignedRequest
+from partita.server.signatures import UNSIGNED, SignatureVerifier, SignedRequest
 
 SECRET = "a secret of some length"
 TOKEN = "a session/token+with==signs"
@@ -38,7 +38,7 @@ def signed(
     query: str = "",
     service: str = "dynamodb",
 ) -> SignedRequest:
-    """A request as it arrives when botocore has signed it now."""
+    """A request as it arrives, signed by botocore now."""
     asked = {"X-Amz-Target": "DynamoDB_20120810.DescribeTable", "Content-Type": "application/x-amz-json-1.0"}
     request = AWSRequest("POST", f"http://localhost:8000/{query}", headers=asked | (headers or {}), data=body)
     SigV4Auth(Credentials(key, secret, token), service, "eu-west-1").add_auth(request)
@@ -52,7 +52,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def changed(request: SignedRequest, **members: object) -> SignedRequest:
-    """The same request, tampered with on the way."""
+    """The same request, changed in transit."""
     parts: dict[str, object] = {
         "method": request.method,
         "path": request.path,
@@ -71,7 +71,7 @@ def with_headers(request: SignedRequest, **headers: str) -> SignedRequest:
 def refusal(request: SignedRequest, now: datetime | None = None) -> str:
     clock = (lambda: now) if now else (lambda: datetime.now(UTC))
     with pytest.raises(DynamoDBError) as caught:
-        Signatures(KEYS, clock).verified(request)
+        SignatureVerifier(KEYS, clock).verify(request)
     assert caught.value.status == 400
     return f"{caught.value.code}: {caught.value.message}"
 
@@ -88,13 +88,13 @@ def refusal(request: SignedRequest, now: datetime | None = None) -> str:
         signed(headers={"X-Amz-Meta": "  several   spaces "}),
     ],
 )
-def test_request_that_botocore_signed_is_let_in(request_: SignedRequest) -> None:
-    assert Signatures(KEYS).verified(request_).key_id in KEYS
+def test_request_signed_by_botocore_is_accepted(request_: SignedRequest) -> None:
+    assert SignatureVerifier(KEYS).verify(request_).key_id in KEYS
 
 
-def test_unsigned_payload_is_let_in_when_its_header_is_signed() -> None:
+def test_unsigned_payload_is_accepted_when_its_header_is_signed() -> None:
     request = signed(headers={"X-Amz-Content-SHA256": UNSIGNED})
-    assert Signatures(KEYS).verified(changed(request, body=b"anything")).key_id == "AKIAWRITES"
+    assert SignatureVerifier(KEYS).verify(changed(request, body=b"anything")).key_id == "AKIAWRITES"
 
 
 _MISMATCH = "InvalidSignatureException: The request signature we calculated does not match"
@@ -113,7 +113,7 @@ _MISMATCH = "InvalidSignatureException: The request signature we calculated does
         with_headers(signed(headers={"X-Amz-Content-SHA256": "0" * 64}), x_amz_content_sha256=UNSIGNED),
     ],
 )
-def test_request_that_was_changed_is_refused(request_: SignedRequest) -> None:
+def test_changed_request_is_rejected(request_: SignedRequest) -> None:
     assert refusal(request_).startswith(_MISMATCH)
 
 
@@ -126,11 +126,11 @@ def test_request_that_was_changed_is_refused(request_: SignedRequest) -> None:
         signed("AKIAWRITES", token=TOKEN),
     ],
 )
-def test_unknown_key_and_wrong_token_are_refused_alike(request_: SignedRequest) -> None:
+def test_unknown_key_and_wrong_token_have_the_same_error(request_: SignedRequest) -> None:
     assert refusal(request_) == ("UnrecognizedClientException: The security token included in the request is invalid.")
 
 
-def test_header_that_was_added_unsigned_is_refused() -> None:
+def test_unsigned_amz_header_is_rejected() -> None:
     assert "'x-amz-content-sha256' must be a 'SignedHeader'" in refusal(
         with_headers(signed(), x_amz_content_sha256=UNSIGNED)
     )
@@ -158,19 +158,19 @@ def test_second_target_header_breaks_the_signature() -> None:
         (-16, "InvalidSignatureException: Signature not yet current: "),
     ],
 )
-def test_clock_may_differ_by_a_quarter_of_an_hour(minutes: int, words: str) -> None:
+def test_clock_may_differ_by_fifteen_minutes(minutes: int, words: str) -> None:
     request = signed()
     for within in (14, -14):
         moment = datetime.now(UTC) + timedelta(minutes=within)
-        Signatures(KEYS, lambda moment=moment: moment).verified(request)  # type: ignore[misc]
+        SignatureVerifier(KEYS, lambda moment=moment: moment).verify(request)  # type: ignore[misc]
     assert refusal(request, datetime.now(UTC) + timedelta(minutes=minutes)).startswith(words)
 
 
-def test_request_without_a_signature_is_refused() -> None:
+def test_request_without_a_signature_is_rejected() -> None:
     request = signed()
     bare = changed(request, headers={"host": "localhost:8000"})
     with pytest.raises(MissingAuthenticationToken, match="Request is missing Authentication Token"):
-        Signatures(KEYS).verified(bare)
+        SignatureVerifier(KEYS).verify(bare)
     assert refusal(with_headers(request, authorization="Bearer abc")).startswith("MissingAuthenticationToken")
 
 
@@ -207,11 +207,11 @@ def test_request_without_a_signature_is_refused() -> None:
         ),
     ],
 )
-def test_header_that_is_not_whole_is_refused(authorization: str, words: str) -> None:
+def test_incomplete_authorization_header_is_rejected(authorization: str, words: str) -> None:
     assert refusal(with_headers(signed(), authorization=authorization)).startswith(words)
 
 
-def test_signature_for_another_service_or_day_is_refused() -> None:
+def test_signature_for_another_service_or_day_is_rejected() -> None:
     assert refusal(signed(service="s3")) == (
         "InvalidSignatureException: Credential should be scoped to correct service: 'dynamodb'. "
     )
@@ -220,7 +220,7 @@ def test_signature_for_another_service_or_day_is_refused() -> None:
     assert "Date in Credential scope does not match" in refusal(with_headers(request, authorization=other_day))
 
 
-def test_signature_twice_is_refused() -> None:
+def test_signature_in_both_header_and_query_is_rejected() -> None:
     assert "Found both 'X-Amz-Algorithm'" in refusal(signed(query="?X-Amz-Algorithm=AWS4-HMAC-SHA256"))
 
 
@@ -249,20 +249,20 @@ def test_signature_twice_is_refused() -> None:
         ("DynamoDB_20120810.BatchExecuteStatement", b'{"Statements": []}', False),
     ],
 )
-def test_key_that_may_only_read_cannot_write(operation: str, body: bytes, allowed: bool) -> None:
+def test_read_only_key_cannot_write(operation: str, body: bytes, allowed: bool) -> None:
     guard = Authorizer(KEYS)
-    guard.check_permission(KEYS["AKIAWRITES"], operation, body)
+    guard.authorize(KEYS["AKIAWRITES"], operation, body)
     if allowed:
-        guard.check_permission(KEYS["AKIAREADS"], operation, body)
+        guard.authorize(KEYS["AKIAREADS"], operation, body)
     else:
         with pytest.raises(AccessDeniedException, match="AKIAREADS is not authorized to perform: dynamodb:"):
-            guard.check_permission(KEYS["AKIAREADS"], operation, body)
+            guard.authorize(KEYS["AKIAREADS"], operation, body)
 
 
 # The file -------------------------------------------------------------------------------------------------------
 
 
-def test_file_of_credentials_is_read(tmp_path: Path) -> None:
+def test_credentials_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "keys.toml"
     path.write_text(f'[keys.A]\nsecret = "{SECRET}"\n\n[keys.B]\nsecret = "{SECRET}"\nread_only = true\n')
     assert load_credentials(path) == {"A": Credential("A", SECRET), "B": Credential("B", SECRET, read_only=True)}
@@ -275,12 +275,12 @@ def test_file_of_credentials_is_read(tmp_path: Path) -> None:
         ("", "keys"),
         ("[keys]", "no access key"),
         ("[keys.A]\n", "secret"),
-        ('[keys.A]\nsecret = "short"', "keys.A: a secret has at least 16 characters"),
+        ('[keys.A]\nsecret = "short"', "keys.A: a secret must have at least 16 characters"),
         (f'[keys.A]\nsecret = "{SECRET}"\nreadonly = true', "readonly"),
         ("keys = ", "Invalid value"),
     ],
 )
-def test_file_that_cannot_be_meant_is_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_invalid_credentials_file_is_rejected(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "keys.toml"
     path.write_text(text)
     with pytest.raises(ConfigurationError, match=words):

@@ -56,7 +56,7 @@ def engine(
     from partita.server.authorization import Authorizer
 
     with needs("partita engine", "server"):
-        from partita.server.uvicorn_server import check_address, listen, listening, serve
+        from partita.server.uvicorn_server import bind_socket, check_address, listen, serve
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data exclude each other; give one of them")
@@ -64,7 +64,7 @@ def engine(
     check_address(host, public or guard is not None, instead="name who may with --credentials")
     for origin in cors:
         check_origin(origin)
-    at = listening(host, port)
+    at = bind_socket(host, port)
     backend = connect("memory:") if data is None else connect(data, durability=durability)
     where = "memory (lost when this ends)" if data is None else f"{data} (survives {SURVIVES[durability]})"
     listen(at)  # the printed address answers at once
@@ -75,7 +75,7 @@ def engine(
     async def opened() -> AsyncEngine:
         return AsyncEngine(backend)
 
-    serve(opened, at, guard=guard, origins=cors)
+    serve(opened, at, authorizer=guard, origins=cors)
 
 
 def address_of(host: str, at: "socket") -> str:

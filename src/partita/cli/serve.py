@@ -68,14 +68,14 @@ def serve(
     with needs("partita serve", "server", "rest"):
         from partita.rest.auth.identity import Verifier
         from partita.rest.auth.jwks import key_set_at
-        from partita.server.uvicorn_server import check_address, listening
+        from partita.server.uvicorn_server import bind_socket, check_address
 
     served = systems_to_serve(systems)
     apis = [each.api for each in served]
     if keys is None and (issuer or audience):
         raise ConfigurationError("--issuer and --audience apply to tokens verified with --keys; give --keys as well")
     check_address(host, public)
-    at = listening(host, port)
+    at = bind_socket(host, port)
     address = address_of(host, at)
     key_set = None if keys is None else key_set_at(keys)
     if seed and on != "memory:" and "://" not in on:
@@ -155,8 +155,8 @@ def run(
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
 
-    at_once = rest.read_nonblocking if rest.nonblocking else None
-    uvicorn_server.serve(protocol, at, rest, read_at_once=at_once, meanwhile=lambda: running_jobs(apis))
+    read = rest.read_nonblocking if rest.nonblocking else None
+    uvicorn_server.serve(protocol, at, rest, nonblocking_read=read, background=lambda: running_jobs(apis))
 
 
 def example_commands(systems: "Sequence[System]", address: str, token: str | None) -> Iterator[str]:

@@ -47,11 +47,11 @@ class AsyncEngine:
         self._thread = threading.Thread(target=self._obey, name="partita-commit", daemon=True)
         self._thread.start()
 
-    def answers_at_once(self, request: Request[Any]) -> bool:
-        """Whether `call_at_once` may be used: a read, which never waits."""
+    def is_nonblocking(self, request: Request[Any]) -> bool:
+        """Whether `call_nonblocking` may be used: a read, which never waits."""
         return is_read(request)
 
-    def call_at_once(self, request: Request[Reply]) -> Reply:
+    def call_nonblocking(self, request: Request[Reply]) -> Reply:
         return self._engine.call(request)
 
     async def call(self, request: Request[Reply]) -> Reply:

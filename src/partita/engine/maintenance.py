@@ -85,7 +85,7 @@ class Maintenance:
 
     def stop(self) -> None:
         self._stop.set()
-        if self._thread is not None:
+        if self._thread is not None and self._thread.is_alive():  # an interrupt may come before its start
             self._thread.join()
 
     def _work(self) -> None:

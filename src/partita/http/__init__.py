@@ -1,1 +1,1 @@
-"""HTTP parts that the protocol server and the REST API share: bodies, compression, CORS, uvicorn."""
+"""HTTP parts that the protocol server and the REST API share: ASGI types, bodies, compression, CORS."""

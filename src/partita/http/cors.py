@@ -1,15 +1,11 @@
-"""Lets pages of named origins ask from a browser: preflights are answered, and replies say who may read them."""
+"""CORS: answers preflight requests, and allows pages of the named origins to read responses."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from partita.errors import ConfigurationError
-
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
+from partita.http.asgi import AsgiApplication, Receive, Scope, Send
 
 MAX_AGE = b"172800"
 EXPOSED = b"x-amzn-requestid, x-amz-crc32"
@@ -18,13 +14,13 @@ _is_origin = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+\Z").match
 
 
 def check_origin(origin: str) -> None:
-    """Refuses what no browser sends; an origin is `https://app.example`, `http://localhost:3000`, or `*` for any."""
+    """Raises `ConfigurationError` unless `origin` is like `https://app.example`, `http://localhost:3000`, or `*`."""
     if origin != "*" and not _is_origin(origin):
-        raise ConfigurationError(f"--cors {origin}: not an origin; write scheme://host[:port], or * for any")
+        raise ConfigurationError(f"--cors {origin}: not an origin; use scheme://host[:port], or * for any")
 
 
 class Cors:
-    """An application around another one; the origin `*` stands for any."""
+    """Wraps an application; the origin `*` stands for any."""
 
     def __init__(self, application: AsgiApplication, origins: Sequence[str]) -> None:
         self._application = application

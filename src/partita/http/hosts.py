@@ -1,10 +1,10 @@
-"""What an address says of who can reach it."""
+"""Host names."""
 
 import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody beyond this machine can be there."""
+    """Whether a host name or IP address is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reads a request's body: whole, bounded in size and time, and unzips it."""
+"""Reads the body of a request, bounded in size and time, and decompresses it."""
 
 import asyncio
 import zlib
@@ -11,18 +11,18 @@ BODY_SECONDS = 30.0
 
 
 class BodyTooLarge(Exception):
-    """The body is larger than it may be."""
+    """The body is larger than allowed."""
 
 
 async def read_body(
     receive: Callable[[], Awaitable[dict[str, Any]]], headers: dict[bytes, bytes], largest: int
 ) -> bytes:
-    """The body of an ASGI request; raises BodyTooLarge, TimeoutError, or SerializationException for broken gzip."""
-    return plain_body(await read_raw_body(receive, largest), headers, largest)
+    """Reads the body of an ASGI request; raises BodyTooLarge, TimeoutError, or SerializationException for bad gzip."""
+    return decompressed_body(await read_raw_body(receive, largest), headers, largest)
 
 
 async def read_raw_body(receive: Callable[[], Awaitable[dict[str, Any]]], largest: int) -> bytes:
-    """The body as it was sent, which is what a signature covers."""
+    """Reads the body as it was sent, which is what a signature covers."""
     parts: list[bytes] = []
     size, more = 0, True
     async with asyncio.timeout(BODY_SECONDS):
@@ -35,19 +35,19 @@ async def read_raw_body(receive: Callable[[], Awaitable[dict[str, Any]]], larges
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def plain_body(body: bytes, headers: dict[bytes, bytes], largest: int) -> bytes:
-    """The body unzipped, where it says that it is zipped."""
-    return _unzipped(body, largest) if headers.get(b"content-encoding") == b"gzip" else body
+def decompressed_body(body: bytes, headers: dict[bytes, bytes], largest: int) -> bytes:
+    """Decompresses a body with `Content-Encoding: gzip`; returns any other as it is."""
+    return _gunzip(body, largest) if headers.get(b"content-encoding") == b"gzip" else body
 
 
-def _unzipped(body: bytes, largest: int) -> bytes:
-    unzip = zlib.decompressobj(wbits=31)
+def _gunzip(body: bytes, largest: int) -> bytes:
+    decompressor = zlib.decompressobj(wbits=31)
     try:
-        plain = unzip.decompress(body, largest + 1)
+        plain = decompressor.decompress(body, largest + 1)
     except zlib.error:
         raise SerializationException("The request body is not gzip") from None
     if len(plain) > largest:
         raise BodyTooLarge
-    if not unzip.eof:
+    if not decompressor.eof:
         raise SerializationException("The request body is not gzip")
     return plain

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from partita.design.json_codec import encoded
-from partita.http.gzip import takes_gzip
+from partita.http.gzip import accepts_gzip
 from partita.rest.etags import GZIP_SUFFIX, digest, entity_tag, none_match
 from partita.rest.mounted_api import MountedApi
 from partita.rest.problems import MEDIA_TYPE, Problem
@@ -61,7 +61,7 @@ def conditional(response: Response, tag: str, method: str, request: RequestHeade
         wanted = request.get(b"if-none-match")
         if wanted is not None and not none_match(wanted.decode("latin-1"), tag):
             return Response(304, b"", [*response.headers, (b"etag", b'"%b"' % tag.encode()), _VARY])
-    if len(response.body) < GZIP_FROM or not takes_gzip(request.get(b"accept-encoding", b"")):
+    if len(response.body) < GZIP_FROM or not accepts_gzip(request.get(b"accept-encoding", b"")):
         return Response(response.status, response.body, [*response.headers, (b"etag", b'"%b"' % tag.encode()), _VARY])
     gzip = zlib.compressobj(1, wbits=31)
     body = gzip.compress(response.body) + gzip.flush()

@@ -1,14 +1,14 @@
-"""Who may ask: access keys with their secrets, from a file that `partita engine --credentials` names.
+"""Access keys and their secrets, from the file that `partita engine --credentials` names.
 
     [keys.AKIAOPERATIONS]
     secret = "a long random text"
 
     [keys.AKIAREPORTS]
     secret = "another one"
-    read_only = true                      # AccessDeniedException for whatever writes
-    session_token = "as STS would give"   # only requests that carry it are let in
+    read_only = true                      # AccessDeniedException for every write
+    session_token = "as STS would give"   # accept only requests with this session token
 
-The access key's id is the name of its table. Any program that signs for AWS can use it.
+The access key's id is the name of its TOML table. Any program that signs for AWS can use it.
 """
 
 import tomllib
@@ -19,7 +19,7 @@ import msgspec
 
 from partita.errors import ConfigurationError
 
-SHORTEST_SECRET = 16
+MIN_SECRET = 16
 
 
 class _Key(msgspec.Struct, forbid_unknown_fields=True):
@@ -46,7 +46,7 @@ class Credential:
 
 
 def load_credentials(path: Path) -> dict[str, Credential]:
-    """The access keys of a file, by their ids; a `ConfigurationError` says what is wrong with it."""
+    """Reads the access keys of a file, by id; raises `ConfigurationError` for an invalid file."""
     try:
         found = msgspec.convert(tomllib.loads(path.read_text()), _File).keys
     except OSError as error:
@@ -56,6 +56,6 @@ def load_credentials(path: Path) -> dict[str, Credential]:
     if not found:
         raise ConfigurationError(f"{path}: no access key; write [keys.ID] with a secret for each")
     for key_id, key in found.items():
-        if len(key.secret) < SHORTEST_SECRET:
-            raise ConfigurationError(f"{path}: keys.{key_id}: a secret has at least {SHORTEST_SECRET} characters")
+        if len(key.secret) < MIN_SECRET:
+            raise ConfigurationError(f"{path}: keys.{key_id}: a secret must have at least {MIN_SECRET} characters")
     return {key_id: Credential(key_id, key.secret, key.read_only, key.session_token) for key_id, key in found.items()}

@@ -1,4 +1,4 @@
-"""Who may do what: verifies a request's signature, and keeps those who may only read from writing."""
+"""Authorization: verifies the signature of a request, and rejects writes with read-only access keys."""
 
 from collections.abc import Mapping
 
@@ -6,22 +6,22 @@ from partita.dynamodb.decode import decode_request
 from partita.dynamodb.exceptions import AccessDeniedException
 from partita.dynamodb.operations import OPERATIONS, STATEMENTS, TARGETS, is_read
 from partita.server.access_keys import Credential
-from partita.server.signatures import Signatures, SignedRequest
+from partita.server.signatures import SignatureVerifier, SignedRequest
 
 ACCOUNT = "000000000000"
 
 
 class Authorizer:
-    """Lets a request pass, or raises DynamoDB's error."""
+    """Checks requests; raises DynamoDB's error for one that is not allowed."""
 
     def __init__(self, credentials: Mapping[str, Credential]) -> None:
-        self._signatures = Signatures(credentials)
+        self._signatures = SignatureVerifier(credentials)
 
-    def check_signature(self, request: SignedRequest) -> Credential:
-        return self._signatures.verified(request)
+    def authenticate(self, request: SignedRequest) -> Credential:
+        return self._signatures.verify(request)
 
-    def check_permission(self, credential: Credential, target: str, body: bytes) -> None:
-        """`body` is the plain one: a statement says only there whether it writes."""
+    def authorize(self, credential: Credential, target: str, body: bytes) -> None:
+        """Checks that the key may do the operation; `body` is decompressed, for the PartiQL statements in it."""
         name = TARGETS.get(target)
         if name is None or not credential.read_only or not OPERATIONS[name].writes:
             return

@@ -1,4 +1,4 @@
-"""From a target and a body to the status and body of the reply: what every way in has in common."""
+"""Answers a DynamoDB request: from its target and body to the status and body of the response."""
 
 import asyncio
 import itertools
@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from partita.dynamodb.backend import AsyncBackend, QuickBackend
+from partita.dynamodb.backend import AsyncBackend, NonblockingBackend
 from partita.dynamodb.decode import decode_request, error_body
 from partita.dynamodb.exceptions import DynamoDBError, InternalServerError, UnknownOperationException
 from partita.dynamodb.operations import TARGETS
@@ -21,61 +21,61 @@ JSON = b"application/x-amz-json-1.0"
 _encode = msgspec.json.encode
 _log = logging.getLogger("partita.server")
 
-Answer = tuple[int, bytes]
+ProtocolResponse = tuple[int, bytes]
 
 
-class Answers:
-    """Answers DynamoDB's requests from a backend; no error of any kind leaves it."""
+class Dispatcher:
+    """Answers DynamoDB requests from a backend; every error becomes a response."""
 
     def __init__(self, backend: AsyncBackend) -> None:
         self._backend = backend
-        self._engine = backend if isinstance(backend, QuickBackend) else None
+        self._engine = backend if isinstance(backend, NonblockingBackend) else None
 
-    def begin(self, target: bytes, body: bytes, done: Callable[[Answer], None]) -> Answer | None:
-        """The answer, where it is known at once; otherwise None, and `done` is called with it later."""
+    def dispatch(self, target: bytes, body: bytes, done: Callable[[ProtocolResponse], None]) -> ProtocolResponse | None:
+        """Returns the response to a nonblocking request; otherwise None, and `done` is called with it later."""
         try:
-            request = requested(target, body)
+            request = parse_request(target, body)
             if self._engine is None:
                 _tasks.add(task := asyncio.ensure_future(self._finish(request, done)))
                 task.add_done_callback(_tasks.discard)
                 return None
-            if self._engine.answers_at_once(request):
-                return 200, _encode(self._engine.call_at_once(request))
-            self._engine.start(request, lambda reply, error: done(_told(reply, error, target)))
-        except Exception as error:  # noqa: BLE001 - a client gets an answer, the log gets the traceback
-            return failure(error, target)
+            if self._engine.is_nonblocking(request):
+                return 200, _encode(self._engine.call_nonblocking(request))
+            self._engine.start(request, lambda reply, error: done(_response_for(reply, error, target)))
+        except Exception as error:  # noqa: BLE001 - the client gets a response, the log the traceback
+            return error_response(error, target)
         return None
 
-    async def answer(self, target: bytes, body: bytes) -> Answer:
-        """The same, awaited."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        begun = self.begin(target, body, lambda answer: None if future.done() else future.set_result(answer))
-        return await future if begun is None else begun
+    async def dispatch_async(self, target: bytes, body: bytes) -> ProtocolResponse:
+        """`dispatch`, awaited."""
+        future: asyncio.Future[ProtocolResponse] = asyncio.get_running_loop().create_future()
+        response = self.dispatch(target, body, lambda found: None if future.done() else future.set_result(found))
+        return await future if response is None else response
 
-    async def _finish(self, request: Request[Any], done: Callable[[Answer], None]) -> None:
+    async def _finish(self, request: Request[Any], done: Callable[[ProtocolResponse], None]) -> None:
         try:
-            answer = 200, _encode(await self._backend.call(request))
+            response = 200, _encode(await self._backend.call(request))
         except Exception as error:  # noqa: BLE001 - as above
-            answer = failure(error, type(request).__name__.encode())
-        done(answer)
+            response = error_response(error, type(request).__name__.encode())
+        done(response)
 
 
-_tasks: set[asyncio.Future[None]] = set()  # an event loop alone does not keep its tasks
+_tasks: set[asyncio.Future[None]] = set()  # an event loop has only weak references to its tasks
 
 
-def _told(reply: Any, error: BaseException | None, target: bytes) -> Answer:
-    return (200, _encode(reply)) if error is None else failure(error, target)
+def _response_for(reply: Any, error: BaseException | None, target: bytes) -> ProtocolResponse:
+    return (200, _encode(reply)) if error is None else error_response(error, target)
 
 
-def requested(target: bytes, body: bytes) -> Request[Any]:
+def parse_request(target: bytes, body: bytes) -> Request[Any]:
     operation = TARGETS.get(target.decode("latin-1"))
     if operation is None:
         raise UnknownOperationException()
     return decode_request(operation, body)
 
 
-def failure(error: BaseException, target: bytes) -> Answer:
-    """An error as its reply; one that nobody foresaw is logged and told without details."""
+def error_response(error: BaseException, target: bytes) -> ProtocolResponse:
+    """The response for an error. Unexpected errors are logged and answered with a generic InternalServerError."""
     if isinstance(error, DynamoDBError):
         return error.status, error_body(error)
     _log.error("an unexpected error while answering %s", target.decode("latin-1"), exc_info=error)
@@ -89,7 +89,7 @@ _HEAD = b"content-type: %s\r\nx-amzn-requestid: %s%016X\r\nx-amz-crc32: %d\r\nco
 
 
 def reply_head(body: bytes, content_type: bytes = JSON) -> bytes:
-    """The headers of a reply, as they are sent: its checksum, and an id that no other reply has."""
+    """The header lines of a response, with its checksum and a unique request id."""
     return _HEAD % (content_type, _process, next(_number), crc32(body), len(body))
 
 

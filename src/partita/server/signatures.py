@@ -1,11 +1,11 @@
-"""Verifies Signature Version 4, the way that every AWS SDK signs: nothing that is not signed right gets further.
+"""Verifies Signature Version 4, which every AWS SDK signs with; an invalid signature raises DynamoDB's error.
 
     canonical request   method, path, query, the signed headers, the body's hash
     string to sign      algorithm, time, scope (date/region/dynamodb/aws4_request), hash of the canonical request
     signing key         HMAC of the scope's parts, one after the other, starting from the secret
     signature           HMAC of the string to sign; compared in constant time
 
-Source: AWS General Reference, "Create a signed AWS API request". The words are the service's.
+Source: AWS General Reference, "Create a signed AWS API request". The messages are the service's.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class SignedRequest:
-    """What a signature covers; `body` is as it was sent, still compressed if it was."""
+    """The parts of a request that a signature covers; `body` is as it was sent, compressed or not."""
 
     method: str
     path: str
@@ -51,7 +51,7 @@ class SignedRequest:
 
     @classmethod
     def of(cls, method: str, path: str, query: str, headers: Headers, body: bytes) -> "SignedRequest":
-        """Headers that come more than once are one, with commas, as they are signed."""
+        """Joins repeated headers with commas, as they are signed."""
         joined: dict[str, str] = {}
         for raw_name, raw_value in headers:
             name, value = raw_name.decode("latin-1").lower(), " ".join(raw_value.decode("latin-1").split())
@@ -74,7 +74,7 @@ class _Authorization:
         return f"{self.date}/{self.region}/{self.service}/{self.terminator}"
 
 
-class Signatures:
+class SignatureVerifier:
     """Verifies requests against a set of credentials."""
 
     def __init__(
@@ -83,8 +83,8 @@ class Signatures:
         self._credentials = credentials
         self._clock = clock
 
-    def verified(self, request: SignedRequest) -> Credential:
-        """Whose request it is; raises DynamoDB's error where that cannot be proven."""
+    def verify(self, request: SignedRequest) -> Credential:
+        """Returns the credential that signed a request; raises DynamoDB's error for an invalid signature."""
         given = request.headers.get("authorization", "")
         if "x-amz-algorithm" in request.query.lower() and given:
             raise InvalidSignatureException(
@@ -167,7 +167,7 @@ def _check_scope(authorization: _Authorization) -> None:
 
 
 def _check_signed(authorization: _Authorization, request: SignedRequest) -> None:
-    """What decides who is asked for what has to be signed, or somebody on the way could change it."""
+    """The host and every x-amz- header must be signed, or they could be changed in transit."""
     signed = authorization.signed
     if "host" not in signed:
         raise InvalidSignatureException("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")

@@ -5,86 +5,98 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext, suppress
+from typing import Any
 
 import uvicorn
 
 from partita.dynamodb.backend import OwnedAsyncBackend
 from partita.errors import ConfigurationError
+from partita.http.asgi import AsgiApplication
 from partita.http.cors import Cors
 from partita.http.hosts import is_loopback
 from partita.server.authorization import Authorizer
-from partita.server.dispatch import Answers
-from partita.server.fast_protocol import IDLE_SECONDS, FastPathProtocol, ReadAtOnce
-from partita.server.protocol_app import Application, AsgiApplication, Meanwhile
+from partita.server.dispatch import Dispatcher
+from partita.server.fast_protocol import IDLE_SECONDS, FastPathProtocol, NonblockingRead
+from partita.server.protocol_app import Application, BackgroundWork
 
-MOST_CONNECTIONS = 1000
+MAX_CONNECTIONS = 1000
 BACKLOG = 1024  # connections that wait to be accepted
-STOP_SECONDS = 10  # for requests under way when the server is told to stop
+STOP_SECONDS = 10  # for requests in progress when the server is stopped
 
 
 def check_address(host: str, public: bool, *, instead: str = "") -> None:
-    """Refuses to listen beyond this machine unless that was asked for by name, or by what the command has `instead`."""
+    """Raises `ConfigurationError` for an address beyond this machine, unless `public`; `instead` is other advice."""
     if not public and not is_loopback(host):
         advice = f"{instead}, or " if instead else ""
         raise ConfigurationError(
-            f"--host {host}: anybody who can reach this address could read and write everything, since DynamoDB's "
-            f"requests are not authenticated; {advice}say --public as well if that is what you want"
+            f"--host {host}: anybody who can reach this address could read and write everything, since DynamoDB "
+            f"requests are not authenticated; {advice}add --public to allow that"
         )
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket at the address, so that one that is taken is told before anything else is done; port 0 is any."""
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Binds a socket to an address, so that an address in use is reported first; port 0 is any free one."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
     except OSError as error:
-        raise _refused(f"--host {host} --port {port}", error) from None
-    return found
+        raise _bind_error(f"--host {host} --port {port}", error) from None
+    return listener
 
 
-def listen(at: socket.socket) -> None:
-    """From here on connections are taken in; another process may have been quicker since the socket was made."""
+def listen(listener: socket.socket) -> None:
+    """Accepts connections from here on; another process may have taken the address since the socket was bound."""
     try:
-        at.listen(BACKLOG)
+        listener.listen(BACKLOG)
     except OSError as error:
-        raise _refused(f"--port {at.getsockname()[1]}", error) from None
+        raise _bind_error(f"--port {listener.getsockname()[1]}", error) from None
 
 
-def _refused(where: str, error: OSError) -> ConfigurationError:
+def _bind_error(where: str, error: OSError) -> ConfigurationError:
     advice = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
     return ConfigurationError(f"{where}: {error.strerror}{advice}")
 
 
+class _ProtocolFactory:
+    """Creates the protocol of each connection; the fast path is taken once the backend is open."""
+
+    def __init__(self, nonblocking_read: NonblockingRead | None, *, fast_path: bool) -> None:
+        self._nonblocking_read = nonblocking_read
+        self._fast_path = fast_path
+        self._dispatcher: Dispatcher | None = None
+
+    def on_open(self, dispatcher: Dispatcher) -> None:
+        if self._fast_path:
+            self._dispatcher = dispatcher
+
+    def __call__(self, **settings: Any) -> FastPathProtocol:
+        return FastPathProtocol(self._dispatcher, self._nonblocking_read, **settings)
+
+
 def serve(
     open_backend: Callable[[], Awaitable[OwnedAsyncBackend]],
-    at: socket.socket,
+    listener: socket.socket,
     rest: AsgiApplication | None = None,
     *,
-    read_at_once: ReadAtOnce | None = None,
-    guard: Authorizer | None = None,
+    nonblocking_read: NonblockingRead | None = None,
+    authorizer: Authorizer | None = None,
     origins: Sequence[str] = (),
-    meanwhile: Meanwhile = nullcontext,
+    background: BackgroundWork = nullcontext,
 ) -> None:
-    """Serves until interrupted; requests under way are answered first. `rest` answers at and below `/api`.
+    """Serves until interrupted, then answers the requests in progress. `rest` answers at and below `/api`.
 
-    Where its reads never wait, `read_at_once` is the short way to them. `meanwhile` lasts as long as it serves.
-
-    With a guard, or for pages of other origins, every request takes the ASGI way: the fast lane looks at neither.
+    `nonblocking_read` answers GET requests to `rest` on the fast path, where they do not block. `background` is entered
+    for as long as the server runs. With an authorizer or CORS origins every request goes through ASGI, since the fast
+    path checks neither.
     """
-    listen(at)
-    lane = type("Lane", (FastPathProtocol,), {})  # its own class, since uvicorn makes the connections
-
-    def opened(answers: Answers) -> None:
-        if guard is None and not origins:
-            lane.answers = answers  # type: ignore[attr-defined]
-            lane.read_at_once = read_at_once and staticmethod(read_at_once)  # type: ignore[attr-defined]
-
-    application: AsgiApplication = Application(open_backend, opened, rest, guard, meanwhile)
+    listen(listener)
+    protocols = _ProtocolFactory(nonblocking_read, fast_path=authorizer is None and not origins)
+    application: AsgiApplication = Application(open_backend, protocols.on_open, rest, authorizer, background)
     config = uvicorn.Config(
         Cors(application, origins) if origins else application,
-        http=lane,
+        http=protocols,  # type: ignore[arg-type]  # uvicorn only calls it, with keywords
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
         lifespan="on",
@@ -92,10 +104,10 @@ def serve(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=MOST_CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=int(IDLE_SECONDS),
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=BACKLOG,
     )
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[at])
+        uvicorn.Server(config).run(sockets=[listener])

@@ -51,7 +51,7 @@ class Checkpointer:
     def stop(self) -> None:
         self._is_stopping = True
         self._wake.set()
-        if self._thread is not None:
+        if self._thread is not None and self._thread.is_alive():  # an interrupt may come before its start
             self._thread.join()
 
     def _begin(self) -> None:
