@@ -1,11 +1,11 @@
-"""Bytes to a request: what DynamoDB's reader lets pass, and its words for what it does not."""
+"""Decoding requests: what DynamoDB's decoder accepts, and its messages for what it rejects."""
 
 import json
 from typing import Any
 
 import pytest
 
-from partita.dynamodb.decode import decode_request, same_request
+from partita.dynamodb.decode import decode_request, round_trip
 from partita.dynamodb.exceptions import SerializationException
 from partita.dynamodb.requests import GetItem, PutItem, Scan
 
@@ -14,7 +14,7 @@ def decoded(operation: str, body: Any) -> Any:
     return decode_request(operation, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
-def test_members_get_their_names_in_python() -> None:
+def test_members_are_named_in_snake_case() -> None:
     request = decoded("GetItem", {"TableName": "notes", "Key": {"pk": {"S": "a"}}, "ConsistentRead": True})
     assert request == GetItem(table_name="notes", key={"pk": {"S": "a"}}, consistent_read=True)
 
@@ -34,11 +34,11 @@ def test_unknown_members_are_skipped_and_nulls_are_absent(body: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "read"), [("true", True), ("TRUE", True), ("1", True), ("false", False), ("0", False)]
 )
-def test_boolean_may_be_a_word(given: str, read: bool) -> None:
+def test_boolean_may_be_text(given: str, read: bool) -> None:
     assert decoded("Scan", {"ConsistentRead": given}) == Scan(consistent_read=read)
 
 
-def test_fraction_is_cut_to_an_integer() -> None:
+def test_fraction_is_truncated_to_an_integer() -> None:
     assert decoded("Scan", {"Limit": 5.9}) == Scan(limit=5)
 
 
@@ -79,14 +79,14 @@ JAVA_MAP = "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.Att
         ("PutItem", {"Item": {"pk": {"L": [1]}}}, "Unexpected value type in payload"),
     ],
 )
-def test_reader_complains_in_the_services_words(operation: str, body: Any, message: str) -> None:
+def test_malformed_request_is_rejected_with_dynamodbs_message(operation: str, body: Any, message: str) -> None:
     with pytest.raises(SerializationException) as caught:
         decoded(operation, body)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("text", ["\\ud800", "\\udfff", "\\ud800\\ud800", "a\\udc00b"])
-def test_lone_surrogate_is_not_text(text: str) -> None:
+def test_lone_surrogate_is_rejected(text: str) -> None:
     with pytest.raises(SerializationException):
         decoded("Scan", b'{"TableName": "%s"}' % text.encode())
 
@@ -95,12 +95,12 @@ def test_surrogate_pair_is_one_character() -> None:
     assert decoded("Scan", b'{"TableName": "\\ud83d\\ude00"}') == Scan(table_name="\N{GRINNING FACE}")
 
 
-def test_typed_request_that_keeps_its_types_is_itself() -> None:
+def test_valid_request_survives_a_round_trip() -> None:
     request = PutItem(table_name="notes", item={"pk": {"S": "a"}})
-    assert same_request(request) == request
+    assert round_trip(request) == request
 
 
 @pytest.mark.parametrize("item", [[1], {"pk": {"S": 1}}, {"pk": {"S": object()}}, {"pk": {"S": "\ud800"}}])
-def test_typed_request_that_breaks_its_types_is_told_so(item: Any) -> None:
+def test_request_with_a_wrong_type_is_rejected(item: Any) -> None:
     with pytest.raises(SerializationException):
-        same_request(PutItem(table_name="notes", item=item))
+        round_trip(PutItem(table_name="notes", item=item))

@@ -179,7 +179,7 @@ def test_deletion_by_ttl_is_marked_as_the_services(engine: Engine, clock: Clock)
     engine.maintenance.step()
     removed = records(engine, iterator(engine, arn))[-1]
     assert removed.event_name == "REMOVE"
-    assert removed.user_identity == s.Identity(principal_id="dynamodb.amazonaws.com", type="Service")
+    assert removed.user_identity == s.UserIdentity(principal_id="dynamodb.amazonaws.com", type="Service")
 
 
 def test_numbers_rise_within_a_transaction_and_across_equal_times(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""The waist itself: whoever answers requests, in a thread or on an event loop."""
+"""The interface of a backend: it answers requests, in a thread or on an event loop."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -15,13 +15,13 @@ class Backend(Protocol):
 
 
 class AsyncBackend(Protocol):
-    """The same on an event loop."""
+    """Answers a request, or raises a `DynamoDBError`, on an event loop."""
 
     async def call(self, request: Request[Reply], /) -> Reply: ...
 
 
 class OwnedAsyncBackend(AsyncBackend, Protocol):
-    """One that its owner closes."""
+    """An async backend that its owner has to close."""
 
     async def close(self) -> None: ...
 

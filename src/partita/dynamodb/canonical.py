@@ -1,7 +1,8 @@
-"""Checks attribute values as DynamoDB does, brings them into canonical form and measures them, in one walk.
+"""Canonical form and size of attribute values, and DynamoDB's validation of them, in one pass.
 
-Canonical means: numbers in DynamoDB's own form, sets sorted. Two equal values are then equal as Python objects, and an
-item has one set of bytes. Nothing given is changed; what is already canonical is returned as it is.
+In canonical form numbers are written as DynamoDB writes them, and sets are sorted. Two equal values are then equal as
+Python objects, and an item always has the same bytes. The functions never modify their argument; a value that is
+already canonical is returned as it is.
 """
 
 import binascii
@@ -22,7 +23,7 @@ from partita.dynamodb.numbers import canonical_number, measured_number, number_s
 from partita.dynamodb.values import AttributeValue, Item
 
 Checked = tuple[AttributeValue, int]
-Identity = tuple[str, ...]
+ItemIdentity = tuple[str, ...]
 
 _EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 _SEVERAL = (
@@ -34,7 +35,7 @@ _TOO_DEEP = (
 
 
 def checked_item(item: Item) -> tuple[Item, int]:
-    """The item in canonical form and its size in bytes, names included."""
+    """The item in canonical form, and its size in bytes with names; raises DynamoDB's error for an invalid value."""
     size = 0
     changed: Item = {}
     for name, value in item.items():
@@ -50,7 +51,7 @@ def checked_item(item: Item) -> tuple[Item, int]:
 
 
 def checked_value(value: AttributeValue, depth: int = 0) -> Checked:
-    """The value in canonical form and its size; raises DynamoDB's error where it is not a value."""
+    """The value in canonical form, and its size in bytes; raises DynamoDB's error for an invalid value."""
     if len(value) != 1:
         raise _not_one_type(value, depth)
     ((kind, content),) = value.items()
@@ -87,8 +88,8 @@ def equal_items(one: Item, other: Item) -> bool:
     )
 
 
-def item_identity(table: str, key: Item) -> Identity:
-    """Which item of all tables has this key.
+def item_identity(table: str, key: Item) -> ItemIdentity:
+    """Identifies one item among those of all tables.
 
     >>> item_identity("orders", {"PK": {"S": "CUSTOMER#1"}, "SK": {"N": "1.0"}})
     ('orders', 'CUSTOMER#1', '1')
@@ -97,28 +98,28 @@ def item_identity(table: str, key: Item) -> Identity:
 
 
 def text_size(text: str) -> int:
-    """UTF-8 bytes."""
+    """The number of bytes in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def binary_size(base64_text: str) -> int:
-    """Bytes that checked base64 text stands for."""
+    """The number of bytes that valid base64 text encodes."""
     return len(base64_text) // 4 * 3 - base64_text.endswith("=") - base64_text.endswith("==")
 
 
 def item_size(item: Item) -> int:
-    """Size in bytes of an item that is already canonical."""
+    """Size in bytes of a whole item."""
     return sum(attribute_size(name, item) for name in item)
 
 
 def attribute_size(name: str, item: Item) -> int:
-    """Size in bytes of one attribute with its name; 0 when the item has none of that name."""
+    """Size in bytes of one attribute with its name; 0 if the item does not have it."""
     value = item.get(name)
     return 0 if value is None else text_size(name) + checked_value(value)[1]
 
 
 def _not_one_type(value: AttributeValue, depth: int) -> ValidationException:
-    """Each part is looked at first: DynamoDB complains of its content before its number."""
+    """The error for a value of no type or several; DynamoDB reports an invalid content first."""
     for kind, content in value.items():
         checked_value({kind: content}, depth)
     return ValidationException(_SEVERAL if value else _EMPTY)
@@ -147,7 +148,7 @@ def _binary(content: Any, depth: int) -> tuple[Any, int]:
 
 
 def check_base64(text: str) -> None:
-    """Raises the error of DynamoDB's reader unless `text` is padded, canonical base64."""
+    """Raises SerializationException unless `text` is padded, canonical base64."""
     if len(text) % 4:
         raise SerializationException(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}")
     try:

@@ -1,8 +1,8 @@
-"""Bytes to a request: the fast typed decode first; what it refuses is explained in DynamoDB's words.
+"""Decodes the body of a request: with types first, and again without them if that fails.
 
-DynamoDB's reader is more lenient than a schema: a null member is an absent one, an unknown member is skipped. So a body
-that the fast decoder refuses is read again without types, tidied, and either accepted or answered with the
-SerializationException that the real service gives.
+DynamoDB's decoder is more lenient than a schema: a null member counts as absent, an unknown member is skipped. So a
+body that the typed decoder rejects is decoded without types, coerced, and then either accepted or rejected with
+DynamoDB's own SerializationException.
 """
 
 from typing import Any, TypeVar
@@ -19,16 +19,16 @@ _DECODERS = {name: msgspec.json.Decoder(operation.request) for name, operation i
 
 
 def decode_request(operation: str, body: bytes) -> Request[Any]:
-    """The request in a body; raises SerializationException where there is none."""
+    """The request in a body; raises SerializationException if the body is not one."""
     try:
         request: Request[Any] = _DECODERS[operation].decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _explained(operation, body)
+        return _slow_decode(operation, body)
     return request
 
 
-def _explained(operation: str, body: bytes) -> Request[Any]:
-    from partita.dynamodb.serialization_errors import tidied
+def _slow_decode(operation: str, body: bytes) -> Request[Any]:
+    from partita.dynamodb.serialization_errors import coerced
 
     try:
         raw = msgspec.json.decode(body)
@@ -38,14 +38,14 @@ def _explained(operation: str, body: bytes) -> Request[Any]:
         raise SerializationException("The request body is not JSON in UTF-8") from None
     request_type = OPERATIONS[operation].request
     try:
-        request: Request[Any] = msgspec.convert(tidied(raw, request_type), request_type)
+        request: Request[Any] = msgspec.convert(coerced(raw, request_type), request_type)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise SerializationException(str(error)) from None
     return request
 
 
-def same_request(request: Request[Reply]) -> Request[Reply]:
-    """The request as it would arrive on the wire; raises SerializationException where its types are wrong."""
+def round_trip(request: Request[Reply]) -> Request[Reply]:
+    """The request encoded and decoded again; raises SerializationException if a member has a wrong type."""
     try:
         body = msgspec.json.encode(request)
     except (TypeError, ValueError, RecursionError) as error:
@@ -54,5 +54,5 @@ def same_request(request: Request[Reply]) -> Request[Reply]:
 
 
 def error_body(error: DynamoDBError) -> bytes:
-    """The bytes of an error reply."""
+    """The body of an error response."""
     return msgspec.json.encode(error.body())

@@ -1,4 +1,4 @@
-"""DynamoDB's errors word for word: the code, the HTTP status and the members of each."""
+"""DynamoDB's errors, word for word: code, HTTP status and members of each."""
 
 from typing import Any, ClassVar, Self
 
@@ -11,7 +11,7 @@ _CORAL_VALIDATE = "com.amazon.coral.validate#"
 
 
 class DynamoDBError(PartitaError):
-    """An answer of the DynamoDB contract; `code` is the name that every SDK shows."""
+    """An error of the DynamoDB contract; `code` is the name that every SDK shows."""
 
     code: str = "InternalServerError"
     namespace: ClassVar[str] = _DYNAMODB
@@ -23,23 +23,23 @@ class DynamoDBError(PartitaError):
         self.message = message
 
     def body(self) -> dict[str, Any]:
-        """The JSON members of the error reply."""
+        """The JSON members of the error response."""
         return {"__type": self.namespace + self.code, self.message_member: self.message}
 
     @classmethod
     def from_body(cls, members: dict[str, Any], message: str) -> Self:
-        """The error that an error reply stands for: `body` the other way round."""
-        error = cls._of(members, message)
+        """The error in an error response: the inverse of `body`."""
+        error = cls._from_members(members, message)
         error.message, error.args = message, (message,)
         return error
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls(message)
 
 
 class UnlistedError(DynamoDBError):
-    """An answer whose code has no class of its own here; `code` and `status` are what came."""
+    """An error whose code has no class here; `code` and `status` are the response's own."""
 
     def __init__(self, code: str, status: int, message: str) -> None:
         super().__init__(message)
@@ -53,9 +53,9 @@ class ValidationException(DynamoDBError):
 
 
 class RequestValidationException(ValidationException):
-    """A fault that PutItem and UpdateItem, since 2026, report behind `1 validation error detected: `."""
+    """An error that PutItem and UpdateItem, since 2026, report after the prefix `1 validation error detected: `."""
 
-    def enveloped(self) -> ValidationException:
+    def with_prefix(self) -> ValidationException:
         return ValidationException(f"1 validation error detected: {self.message}")
 
 
@@ -76,7 +76,7 @@ class UnknownOperationException(DynamoDBError):
         return {"__type": self.namespace + self.code}
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls()
 
 
@@ -88,7 +88,7 @@ class MissingAuthenticationToken(DynamoDBError):
         super().__init__("Request is missing Authentication Token")
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls()
 
 
@@ -110,7 +110,7 @@ class UnrecognizedClientException(DynamoDBError):
         super().__init__("The security token included in the request is invalid.")
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls()
 
 
@@ -142,7 +142,7 @@ class IdempotentParameterMismatchException(DynamoDBError):
         )
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls()
 
 
@@ -190,7 +190,7 @@ class ExpiredIteratorException(DynamoDBError):
 
 
 class ConditionalCheckFailedException(DynamoDBError):
-    """`item` is the item as it was, when the request asked for it."""
+    """`item` is the item as stored, if the request asked for it."""
 
     code = "ConditionalCheckFailedException"
 
@@ -205,7 +205,7 @@ class ConditionalCheckFailedException(DynamoDBError):
         return members
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls(members.get("Item"))
 
 
@@ -216,12 +216,12 @@ class DuplicateItemException(DynamoDBError):
         super().__init__("Duplicate primary key exists in table")
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls()
 
 
 class TransactionCanceledException(DynamoDBError):
-    """`reasons` has one entry for each action, `{"Code": "None"}` where it was not the cause."""
+    """`reasons` has one entry for each action, `{"Code": "None"}` for an action that did not fail."""
 
     code = "TransactionCanceledException"
     message_member = "Message"
@@ -235,7 +235,7 @@ class TransactionCanceledException(DynamoDBError):
         return {**super().body(), "CancellationReasons": self.reasons}
 
     @classmethod
-    def _of(cls, members: dict[str, Any], message: str) -> Self:
+    def _from_members(cls, members: dict[str, Any], message: str) -> Self:
         return cls(members.get("CancellationReasons") or [])
 
 
@@ -243,13 +243,13 @@ TABLE_NOT_FOUND = "Requested resource not found"
 INVALID = "One or more parameter values were invalid: "
 
 
-def _listed(base: type[DynamoDBError]) -> dict[str, type[DynamoDBError]]:
+def _classes_by_code(base: type[DynamoDBError]) -> dict[str, type[DynamoDBError]]:
     found: dict[str, type[DynamoDBError]] = {}
     for each in base.__subclasses__():
         if each is not UnlistedError:
-            found = _listed(each) | {each.code: each} | found
+            found = _classes_by_code(each) | {each.code: each} | found
     return found
 
 
-BY_CODE = _listed(DynamoDBError)
-"""The one table from code to class."""
+BY_CODE = _classes_by_code(DynamoDBError)
+"""The error class for each code."""

@@ -1,4 +1,4 @@
-"""DynamoDB's published limits, each once, with its source.
+"""DynamoDB's published limits, each with its source.
 
 Sources: [Q] Developer Guide, "Quotas in Amazon DynamoDB"; [A] API reference of the operation;
 [E] Developer Guide, "Expressions"; [C] Developer Guide, "DynamoDB item sizes and formats".
@@ -12,9 +12,9 @@ PARTITION_KEY_BYTES = 2048  # [Q] minimum 1, maximum 2048
 SORT_KEY_BYTES = 1024  # [Q] minimum 1, maximum 1024
 NESTING_LEVELS = 32  # [Q] nested attribute depth
 
-PAGE_BYTES = 1 * MB  # [A] Query and Scan: a page holds at most 1 MB before the filter
+PAGE_BYTES = 1 * MB  # [A] Query and Scan: a page has at most 1 MB before the filter
 BATCH_GET_KEYS = 100  # [A] BatchGetItem
-BATCH_GET_BYTES = 16 * MB  # [A] BatchGetItem: the rest comes back as UnprocessedKeys
+BATCH_GET_BYTES = 16 * MB  # [A] BatchGetItem: the rest is returned as UnprocessedKeys
 BATCH_WRITE_REQUESTS = 25  # [A] BatchWriteItem
 BATCH_WRITE_BYTES = 16 * MB  # [A] BatchWriteItem
 TRANSACTION_ACTIONS = 100  # [A] TransactWriteItems, TransactGetItems
@@ -40,7 +40,7 @@ TABLES_PER_REGION = 2500  # [Q] default quota
 ACCOUNT_CAPACITY = 80_000  # [Q] default quota of provisioned read, and of write, units
 TABLE_CAPACITY = 40_000  # [Q] the same for one table
 TAGS = 50  # Developer Guide, "Tagging restrictions in DynamoDB"
-TAG_PAGE = 10  # tags in one answer of ListTagsOfResource
+TAG_PAGE = 10  # tags in one response of ListTagsOfResource
 SCAN_SEGMENTS = 1_000_000  # [A] Scan: TotalSegments
 
 READ_UNIT_BYTES = 4 * KB  # [C]

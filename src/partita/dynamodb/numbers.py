@@ -1,4 +1,4 @@
-"""DynamoDB's numbers: exact decimals of 38 digits, in one canonical text form."""
+"""DynamoDB's numbers: exact decimals of up to 38 digits, in one canonical text form."""
 
 import re
 from decimal import Decimal
@@ -7,15 +7,15 @@ from functools import lru_cache
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
 
-SHORT = 20
+_CACHED_LENGTH = 20  # characters
 
-# What is canonical already, in few enough digits on either side of the point.
+# Text that is canonical already, with few enough digits on either side of the point.
 _CANONICAL = re.compile(r"(?:0|-?[1-9][0-9]{0,37}|-?[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|-?0\.[0-9]{0,36}[1-9])\Z").match
 _NUMERAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z").match
 
 
 def canonical_number(text: str) -> str:
-    """The one way DynamoDB writes this number.
+    """The number as DynamoDB writes it.
 
     >>> canonical_number("007.50"), canonical_number("-1.5E2"), canonical_number("-0")
     ('7.5', '-150', '0')
@@ -32,13 +32,13 @@ def parsed_number(text: str) -> Decimal:
     if not _NUMERAL(text):
         raise ValidationException(f"The parameter cannot be converted to a numeric value: {text}")
     mantissa, _, exponent = text.lower().partition("e")
-    if len(exponent) > 8:  # beyond what Decimal's own exponent can hold; the sign tells which way
+    if len(exponent) > 8:  # more than Decimal's exponent can hold; the sign decides overflow or underflow
         exponent = "-9999999" if exponent.startswith("-") else "9999999"
     return checked_number(Decimal(f"{mantissa}e{exponent or 0}"))
 
 
 def checked_number(number: Decimal) -> Decimal:
-    """The number itself, where DynamoDB can store it."""
+    """The number itself; raises ValidationException if DynamoDB cannot store it."""
     if not number:
         return Decimal(0)
     if number.adjusted() > NUMBER_MAX_EXPONENT:
@@ -55,7 +55,7 @@ def checked_number(number: Decimal) -> Decimal:
 
 
 def significant_digits(number: Decimal) -> tuple[bool, str, int]:
-    """(is negative, digits without zeros at either end, exponent): the value is 0.DIGITS times ten to the exponent.
+    """(is negative, digits without outer zeros, exponent): the value is 0.DIGITS times ten to the exponent.
 
     >>> significant_digits(Decimal("-120.5"))
     (True, '1205', 3)
@@ -80,22 +80,22 @@ def plain_text(number: Decimal) -> str:
 
 
 def measured_number(text: str) -> tuple[str, int]:
-    """The canonical form and its size; short numbers, as most are, come again and are remembered."""
-    return _met(text) if len(text) <= SHORT else _measured(text)
+    """The canonical form and its size; cached for short numbers, which most are and which recur."""
+    return _cached_measure(text) if len(text) <= _CACHED_LENGTH else _measure(text)
 
 
-def _measured(text: str) -> tuple[str, int]:
+def _measure(text: str) -> tuple[str, int]:
     canonical = canonical_number(text)
     return canonical, number_size(canonical)
 
 
-_met = lru_cache(maxsize=8192)(_measured)
+_cached_measure = lru_cache(maxsize=8192)(_measure)
 
 
 def number_size(text: str) -> int:
-    """Billed bytes of a canonical number: one, one for each pair of digits, one for a sign.
+    """Billed bytes of a canonical number: one, plus one for each pair of digits, plus one for a minus sign.
 
-    Pairs are counted from the decimal point, and pairs of zeros at either end are not stored.
+    Pairs are counted from the decimal point, and outer pairs of zeros are not stored.
 
     >>> number_size("0"), number_size("123"), number_size("-12.5"), number_size("1000"), number_size("12000")
     (1, 3, 4, 2, 3)

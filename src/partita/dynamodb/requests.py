@@ -1,6 +1,6 @@
-"""What can be asked of a backend: one class an operation, with DynamoDB's members under their own names.
+"""Requests: one class for each operation, with DynamoDB's members in snake_case.
 
-`GetItem(table_name="notes", key={"id": {"S": "1"}})` is DynamoDB's GetItem. The type parameter is the reply.
+`GetItem(table_name="notes", key={"id": {"S": "1"}})` is DynamoDB's GetItem. The type parameter is its response's class.
 """
 
 from typing import Generic, TypeVar
@@ -29,7 +29,7 @@ Reply = TypeVar("Reply")
 
 
 class Request(Shape, Generic[Reply]):
-    """A request whose answer is a `Reply`."""
+    """A request whose response is a `Reply`."""
 
 
 # Tables ---------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class BatchWriteItem(Request[r.BatchWriteItemOutput]):
 
 
 class Action(Shape):
-    """What every action of a transaction may say."""
+    """The members that all actions of a transaction have."""
 
     table_name: str | None = None
     condition_expression: str | None = None

@@ -1,6 +1,6 @@
-"""What a backend answers: one class an operation. Items are the bytes of their DynamoDB JSON (`msgspec.Raw`).
+"""Responses: one class for each operation. Items are the bytes of their DynamoDB JSON (`msgspec.Raw`).
 
-A reply's own bytes are `msgspec.json.encode(reply)`: stored items are spliced in, never decoded.
+`msgspec.json.encode(response)` copies the bytes of stored items and never decodes them.
 """
 
 import msgspec
@@ -65,7 +65,7 @@ class GetItemOutput(Shape):
 
 
 class WriteOutput(Shape):
-    """What PutItem, UpdateItem and DeleteItem answer alike."""
+    """The members that PutItem, UpdateItem and DeleteItem have in common."""
 
     attributes: OptionalRaw = None
     consumed_capacity: ConsumedCapacity | None = None
@@ -85,7 +85,7 @@ class DeleteItemOutput(WriteOutput):
 
 
 class PageOutput(Shape):
-    """What Query and Scan answer alike."""
+    """The members that Query and Scan have in common."""
 
     items: list[Raw] | None = None
     count: int | None = None

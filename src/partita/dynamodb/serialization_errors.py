@@ -1,6 +1,6 @@
-"""Why a body is not a request: walks plain JSON beside a request's type and finds what DynamoDB would complain of.
+"""DynamoDB's SerializationExceptions: compares plain JSON with a request's type and finds the first fault.
 
-The words are those of the service's own reader (a Java program, and it shows).
+The messages are those of the service's own decoder, a Java program.
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from partita.dynamodb.exceptions import SerializationException
 _JAVA_MAP = "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>"
 
 
-def tidied(raw: Any, request_type: type) -> Any:
-    """The JSON without nulls and with DynamoDB's conversions done; raises where DynamoDB's reader would."""
+def coerced(raw: Any, request_type: type) -> Any:
+    """The JSON without nulls and after DynamoDB's conversions; raises the SerializationException of the first fault."""
     if not isinstance(raw, dict):
         raise SerializationException("Start of structure or map expected")
     return _structure(raw, inspect.type_info(request_type))

@@ -1,13 +1,13 @@
-"""The shapes that requests and replies share: key schemas, projections, throughput, descriptions of tables.
+"""Shapes that requests and responses share: key schemas, projections, throughput, table descriptions.
 
-Every member may be missing: what DynamoDB requires of a request is the engine's to say, in DynamoDB's words.
+Every member is optional here: the engine checks what DynamoDB requires, and reports it in DynamoDB's words.
 """
 
 import msgspec
 
 
 class Shape(msgspec.Struct, kw_only=True, omit_defaults=True, rename="pascal"):
-    """The common form: snake_case in Python, PascalCase on the wire, absent members omitted."""
+    """The base class: snake_case in Python, PascalCase in JSON, absent members omitted."""
 
 
 class KeySchemaElement(Shape):
@@ -57,7 +57,7 @@ class Tag(Shape):
 
 
 class SecondaryIndex(Shape):
-    """A global or local index as CreateTable asks for it; a local one has no throughput."""
+    """A global or local index in CreateTable; a local one has no throughput."""
 
     index_name: str | None = None
     key_schema: list[KeySchemaElement] | None = None

@@ -1,4 +1,4 @@
-"""PartiQL on the wire: statements with their parameters, alone, in batches and in transactions."""
+"""Requests and responses of PartiQL: one statement, batches, transactions."""
 
 import re
 from typing import Any
@@ -53,7 +53,7 @@ class ExecuteStatement(Request[ExecuteStatementOutput]):
 
 
 class StatementRequest(Shape):
-    """One statement of a batch or a transaction; only a batch's may ask for a consistent read."""
+    """One statement of a batch or a transaction; only one of a batch may set `consistent_read`."""
 
     statement: str | None = None
     parameters: list[AttributeValue] | None = None
@@ -73,13 +73,13 @@ class ExecuteTransaction(Request[ExecuteTransactionOutput]):
 
 
 def only_selects(request: Request[Any]) -> bool:
-    """Whether there are statements, and every one begins with SELECT: then none can write."""
+    """Whether the request has statements and all begin with SELECT, so that it cannot write."""
     texts = _texts(request)
     return bool(texts) and all(map(_SELECT, texts))
 
 
 def _texts(request: Request[Any]) -> list[str]:
-    """The statements of a request; nothing for requests of other kinds."""
+    """The statements of a request; an empty list for a request of another kind."""
     if isinstance(request, ExecuteStatement):
         return [request.statement or ""]
     if isinstance(request, BatchExecuteStatement):

@@ -1,4 +1,4 @@
-"""What can be asked of DynamoDB Streams, and what it answers."""
+"""Requests and responses of DynamoDB Streams."""
 
 import msgspec
 
@@ -59,13 +59,13 @@ class StreamRecord(Shape):
     stream_view_type: str | None = None
 
 
-class Identity(Shape):
+class UserIdentity(Shape):
     principal_id: str | None = None
     type: str | None = None
 
 
 class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
-    """One change; the names of its outer members begin in lower case."""
+    """One change; its own members are in camelCase."""
 
     event_id: str | None = msgspec.field(name="eventID", default=None)
     event_name: str | None = None
@@ -73,7 +73,7 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
     event_source: str | None = None
     aws_region: str | None = None
     dynamodb: StreamRecord | None = None
-    user_identity: Identity | None = None
+    user_identity: UserIdentity | None = None
 
 
 class GetRecordsOutput(Shape):

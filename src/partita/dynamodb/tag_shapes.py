@@ -1,4 +1,4 @@
-"""What can be asked about an account and the tags of its tables, and what is answered."""
+"""Requests and responses about tags, account limits and endpoints."""
 
 from partita.dynamodb.requests import Request
 from partita.dynamodb.shapes import Shape, Tag

@@ -7,7 +7,7 @@ AsyncEngine(engine).call(...) an event loop: the same, many writes to a commit (
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from partita.dynamodb.decode import same_request
+from partita.dynamodb.decode import round_trip
 from partita.dynamodb.exceptions import (
     DynamoDBError,
     InternalServerError,
@@ -67,7 +67,7 @@ class Engine:
         except DynamoDBError:
             raise
         except Exception:  # types are a promise of the caller's; who broke it is told so
-            sound = same_request(request)
+            sound = round_trip(request)
             if sound == request:
                 raise
             return self.call(sound)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
 from partita.design.key_parts import EXACT
 from partita.dynamodb import requests as wire
-from partita.dynamodb.canonical import Identity, item_identity
+from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import StoreError
 from partita.plan.condition_expressions import Expression
@@ -84,7 +84,7 @@ class ItemAction:
     clauses: tuple[Clause, ...] = ()
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ItemIdentity:
         return item_identity(self.table, self.key)
 
     @property
@@ -120,7 +120,7 @@ def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | N
 
 def merge(actions: Iterable[ItemAction]) -> list[ItemAction]:
     """One action for each item: DynamoDB rejects two actions on one item in a transaction."""
-    found: dict[Identity, ItemAction] = {}
+    found: dict[ItemIdentity, ItemAction] = {}
     for action in actions:
         earlier = found.get(action.identity)
         found[action.identity] = action if earlier is None else _merge_two(earlier, action)

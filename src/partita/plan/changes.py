@@ -16,7 +16,7 @@ from partita.design.conditions import AnyOf, Comparison, Condition
 from partita.design.markers import UpdatedAt, Version
 from partita.design.models import Model
 from partita.design.untyped_values import number_text
-from partita.dynamodb.canonical import Identity
+from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import (
     AlreadyExists,
@@ -78,7 +78,7 @@ class ItemChange:
     when: Condition | None = None
     version: int | None = None
     system_change: bool = False
-    skip: set[Identity] = field(default_factory=set)
+    skip: set[ItemIdentity] = field(default_factory=set)
 
     @cached_property
     def all_edits(self) -> dict[str, Edit]:

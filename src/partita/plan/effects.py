@@ -18,7 +18,7 @@ from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.timestamps import time_text
 from partita.dynamodb import limits
-from partita.dynamodb.canonical import Identity, item_identity
+from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, LimitReached, NotUnique, ReferenceMissing
 from partita.plan.actions import (
@@ -62,9 +62,9 @@ class Effects:
     """`counts` is by parent item and attribute; `needs` are the referenced items that must exist."""
 
     exists: bool = True
-    guards: dict[Identity, Guard] = field(default_factory=dict)
-    counts: dict[tuple[Identity, str], tuple[Counter, Item, Decimal]] = field(default_factory=dict)
-    needs: dict[Identity, tuple[Reference, Item]] = field(default_factory=dict)
+    guards: dict[ItemIdentity, Guard] = field(default_factory=dict)
+    counts: dict[tuple[ItemIdentity, str], tuple[Counter, Item, Decimal]] = field(default_factory=dict)
+    needs: dict[ItemIdentity, tuple[Reference, Item]] = field(default_factory=dict)
 
 
 def effects(design: Design, model: Model, values: Values | None, item: Item) -> Effects:
@@ -131,7 +131,9 @@ def _parent_key(parent: Model, parts: dict[str, str], values: Values) -> Item | 
     return None if any(value is None for value in found.values()) else key_of(parent, found)
 
 
-def actions(model: Model, before: Effects, after: Effects, skip: set[Identity], now: datetime) -> Iterator[ItemAction]:
+def actions(
+    model: Model, before: Effects, after: Effects, skip: set[ItemIdentity], now: datetime
+) -> Iterator[ItemAction]:
     """The actions on other items; those in `skip` are not decremented or deleted.
 
     They are parents that no longer exist, counters at zero, and guards of another owner.
@@ -150,7 +152,7 @@ def actions(model: Model, before: Effects, after: Effects, skip: set[Identity], 
             yield ItemAction("check", reference.target.table.name, key, reference.target.name, clauses=(there,))
 
 
-def _guard_actions(before: Effects, after: Effects, skip: set[Identity], now: datetime) -> Iterator[ItemAction]:
+def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now: datetime) -> Iterator[ItemAction]:
     for identity, guard in after.guards.items():
         held = _guard_attributes(guard)
         earlier = before.guards.get(identity)

@@ -7,7 +7,7 @@ from typing import Any
 from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
-from partita.dynamodb.canonical import Identity
+from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition
 from partita.plan import effects as effect
@@ -112,7 +112,7 @@ def deletion(
     found: StoredItem | None,
     now: datetime,
     when: Condition | None = None,
-    skip: set[Identity] | None = None,
+    skip: set[ItemIdentity] | None = None,
 ) -> list[ItemAction]:
     """The actions that delete an entity, its guards and what it added to counters; `found` where it was read."""
     clauses = []

@@ -12,7 +12,7 @@ import msgspec
 
 from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
-from partita.dynamodb.canonical import Identity, canonical_value, equal_items
+from partita.dynamodb.canonical import ItemIdentity, canonical_value, equal_items
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, OutcomeUnknown, RejectionUnexplained, RetriesExhausted, StoreError
 from partita.plan import actions as act
@@ -24,7 +24,7 @@ from partita.store.retries import StoreContext, send
 ATTEMPTS = 30  # how often a fenced write reads again before it gives up
 _TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
 _TOO_DEEP = re.compile("nesting levels have exceeded", re.IGNORECASE)
-Planner = Callable[[set[Identity]], Flow[list[ItemAction]]]
+Planner = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 
 def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
@@ -144,7 +144,7 @@ def _cancellation_error(
 
 def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any]:
     """Plan and execute; plan again when what was read has changed, or a parent turned out to be gone."""
-    orphaned: set[Identity] = set()
+    orphaned: set[ItemIdentity] = set()
     previous: Raced | None = None
     for attempt in range(ATTEMPTS):
         actions = yield from plan(orphaned)

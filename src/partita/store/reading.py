@@ -14,7 +14,7 @@ from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
-from partita.dynamodb.canonical import Identity, item_identity
+from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
 from partita.errors import InvalidValue
@@ -233,9 +233,9 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E |
     return results
 
 
-def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[Identity, Any]]:
+def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[ItemIdentity, Any]]:
     """What is stored under the keys."""
-    found: dict[Identity, Any] = {}
+    found: dict[ItemIdentity, Any] = {}
     waiting = list({item_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
     decoders = {item_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
     names = {plan.table: plan.model.table.key_names for plan, _ in waiting}

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from partita.design.conditions import Condition
 from partita.design.models import Model
 from partita.design.reads import Get
-from partita.dynamodb.canonical import Identity, item_identity
+from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.errors import ConditionFailed, InvalidValue
 from partita.plan.actions import Clause, ItemAction, absent
 from partita.plan.changes import ItemChange, StoredItem, needs_read, plan_blind_change, plan_fenced_change
@@ -25,7 +25,7 @@ from partita.store.retries import StoreContext
 from partita.store.writing import planned_change, planned_deletion
 
 E = TypeVar("E")
-Step = Callable[[set[Identity]], Flow[list[ItemAction]]]
+Step = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Transaction:
     context: StoreContext
     design: Design
     _steps: list[Step] = field(default_factory=list)
-    _written: dict[Identity, str] = field(default_factory=dict)
+    _written: dict[ItemIdentity, str] = field(default_factory=dict)
     _name: str = "transaction"
 
     def create(self, entity: E) -> E:
@@ -44,7 +44,7 @@ class Transaction:
         made: E = with_initial_values(model, validate_entity(model, entity), self.context.clock())
         self._claim("create", model, values_of(model, made))
 
-        def step(_: set[Identity]) -> Flow[list[ItemAction]]:
+        def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             yield from ()
             return creation(self.design, model, made, self.context.clock())
 
@@ -59,7 +59,7 @@ class Transaction:
         made: E = with_initial_values(model, validate_entity(model, entity), self.context.clock())
         self._claim("put", model, values_of(model, made))
 
-        def step(_: set[Identity]) -> Flow[list[ItemAction]]:
+        def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             yield from ()
             return [unconditional_put(model, made)]
 
@@ -85,7 +85,7 @@ class Transaction:
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
-        def step(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+        def step(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             if not edits_of(draft):
                 return self._check(plan.model, key, when)
             now = self.context.clock()
@@ -106,7 +106,7 @@ class Transaction:
         key = key_values(plan, call.arguments)
         self._claim("delete", plan.model, key)
 
-        def step(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+        def step(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             actions, _ = yield from planned_deletion(self.context, self.design, plan.model, key, when, orphaned)
             return actions
 
@@ -117,7 +117,7 @@ class Transaction:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
 
-        def step(_: set[Identity]) -> Flow[list[ItemAction]]:
+        def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             yield from ()
             return self._check(plan.model, key, condition)
 
@@ -146,7 +146,7 @@ class Transaction:
     def flow(self) -> Flow[None]:
         """Plan every write and send them as one."""
 
-        def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+        def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             actions: list[ItemAction] = []
             for step in self._steps:
                 actions += yield from step(orphaned)

@@ -10,7 +10,7 @@ from partita.design.conditions import Condition
 from partita.design.markers import Unique, Version
 from partita.design.models import Model
 from partita.design.reads import EntityKey, Query, Read
-from partita.dynamodb.canonical import Identity
+from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, InvalidValue, NotFound, StoredItemInvalid
 from partita.plan.actions import Clause, ItemAction, equals, present
@@ -63,7 +63,7 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
         return made
     entity = validate_entity(model, entity)
 
-    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_found(context, model, key_of(model, values_of(model, entity)))
         if found is None:
             return creation(design, model, with_initial_values(model, entity, context.clock()), context.clock())
@@ -82,7 +82,7 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
 
 
 def _replacing(
-    context: StoreContext, model: Model, entity: Any, orphaned: set[Identity], version: int | None = None
+    context: StoreContext, model: Model, entity: Any, orphaned: set[ItemIdentity], version: int | None = None
 ) -> ItemChange:
     key = {name: getattr(entity, name) for name in model.key.fields}
     return ItemChange(model, key, edits_to_replace(model, entity), context.clock(), version=version, skip=orphaned)
@@ -103,7 +103,7 @@ def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[No
         return
     model = wanted.model
 
-    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         return (yield from planned_change(context, design, _excusing(wanted, orphaned)))
 
     yield from retry_on_race(context, model.name, plan)
@@ -119,7 +119,7 @@ def planned_change(context: StoreContext, design: Design, wanted: ItemChange) ->
     return plan_fenced_change(design, wanted, found)
 
 
-def _excusing(wanted: ItemChange, orphaned: set[Identity]) -> ItemChange:
+def _excusing(wanted: ItemChange, orphaned: set[ItemIdentity]) -> ItemChange:
     return dataclasses.replace(wanted, skip=orphaned)
 
 
@@ -129,7 +129,7 @@ def update(
     """Read, let `edit` change the entity, write what it changed; again from the start when somebody was faster."""
     result: list[E] = []
 
-    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_found(context, model, key_of(model, key))
         if found is None:
             raise NotFound(model.name, key_text(key_of(model, key)))
@@ -196,7 +196,7 @@ def delete(
         return (yield from _delete_marked(context, design, model, key))
     last: list[StoredItem | None] = [None]
 
-    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         actions, last[0] = yield from planned_deletion(context, design, model, key, when, orphaned, check)
         return actions
 
@@ -219,7 +219,7 @@ def _mark(
     last: list[StoredItem | None] = [None]
     stored_key = key_of(model, key)
 
-    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         last[0] = found = yield from fetch_found(context, model, stored_key)
         if found is None:
             return []
@@ -237,7 +237,7 @@ def _delete_marked(context: StoreContext, design: Design, model: Model, key: dic
     """The owner goes; where another has deleted it, and somebody perhaps made it anew, there is nothing to do."""
     gone: list[Any] = [None]
 
-    def plan(orphaned: set[Identity]) -> Flow[list[ItemAction]]:
+    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_found(context, model, key_of(model, key))
         gone[0] = None if found is None or BEING_DELETED not in found.item else found.entity
         if found is None or gone[0] is None:
@@ -256,7 +256,7 @@ def planned_deletion(
     model: Model,
     key: dict[str, Any],
     when: Condition | None,
-    orphaned: set[Identity],
+    orphaned: set[ItemIdentity],
     check: Callable[[Any], None] | None = None,
 ) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
     stored_key = key_of(model, key)

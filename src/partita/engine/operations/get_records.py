@@ -15,9 +15,9 @@ from partita.dynamodb.limits import STREAM_BYTES, STREAM_RECORDS
 from partita.dynamodb.stream_shapes import (
     GetRecords,
     GetRecordsOutput,
-    Identity,
     Record,
     StreamRecord,
+    UserIdentity,
 )
 from partita.engine.change_log import LogRecord, read_changes
 from partita.engine.constraints import Constraint, report_violations
@@ -34,7 +34,7 @@ from partita.engine.streams import (
 from partita.engine.write import decode_item
 
 _MEMBERS = (Constraint("shard_iterator", required=True, shortest=1, longest=2048), Constraint("limit", least=1))
-_SERVICE = Identity(principal_id="dynamodb.amazonaws.com", type="Service")
+_SERVICE = UserIdentity(principal_id="dynamodb.amazonaws.com", type="Service")
 
 
 def get_records(context: EngineContext, request: GetRecords) -> GetRecordsOutput:

@@ -19,7 +19,7 @@ def put_item(context: EngineContext, request: PutItem) -> Job:
         if request.return_values not in (None, "NONE", "ALL_OLD"):
             raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
     except RequestValidationException as error:
-        raise error.enveloped() from None
+        raise error.with_prefix() from None
     intent.check_size()
     if scope:
         scope.check_all_used()

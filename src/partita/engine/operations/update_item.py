@@ -21,7 +21,7 @@ def update_item(context: EngineContext, request: UpdateItem) -> Job:
         changes = update_changes(request, scope)
         condition = condition_of(request, scope)
     except RequestValidationException as error:
-        raise error.enveloped() from None
+        raise error.with_prefix() from None
     if scope:
         scope.check_all_used()
     return write_job(context, request, Update(request.key or {}, changes), condition, UpdateItemOutput())

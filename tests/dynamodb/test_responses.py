@@ -1,4 +1,4 @@
-"""A reply's bytes read back as the reply: who asks over HTTP gets what who asks in the process gets."""
+"""Responses and errors survive encoding and decoding, so HTTP clients get what in-process callers get."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -64,7 +64,7 @@ def requests(engine: Engine) -> Iterator[Request[Any]]:
     yield s.GetRecords(shard_iterator=engine.call(place).shard_iterator)
 
 
-def test_replies_survive_the_wire(engine: Engine) -> None:
+def test_responses_survive_encoding(engine: Engine) -> None:
     for request in requests(engine):
         reply = engine.call(request)
         sent = msgspec.json.encode(reply)
@@ -73,6 +73,6 @@ def test_replies_survive_the_wire(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(BY_CODE))
-def test_error_of_every_code_is_made_from_its_reply(code: str) -> None:
-    error = BY_CODE[code].from_body({"__type": f"some.where#{code}"}, "as it was said")
-    assert (error.code, error.message) == (code, "as it was said")
+def test_error_of_every_code_is_restored_from_its_response(code: str) -> None:
+    error = BY_CODE[code].from_body({"__type": f"some.where#{code}"}, "a message")
+    assert (error.code, error.message) == (code, "a message")
