@@ -29,7 +29,7 @@ TYPES = {
     "count": PartType(int),
     "bounded": PartType(int, Ordered(-999, 999)),
     "positive": PartType(int, Ordered(0, 50)),
-    "price": PartType(Decimal, Ordered(Decimal(-999), Decimal(999), places=2)),
+    "price": PartType(Decimal, Ordered(Decimal("-999.99"), Decimal("999.99"), places=2)),
     "amount": PartType(Decimal),
     "at": PartType(datetime),
     "day": PartType(date),

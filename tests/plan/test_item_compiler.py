@@ -77,7 +77,7 @@ def test_the_compiled_writer_makes_the_same_item(entity: Any) -> None:
         ({"isbn": None}, "Book.isbn: a part of the key is missing"),
         ({"isbn": "x" * 2049}, "Book.isbn: the key is longer than 2048 bytes"),
         ({"place": ""}, "Book.place: empty text cannot be part of a key"),
-        ({"score": 100}, "Book.score: 100 does not fit {:+2} in the key"),
+        ({"score": 100}, "Book.score: 100 is not between -99 and 99, the bounds of Ordered"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_the_words_of_the_steps(values: dict[str, Any], refusal: str) -> None:

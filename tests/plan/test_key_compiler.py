@@ -4,7 +4,7 @@ import enum
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -37,7 +37,11 @@ def _arguments(plan: Plan) -> tuple[Any, ...]:
 
 
 def _sample(kind: Any) -> Any:
-    return next(iter(kind)) if isinstance(kind, type) and issubclass(kind, enum.Enum) else SAMPLES.get(kind, "x")
+    return next(iter(kind)) if isinstance(kind, type) and issubclass(kind, enum.Enum) else _plain_sample(kind)
+
+
+def _plain_sample(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Literal else SAMPLES.get(kind, "x")
 
 
 @pytest.mark.parametrize("plan", COMPILED.values(), ids=COMPILED)

@@ -37,8 +37,8 @@ def over(call: Any) -> list[Any]:
 
 def test_what_asks_for_the_same_range_is_asked_for_once() -> None:
     first, last, march = date(2025, 1, 1), date(2025, 1, 31), date(2025, 3, 1)
-    assert over(in_months([march, first, last])) == [march, first]
-    assert over(in_moods([2, 1, 2])) == [2, 1]
+    assert over(in_months([march, first, last])) == [(march,), (first,)]
+    assert over(in_moods([2, 1, 2])) == [(2,), (1,)]
 
 
 @pytest.mark.parametrize("months", [None, ["x"], [None], [date(2025, month, 1) for month in range(1, 5)]])

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from partita.design.reads import ALL_SHARDS, Argument, FanOut, Get, Query, Read
+from partita.design.reads import Argument, FanOut, Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.plan import key_ranges
@@ -57,21 +57,28 @@ def _fixed(fixed: key_ranges.FixedKey) -> str:
 def _piece(piece: key_ranges.Piece) -> str:
     if piece.segment.form is None:
         return piece.segment.constant
-    known = piece.known
-    return known if known is not None else piece.segment.constant + _value_text(piece.value)
+    if isinstance(piece.value, Argument | FanOut):
+        return piece.segment.constant + _value_text(piece.value)
+    return key_ranges.segment_text(piece.segment, piece.value)
 
 
 def _value_text(value: Any) -> str:
     if isinstance(value, Argument):
         return f"<{value.name}>"
     if isinstance(value, FanOut):
+        if isinstance(value.values, range):
+            return "<every shard>"
         return f"<each of {value.values.name if isinstance(value.values, Argument) else value.values}>"
-    return "<every shard>" if value is ALL_SHARDS else str(getattr(value, "value", value))
+    return str(getattr(value, "value", value))
 
 
 def _beginning(start: key_ranges.SortPrefix) -> str:
     prefix = "#".join(_piece(piece) for piece in start.pieces)
+    if start.with_parent:
+        return f"is {prefix}, or begins with {prefix}#"
     prefix = prefix + "#" if prefix else ""
+    if start.bounds is None and not start.is_plain_prefix:
+        return f"from {prefix}{start.low} to {prefix}{start.high if start.high is not None else 'the last'}"
     if start.bounds is None:
         return f"begins with {prefix + start.constant_prefix}" if prefix + start.constant_prefix else "is anything"
     bounds = start.bounds

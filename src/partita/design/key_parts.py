@@ -19,10 +19,23 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Context, Decimal
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from partita.design.timestamps import WIDTH, day_of, time_of, time_text
+from partita.design.key_languages import (
+    LAST,
+    SOME_TEXT,
+    Language,
+    characters,
+    exactly,
+    literal,
+    one_of,
+    repeated,
+    sequence,
+    texts,
+)
+from partita.design.timestamps import day_of, time_of, time_text
 from partita.design.untyped_values import unicode_text
 
 SEPARATOR = "#"
@@ -34,14 +47,34 @@ _FULL = str.maketrans({chr(code): f"${chr(code + 0x30)}" for code in range(ord("
 EXACT = Context(prec=80)  # more than DynamoDB's 38 digits, so nothing is rounded
 _COMPLEMENT = str.maketrans("0123456789np", "9876543210pn")
 
+# The characters of a text part that stand for themselves, and the escapes of the others.
+_ABOVE_ESCAPE = ((ord("$") + 1, 0xD7FF), (0xE000, LAST))
+_LIGHT_TEXT = repeated(one_of(characters(*_ABOVE_ESCAPE, (0, ord("#") - 1)), sequence(literal("$"), characters("ST"))))
+_FULL_TEXT = repeated(one_of(characters(*_ABOVE_ESCAPE), sequence(literal("$"), characters("0T"))))
+_NO_SEPARATOR = repeated(characters((ord("$"), 0xD7FF), (0xE000, LAST), (0, ord("#") - 1)))
+_DIGIT = characters("09")
+_MONTH = sequence(exactly(4, _DIGIT), literal("-"), exactly(2, _DIGIT))
+_DAY = sequence(_MONTH, literal("-"), exactly(2, _DIGIT))
+_CLOCK = sequence(exactly(2, _DIGIT), literal(":"), exactly(2, _DIGIT), literal(":"), exactly(2, _DIGIT))
+_TIME = sequence(_DAY, literal("T"), _CLOCK, literal("."), exactly(6, _DIGIT), literal("Z"))
+_HEX = characters("09", "af")
+_UUID = sequence(
+    exactly(8, _HEX), *(sequence(literal("-"), exactly(4, _HEX)) for _ in range(3)), literal("-"), exactly(12, _HEX)
+)
+
 
 class KeyPart:
     """The form of one part in a key; `write` raises a ValueError for a value that does not fit."""
 
-    ordered = False  # texts sort as values do
-    lossless = True  # `read` returns the value
-    width: int | None = None
-    query_type: Any = None  # the type of this part in a query, where it is not the attribute's own
+    ordered = False  # the text sorts as the value does
+    lossless = True  # reading gives the value back
+    reversible = False  # made of digits, so that their complements sort the other way round
+    query_type: Any = None  # what a query gives for this part, where that is not the attribute's own type
+
+    @property
+    def language(self) -> Language:
+        """Every text that the part can be, or more."""
+        raise NotImplementedError
 
     def write(self, value: Any) -> str:
         raise NotImplementedError
@@ -53,8 +86,12 @@ class KeyPart:
         """Whether this is the text of some value."""
         try:
             return self.write(self.read(text)) == text
-        except (ValueError, ArithmeticError):
+        except (ValueError, ArithmeticError, LookupError):
             return False
+
+    def could_be_foreign(self, text: str) -> bool:
+        """Whether other code may have written some value as this text, which we would write otherwise."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -69,10 +106,14 @@ class TextPart(KeyPart):
     def lossless(self) -> bool:  # type: ignore[override]
         return not self.fold
 
+    @property
+    def language(self) -> Language:
+        return _FULL_TEXT if self.full else _LIGHT_TEXT
+
     def write(self, value: Any) -> str:
         if type(value) is str and not self.fold and ((value.isalnum() and value.isascii()) or _needs_no_escape(value)):
             return value
-        text = unicodedata.normalize("NFC", unicode_text(str(value) if isinstance(value, UUID) else value))
+        text = unicodedata.normalize("NFC", unicode_text(value))
         if not text:
             raise ValueError("empty text cannot be part of a key")
         if self.fold:
@@ -82,24 +123,77 @@ class TextPart(KeyPart):
     def read(self, text: str) -> str:
         return _ESCAPED.sub(lambda found: chr(ord(found[1]) - 0x30), text)
 
-    def matches(self, text: str) -> bool:
+    def could_be_foreign(self, text: str) -> bool:
+        """Other code escapes nothing and normalises nothing."""
         return bool(text) and SEPARATOR not in text
 
 
 @dataclass(frozen=True)
-class VerbatimPart(KeyPart):
-    """Text without escapes, as other code wrote it: for reading old keys only."""
+class UuidPart(KeyPart):
+    """A UUID in its canonical text."""
 
-    kind: Any = str
+    ordered = True
+
+    @property
+    def language(self) -> Language:
+        return _UUID
 
     def write(self, value: Any) -> str:
-        return time_text(value) if isinstance(value, datetime) else str(value)
+        return str(value if isinstance(value, UUID) else UUID(value))
+
+    def read(self, text: str) -> UUID:
+        return UUID(text)
+
+
+@dataclass(frozen=True)
+class LiteralPart(KeyPart):
+    """One of some texts, as `Literal["open", "closed"]` lists them."""
+
+    values: tuple[str, ...]
+    full: bool = False
+    ordered = True
+
+    @cached_property
+    def language(self) -> Language:
+        return texts(self.write(value) for value in self.values)
+
+    def write(self, value: Any) -> str:
+        if value not in self.values:
+            raise ValueError(f"{value!r} is not one of {', '.join(self.values)}")
+        return TextPart(self.full).write(value)
+
+    def read(self, text: str) -> str:
+        return TextPart().read(text)
+
+
+@dataclass(frozen=True)
+class VerbatimPart(KeyPart):
+    """Text exactly as other code wrote it. Only the `last` part of a key may contain the separator."""
+
+    kind: Any = str
+    last: bool = True
+
+    @property
+    def language(self) -> Language:
+        return SOME_TEXT if self.last else _NO_SEPARATOR
+
+    def write(self, value: Any) -> str:
+        text = time_text(value) if isinstance(value, datetime) else str(value)
+        if not text:
+            raise ValueError("empty text cannot be part of a key")
+        if not self.last and SEPARATOR in text:
+            raise ValueError(f"{text!r} contains {SEPARATOR!r}, and the key goes on after it")
+        return text
 
     def read(self, text: str) -> Any:
         return time_of(text) if self.kind is datetime else self.kind(text)
 
-    def matches(self, text: str) -> bool:
-        return bool(text)
+    def could_be_foreign(self, text: str) -> bool:
+        try:
+            self.read(text)
+        except (ValueError, ArithmeticError):
+            return False
+        return bool(text) and (self.last or SEPARATOR not in text)
 
 
 @dataclass(frozen=True)
@@ -110,16 +204,23 @@ class NumberPart(KeyPart):
     places: int = 0
     signed: bool = False
     kind: Any = int
+    low: int | Decimal | None = None
+    high: int | Decimal | None = None
     ordered = True
 
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.digits + self.places + self.signed
+    @cached_property
+    def language(self) -> Language:
+        digits = exactly(self.digits + self.places, _DIGIT)
+        return sequence(characters("nn", "pp"), digits) if self.signed else digits
+
+    reversible = True
 
     def write(self, value: Any) -> str:
         size = self.digits + self.places
         if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
             raise ValueError(f"{value!r} is not a number")
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            raise ValueError(f"{value} is not between {self.low} and {self.high}, the bounds of Ordered")
         exact = value * 10**self.places if type(value) is int else Decimal(value).scaleb(self.places, EXACT)
         whole = int(exact)
         if whole != exact or abs(whole) >= 10**size or (whole < 0 and not self.signed):
@@ -147,7 +248,19 @@ class TimePart(KeyPart):
     """A time in UTC with microseconds."""
 
     ordered = True
-    width = WIDTH
+    reversible = True
+
+    @property
+    def language(self) -> Language:
+        return _TIME
+
+    def could_be_foreign(self, text: str) -> bool:
+        """Any ISO 8601 time: without a fraction, with milliseconds, with an offset. A date alone is not a time."""
+        try:
+            time_of(text)
+        except ValueError:
+            return False
+        return len(text) > len("2025-01-01")
 
     def write(self, value: Any) -> str:
         return time_text(value)
@@ -162,8 +275,12 @@ class DayPart(KeyPart):
 
     exact: bool = False
     ordered = True
-    width = 10
+    reversible = True
     query_type = date
+
+    @property
+    def language(self) -> Language:
+        return _DAY
 
     @property
     def lossless(self) -> bool:  # type: ignore[override]
@@ -182,8 +299,12 @@ class MonthPart(KeyPart):
 
     ordered = True
     lossless = False
-    width = 7
+    reversible = True
     query_type = date
+
+    @property
+    def language(self) -> Language:
+        return _MONTH
 
     def write(self, value: Any) -> str:
         return day_of(value).isoformat()[:7]
@@ -197,7 +318,11 @@ class BoolPart(KeyPart):
     """`0` or `1`."""
 
     ordered = True
-    width = 1
+    reversible = True
+
+    @property
+    def language(self) -> Language:
+        return characters("01")
 
     def write(self, value: Any) -> str:
         if not isinstance(value, bool):
@@ -217,14 +342,18 @@ class EnumPart(KeyPart):
     kind: type[enum.Enum]
     open: bool = False
 
+    @cached_property
+    def language(self) -> Language:
+        return _FULL_TEXT if self.open else texts(self.write(member) for member in self.kind)
+
     def write(self, value: Any) -> str:
         return TextPart(full=True).write(self.kind(value).value)
 
     def read(self, text: str) -> Any:
         return self.kind(TextPart().read(text))
 
-    def matches(self, text: str) -> bool:
-        return TextPart().matches(text) if self.open else text in {self.write(member) for member in self.kind}
+    def could_be_foreign(self, text: str) -> bool:
+        return self.open and bool(text) and SEPARATOR not in text
 
 
 @dataclass(frozen=True)
@@ -235,6 +364,10 @@ class RankedEnumPart(KeyPart):
     reverse: bool = False
     ordered = True
 
+    @cached_property
+    def language(self) -> Language:
+        return texts(self.write(member) for member in self.kind)
+
     def write(self, value: Any) -> str:
         members = list(self.kind)
         member = self.kind(value)
@@ -242,13 +375,12 @@ class RankedEnumPart(KeyPart):
             raise ValueError(f"{member.value!r} has no rank in {self.kind.__name__}")
         rank = members.index(member)
         rank = len(members) - 1 - rank if self.reverse else rank
-        return f"{rank:0{len(str(len(members) - 1))}d}-{TextPart(full=True).write(member.value)}"
+        return f"{rank:0{len(str(len(members) - 1))}d}-{TextPart(full=True).write(str(member.value))}"
 
     def read(self, text: str) -> Any:
-        return self.kind(TextPart().read(text.partition("-")[2]))
-
-    def matches(self, text: str) -> bool:
-        return text in {self.write(member) for member in self.kind}
+        members = list(self.kind)
+        rank = int(text.partition("-")[0])
+        return members[len(members) - 1 - rank if self.reverse else rank]
 
 
 @dataclass(frozen=True)
@@ -259,13 +391,17 @@ class ShardPart(KeyPart):
     lossless = False
     query_type = int
 
+    @cached_property
+    def language(self) -> Language:
+        return texts(str(number) for number in range(self.count))
+
     def write(self, value: Any) -> str:
         text = TimePart().write(value) if isinstance(value, datetime) else unicodedata.normalize("NFC", str(value))
         digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
         return str(int.from_bytes(digest) % self.count)
 
     def matches(self, text: str) -> bool:
-        return text.isdigit() and int(text) < self.count
+        return text in self.language
 
 
 @dataclass(frozen=True)
@@ -276,8 +412,8 @@ class DescendingPart(KeyPart):
     ordered = True
 
     @property
-    def width(self) -> int | None:  # type: ignore[override]
-        return self.inner.width
+    def language(self) -> Language:
+        return self.inner.language  # the complement of a digit is a digit
 
     @property
     def lossless(self) -> bool:  # type: ignore[override]
@@ -293,15 +429,3 @@ class DescendingPart(KeyPart):
 def descends(form: KeyPart) -> bool:
     """Whether a larger value has a smaller text."""
     return isinstance(form, DescendingPart) or (isinstance(form, RankedEnumPart) and form.reverse)
-
-
-def may_overlap(one: KeyPart, other: KeyPart) -> bool:
-    """Whether two parts can have the same text; false only where that is certain."""
-    for this, that in ((one, other), (other, one)):
-        if isinstance(this, EnumPart) and not this.open:
-            return any(that.matches(this.write(member)) for member in this.kind)
-        if isinstance(this, RankedEnumPart):
-            return any(that.matches(this.write(member)) for member in this.kind)
-    if one.width is not None and other.width is not None:
-        return one.width == other.width and type(one) is type(other)
-    return True

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
+from partita.design.key_languages import Language, literal, sequence
 from partita.design.key_parts import (
     SEPARATOR,
     BoolPart,
@@ -21,12 +22,14 @@ from partita.design.key_parts import (
     DescendingPart,
     EnumPart,
     KeyPart,
+    LiteralPart,
     MonthPart,
     NumberPart,
     RankedEnumPart,
     ShardPart,
     TextPart,
     TimePart,
+    UuidPart,
     VerbatimPart,
 )
 from partita.design.open_enum import OpenEnum
@@ -70,10 +73,19 @@ class Segment:
         assert self.form is not None
         return self.form.read(text.removeprefix(self.constant))
 
-    def matches(self, text: str) -> bool:
+    def matches(self, text: str, *, foreign: bool = False) -> bool:
+        """Whether the segment can be this text, as we write it or as other code does."""
         if self.form is None:
             return text == self.constant
-        return text.startswith(self.constant) and self.form.matches(text[len(self.constant) :])
+        part = text[len(self.constant) :]
+        return text.startswith(self.constant) and (
+            self.form.matches(part) or (foreign and self.form.could_be_foreign(part))
+        )
+
+    @property
+    def language(self) -> Language:
+        constant = literal(self.constant)
+        return constant if self.form is None else sequence(constant, self.form.language)
 
 
 @dataclass(frozen=True)
@@ -118,24 +130,37 @@ class Template:
                 )
                 yield SEPARATOR.join(pieces)
 
-    def parse(self, text: str) -> dict[str, Any] | None:
-        """The values of the lossless parts, or None where the text does not match the template."""
-        pieces = text.split(SEPARATOR)
+    @cached_property
+    def language(self) -> Language:
+        """Every text that the key can be."""
+        separated = [literal(SEPARATOR)] * (2 * len(self.segments) - 1)
+        separated[::2] = [segment.language for segment in self.segments]
+        return sequence(*separated)
+
+    @cached_property
+    def constant_prefix(self) -> str:
+        """The text that every key begins with."""
+        texts = []
+        for segment in self.segments:
+            texts.append(segment.constant)
+            if segment.form is not None:
+                return SEPARATOR.join(texts)
+        return SEPARATOR.join(texts)
+
+    def parse(self, text: str, *, foreign: bool = False) -> dict[str, Any] | None:
+        """The parts that the key holds in full, or None where it is not of this form; `foreign` as for a segment."""
+        last = self.segments[-1].form
+        most = len(self.segments) - 1 if isinstance(last, VerbatimPart) else -1
+        pieces = text.split(SEPARATOR, most)
         if len(pieces) != len(self.segments):
             return None
         found: dict[str, Any] = {}
         for segment, piece in zip(self.segments, pieces, strict=True):
-            if segment.form is None:
-                if piece != segment.constant:
-                    return None
-            elif not piece.startswith(segment.constant):
+            if not segment.matches(piece, foreign=foreign):
                 return None
-            elif segment.form.lossless:
-                try:
-                    value = segment.read(piece)
-                except (ValueError, ArithmeticError):
-                    return None
+            if segment.form is not None and segment.form.lossless:
                 assert segment.field is not None
+                value = segment.read(piece)
                 if found.setdefault(segment.field, value) != value:
                     return None
         return found
@@ -166,27 +191,41 @@ def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: b
             raise DesignError(
                 where, f"{source!r} names the unknown attribute {field!r}", f"the attributes are {', '.join(types)}"
             )
-        goes_on = sorts and at < len(pieces) - 1
-        segments.append(Segment(found["constant"], field, form_of(where, field, found["spec"], types[field], goes_on)))
+        last = at == len(pieces) - 1
+        form = form_of(where, field, found["spec"], types[field], sorts=sorts, last=last)
+        segments.append(Segment(found["constant"], field, form))
     return Template(source, tuple(segments))
 
 
-def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: bool = False) -> KeyPart:
-    """The form of `{field:spec}` for an attribute of this type; `goes_on` where the sort key continues after it."""
+def form_of(where: str, field: str, spec: str | None, of: PartType, *, sorts: bool, last: bool) -> KeyPart:
+    """The form that `{field:spec}` asks for, given the attribute's type and where it stands in the key."""
     words = [word.strip() for word in spec.split(",")] if spec else []
-    descending = "desc" in words
-    words = [word for word in words if word != "desc"]
+    descending, escaped = "desc" in words, "escaped" in words
+    words = [word for word in words if word not in ("desc", "escaped")]
     if len(words) > 1:
         raise DesignError(where, f"{{{field}:{spec}}} names several forms", "keep one of them, perhaps with ',desc'")
-    form = _named_form(words[0], of) if words else _own_form(where, field, of, goes_on)
-    if form is None:
-        wrong = f"{{{field}:{spec}}} is not a form of {_name(of.type)}"
-        raise DesignError(where, wrong, _suggestion(field, of.type))
-    if not descending:
-        return form
+    full = escaped or (sorts and not last)
+    form = _named_form(words[0], of, full, last) if words else _own_form(where, field, of, full)
+    if form is None or (escaped and not isinstance(form, TextPart)):
+        raise DesignError(where, f"{{{field}:{spec}}} is not a form of {_name(of.type)}", _suggestion(field, of.type))
+    _check_writable(where, field, form)
+    return _descending(where, field, form) if descending else form
+
+
+def _check_writable(where: str, field: str, form: KeyPart) -> None:
+    """A part of a few values can be written for each of them."""
+    if not isinstance(form, EnumPart | LiteralPart | RankedEnumPart):
+        return
+    try:
+        _ = form.language
+    except (ValueError, TypeError) as refusal:
+        raise DesignError(where, f"{field!r} cannot be part of a key: {refusal}", "use another type") from None
+
+
+def _descending(where: str, field: str, form: KeyPart) -> KeyPart:
     if isinstance(form, RankedEnumPart):
         return RankedEnumPart(form.kind, reverse=True)
-    if form.width is None:
+    if not form.reversible:
         raise DesignError(
             where,
             f"{field!r} has no fixed width, so it cannot be descending",
@@ -195,23 +234,22 @@ def form_of(where: str, field: str, spec: str | None, of: PartType, goes_on: boo
     return DescendingPart(form)
 
 
-def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> KeyPart:
+def _own_form(where: str, field: str, of: PartType, full: bool) -> KeyPart:
     """The form of a part without a spec."""
     kind = of.type
-    if kind is bool:
-        return BoolPart()
-    if kind is datetime:
-        return TimePart()
-    if kind is date:
-        return DayPart(exact=True)
+    simple: dict[Any, KeyPart] = {bool: BoolPart(), datetime: TimePart(), date: DayPart(exact=True), UUID: UuidPart()}
+    if kind in simple:
+        return simple[kind]
     if isinstance(kind, type) and issubclass(kind, enum.Enum) and issubclass(kind, str):
         return EnumPart(kind, open=issubclass(kind, OpenEnum))
     if kind in (int, Decimal):
         if of.bounds is None:
             raise DesignError(where, f"{field!r} is a number in a text key", _suggestion(field, kind))
         return _bounded(of.bounds, kind)
-    if kind in (str, UUID) or (isinstance(kind, type) and issubclass(kind, str)) or _is_text_literal(kind):
-        return TextPart(full=goes_on)
+    if _is_text_literal(kind):
+        return LiteralPart(get_args(kind), full)
+    if isinstance(kind, type) and issubclass(kind, str):
+        return TextPart(full)
     raise DesignError(
         where,
         f"{field!r} is {_name(kind)}, which cannot be part of a text key",
@@ -219,7 +257,7 @@ def _own_form(where: str, field: str, of: PartType, goes_on: bool) -> KeyPart:
     )
 
 
-def _named_form(word: str, of: PartType) -> KeyPart | None:
+def _named_form(word: str, of: PartType, full: bool, last: bool) -> KeyPart | None:
     kind = of.type
     if kind in (int, Decimal) and (number := _DIGITS.fullmatch(word)):
         places = int(number["places"] or 0)
@@ -231,9 +269,9 @@ def _named_form(word: str, of: PartType) -> KeyPart | None:
     if word in ("day", "month") and kind in (datetime, date):
         return DayPart(exact=kind is date) if word == "day" else MonthPart()
     if word == "fold" and kind is str:
-        return TextPart(fold=True)
+        return TextPart(full, fold=True)
     if word == "plain":
-        return VerbatimPart(kind)
+        return VerbatimPart(kind, last)
     if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
         return ShardPart(int(shards[1]))
     return None
@@ -241,7 +279,7 @@ def _named_form(word: str, of: PartType) -> KeyPart | None:
 
 def _bounded(bounds: Ordered, kind: Any) -> NumberPart:
     largest = max(abs(Decimal(bounds.low)), abs(Decimal(bounds.high)))
-    return NumberPart(len(str(int(largest))), bounds.places, bounds.low < 0, kind)
+    return NumberPart(len(str(int(largest))), bounds.places, bounds.low < 0, kind, bounds.low, bounds.high)
 
 
 def _suggestion(field: str, kind: Any) -> str:

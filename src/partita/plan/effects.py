@@ -38,9 +38,9 @@ from partita.plan.design import Counter, Design, Reference
 from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
 from partita.plan.predicates import design_predicate
 from partita.plan.races import NothingToTake
+from partita.plan.stored_keys import GUARD
 
-GUARD = "UNIQUE"
-OWNER = "guardOf"  # attribute of a guard: the key of the item that holds the unique value
+OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
 
 BEING_DELETED = "partita-leaving"  # attribute of an owner while its children are being deleted
 

@@ -47,7 +47,7 @@ def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
         texts.append(f"{name} = {placeholder}")
     start = found.sort_prefix
     if start is not None:
-        if start.attribute.template is None or start.bounds is not None:
+        if start.attribute.template is None or not start.is_plain_prefix:
             return None
         prefix = _text(start.pieces, env, whole=False)
         ending = SEPARATOR * bool(start.pieces) + start.constant_prefix

@@ -5,15 +5,19 @@ range of a pattern with the keys of every other entity, and the same range gives
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, KeyPart, ShardPart, descends
+from partita.design.key_languages import ANY_TEXT, Language, at_least, at_most, literal, one_of, sequence, starting_with
+from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, KeyPart, LiteralPart, ShardPart, TextPart, descends
 from partita.design.key_slots import Slot, SlotRole, key_slots
-from partita.design.key_templates import Segment
-from partita.design.models import KeyAttribute
-from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read, SortRange
+from partita.design.key_templates import Segment, Template
+from partita.design.models import KeyAttribute, Model
+from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
 from partita.errors import ProofError
+from partita.plan.stored_keys import KeyDomain, attribute_domain, text_domain
+
+PLAIN = Segment("", "", None)  # a plain attribute is a part without text around it
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,11 @@ class Piece:
     value: Any = None
 
     @property
-    def known(self) -> str | None:
-        """The text of the segment, or None where it depends on an argument."""
-        if self.segment.form is None:
-            return self.segment.constant
-        if isinstance(self.value, Argument | FanOut) or self.value is ALL_SHARDS:
-            return None
-        return segment_text(self.segment, self.value)
+    def language(self) -> Language:
+        """The texts that it can be: one, where that does not depend on an argument."""
+        if self.segment.form is None or isinstance(self.value, Argument | FanOut):
+            return self.segment.language
+        return literal(segment_text(self.segment, self.value))
 
 
 def segment_text(segment: Segment, value: Any, *, whole: bool = False) -> str:
@@ -48,20 +50,100 @@ class FixedKey:
     pieces: tuple[Piece, ...] | None
     value: Any = None
 
+    def domain(self, model: Model) -> KeyDomain:
+        """The values that the attribute can have in the range."""
+        if self.pieces is not None:
+            return text_domain(_pieces_language(self.pieces))
+        if isinstance(self.value, Argument | FanOut):
+            return attribute_domain(model, self.attribute)
+        constant = getattr(self.value, "value", self.value)
+        if self.attribute.type == "S":
+            return text_domain(literal(str(constant)))
+        return KeyDomain(self.attribute.type, values=frozenset({constant}))
+
 
 @dataclass(frozen=True)
 class SortPrefix:
-    """The prefix of the sort attribute that all items of the range share: `pieces`, then an open segment.
+    """The sort attribute from which the range is cut: after `pieces`, which are given, its texts are open.
 
-    `constant_prefix` is the constant text before the part of the open segment (`v` in `v{number}`).
+    `constant_prefix` is the constant text in front of the first open part (`v` in `v{number}`). Without `bounds` the
+    range is everything that begins so; or, where that contains other entities, what lies between `low` and `high`,
+    the smallest and the largest text that can follow the pieces.
     """
 
     attribute: KeyAttribute
     pieces: tuple[Piece, ...]
-    constant_prefix: str
-    open_segment: Segment | None
-    last: bool  # the open segment is the last one
-    bounds: SortRange | None
+    constant_prefix: str = ""
+    open_segment: Segment | None = None
+    last: bool = False  # nothing comes after the open part
+    bounds: SortRange | None = None
+    with_parent: bool = False  # the pieces are a whole key (of a parent), and the beginning of others (its children)
+    parent: tuple[Piece, ...] = ()  # the parent's key, where its text is escaped differently from its children's
+    family: FanOut | None = None  # then parent and children are two ranges
+    low: str | None = None
+    high: str | None = None
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """The texts in the range, whatever the arguments are."""
+        if self.attribute.template is None:
+            return ()
+        given = _pieces_language(self.pieces)
+        if self.family is not None:
+            children = starting_with(sequence(given, literal(SEPARATOR)))
+            return (one_of(_pieces_language(self.parent), children),)
+        if self.with_parent:
+            return (sequence(given, at_most(literal(AFTER_SEPARATOR))),)
+        prefix = sequence(given, literal(SEPARATOR)) if self.pieces else literal("")
+        if self.bounds is None:
+            if self.low is None and self.high is None:
+                return (starting_with(sequence(prefix, literal(self.constant_prefix))),)
+            bounds = (at_least(literal(self.low or "")), at_most(literal(self.high)) if self.high else ANY_TEXT)
+            return tuple(sequence(prefix, each) for each in bounds)
+        segment = self.open_segment
+        assert segment is not None
+        if self.bounds.prefix is not None:
+            return (starting_with(sequence(prefix, segment.language)),)
+        low, high = _ends(segment, self.bounds)
+        bottom = literal(self.low or self.constant_prefix) if low is None else segment.language
+        last = sequence(segment.language, literal("" if self.last else AFTER_SEPARATOR))
+        if high is not None:
+            return sequence(prefix, at_least(bottom)), sequence(prefix, at_most(last))
+        top = self.open_top
+        above = ANY_TEXT if top is None else at_most(literal(top))
+        behind_separator = self.high is not None or self.constant_prefix
+        return sequence(prefix, at_least(bottom)), sequence(prefix if behind_separator else given, above)
+
+    @property
+    def is_plain_prefix(self) -> bool:
+        """Whether the range is simply what begins with the pieces and the constant."""
+        return self.bounds is None and self.low is None and self.high is None and not self.with_parent
+
+    @property
+    def open_top(self) -> str | None:
+        """The end of a range that has none: behind the given pieces, or behind their separator; None is no end."""
+        if self.high is not None:
+            return self.high
+        if self.constant_prefix:
+            return _next(self.constant_prefix)
+        return AFTER_SEPARATOR if self.pieces else None
+
+
+def _pieces_language(pieces: tuple[Piece, ...]) -> Language:
+    separated = [literal(SEPARATOR)] * max(2 * len(pieces) - 1, 0)
+    separated[::2] = [piece.language for piece in pieces]
+    return sequence(*separated)
+
+
+def _next(text: str) -> str:
+    """The text behind everything that begins with this one."""
+    return text[:-1] + chr(ord(text[-1]) + 1)
+
+
+def _ends(segment: Segment, bounds: SortRange) -> tuple[Any, Any]:
+    """The lower and the upper bound of the texts."""
+    assert segment.form is not None
+    return (bounds.high, bounds.low) if descends(segment.form) else (bounds.low, bounds.high)
 
 
 @dataclass(frozen=True)
@@ -70,6 +152,13 @@ class KeyRange:
     sort_prefix: SortPrefix | None
     open_parts: tuple[Slot, ...]  # the sort parts that order the result
     whole: bool = False  # one item by its whole key
+
+    def domains(self, model: Model) -> dict[str, KeyDomain]:
+        """The keys in the range, whatever the arguments are."""
+        found = {each.attribute.name: each.domain(model) for each in self.fixed}
+        if self.sort_prefix is not None and self.sort_prefix.languages:
+            found[self.sort_prefix.attribute.name] = text_domain(*self.sort_prefix.languages)
+        return found
 
 
 def key_range(read: Read) -> KeyRange:
@@ -93,7 +182,68 @@ def key_range(read: Read) -> KeyRange:
             continue
         prefix = _sort_prefix(read, attribute, at, given)
         break
-    return KeyRange(tuple(fixed), prefix, slots[len(read.given) :], read.single)
+    found = KeyRange(tuple(fixed), prefix, slots[len(read.given) :], read.single)
+    _check_constants(read, found)
+    _check_all_given_parts_used(read, found, slots)
+    return found
+
+
+def _check_constants(read: Read, found: KeyRange) -> None:
+    """A value that the pattern itself gives can be written."""
+    pieces = [piece for each in found.fixed for piece in each.pieces or ()]
+    pieces += found.sort_prefix.pieces if found.sort_prefix is not None else ()
+    for piece in pieces:
+        try:
+            _ = piece.language
+        except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
+            wrong = f"{piece.value!r} cannot be written as {piece.segment.field!r}: {refusal}"
+            raise ProofError(read.name, wrong, "give it as an argument, or a value of its type") from None
+
+
+def _check_all_given_parts_used(read: Read, found: KeyRange, slots: tuple[Slot, ...]) -> None:
+    """Every value that is given is part of the key condition, or the answer would not depend on it."""
+    prefix = found.sort_prefix
+    used = {piece.segment.field for each in found.fixed for piece in each.pieces or ()}
+    used |= {each.attribute.field for each in found.fixed if each.pieces is None}
+    used |= {piece.segment.field for piece in prefix.pieces} if prefix is not None else set()
+    for slot in slots[: len(read.given)]:
+        if slot.field not in used:
+            names = " and ".join(source.model.name for source in read.sources)
+            raise ProofError(
+                read.name,
+                f"{slot.field!r} cannot be part of the key condition, since the keys of {names} differ before it",
+                f"leave {slot.field!r} out, or read the entities by patterns of their own",
+            )
+
+
+def tightened(read: Read, found: KeyRange) -> KeyRange | None:
+    """The same range between the smallest and the largest text of what is read; None where there are no such."""
+    prefix = found.sort_prefix
+    if prefix is None or prefix.attribute.template is None or prefix.with_parent or found.whole:
+        return None
+    at = [each.name for each in read.sources[0].keys.sort].index(prefix.attribute.name)
+    rests = [_rest(source.keys.sort[at], len(prefix.pieces)) for source in read.sources]
+    lows = [_lower_text(each) for each in rests]
+    highs = [_upper_text(each) for each in rests]
+    high = None if any(each is None for each in highs) else max(each for each in highs if each is not None)
+    return replace(found, sort_prefix=replace(prefix, low=min(lows), high=high))
+
+
+def _rest(attribute: KeyAttribute, given: int) -> Template:
+    assert attribute.template is not None
+    return Template(attribute.template.source, attribute.template.segments[given:])
+
+
+def _lower_text(rest: Template) -> str:
+    least = rest.language.least
+    return rest.constant_prefix if least is None else least
+
+
+def _upper_text(rest: Template) -> str | None:
+    greatest = rest.language.greatest
+    if greatest is not None:
+        return greatest
+    return _next(rest.constant_prefix) if rest.constant_prefix else None
 
 
 def _name(slot: Slot, whole: bool) -> Any:
@@ -107,7 +257,10 @@ def _part_name(field: str, form: KeyPart | None, whole: bool) -> Any:
 def _value(segment: Segment, given: dict[Any, Any], whole: bool) -> Any:
     assert segment.field is not None
     name = _part_name(segment.field, segment.form, whole)
-    return given[name] if name in given else given[segment.field]
+    value = given[name] if name in given else given[segment.field]
+    if value is ALL_SHARDS and isinstance(segment.form, ShardPart):
+        return FanOut(range(segment.form.count), segment.form.count)
+    return value
 
 
 def _is_given(segment: Segment, given: dict[Any, Any], whole: bool) -> bool:
@@ -134,32 +287,74 @@ def _fixed_if_given(attribute: KeyAttribute, given: dict[Any, Any], whole: bool)
 
 def _sort_prefix(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, Any]) -> SortPrefix | None:
     if attribute.template is None:
-        return SortPrefix(attribute, (), "", None, True, read.bounds) if read.bounds else None
-    pieces: list[Piece] = []
-    segments = attribute.template.segments
-    others = [source.keys.sort[at].template for source in read.sources[1:]]
-    for position, segment in enumerate(segments):
-        shared = all(
-            other is not None and position < len(other.segments) and _alike(segment, other.segments[position])
-            for other in others
-        )
-        if not shared:
-            break
-        if segment.field and not _is_given(segment, given, read.single):
-            last = position == len(segments) - 1
-            return SortPrefix(attribute, tuple(pieces), segment.constant, segment, last, read.bounds)
-        pieces.append(Piece(segment, _value(segment, given, read.single) if segment.field else None))
+        return SortPrefix(attribute, (), last=True, bounds=read.bounds) if read.bounds else None
+    templates = [source.keys.sort[at].template for source in read.sources]
+    segments = [each.segments for each in templates if each is not None]
+    pieces = tuple(_given_pieces(read, segments, given))
+    lead = len(pieces)
+    parent = min(segments, key=len)
+    if lead and len(parent) == lead:
+        return _with_parent(read, attribute, at, pieces, parent)
+    opening = [each[lead] for each in segments]
+    if all(_alike(opening[0], each) for each in opening[1:]) and opening[0].form is not None:
+        last = all(lead == len(each) - 1 for each in segments)
+        return SortPrefix(attribute, pieces, opening[0].constant, opening[0], last, read.bounds)
     if read.bounds is not None:
         raise ProofError(
             read.name,
             "its entities share no sort part to which the bounds could apply",
             "read one entity, or leave the bounds out",
         )
-    return SortPrefix(attribute, tuple(pieces), "", None, False, None)
+    return SortPrefix(attribute, pieces)
+
+
+def _given_pieces(read: Read, segments: list[tuple[Segment, ...]], given: dict[Any, Any]) -> Iterator[Piece]:
+    """The leading segments that all of the keys have in common and whose values are known, as the longest has them."""
+    longest = max(segments, key=len)
+    for at, alike in enumerate(zip(*segments, strict=False)):
+        first = alike[0]  # values are given by the names of the first entity's parts
+        if not all(_alike(first, each) for each in alike[1:]):
+            return
+        if first.field is None:
+            yield Piece(longest[at])
+        elif _is_given(first, given, read.single):
+            yield Piece(replace(longest[at], field=first.field), _value(first, given, read.single))
+        else:
+            return
+
+
+def _with_parent(
+    read: Read, attribute: KeyAttribute, at: int, pieces: tuple[Piece, ...], parent: tuple[Segment, ...]
+) -> SortPrefix:
+    """A parent and its children: one range where no other parent's key can lie between them, otherwise two.
+
+    Where the partition holds the parent's last part too, there is no other parent, and the part can be left out.
+    """
+    if read.bounds is not None:
+        raise ProofError(read.name, "a range of a parent and its children has no bounds", "read the children alone")
+    last = pieces[-1].segment
+    if last.form == parent[-1].form and last.language.continues_at_or_below(SEPARATOR) is None:
+        return SortPrefix(attribute, pieces, with_parent=True)
+    if all(_is_in_partition(source, at, len(pieces) - 1) for source in read.sources):
+        return SortPrefix(attribute, pieces[:-1], last.constant)
+    own = tuple(Piece(segment, piece.value) for segment, piece in zip(parent, pieces, strict=True))
+    return SortPrefix(attribute, pieces, with_parent=True, parent=own, family=FanOut((True, False), 2))
+
+
+def _is_in_partition(source: EntityKey, at: int, position: int) -> bool:
+    """Whether a sort part of an entity is, by its name, a part of its partition key as well."""
+    template = source.keys.sort[at].template
+    field = template.segments[position].field if template is not None else None
+    return field is None or any(field in each.fields for each in source.keys.partition)
 
 
 def _alike(one: Segment, other: Segment) -> bool:
-    return one.constant == other.constant and (one.form == other.form)
+    """Whether two segments hold the same values; the last text of a key may be escaped less than others."""
+    if isinstance(one.form, TextPart) and isinstance(other.form, TextPart):
+        return one.constant == other.constant and one.form.fold == other.form.fold
+    if isinstance(one.form, LiteralPart) and isinstance(other.form, LiteralPart):
+        return one.constant == other.constant and one.form.values == other.form.values
+    return one.constant == other.constant and one.form == other.form
 
 
 @dataclass(frozen=True)
@@ -193,31 +388,43 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
     if start.attribute.template is None:
         assert bounds is not None
         return _plain_sort_condition(start.attribute, bounds, bind)
-    prefix = _joined(start.pieces, bind) + SEPARATOR if start.pieces else ""
-    if bounds is None or start.open_segment is None:
-        prefix += start.constant_prefix
-        return AttributeCondition(start.attribute, "begins_with", (prefix,)) if prefix else None
+    if start.family is not None and bind(start.family):
+        return AttributeCondition(start.attribute, "=", (_joined(start.parent, bind),))
+    given = _joined(start.pieces, bind)
+    if start.family is not None:
+        return AttributeCondition(start.attribute, "begins_with", (given + SEPARATOR,))
+    if start.with_parent:
+        return AttributeCondition(start.attribute, "between", (given, given + AFTER_SEPARATOR))
+    prefix = given + SEPARATOR if start.pieces else ""
+    if bounds is None:
+        if start.low is None and start.high is None:
+            prefix += start.constant_prefix
+            return AttributeCondition(start.attribute, "begins_with", (prefix,)) if prefix else None
+        return _between(start, prefix + (start.low or ""), _top_text(start, given, prefix))
     segment = start.open_segment
-    assert segment.form is not None
+    assert segment is not None
     if bounds.prefix is not None:
         return AttributeCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
-    low, high = bounds.low, bounds.high
-    if descends(segment.form):
-        low, high = high, low
-    bottom = prefix + (segment.constant if low is None else segment.text(bind(low)))
+    low, high = _ends(segment, bounds)
+    bottom = prefix + ((start.low or segment.constant) if low is None else segment.text(bind(low)))
     if high is None:
-        top = (
-            prefix[:-1] + AFTER_SEPARATOR
-            if prefix and not start.constant_prefix
-            else prefix + start.constant_prefix + "\U0010ffff"
-        )
-    else:
-        top = prefix + segment.text(bind(high)) + ("" if start.last else AFTER_SEPARATOR)
-    return (
-        AttributeCondition(start.attribute, "between", (bottom, top))
-        if bottom
-        else AttributeCondition(start.attribute, "<=", (top,))
-    )
+        return _between(start, bottom, _top_text(start, given, prefix))
+    return _between(start, bottom, prefix + segment.text(bind(high)) + ("" if start.last else AFTER_SEPARATOR))
+
+
+def _top_text(start: SortPrefix, given: str, prefix: str) -> str | None:
+    top = start.open_top
+    if top is None:
+        return None
+    return prefix + top if start.high is not None or start.constant_prefix else given + top
+
+
+def _between(start: SortPrefix, bottom: str, top: str | None) -> AttributeCondition | None:
+    if top is None:
+        return AttributeCondition(start.attribute, ">=", (bottom,)) if bottom else None
+    if not bottom:
+        return AttributeCondition(start.attribute, "<=", (top,))
+    return AttributeCondition(start.attribute, "between", (bottom, top))
 
 
 def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> AttributeCondition:
@@ -230,12 +437,9 @@ def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any)
     return AttributeCondition(attribute, "between", (bind(bounds.low), bind(bounds.high)))
 
 
-def fan_out_of(found: KeyRange) -> tuple[Any, int] | None:
-    """The values over which the read fans out, and how many there are at most; None for a single Query."""
-    for fixed in found.fixed:
-        for piece in fixed.pieces or (Piece(Segment("", "", None), fixed.value),):
-            if isinstance(piece.value, FanOut):
-                return piece.value, piece.value.limit
-            if piece.value is ALL_SHARDS and isinstance(piece.segment.form, ShardPart):
-                return ALL_SHARDS, piece.segment.form.count
-    return None
+def fan_outs(found: KeyRange) -> tuple[FanOut, ...]:
+    """What the read is repeated over, in the order of the key: lists that are given, and all shards."""
+    given = [piece.value for each in found.fixed for piece in each.pieces or (Piece(PLAIN, each.value),)]
+    if found.sort_prefix is not None:
+        given += [*(piece.value for piece in found.sort_prefix.pieces), found.sort_prefix.family]
+    return tuple(value for value in given if isinstance(value, FanOut))

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
 from partita.design.key_slots import slots_of
 from partita.design.models import KeyAttribute, Model
-from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read
+from partita.design.reads import Argument, FanOut, Read
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue
@@ -18,6 +19,7 @@ from partita.plan.items import encode_attributes, key_of
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
 
+FanOutValues = tuple[Any, ...]  # one value of each fan-out of a read
 _VALUE_ERRORS = (InvalidValue, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
@@ -33,7 +35,7 @@ class Plan:
     sort_names: tuple[str, ...]  # the attributes by which the result is ordered
     write_key: KeyWriter | None = None  # for a get
     write_query: QueryWriter | None = None  # for a query without a filter
-    fan_out: tuple[Any, int] | None = None  # the values of its fan-out, and how many at most
+    fan_outs: tuple[FanOut, ...] = ()  # what the read is repeated over
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -58,7 +60,7 @@ def plan_of(read: Read) -> Plan:
         sort_names,
         key_writer(proof.range) if read.single else None,
         query_writer(proof.range) if read.where is None else None,
-        key_ranges.fan_out_of(proof.range),
+        key_ranges.fan_outs(proof.range),
     )
 
 
@@ -70,7 +72,7 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
         _check_single(plan)
         return {
             condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
-            for condition in _conditions(plan, arguments, None)
+            for condition in _conditions(plan, arguments, ())
         }
     except _VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
@@ -88,7 +90,7 @@ def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """The values of a get's key parts, by attribute."""
     _check_single(plan)
     slots = slots_of(plan.read.name, plan.read)
-    return {slot.field: _value_of(value, arguments, None) for slot, value in slots}
+    return {slot.field: _value_of(value, arguments) for slot, value in slots}
 
 
 def _check_single(plan: Plan) -> None:
@@ -101,28 +103,26 @@ def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
     key_of(plan.model, key_values(plan, arguments))
 
 
-def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[Any]:
-    """The value of each request of a fan-out; one None for a read without a fan-out."""
-    if plan.fan_out is None:
-        return [None]
-    over, most = plan.fan_out
-    if over is ALL_SHARDS:
-        return list(range(most))
-    distinct: dict[str, Any] = {}  # two days of one month have the same month
+def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[FanOutValues]:
+    """What each of the read's requests stands for: one value of each fan-out."""
+    if not plan.fan_outs:
+        return [()]
+    distinct: dict[str, FanOutValues] = {}  # two days of a month ask for the same range of months
     try:
-        values = list(_value_of(over.values, arguments, None))
-        for value in values:
-            distinct.setdefault(str(list(_texts(plan, arguments, value))), value)
-    except _VALUE_ERRORS as error:
-        raise _with_argument(plan, arguments, error) from None
-    if len(values) > most:
-        raise InvalidValue(plan.read.name, f"{len(values)} values, but the pattern allows at most {most}")
+        values = [list(_value_of(each.values, arguments)) for each in plan.fan_outs]
+        for chosen in product(*values):
+            distinct.setdefault(str(list(_texts(plan, arguments, chosen))), chosen)
+    except _VALUE_ERRORS as refusal:
+        raise _with_argument(plan, arguments, refusal) from None
+    for listed, each in zip(values, plan.fan_outs, strict=True):
+        if len(listed) > each.limit:
+            raise InvalidValue(plan.read.name, f"{len(listed)} values, but the pattern declares at most {each.limit}")
     return list(distinct.values())
 
 
-def _texts(plan: Plan, arguments: tuple[Any, ...], fan_out_value: Any) -> Iterator[AttributeValue]:
-    """The values of a range's key conditions."""
-    for condition in _conditions(plan, arguments, fan_out_value):
+def _texts(plan: Plan, arguments: tuple[Any, ...], repeat: FanOutValues) -> Iterator[AttributeValue]:
+    """The values that a range is asked for by."""
+    for condition in _conditions(plan, arguments, repeat):
         for value in condition.values:
             yield _attribute_value(plan.model, condition.attribute, value)
 
@@ -131,7 +131,7 @@ def query(
     plan: Plan,
     arguments: tuple[Any, ...],
     *,
-    fan_out_value: Any = None,
+    fan_out_value: FanOutValues = (),
     limit: int | None = None,
     start: Item | None = None,
     consistent: bool = False,
@@ -176,8 +176,15 @@ def start_key(plan: Plan, item: Item) -> Item:
     return {name: item[name] for name in plan.key_names}
 
 
-def _conditions(plan: Plan, arguments: tuple[Any, ...], fan_out_value: Any) -> Iterable[key_ranges.AttributeCondition]:
-    return key_ranges.key_conditions(plan.proof.range, lambda value: _value_of(value, arguments, fan_out_value))
+def _conditions(
+    plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues
+) -> Iterable[key_ranges.AttributeCondition]:
+    by_fan_out = {id(each): value for each, value in zip(plan.fan_outs, chosen, strict=True)}
+
+    def bind(value: Any) -> Any:
+        return by_fan_out[id(value)] if isinstance(value, FanOut) else _value_of(value, arguments)
+
+    return key_ranges.key_conditions(plan.proof.range, bind)
 
 
 def _check_order(plan: Plan, conditions: Iterable[key_ranges.AttributeCondition]) -> None:
@@ -210,10 +217,8 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
     return InvalidValue(where, wrong)
 
 
-def _value_of(value: Any, arguments: tuple[Any, ...], fan_out_value: Any) -> Any:
-    if isinstance(value, Argument):
-        return arguments[value.at]
-    return fan_out_value if isinstance(value, FanOut) or value is ALL_SHARDS else value
+def _value_of(value: Any, arguments: tuple[Any, ...]) -> Any:
+    return arguments[value.at] if isinstance(value, Argument) else value
 
 
 def _text(plan: Plan, expression: Expression, condition: key_ranges.AttributeCondition) -> str:
@@ -245,9 +250,9 @@ def _with_arguments(condition: Condition, arguments: tuple[Any, ...]) -> Conditi
     if isinstance(condition, Not):
         return Not(_with_arguments(condition.term, arguments))
     if isinstance(condition, Comparison):
-        return Comparison(condition.operator, condition.field, _value_of(condition.value, arguments, None))
+        return Comparison(condition.operator, condition.field, _value_of(condition.value, arguments))
     if isinstance(condition, OneOf):
-        return OneOf(condition.field, tuple(_value_of(value, arguments, None) for value in condition.values))
+        return OneOf(condition.field, tuple(_value_of(value, arguments) for value in condition.values))
     if isinstance(condition, Holds):
-        return Holds(condition.function, condition.field, _value_of(condition.value, arguments, None))
+        return Holds(condition.function, condition.field, _value_of(condition.value, arguments))
     return condition

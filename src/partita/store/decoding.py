@@ -112,22 +112,24 @@ def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:
     """The values that an item's key holds, in today's format or in one that is still read."""
 
     def parts(*texts: str) -> dict[str, Any]:
-        for keys in (model.key, *model.old_keys):
-            found = _parsed(keys, texts)
-            if found is not None:
-                return found
+        for foreign in (False, True):
+            for keys in (model.key, *model.old_keys):
+                found = _parsed(keys, texts, foreign=foreign)
+                if found is not None:
+                    return found
         raise ValueError(f"the key {' '.join(texts)!r} is not of the form {model.name} has")
 
     return parts
 
 
-def _parsed(keys: EntityKeys, texts: tuple[str, ...]) -> dict[str, Any] | None:
+def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:
+    """The parts of a key as we write it, or, where `foreign`, as other code may have."""
     found: dict[str, Any] = {}
     for attribute, text in zip(keys.attributes, texts, strict=True):
         if attribute.template is None:
             found[attribute.fields[0]] = text
             continue
-        parts = attribute.template.parse(text)
+        parts = attribute.template.parse(text, foreign=foreign)
         if parts is None or any(found.get(name, value) != value for name, value in parts.items()):
             return None
         found |= parts
@@ -162,10 +164,12 @@ class Recogniser:
         return None if model is None else decoder_of(model).from_item(item)
 
     def _model_of(self, texts: tuple[str, ...]) -> Model | None:
-        for attempt in (lambda model: (model.key,), lambda model: model.old_keys):
-            for model in self._models:
-                if any(_parsed(keys, texts) is not None for keys in attempt(model)):
-                    return model
+        for foreign in (False, True):
+            for old in (False, True):
+                for model in self._models:
+                    forms = model.old_keys if old else (model.key,)
+                    if any(_parsed(keys, texts, foreign=foreign) is not None for keys in forms):
+                        return model
         return None
 
     def decoder(self, raw: bytes | msgspec.Raw) -> Decoder:

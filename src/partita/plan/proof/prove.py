@@ -8,7 +8,8 @@ the types of its own parameters (`design.patterns`). `prove` checks whatever nee
     patterns     each is one read of one range that holds nothing else                        patterns.py
     ownership    the children of a parent are one such range, and no other parent's           ownership.py
 
-All of them ask `overlap` whether two keys can be the same, or a key can lie in a range.
+All of them compare languages of key texts (`design.key_languages`) over the keys that items really have
+(`plan.stored_keys`).
 """
 
 from partita.design.tables import Table

@@ -1,43 +1,76 @@
 """The proof of a table: items of two entities, or an item and a guard, can never have the same key."""
 
-from itertools import combinations, product
+from itertools import combinations
 
-from partita.design.models import EntityKeys, Model
+from partita.design.conditions import Condition
+from partita.design.key_templates import Template
+from partita.design.models import Model
 from partita.design.tables import Table
 from partita.errors import DesignError
-from partita.plan.effects import GUARD, OWNER
-from partita.plan.proof.overlap import keys_can_collide
+from partita.plan.effects import OWNER
+from partita.plan.stored_keys import StoredKey, meeting, table_keys
 
 
 def prove_table(table: Table) -> None:
-    """A DesignError where items of two entities could have the same key, or a key attribute has two types."""
-    for one, other in combinations(table.models, 2):
-        if keys_can_collide(one, one.key, other, other.key):
-            raise DesignError(
-                f"{one.name} and {other.name}",
-                f"an item of each can have the same key ({templates_text(one.key)} and {templates_text(other.key)})",
-                "give one of them another constant",
-            )
-        for old, owner in ((one, other), (other, one)):
-            _prove_old_keys(old, owner)
+    """Every item is of one entity, whatever its key; an error where two could share one."""
     for model in table.models:
-        _prove_guards(table, model)
+        _check_one_writer(model)
+        _check_guards(table, model)
+    stored = [key for model in table.models for key in table_keys(model)]
+    for one, other in combinations(stored, 2):
+        if one.model is other.model and one.keys is not None and other.keys is not None:
+            continue  # today's key and old ones are of the same entity
+        _check_apart(one, other)
     _check_key_types(table)
 
 
-def _prove_old_keys(model: Model, other: Model) -> None:
-    """An old key of an entity can be no key of another: items under it are read and deleted as the entity's own."""
-    for keys, others in product(model.old_keys, (other.key, *other.old_keys)):
-        if keys_can_collide(model, keys, other, others):
-            raise DesignError(
-                f"{model.name} and {other.name}",
-                f"an old key of {model.name} ({templates_text(keys)}) "
-                f"can be a key of {other.name} ({templates_text(others)})",
-                f"give {other.name} another constant, or migrate the stored items and remove it from old_keys",
-            )
+def _check_apart(one: StoredKey, other: StoredKey) -> None:
+    """No item can have both keys."""
+    guard = one if one.keys is None else other if other.keys is None else None
+    if guard is not None and any(_is_plain(each) for each in (one, other)):
+        return  # a plain key that begins as guards do is rejected when it is used
+    witness = meeting(one.domains, other.domains)
+    if witness is None:
+        return
+    example = ", ".join(f"{name} {value!r}" for name, value in witness.items())
+    raise DesignError(
+        f"{one.model.name} and {other.model.name}",
+        f"{one.name} ({one.source}) and {other.name} ({other.source}) can have the same key: {example}",
+        _way_out(one, other),
+    )
 
 
-def _prove_guards(table: Table, model: Model) -> None:
+def _way_out(one: StoredKey, other: StoredKey) -> str:
+    old = next((each for each in (one, other) if each.keys in each.model.old_keys), None)
+    if old is None:
+        return "give one of them another constant"
+    return "give one of them another constant, or migrate the stored items and remove it from old_keys"
+
+
+def _is_plain(stored: StoredKey) -> bool:
+    return stored.keys is not None and stored.keys.partition[0].template is None
+
+
+def _check_one_writer(model: Model) -> None:
+    """Where the keys of two indexes fill the same attribute, they write the same text under the same condition."""
+    writers: dict[str, dict[str, list[tuple[Template, Condition | None]]]] = {}
+    for index, alternatives in model.indexes.items():
+        for keys in alternatives:
+            for each in keys.attributes:
+                if each.template is not None and each.name not in model.table.key_names:
+                    writers.setdefault(each.name, {}).setdefault(index, []).append((each.template, keys.when))
+    for name, by_index in writers.items():
+        first, *others = by_index
+        for other in others:
+            if by_index[other] != by_index[first]:
+                raise DesignError(
+                    model.name,
+                    f"{first} and {other} both write {name!r}, and not the same text under the same condition",
+                    "give one of the indexes an attribute of its own",
+                )
+
+
+def _check_guards(table: Table, model: Model) -> None:
     if not model.uniques:
         return
     if OWNER in {name for index in table.indexes for name in index.pk + index.sk}:
@@ -50,12 +83,6 @@ def _prove_guards(table: Table, model: Model) -> None:
     for keys in (keys for each in table.models for keys in (each.key, *each.old_keys)):
         if any(each.type != "S" for each in keys.attributes):
             raise DesignError(model.name, "Unique needs a table with text keys", "write key templates")
-        first = keys.partition[0]
-        opening = first.template.segments[0] if first.template else None
-        if opening is not None and opening.form is None and opening.constant == GUARD:
-            raise DesignError(
-                keys.owner, f"its key begins with {GUARD}#, like the keys of guards", "use another constant"
-            )
 
 
 def key_types(table: Table) -> dict[str, str]:
@@ -87,8 +114,3 @@ def _check_key_types(table: Table) -> None:
                     f"no entity of table {table.name!r} has the key attribute {name!r}",
                     "declare Keys for it on an entity, or remove the index",
                 )
-
-
-def templates_text(keys: EntityKeys) -> str:
-    """The templates of a key as they are declared."""
-    return ", ".join(each.template.source if each.template else f"<{each.name}>" for each in keys.attributes)

@@ -1,0 +1,93 @@
+"""Declared filters: that DynamoDB accepts them, and which entities they drop."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from partita.design.conditions import All, Comparison, Condition, Exists, Field, Holds, OneOf
+from partita.design.models import Attribute, Model
+from partita.design.reads import Argument, Read
+from partita.design.tables import Index
+from partita.errors import ProofError
+from partita.plan.stored_keys import listed_values
+
+
+def check_filter(read: Read, index: Index | None) -> None:
+    """A filter names stored attributes that are not in the key that is queried, and that the index holds."""
+    if read.where is None:
+        return
+    for source in read.sources:
+        keys = {each.name for each in source.keys.attributes}
+        for field in read.where.fields:
+            attribute = source.model.attributes[field]
+            if attribute.in_key or attribute.name in keys:
+                raise ProofError(
+                    read.name,
+                    f"it filters by {field!r}, which is in the key that is queried; DynamoDB filters other attributes",
+                    f"give {field!r} as a part of the key, or a range of it",
+                )
+            if index is not None and attribute.name not in projected_names(source.model, index):
+                raise ProofError(
+                    read.name,
+                    f"it filters by {field!r}, which index {index.name!r} does not project",
+                    f"project {attribute.name!r}, or leave the filter out",
+                )
+
+
+def projected_names(model: Model, index: Index) -> set[str]:
+    """The attributes of an entity that an index holds."""
+    if index.project == "ALL":
+        return {member.name for member in model.members} | {*model.table.key_names, *index.pk, *index.sk}
+    listed = () if index.project == "KEYS_ONLY" else index.project
+    return {*model.table.key_names, *index.pk, *index.sk, *listed}
+
+
+def filters_out(read: Read, model: Model) -> bool:
+    """Whether the declared filter drops every item of an entity: it asks for what none of them has."""
+    return any(_drops(read.sources[0].model, model, term) for term in _terms(read.where))
+
+
+def _terms(condition: Condition | None) -> Iterator[Condition]:
+    """The conditions that all have to hold."""
+    if isinstance(condition, All):
+        for term in condition.terms:
+            yield from _terms(term)
+    elif condition is not None:
+        yield condition
+
+
+def _drops(own: Model, other: Model, term: Condition) -> bool:
+    if not isinstance(term, Exists | OneOf | Holds | Comparison):
+        return False
+    if isinstance(term, Comparison) and term.operator == "<>":
+        return False
+    values = _values(term)
+    if any(value is None or (isinstance(value, set | frozenset) and not value) for value in values):
+        return False  # what is absent equals None
+    name = own.attributes[term.field.path[0]].name
+    if name not in _written_names(other):
+        return True
+    attribute = next((each for each in other.attributes.values() if each.name == name and not each.in_key), None)
+    return attribute is not None and len(term.field.path) == 1 and _never(attribute, term, values)
+
+
+def _values(term: Condition) -> tuple[Any, ...]:
+    if isinstance(term, OneOf):
+        return term.values
+    return (term.value,) if isinstance(term, Comparison) else ()
+
+
+def _never(attribute: Attribute, term: Condition, values: tuple[Any, ...]) -> bool:
+    """Whether an attribute of a few values has none of those that are asked for."""
+    listed = listed_values(attribute.kind)
+    equality = isinstance(term, OneOf) or (isinstance(term, Comparison) and term.operator == "=")
+    constant = not any(isinstance(value, Argument | Field) for value in values)
+    if listed is None or not equality or not constant:
+        return False
+    return {getattr(value, "value", value) for value in values}.isdisjoint(listed)
+
+
+def _written_names(model: Model) -> set[str | None]:
+    """Every attribute that an item of an entity may have."""
+    keys = (model.key, *model.old_keys, *(each for several in model.indexes.values() for each in several))
+    written: set[str | None] = {each.name for key in keys for each in key.attributes}
+    return written | {member.name for member in model.members} | {model.table.ttl, model.table.type_attribute}
