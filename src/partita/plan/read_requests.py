@@ -116,7 +116,7 @@ def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[FanOutValues]
         raise _with_argument(plan, arguments, refusal) from None
     for listed, each in zip(values, plan.fan_outs, strict=True):
         if len(listed) > each.limit:
-            raise InvalidValue(plan.read.name, f"{len(listed)} values, but the pattern declares at most {each.limit}")
+            raise InvalidValue(plan.read.name, f"{len(listed)} values, but the pattern allows at most {each.limit}")
     return list(distinct.values())
 
 
