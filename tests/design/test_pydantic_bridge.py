@@ -205,6 +205,7 @@ WHOLE = Order(
     batch=UUID("0b2f2c6e-7f0c-4d43-9a0e-2f3a7c1d5b11"),
     due=date(2025, 2, 1),
     extra={"n": Decimal("0.1"), "big": 10**37, "none": None},
+    created_at=datetime(2025, 1, 2, tzinfo=UTC),
 )
 
 
@@ -216,6 +217,13 @@ def test_json_is_that_of_rest() -> None:
 def test_json_reads_back_as_the_same_entity() -> None:
     known = msgspec.structs.replace(WHOLE, carrier=Carrier.POST)
     assert orders.validate_json(orders.dump_json(known)) == known
+
+
+def test_value_that_the_store_will_set_is_not_in_the_json() -> None:
+    new = orders.validate_python(ORDER)
+    assert new.created_at is AUTO
+    assert "createdAt" not in orders.dump_python(new, mode="json", exclude_none=True)
+    assert orders.validate_json(orders.dump_json(new)) == new
 
 
 @pytest.mark.parametrize("digits", ["0.1", "12.25", "1E+30", "12345678901234567", "9" * 38])

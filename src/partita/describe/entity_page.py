@@ -18,7 +18,6 @@ from partita.design.codec_factory import members_of
 from partita.design.codecs import AttributeMember, CompressedCodec
 from partita.design.conditions import Condition
 from partita.design.markers import (
-    AUTO,
     Compressed,
     CountOf,
     CreatedAt,
@@ -117,7 +116,7 @@ def _values(hint: Any, member: AttributeMember, markers: Iterable[Any] = ()) -> 
     """What it may be, and what it is where an older item lacks it."""
     told = [values_in_words(hint)]
     is_kept = any(isinstance(each, _KEPT) for each in markers)
-    if not is_kept and member.default is not AUTO and _is_shown(member.default):
+    if not is_kept and _is_shown(member.default):
         default = str(member.default).lower() if isinstance(member.default, bool) else member.default
         told.append(f"{_value(default)} if absent")
     return "; ".join(filter(None, told)) or "-"

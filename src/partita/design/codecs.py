@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from partita.design.codegen import Env, KeyValue, bind, compile_function, nullable, tagged_struct
+from partita.design.markers import AUTO, auto
 from partita.design.untyped_values import any_value, map_name, open_number, plain, unicode_text
 from partita.dynamodb.values import AttributeValue
 
@@ -310,6 +311,11 @@ class AttributeMember:
         return self.default is msgspec.NODEFAULT and self.default_factory is msgspec.NODEFAULT
 
     @property
+    def automatic(self) -> bool:
+        """Whether its default is AUTO."""
+        return self.default_factory is auto
+
+    @property
     def may_be_missing(self) -> bool:
         return self.optional or not self.required or isinstance(self.codec, SetCodec)
 
@@ -325,7 +331,7 @@ class AttributeMember:
     def normalized(self, owner: Any, given: Any) -> Any:
         """The field's value as it will be read back."""
         value = getattr(owner, self.field)
-        return None if value is None else self.codec.normalized(value, getattr(given, self.field))
+        return value if value is None or value is AUTO else self.codec.normalized(value, getattr(given, self.field))
 
     def decode_expr(self, owner: str, at: int, env: Env) -> str:
         """The expression of the field's value, from the decoded shape of its owner."""

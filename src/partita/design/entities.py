@@ -14,6 +14,7 @@ import msgspec
 
 from partita.design import build_model
 from partita.design.keys import KeyTemplates
+from partita.design.markers import AUTO, auto
 from partita.design.models import Model, ViewModel
 from partita.design.naming import naming
 from partita.design.tables import Table
@@ -26,6 +27,8 @@ class EntityMeta(msgspec.StructMeta):
     """Builds the `Model` of an entity from its class statement: the keyword arguments and the body."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> Any:
+        for label in [label for label, value in namespace.items() if value is AUTO]:
+            namespace[label] = msgspec.field(default_factory=auto)  # a plain default would be in the JSON Schema
         return super().__new__(mcls, name, bases, namespace, kw_only=True, rename=_rename(name, declared))
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:

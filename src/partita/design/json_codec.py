@@ -9,10 +9,20 @@ from typing import Any
 
 import msgspec
 
+from partita.design.markers import AUTO
 from partita.design.untyped_values import open_number
 
-encoded = msgspec.json.Encoder(decimal_format="number").encode
-encoded_sorted = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode  # a map has no order
+
+def _other_value(value: Any) -> None:
+    """AUTO is null; msgspec encodes all other values of entities itself."""
+    if value is not AUTO:
+        raise TypeError(f"{value!r} cannot be encoded as JSON")
+
+
+encoded = msgspec.json.Encoder(decimal_format="number", enc_hook=_other_value).encode
+encoded_sorted = msgspec.json.Encoder(  # the members of a map have no order
+    decimal_format="number", order="deterministic", enc_hook=_other_value
+).encode
 
 
 def open_decimal(text: str) -> Any:

@@ -2,7 +2,7 @@
 
 - A time is text in the format `date-time`, and a decimal is a number.
 - An open enum may have other values than the known ones.
-- A default that the store fills in, or that the attribute's own bounds forbid, is not a value that a client may send.
+- A default that the attribute's own bounds forbid is not a value that a client may send.
 """
 
 import re
@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from partita.design.markers import AUTO
 from partita.design.open_enum import OpenEnum
 
 Schema = dict[str, Any]
 
 _BOUNDS = ("minLength", "pattern", "default")
-_AUTO = msgspec.to_builtins(AUTO)
 
 
 class JsonSchemas(NamedTuple):
@@ -91,8 +89,6 @@ def _set_time_format(schema: Schema) -> None:
         text = each.get("items", each)
         if text.get("type") == "string":
             text["format"] = "date-time"
-    if schema.get("default") == _AUTO:
-        del schema["default"]
 
 
 def _rejects_empty(kind: inspect.StrType) -> bool:

@@ -6,13 +6,41 @@ which `plan` makes conditions and transactions.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
+from typing import Any, Self
 
 from partita.design.conditions import Condition
 
-AUTO: Any = datetime(1, 1, 1, tzinfo=UTC)
-"""The default of a time that the store fills in: `created_at: Annotated[datetime, CreatedAt()] = AUTO`."""
+
+class Auto:
+    """The type of AUTO, a value that is not known yet; there is one instance."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "AUTO"
+
+    def __reduce__(self) -> str:
+        return "AUTO"  # copies and unpickled values are the same object
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self
+
+
+AUTO: Any = Auto()
+"""The default of a value that the store sets: `created_at: Annotated[datetime, CreatedAt()] = AUTO`.
+
+The entity has AUTO until it is stored, and where a stored item lacks the attribute. In JSON it is null.
+"""
+
+
+def auto() -> Any:
+    """The default factory of such an attribute."""
+    return AUTO
+
 
 EntityRef = Callable[[], type[Any]] | type[Any]
 """An entity, or `lambda: Entity` where it is declared later."""

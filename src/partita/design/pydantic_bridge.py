@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError, ValidationError, core_schema, to_
 from partita.design.codec_factory import unwrapped_type
 from partita.design.json_codec import encoded, open_decimal
 from partita.design.json_schema import Schema, json_schemas
+from partita.design.markers import AUTO, auto
 from partita.design.open_enum import OpenEnum
 
 Location = tuple[int | str, ...]
@@ -176,11 +177,21 @@ def serialized(cls: type[msgspec.Struct], value: Any, info: core_schema.Serializ
     if type(value) is not cls:
         value = cls(**{field: getattr(value, field) for field in cls.__struct_fields__})
     plain = _plain(encoded(value))
+    for field, name in _automatic_members(cls):
+        if getattr(value, field) is AUTO:
+            del plain[name]
     if info.exclude_none:
         _drop_none(value, plain)
     include: Any = info.include
     exclude: Any = info.exclude
     return plain if include is None and exclude is None else to_jsonable_python(plain, include=include, exclude=exclude)
+
+
+@cache
+def _automatic_members(cls: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    """The fields that may be AUTO, each with its name in JSON."""
+    fields = msgspec.structs.fields(cls)
+    return tuple((each.name, each.encode_name) for each in fields if each.default_factory is auto)
 
 
 def _number(text: str) -> float | str:
@@ -199,7 +210,7 @@ def _drop_none(value: Any, plain: Any) -> None:
             member = getattr(value, field.name)
             if member is None:
                 del plain[field.encode_name]
-            else:
+            elif member is not AUTO:
                 _drop_none(member, plain[field.encode_name])
     elif isinstance(value, dict):
         for name, each in value.items():

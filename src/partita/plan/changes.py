@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from partita.design.conditions import AnyOf, Comparison, Condition
-from partita.design.markers import UpdatedAt, Version
+from partita.design.markers import AUTO, UpdatedAt, Version
 from partita.design.models import Model
 from partita.design.untyped_values import number_text
 from partita.dynamodb.canonical import ItemIdentity
@@ -164,8 +164,8 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
 def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
     """Edits that make the stored entity equal to this one, apart from its key and its automatic fields."""
     return {
-        name: Assign(getattr(entity, name))
-        for name in model.attributes
+        name: Assign(value)
+        for name, value in values_of(model, entity).items()
         if name not in model.key.fields and name not in model.automatic_fields
     }
 
@@ -211,7 +211,7 @@ def _clauses(change: ItemChange, key: Item) -> Iterator[Clause]:
         if version is None:
             raise InvalidValue(model.name, "it has no version; mark an attribute with Version()")
         seen = change.version
-        same = equals(version.name, {"N": str(seen)})
+        same = absent(version.name) if seen is AUTO else equals(version.name, {"N": str(seen)})
         if seen == version.member.default:
             same = same | absent(version.name)  # an older item without a version is read with the default
         yield Clause(same, lambda: VersionConflict(model.name, text, seen))

@@ -16,7 +16,7 @@ from uuid import UUID
 import msgspec
 
 from partita.design.codegen import compile_function
-from partita.design.markers import AUTO, CreatedAt, UpdatedAt
+from partita.design.markers import AUTO, Auto
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
@@ -25,6 +25,7 @@ from partita.plan.predicates import design_predicate
 
 Values = Mapping[str, Any]
 _NATIVE = (bytes, datetime, date, Decimal, UUID)
+_NATIVE_OR_AUTO = (*_NATIVE, Auto)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,29 +38,36 @@ class Derived:
 
 
 def values_of(model: Model, entity: Any) -> dict[str, Any]:
-    """The entity's values by attribute; None for an automatic time that the item does not have."""
+    """The entity's values by attribute; None in place of AUTO."""
     values: dict[str, Any] = _values_reader(model)(entity)
     return values
 
 
 @cache
 def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
-    kept = {attribute.field for attribute, _ in model.marked(CreatedAt, UpdatedAt)}
+    automatic = {each.field for each in model.attributes.values() if each.member.automatic}
     read = {field: f"v.{field}" for field in model.attributes}
-    read |= {field: f"None if v.{field} == AUTO else v.{field}" for field in kept}
+    read |= {field: f"None if v.{field} is AUTO else v.{field}" for field in automatic}
     fields = ", ".join(f"{field!r}: {expression}" for field, expression in read.items())
     return compile_function(f"values of {model.name}", [f"return {{{fields}}}"], {"AUTO": AUTO})
 
 
 def validate_entity(model: Model, entity: Any) -> Any:
     """The entity with validated values in the form in which they will be read back, or an InvalidValue."""
-    made = convert(model.name, entity, model.cls)
+    made = convert(model.name, entity, model.cls, _automatic_names(model))
     for field, normalized in _normalizers(model):
         try:
             setattr(made, field, normalized(made, entity))
         except (ValueError, TypeError, ArithmeticError) as error:
             raise InvalidValue(f"{model.name}.{field}", str(error)) from None
     return made
+
+
+@cache
+def _automatic_names(model: Model) -> tuple[str, ...]:
+    """The names, in JSON, of the attributes that may be AUTO."""
+    fields = msgspec.structs.fields(model.cls)
+    return tuple(each.encode_name for each in fields if model.attributes[each.name].member.automatic)
 
 
 @cache
@@ -101,10 +109,14 @@ def _normalize(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any
         raise InvalidValue(where, str(error)) from None
 
 
-def convert(where: str, value: Any, kind: Any) -> Any:
-    """A validated copy of the value; untyped values keep their own types."""
+def convert(where: str, value: Any, kind: Any, automatic: tuple[str, ...] = ()) -> Any:
+    """A validated copy of the value; untyped values keep their own types, and members in `automatic` may be AUTO."""
     try:
-        return msgspec.convert(msgspec.to_builtins(value, builtin_types=_NATIVE), kind, builtin_types=_NATIVE)
+        plain = msgspec.to_builtins(value, builtin_types=_NATIVE_OR_AUTO)
+        for name in automatic:
+            if plain[name] is AUTO:
+                del plain[name]  # the copy has the default, which is AUTO
+        return msgspec.convert(plain, kind, builtin_types=_NATIVE)
     except RecursionError:
         for name in getattr(value, "__struct_fields__", ()):
             convert(f"{where}.{name}", getattr(value, name), Any)

@@ -138,8 +138,9 @@ class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
 
     def __post_init__(self) -> None:
         """What the document does not have follows, in a row of the team's own code, from what it has."""
-        if self.due_at == AUTO:
-            self.due_at = (self.last_executed_at or self.created_at) + timedelta(milliseconds=self.delay_ms)
+        since = self.last_executed_at or self.created_at
+        if self.due_at is AUTO and since is not AUTO:
+            self.due_at = since + timedelta(milliseconds=self.delay_ms)
         if self.status == CheckStatus.FAILED and not self.failures:
             self.failures = FAILURES_IN_A_ROW
 
