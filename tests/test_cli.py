@@ -90,7 +90,7 @@ def test_explain_prints_range_cost_and_proof() -> None:
         (["token", "ana", "--on", "memory:"], "partita: --on memory:: the key exists in the server process only"),
         (["serve", "--issuer", "me"], "partita: --issuer and --audience apply to tokens verified with --keys"),
         (["engine", "--memory", "--data", "x.db"], "partita: --memory and --data exclude each other"),
-        (["engine", "--host", "192.0.2.1"], "partita: --host 192.0.2.1: anybody who can reach this address"),
+        (["engine", "--host", "192.0.2.1"], "partita: --host 192.0.2.1: anyone who can reach this address"),
     ],
 )
 def test_error_is_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:

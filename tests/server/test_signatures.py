@@ -287,3 +287,27 @@ def test_invalid_credentials_file_is_rejected(tmp_path: Path, text: str, words: 
         load_credentials(path)
     with pytest.raises(ConfigurationError, match="No such file"):
         load_credentials(tmp_path / "absent.toml")
+
+
+def test_credentials_are_read_from_the_environment() -> None:
+    environ = {"PARTITA_ACCESS_KEYS": f"A:{SECRET}, B:{SECRET}:with a colon,"}
+    found = {"A": Credential("A", SECRET), "B": Credential("B", f"{SECRET}:with a colon")}
+    assert load_credentials(None, environ) == found
+    assert load_credentials(None, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no access key; write ID:SECRET"),
+        (" , ", "no access key"),
+        (SECRET, "not an access key; write ID:SECRET"),
+        (f":{SECRET}", "not an access key"),
+        ("A:short", "keys.A: a secret must have at least 16 characters"),
+    ],
+)
+def test_invalid_credentials_in_the_environment_are_rejected_without_showing_them(text: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words) as raised:
+        load_credentials(None, {"PARTITA_ACCESS_KEYS": text})
+    assert str(raised.value).startswith("PARTITA_ACCESS_KEYS: ")
+    assert SECRET not in str(raised.value)

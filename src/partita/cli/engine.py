@@ -1,12 +1,9 @@
 """`partita engine`: DynamoDB's protocol over HTTP, without a design."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from cyclopts import Parameter
-
-from partita.cli.options import Flag, Port
+from partita.cli.options import AllowedHosts, CredentialsFile, Flag, Many, Port
 
 if TYPE_CHECKING:
     from socket import socket
@@ -21,8 +18,9 @@ def engine(
     host: str = "127.0.0.1",
     port: Port = 8000,
     durability: Literal["power", "process"] = "power",
-    credentials: Path | None = None,
-    cors: Annotated[Sequence[str], Parameter(negative=(), show_default=False)] = (),
+    credentials: CredentialsFile = None,
+    allowed_hosts: AllowedHosts = ("*",),
+    cors: Many = (),
     public: Flag = False,
 ) -> None:
     """Serve DynamoDB's protocol from this machine, for any AWS SDK or tool.
@@ -40,8 +38,12 @@ def engine(
     durability
         What an acknowledged write survives: a loss of power, or only a crash of the process (faster).
     credentials
-        A TOML file of access keys: [keys.ID] with secret, read_only and session_token. The signature of every
-        request is verified. The connection itself is not encrypted.
+        A TOML file of access keys: [keys.ID] with secret, read_only and session_token; or set PARTITA_ACCESS_KEYS to
+        ID:SECRET,... in the environment. The signature of every request is verified. The connection itself is not
+        encrypted.
+    allowed_hosts
+        A host name that requests may be sent to, beside those of this machine; * allows all, the default. Can be given
+        more than once; in the environment separated by commas.
     cors
         An origin whose pages may send requests from a browser; * allows all. Can be given more than once.
     public
@@ -52,6 +54,7 @@ def engine(
     from partita.errors import ConfigurationError
     from partita.extras import needs
     from partita.http.cors import check_origin
+    from partita.http.hosts import check_host_name
     from partita.server.access_keys import load_credentials
     from partita.server.authorization import Authorizer
 
@@ -60,10 +63,13 @@ def engine(
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data exclude each other; give one of them")
-    guard = Authorizer(load_credentials(credentials)) if credentials is not None else None
-    check_address(host, public or guard is not None, instead="name who may with --credentials")
+    access_keys = load_credentials(credentials)
+    authorizer = Authorizer(access_keys) if access_keys else None
+    check_address(host, public or authorizer is not None)
     for origin in cors:
         check_origin(origin)
+    for name in allowed_hosts:
+        check_host_name(name)
     at = bind_socket(host, port)
     backend = connect("memory:") if data is None else connect(data, durability=durability)
     where = "memory (lost when this ends)" if data is None else f"{data} (survives {SURVIVES[durability]})"
@@ -75,7 +81,7 @@ def engine(
     async def opened() -> AsyncEngine:
         return AsyncEngine(backend)
 
-    serve(opened, at, authorizer=guard, origins=cors)
+    serve(opened, at, authorizer=authorizer, origins=cors, hosts=allowed_hosts)
 
 
 def address_of(host: str, at: "socket") -> str:

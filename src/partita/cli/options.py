@@ -1,6 +1,8 @@
 """Types of options that several commands share."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -8,3 +10,18 @@ from cyclopts.validators import Number
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 Scale = Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]  # false unless it is given
+Many = Annotated[Sequence[str], Parameter(negative=(), show_default=False)]
+
+
+def _split(_: Any, text: str, delimiter: str | None = None) -> list[str]:
+    """The values of an environment variable; cyclopts gives more than is needed."""
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+CredentialsFile = Annotated[Path | None, Parameter(env_var="PARTITA_CREDENTIALS")]
+AllowedHosts = Annotated[
+    Sequence[str],
+    Parameter(
+        name="--allowed-host", negative=(), show_default=False, env_var="PARTITA_ALLOWED_HOSTS", env_var_split=_split
+    ),
+]

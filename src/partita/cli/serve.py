@@ -2,15 +2,18 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from partita.cli.options import Flag, Port, Scale
+from cyclopts import Parameter
+
+from partita.cli.options import AllowedHosts, CredentialsFile, Flag, Port, Scale
 
 if TYPE_CHECKING:
     from socket import socket
 
     from partita.cli.open_systems import OpenSystem
     from partita.rest.auth.identity import Verifier
+    from partita.server.authorization import Authorizer
     from partita.system import System
 
 DEMO_USER = "did:plc:demo"  # also valid where an API requires a decentralized identifier
@@ -21,12 +24,14 @@ def serve(
     on: str = "partita.db",
     host: str = "127.0.0.1",
     port: Port = 8000,
+    credentials: CredentialsFile = None,
+    allowed_hosts: AllowedHosts = ("*",),
     public: Flag = False,
     seed: bool = True,
     scale: Scale = 1.0,
-    keys: str | None = None,
-    issuer: str | None = None,
-    audience: str | None = None,
+    keys: Annotated[str | None, Parameter(env_var="PARTITA_KEYS")] = None,
+    issuer: Annotated[str | None, Parameter(env_var="PARTITA_ISSUER")] = None,
+    audience: Annotated[str | None, Parameter(env_var="PARTITA_AUDIENCE")] = None,
 ) -> None:
     """Serve APIs over REST, with DynamoDB's protocol on the same port.
 
@@ -38,11 +43,18 @@ def serve(
     on
         Where the data is: a file, memory:, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
     host
-        The address to listen on. An address other than loopback requires --public.
+        The address to listen on. An address other than loopback requires --credentials or --public.
     port
         The port to listen on; 0 chooses a free one.
+    credentials
+        A TOML file of access keys for DynamoDB's protocol: [keys.ID] with secret, read_only and session_token; or set
+        PARTITA_ACCESS_KEYS to ID:SECRET,... in the environment. REST is authenticated by bearer tokens.
+    allowed_hosts
+        A host name that requests may be sent to, beside those of this machine; * allows all, the default. Can be given
+        more than once; in the environment separated by commas.
     public
-        Allow an address that other machines can reach. DynamoDB's protocol is not authenticated there.
+        Allow an address that other machines can reach without --credentials. DynamoDB's protocol is not authenticated
+        there.
     seed
         Write demo data where there is none yet (only into a file or memory).
     scale
@@ -64,6 +76,9 @@ def serve(
     from partita.cli.token import groups_of, issuer_beside
     from partita.errors import ConfigurationError
     from partita.extras import needs
+    from partita.http.hosts import check_host_name
+    from partita.server.access_keys import load_credentials
+    from partita.server.authorization import Authorizer
 
     with needs("partita serve", "server", "rest"):
         from partita.rest.auth.identity import Verifier
@@ -74,7 +89,11 @@ def serve(
     apis = [each.api for each in served]
     if keys is None and (issuer or audience):
         raise ConfigurationError("--issuer and --audience apply to tokens verified with --keys; give --keys as well")
-    check_address(host, public)
+    access_keys = load_credentials(credentials)
+    authorizer = Authorizer(access_keys) if access_keys else None
+    check_address(host, public or authorizer is not None)
+    for name in allowed_hosts:
+        check_host_name(name)
     at = bind_socket(host, port)
     address = address_of(host, at)
     key_set = None if keys is None else key_set_at(keys)
@@ -99,11 +118,11 @@ def serve(
         for api in apis:
             print(f"  {address}/api/{api.name}/docs")
         print("try:")
-        for line in example_commands(served, address, token):
+        for line in example_commands(served, address, token, signed=authorizer is not None):
             print(f"  {line}")
         sys.stdout.flush()
 
-    run(served, on, at, verifier, secret, ready)
+    run(served, on, at, verifier, secret, ready, authorizer=authorizer, hosts=allowed_hosts)
 
 
 def systems_to_serve(names: Sequence[str]) -> "list[System]":
@@ -132,6 +151,9 @@ def run(
     verifier: "Verifier",
     secret: bytes,
     ready: "Callable[[list[OpenSystem]], None]",
+    *,
+    authorizer: "Authorizer | None" = None,
+    hosts: Sequence[str] = ("*",),
 ) -> None:
     """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
     from partita.cli.open_systems import open_systems
@@ -156,11 +178,21 @@ def run(
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
 
     read = rest.read_nonblocking if rest.nonblocking else None
-    uvicorn_server.serve(protocol, at, rest, nonblocking_read=read, background=lambda: running_jobs(apis))
+    uvicorn_server.serve(
+        protocol,
+        at,
+        rest,
+        nonblocking_read=read,
+        authorizer=authorizer,
+        hosts=hosts,
+        background=lambda: running_jobs(apis),
+    )
 
 
-def example_commands(systems: "Sequence[System]", address: str, token: str | None) -> Iterator[str]:
-    """Commands for a shell that work as they are."""
+def example_commands(
+    systems: "Sequence[System]", address: str, token: str | None, *, signed: bool = False
+) -> Iterator[str]:
+    """Commands for a shell that work as they are; `signed` ones with the access keys of the AWS configuration."""
     apis = [each.api for each in systems]
     anonymous = next((each for each in apis if each.anonymous_example), None)
     path = f"{anonymous.name}{anonymous.anonymous_example}" if anonymous else f"{apis[0].name}/openapi.json"
@@ -171,5 +203,5 @@ def example_commands(systems: "Sequence[System]", address: str, token: str | Non
         yield f"TOKEN={token}"
         yield f"curl -H \"Authorization: Bearer $TOKEN\" '{address}/api/{path}'"
     table = systems[0].design.tables[0].name
-    where = f"--no-sign-request --endpoint-url {address} --region us-east-1"
+    where = f"{'' if signed else '--no-sign-request '}--endpoint-url {address} --region us-east-1"
     yield f"aws dynamodb scan --table-name {table} --max-items 1 {where}"

@@ -13,7 +13,7 @@ from partita.dynamodb.backend import OwnedAsyncBackend
 from partita.errors import ConfigurationError
 from partita.http.asgi import AsgiApplication
 from partita.http.cors import Cors
-from partita.http.hosts import is_loopback
+from partita.http.hosts import AllowedHosts, is_loopback
 from partita.server.authorization import Authorizer
 from partita.server.dispatch import Dispatcher
 from partita.server.fast_protocol import IDLE_SECONDS, FastPathProtocol, NonblockingRead
@@ -24,13 +24,12 @@ BACKLOG = 1024  # connections that wait to be accepted
 STOP_SECONDS = 10  # for requests in progress when the server is stopped
 
 
-def check_address(host: str, public: bool, *, instead: str = "") -> None:
-    """Raises `ConfigurationError` for an address beyond this machine, unless `public`; `instead` is other advice."""
+def check_address(host: str, public: bool) -> None:
+    """Raises `ConfigurationError` for an address beyond this machine, unless `public`."""
     if not public and not is_loopback(host):
-        advice = f"{instead}, or " if instead else ""
         raise ConfigurationError(
-            f"--host {host}: anybody who can reach this address could read and write everything, since DynamoDB "
-            f"requests are not authenticated; {advice}add --public to allow that"
+            f"--host {host}: anyone who can reach this address could read and write everything, since DynamoDB "
+            "requests are not authenticated; add --credentials to authenticate them, or --public to allow that"
         )
 
 
@@ -83,19 +82,25 @@ def serve(
     nonblocking_read: NonblockingRead | None = None,
     authorizer: Authorizer | None = None,
     origins: Sequence[str] = (),
+    hosts: Sequence[str] = ("*",),
     background: BackgroundWork = nullcontext,
 ) -> None:
     """Serves until interrupted, then answers the requests in progress. `rest` answers at and below `/api`.
 
     `nonblocking_read` answers GET requests to `rest` on the fast path, where they do not block. `background` is entered
-    for as long as the server runs. With an authorizer or CORS origins every request goes through ASGI, since the fast
-    path checks neither.
+    for as long as the server runs. With an authorizer, CORS origins or a list of hosts every request goes through ASGI,
+    since the fast path checks none of them.
     """
     listen(listener)
-    protocols = _ProtocolFactory(nonblocking_read, fast_path=authorizer is None and not origins)
+    any_host = "*" in hosts
+    protocols = _ProtocolFactory(nonblocking_read, fast_path=authorizer is None and not origins and any_host)
     application: AsgiApplication = Application(open_backend, protocols.on_open, rest, authorizer, background)
+    if origins:
+        application = Cors(application, origins)
+    if not any_host:
+        application = AllowedHosts(application, hosts)
     config = uvicorn.Config(
-        Cors(application, origins) if origins else application,
+        application,
         http=protocols,  # type: ignore[arg-type]  # uvicorn only calls it, with keywords
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         ws="none",
