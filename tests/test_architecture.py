@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 PUBLIC = "partita"
 
 WAIST = {"errors", "extras", "dynamodb"}
-MEANING = WAIST | {"design", "plan", "describe"}
+MEANING = WAIST | {"validation", "design", "plan", "describe"}
 BACKENDS = {"storage", "engine", "remote"}
 
 MAY_SEE: dict[str, set[str]] = {
@@ -26,9 +26,10 @@ MAY_SEE: dict[str, set[str]] = {
     "http": WAIST,
     "server": WAIST | {"http"},
     # what the team means
-    "design": WAIST,
-    "plan": WAIST | {"design"},
-    "describe": WAIST | {"design", "plan"},
+    "validation": {"errors"},
+    "design": WAIST | {"validation"},
+    "plan": WAIST | {"validation", "design"},
+    "describe": WAIST | {"validation", "design", "plan"},
     "store": MEANING,
     # interfaces
     "rest": MEANING | {"store", "http"},

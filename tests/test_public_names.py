@@ -8,11 +8,11 @@ import partita
 NAMES = """
 ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Compressed Condition ConditionFailed
 ConfigurationError CountOf CreatedAt Design DesignError DynamoDBError Entity Expires F Get InKey Index InvalidCursor
-InvalidTransition InvalidValue Item Items Keys Limit LimitReached MissingExtra NoReply NotFound NotUnique OpenEnum
-Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
+InvalidTransaction InvalidTransition InvalidValue Item Items Keys Limit LimitReached MissingExtra NoReply NotFound
+NotUnique OpenEnum Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
 RejectionUnexplained RetriesExhausted SeedStep SentRequest StorageBusy StorageError Store StoreError StoredAs
-StoredItemInvalid SumOf System Table Transaction Transitions Unique Untracked UpdatedAt Version VersionConflict View
-collection connect connect_async fan_out get new_id pattern prove query time_in_id
+StoredItemInvalid SumOf System Table Transaction Transitions Unique UnknownAttribute Untracked UpdatedAt Version
+VersionConflict View collection connect connect_async convert fan_out get new_id pattern prove query time_in_id
 """.split()
 
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         ConfigurationError,
         DesignError,
         InvalidCursor,
+        InvalidTransaction,
         InvalidTransition,
         InvalidValue,
         LimitReached,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         StorageError,
         StoredItemInvalid,
         StoreError,
+        UnknownAttribute,
         VersionConflict,
     )
     from partita.plan import (
@@ -91,14 +93,16 @@ if TYPE_CHECKING:
         Transaction,
     )
     from partita.system import System
+    from partita.validation import convert
 else:
+    _ROOMS = ("partita.errors", "partita.validation", "partita.design", "partita.plan", "partita.store")
 
     def __getattr__(name: str) -> Any:
         if name in __all__:
             if name == "DynamoDBError":
                 return import_module("partita.dynamodb.exceptions").DynamoDBError
-            rooms = ("partita.errors", "partita.system", "partita.design", "partita.plan", "partita.store")
-            for room in map(import_module, rooms):
+            rooms = ("errors", "validation", "system", "design", "plan", "store")
+            for room in (import_module(f"partita.{each}") for each in rooms):
                 if name in room.__all__:
                     return getattr(room, name)
         raise AttributeError(f"module 'partita' has no attribute {name!r}")
@@ -128,6 +132,7 @@ __all__ = [
     "InKey",
     "Index",
     "InvalidCursor",
+    "InvalidTransaction",
     "InvalidTransition",
     "InvalidValue",
     "Item",
@@ -166,6 +171,7 @@ __all__ = [
     "Transaction",
     "Transitions",
     "Unique",
+    "UnknownAttribute",
     "Untracked",
     "UpdatedAt",
     "Version",
@@ -174,6 +180,7 @@ __all__ = [
     "collection",
     "connect",
     "connect_async",
+    "convert",
     "fan_out",
     "get",
     "new_id",

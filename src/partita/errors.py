@@ -5,16 +5,18 @@ PartitaError
 │   └── MissingExtra       a package of an optional extra is not installed
 ├── DesignError            a declaration that cannot work, found when a design is imported or loaded
 │   └── ProofError         an access pattern that cannot be proven
+├── UnknownAttribute       a draft has no such attribute
 ├── InvalidValue           a value that the design does not allow; nothing was sent
 ├── StoreError             a read or write that could not be done as asked
 │   ├── NotFound           no such item, or it has expired
 │   ├── AlreadyExists      create found an item with the same key
 │   ├── NotUnique          another item holds the value
 │   ├── ReferenceMissing   the entity that is referred to does not exist
-│   ├── LimitReached       growth would pass a declared limit
+│   ├── LimitReached       growth would exceed a declared limit
 │   ├── InvalidTransition  the value may not follow the present one
 │   ├── ConditionFailed    the caller's own condition does not hold
 │   ├── VersionConflict    the item was edited since it was read
+│   ├── InvalidTransaction its writes do not fit one transaction
 │   ├── RetriesExhausted   too many conflicting writes; nothing was written
 │   ├── RejectionUnexplained  the backend rejects a condition that holds; nothing was written
 │   ├── OutcomeUnknown     the reply was lost, and sending the write again could apply it twice
@@ -25,9 +27,16 @@ PartitaError
 │   └── SpaceMissing       a table of the file vanished under a reader
 ├── NoReply                an endpoint gave no answer, or none that can be read
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
+
+A class keeps the facts as attributes and makes its sentence from them. Code that needs other words (REST speaks of the
+members of a request) makes them from the same facts; no code reads a sentence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from types import EllipsisType
 from typing import Any
 
 __all__ = [
@@ -36,6 +45,7 @@ __all__ = [
     "ConfigurationError",
     "DesignError",
     "InvalidCursor",
+    "InvalidTransaction",
     "InvalidTransition",
     "InvalidValue",
     "LimitReached",
@@ -53,12 +63,60 @@ __all__ = [
     "StorageError",
     "StoreError",
     "StoredItemInvalid",
+    "UnknownAttribute",
     "VersionConflict",
 ]
 
+Key = Mapping[str, Any]
+"""The values of an entity's key, by field: `{"customer_id": "c1"}`."""
+
+Step = str | int | EllipsisType
+"""A step into a value: a field, the index of an element, or `...` for some value of a map."""
+
 
 class PartitaError(Exception):
-    """Everything that Partita raises on purpose."""
+    """Everything that Partita raises on purpose; can be copied and pickled."""
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[PartitaError], args: tuple[Any, ...], facts: dict[str, Any]) -> PartitaError:
+    """A copy of an error: its constructor may take other arguments than `args`, so the facts are set one by one."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
+
+
+def value_text(value: Any) -> str:
+    """A value of a key as people write it.
+
+    >>> value_text(datetime.fromisoformat("2025-01-31T12:00:00Z"))
+    '2025-01-31T12:00:00Z'
+    """
+    if isinstance(value, Enum):
+        return value_text(value.value)
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else str(value)
+
+
+def item_name(entity: str, key: Key) -> str:
+    """An item as people call it.
+
+    >>> item_name("Line", {"note_id": "n1", "number": 7})
+    'Line n1, 7'
+    """
+    return f"{entity} {', '.join(map(value_text, key.values()))}".rstrip()
+
+
+def place_text(path: tuple[Step, ...]) -> str:
+    """A place inside a value.
+
+    >>> place_text(("images", 1, "sizes", ..., "width"))
+    'images[1].sizes[...].width'
+    """
+    steps = [f".{step}" if isinstance(step, str) else "[...]" if step is ... else f"[{step}]" for step in path]
+    return "".join(steps).removeprefix(".")
 
 
 class ConfigurationError(PartitaError):
@@ -74,149 +132,342 @@ class MissingExtra(ConfigurationError, ModuleNotFoundError):
         self.name = module
 
 
-class StorageError(PartitaError):
-    """The database file cannot be read or written; nothing of the failed transaction is kept."""
+# A design
 
 
-class StorageBusy(StorageError):
-    """Another process held the file's write lock for longer than the time-out."""
-
-    def __init__(self, path: str, seconds: float) -> None:
-        super().__init__(f"{path}: another process kept the write lock for more than {seconds:g} seconds")
-
-
-class SpaceMissing(StorageError):
-    """A read met a space that does not exist (any more): the caller's catalogue is older than the file."""
-
-    def __init__(self, space: str) -> None:
-        super().__init__(f"there is no space named {space!r}")
-
-
-class NoReply(PartitaError, ConnectionError):
-    """An endpoint gave no answer, or none that can be read.
-
-    `perhaps_executed` is true where the request had already left: it may have been done although nobody said so.
-    """
-
-    def __init__(self, endpoint: str, reason: str, *, perhaps_executed: bool) -> None:
-        outcome = "the request may have been executed" if perhaps_executed else "the request was not executed"
-        super().__init__(f"{endpoint}: {reason}; {outcome}")
-        self.endpoint = endpoint
-        self.reason = reason
-        self.perhaps_executed = perhaps_executed
-
-
+@dataclass(eq=False)
 class DesignError(PartitaError):
-    """A declaration that cannot work; `where` names it, `instead` is the way out."""
+    """A declaration that cannot work; `where` names it, `instead` says what to write."""
 
-    def __init__(self, where: str, wrong: str, instead: str = "") -> None:
-        super().__init__(f"{where}: {wrong}" + (f"; {instead}" if instead else ""))
-        self.where = where
-        self.wrong = wrong
-        self.instead = instead
+    where: str
+    reason: str
+    instead: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}" + (f"; {self.instead}" if self.instead else "")
 
 
 class ProofError(DesignError):
     """An access pattern that is not exactly one read of one range holding nothing else."""
 
 
+# A value
+
+
+@dataclass(eq=False)
+class UnknownAttribute(PartitaError, AttributeError):
+    """A draft has no such attribute."""
+
+    entity: str
+    attribute: str
+    known: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.entity} has no attribute {self.attribute!r}; its attributes are {', '.join(self.known)}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a value does not fit its type, as facts.
+
+    | kind       | facts                                                                         |
+    |------------|-------------------------------------------------------------------------------|
+    | type       | `expected` types, `got` another                                               |
+    | bound      | a number is not `operator` `limit`                                            |
+    | length     | the length of an `expected` is not `operator` `limit`                         |
+    | pattern    | text does not match `limit`                                                   |
+    | multiple   | a number is not a multiple of `limit`                                         |
+    | time zone  | a time needs `expected`: "a" time zone, or "no" time zone                     |
+    | missing    | a required field is absent                                                    |
+    | unknown    | a field has a name that the type does not know                                |
+    | choice     | `got` is none of the values of an enum, a literal or a tag                    |
+    | format     | text is not an `expected`                                                     |
+    | range      | a number, time or duration is too large or too small for its type             |
+    | null       | None is not allowed                                                           |
+    | other      | `got` says it in words                                                        |
+    """
+
+    kind: str
+    expected: str = ""
+    got: str = ""
+    operator: str = ""
+    limit: str = ""
+
+    def __str__(self) -> str:
+        return _FAULT_TEXTS[self.kind].format(self)
+
+
+_FAULT_TEXTS = {
+    "type": "expected `{0.expected}`, got `{0.got}`",
+    "bound": "must be {0.operator} {0.limit}",
+    "length": "its length must be {0.operator} {0.limit}",
+    "pattern": "does not match {0.limit}",
+    "multiple": "must be a multiple of {0.limit}",
+    "time zone": "must have {0.expected} time zone",
+    "missing": "is missing",
+    "unknown": "is not known",
+    "choice": "{0.got} is not one of its values",
+    "format": "expected {0.expected}",
+    "range": "is out of range",
+    "null": "it may not be None",
+    "other": "{0.got}",
+}
+
+
 class InvalidValue(PartitaError):
     """A value that the design does not allow; nothing was sent.
 
-    Where it was an `argument` of a pattern, that is named and the `value` is here.
+    `path` leads from the `entity` (or the pattern) to the value: `InvalidValue("Order", "is too large", "lines", 3)`.
+    Where it was an `argument` of a pattern, that is named and the `value` is here. `fault` has the facts where the
+    value does not fit its type.
     """
 
-    def __init__(self, where: str, wrong: str, argument: str = "", value: Any = None) -> None:
-        super().__init__(f"{where}: {wrong}")
-        self.where = where
-        self.wrong = wrong
+    def __init__(
+        self, entity: str, reason: str, *path: Step, argument: str = "", value: Any = None, fault: Fault | None = None
+    ) -> None:
+        super().__init__(entity, reason, *path)
+        self.entity = entity
+        self.reason = reason
+        self.path = path
         self.argument = argument
         self.value = value
+        self.fault = fault
+
+    @property
+    def where(self) -> str:
+        """The entity and the place in it: `Order.lines[3]`."""
+        return place_text((self.entity, *self.path))
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+# A read or a write
 
 
 class StoreError(PartitaError):
     """A read or write that could not be done as asked; nothing of it was written."""
 
 
+@dataclass(eq=False)
 class NotFound(StoreError):
-    def __init__(self, entity: str, key: str) -> None:
-        super().__init__(f"{entity} {key} does not exist")
-        self.entity = entity
+    """No item has this key, or it has expired."""
+
+    entity: str
+    key: Key
+
+    def __str__(self) -> str:
+        return f"{item_name(self.entity, self.key)} does not exist"
 
 
+@dataclass(eq=False)
 class AlreadyExists(StoreError):
-    def __init__(self, entity: str, key: str) -> None:
-        super().__init__(f"{entity} {key} exists already")
-        self.entity = entity
+    entity: str
+    key: Key
+
+    def __str__(self) -> str:
+        return f"{item_name(self.entity, self.key)} already exists"
 
 
+@dataclass(eq=False)
 class NotUnique(StoreError):
-    def __init__(self, entity: str, unique: str, value: str) -> None:
-        super().__init__(f"{entity}.{unique}: {value!r} is taken")
-        self.entity = entity
-        self.unique = unique
+    """Another item holds the `values` (by field) of the entity's `unique`."""
+
+    entity: str
+    unique: str
+    values: Key
+
+    @property
+    def value(self) -> str:
+        return ", ".join(map(value_text, self.values.values()))
+
+    def __str__(self) -> str:
+        return f"{self.entity}.{self.unique}: {self.value!r} is taken"
 
 
+@dataclass(eq=False)
 class ReferenceMissing(StoreError):
-    def __init__(self, entity: str, missing: str, key: str, field: str = "") -> None:
-        """`field` is the attribute that refers to it."""
-        super().__init__(f"{entity} refers to {missing} {key}, which does not exist")
-        self.entity = entity
-        self.missing = missing
-        self.field = field
+    """The `target` with this key does not exist; `field` is the attribute that refers to it, where one does."""
+
+    entity: str
+    target: str
+    key: Key
+    field: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.entity} refers to {item_name(self.target, self.key)}, which does not exist"
 
 
+@dataclass(eq=False)
 class LimitReached(StoreError):
-    def __init__(self, entity: str, key: str, limit: str) -> None:
-        super().__init__(f"{entity} {key}: {limit} would no longer hold")
-        self.entity = entity
-        self.limit = limit
+    """The `field` would no longer be `operator` the `bound`: another field, or a number."""
+
+    entity: str
+    key: Key
+    field: str
+    operator: str
+    bound: Any
+
+    @property
+    def limit(self) -> str:
+        return f"{self.field} {self.operator} {self.bound}"
+
+    def __str__(self) -> str:
+        return f"{item_name(self.entity, self.key)}: the write would exceed the limit {self.limit}"
 
 
+@dataclass(eq=False)
 class InvalidTransition(StoreError):
-    def __init__(self, entity: str, field: str, to: Any) -> None:
-        super().__init__(f"{entity}.{field} cannot become {getattr(to, 'value', to)!r} from what it is")
-        self.entity = entity
-        self.field = field
+    """The field may not become `after`; `before` is what it is, unless the entity is `new`."""
+
+    entity: str
+    field: str
+    after: Any
+    before: Any = None
+    new: bool = False
+
+    @property
+    def reason(self) -> str:
+        if self.new:
+            return f"cannot start as {_shown(self.after)}"
+        return f"cannot change from {_shown(self.before)} to {_shown(self.after)}"
+
+    def __str__(self) -> str:
+        return f"{self.entity}.{self.field}: {self.reason}"
 
 
+def _shown(value: Any) -> str:
+    return repr(value.value if isinstance(value, Enum) else value)
+
+
+@dataclass(eq=False)
 class ConditionFailed(StoreError):
-    def __init__(self, entity: str, key: str) -> None:
-        super().__init__(f"{entity} {key}: the condition does not hold")
-        self.entity = entity
+    """The condition that the caller gave does not hold."""
+
+    entity: str
+    key: Key
+
+    def __str__(self) -> str:
+        return f"{item_name(self.entity, self.key)}: the condition does not hold"
 
 
+@dataclass(eq=False)
 class VersionConflict(StoreError):
-    def __init__(self, entity: str, key: str, version: int) -> None:
-        super().__init__(f"{entity} {key} is no longer at version {version}; read it again")
-        self.entity = entity
+    """The item is no longer at the `version` that the caller has read."""
+
+    entity: str
+    key: Key
+    version: int
+
+    def __str__(self) -> str:
+        return f"{item_name(self.entity, self.key)} is no longer at version {self.version}; read it again"
 
 
+@dataclass(eq=False)
+class InvalidTransaction(StoreError):
+    """The writes do not fit one transaction; `entity` names where, if it is about one."""
+
+    reason: str
+    entity: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.entity}: {self.reason}" if self.entity else self.reason
+
+
+@dataclass(eq=False)
 class RetriesExhausted(StoreError):
-    def __init__(self, entity: str, attempts: int) -> None:
-        super().__init__(f"{entity}: other writers won {attempts} times; nothing was written")
+    entity: str
+    attempts: int
+
+    def __str__(self) -> str:
+        return f"{self.entity}: gave up after {self.attempts} conflicting writes; nothing was written"
 
 
+@dataclass(eq=False)
 class RejectionUnexplained(StoreError):
-    def __init__(self, entity: str) -> None:
-        super().__init__(
-            f"{entity}: the backend rejects a condition that holds for the item it returns; nothing was written. "
+    """The backend rejects a condition that holds for the item that it returns."""
+
+    entity: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.entity}: the backend rejects a condition that holds for the item it returns; nothing was written. "
             "Either the backend or Partita evaluates the condition wrongly; please report it"
         )
-        self.entity = entity
 
 
+@dataclass(eq=False)
 class OutcomeUnknown(StoreError):
-    def __init__(self, entity: str) -> None:
-        super().__init__(f"{entity}: the reply was lost, and sending it again could apply it twice; read it again")
+    """The reply was lost, and sending the write again could apply it twice."""
+
+    entity: str
+
+    def __str__(self) -> str:
+        return f"{self.entity}: the reply was lost, so the write may have been applied; read before writing again"
 
 
+@dataclass(eq=False)
 class StoredItemInvalid(StoreError):
-    def __init__(self, entity: str, key: str, reason: str) -> None:
-        super().__init__(f"{entity} {key} on disk: {reason}")
-        self.entity = entity
+    """An item does not fit its entity; `stored_key` is its key in the table, `key` as far as that can be read."""
+
+    entity: str
+    stored_key: Key
+    reason: str
+    key: Key = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        key = " ".join(map(str, self.stored_key.values()))
+        return f"{self.entity} {key} cannot be read as it is stored: {self.reason}"
 
 
+@dataclass(eq=False)
 class InvalidCursor(StoreError):
-    def __init__(self, pattern: str, reason: str) -> None:
-        super().__init__(f"the cursor is not one of {pattern}: {reason}")
+    pattern: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"invalid cursor for {self.pattern}: {self.reason}"
+
+
+# Below the store
+
+
+class StorageError(PartitaError):
+    """The database file cannot be read or written; nothing of the failed transaction is kept."""
+
+
+@dataclass(eq=False)
+class StorageBusy(StorageError):
+    """Another process held the file's write lock for longer than the time-out."""
+
+    path: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.path}: another process kept the write lock for more than {self.seconds:g} seconds"
+
+
+@dataclass(eq=False)
+class SpaceMissing(StorageError):
+    """A read met a space that does not exist (any more): the caller's catalogue is older than the file."""
+
+    space: str
+
+    def __str__(self) -> str:
+        return f"there is no space named {self.space!r}"
+
+
+@dataclass(eq=False)
+class NoReply(PartitaError, ConnectionError):
+    """An endpoint gave no answer, or none that can be read.
+
+    `perhaps_executed` is true where the request had already left: it may have been executed without an answer.
+    """
+
+    endpoint: str
+    reason: str
+    perhaps_executed: bool = field(kw_only=True)
+
+    def __str__(self) -> str:
+        outcome = "the request may have been executed" if self.perhaps_executed else "the request was not executed"
+        return f"{self.endpoint}: {self.reason}; {outcome}"

@@ -168,7 +168,7 @@ def move(service: Shelves, book_id: str, to: Move) -> Shelf:
 def close(service: Shelves, shelf_id: str, match: IfMatch) -> Shelf:
     found = service.db.one(shelf(shelf_id))
     match.check(found)
-    raise InvalidValue("Shelf.bookCount", f"{found.book_count} books are left")
+    raise InvalidValue("Shelf", f"{found.book_count} books are left", "bookCount")
 
 
 @api.get("/bought")

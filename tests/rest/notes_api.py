@@ -189,7 +189,7 @@ def search(
 ) -> Page[Line]:
     """Lines of a note."""
     if on is not None and on.year < 2000:
-        raise NotFound("Line", str(on))
+        raise NotFound("Line", {"on": on})
     return service.db(lines(words)).page(limit, cursor)
 
 

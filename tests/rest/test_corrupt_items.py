@@ -14,7 +14,7 @@ import pytest
 from partita.cli.seed import seed_file
 from partita.cli.token import issuer_beside
 from partita.errors import StorageBusy, StorageError
-from partita.rest.problems import problem_of
+from partita.rest.error_mapping import problem_kind
 from partita_systems import SYSTEMS
 from tests.peers.process import free_port
 
@@ -105,8 +105,6 @@ def test_file_that_is_damaged_throughout_is_refused_in_one_line(
     assert (done.returncode, done.stderr) == (2, f"partita: {file}: {MALFORMED}\n")
 
 
-def test_storage_that_fails_is_a_fault_of_ours_and_one_that_is_locked_is_busy() -> None:
-    assert problem_of(StorageError(MALFORMED)) is None
-    busy = problem_of(StorageBusy("/home/somebody/x.db", 5))
-    assert busy is not None
-    assert (busy.status, busy.detail) == (503, "the database is busy")
+def test_storage_that_fails_is_the_servers_fault_and_one_that_is_locked_is_busy() -> None:
+    assert problem_kind(StorageError(MALFORMED)) is None
+    assert problem_kind(StorageBusy("/home/somebody/x.db", 5)) == (503, "busy")

@@ -4,6 +4,7 @@ import pytest
 
 from partita import (
     AlreadyExists,
+    ConditionFailed,
     InvalidCursor,
     LimitReached,
     NotFound,
@@ -14,43 +15,48 @@ from partita import (
 )
 from partita.dynamodb.requests import PutItem
 from partita.dynamodb.values import Item
-from partita.errors import ConditionFailed
-from partita.rest.error_wording import Wording
+from partita.rest.error_mapping import ErrorMapping, RequestNames
+from partita.store.decoding import decoder_of
 from partita_systems import SYSTEMS
-from partita_systems.checks.design import Check
+from partita_systems.checks.design import design as checks
 from tests.rest import notes_api
 from tests.rest.client import Client
 
-WORDING = Wording(notes_api.design.models)
+MAPPING = ErrorMapping(notes_api.design)
+SEARCH = next(route for route in notes_api.api.routes if route.name == "search")
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "detail"),
     [
-        (NotFound("Note", "NOTE#n1 NOTE"), "Note n1 does not exist"),
-        (NotFound("Note", "NOTE#a b NOTE c NOTE"), "Note a b NOTE c does not exist"),
-        (NotFound("Line", "NOTE#n1 LINE#000007"), "Line n1, 7 does not exist"),
-        (NotFound("Note", "n1"), "Note n1 does not exist"),
-        (NotFound("Nothing", "NOTE#n1 NOTE"), "Nothing NOTE#n1 NOTE does not exist"),
-        (AlreadyExists("Like", "LIKE#n1 ana"), "Like n1, ana exists already"),
-        (ReferenceMissing("Line", "Note", "NOTE#n1 NOTE"), "Line refers to Note n1, which does not exist"),
-        (LimitReached("Note", "NOTE#a: b NOTE", "likes <= 5"), "Note a: b: likes <= 5 would no longer hold"),
-        (ConditionFailed("Note", "NOTE#n1 NOTE"), "Note n1: the condition does not hold"),
-        (VersionConflict("Note", "NOTE#n1 NOTE", 3), "Note n1 is no longer at version 3; read it again"),
+        (NotFound("Note", {"note_id": "n1"}), "Note n1 does not exist"),
+        (NotFound("Line", {"note_id": "n1", "number": 7}), "Line n1, 7 does not exist"),
+        (AlreadyExists("Like", {"note_id": "n1", "user_id": "ana"}), "Like n1, ana already exists"),
+        (ReferenceMissing("Line", "Note", {"note_id": "n1"}), "Line refers to Note n1, which does not exist"),
         (
-            StoredItemInvalid("Line", "NOTE#n1 LINE#000007", "words is not stored as S"),
-            "Line n1, 7 cannot be read as it is stored; the log says why",
+            LimitReached("Note", {"note_id": "a: b"}, "like_count", "<=", "most_likes"),
+            "Note a: b: the write would exceed the limit likeCount <= most_likes",
+        ),
+        (ConditionFailed("Note", {"note_id": "n1"}), "Note n1: the condition does not hold"),
+        (VersionConflict("Note", {"note_id": "n1"}, 3), "Note n1 is no longer at version 3; read it again"),
+        (
+            StoredItemInvalid(
+                "Line", {"PK": "NOTE#n1", "SK": "LINE#000007"}, "no words", {"note_id": "n1", "number": 7}
+            ),
+            "Line n1, 7 cannot be read as it is stored; see the log",
         ),
         (
-            StoredItemInvalid("Note or Line", "NOTE#n1 X", "the key is of neither form"),
-            "Note or Line cannot be read as it is stored; the log says why",
+            StoredItemInvalid("Note or Line", {"PK": "NOTE#n1", "SK": "X"}, "the key is of neither form"),
+            "Note or Line cannot be read as it is stored; see the log",
         ),
-        (InvalidCursor("lines", "its signature is wrong"), "the cursor is not one of search: its signature is wrong"),
+        (InvalidCursor("lines", "its signature is wrong"), "invalid cursor for search: its signature is wrong"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_values_are_told_instead_of_keys(error: Exception, told: str) -> None:
-    assert WORDING.detail("search", error) == told
+def test_values_are_shown_instead_of_storage_keys(error: Exception, detail: str) -> None:
+    problem = MAPPING.problem(error, RequestNames(SEARCH, None), matching=False)
+    assert problem is not None
+    assert problem.detail == detail
 
 
 def test_note_that_is_not_there_is_named_as_in_its_path(ana: Client) -> None:
@@ -61,9 +67,12 @@ def test_note_that_is_not_there_is_named_as_in_its_path(ana: Client) -> None:
     assert ana.get("/notes/n1/whole").json["detail"] == "Note n1 does not exist"
 
 
-def test_view_that_cannot_be_read_is_told_by_the_id_of_its_entity() -> None:
-    told = Wording([Check.__model__]).detail("", StoredItemInvalid("CheckSummary", "c1 CHECK", "no status"))
-    assert told == "CheckSummary c1 cannot be read as it is stored; the log says why"
+def test_view_that_cannot_be_read_is_named_by_the_id_of_its_entity() -> None:
+    patterns = checks.patterns.values()
+    (view,) = {each.read.view for each in patterns if each.read.view is not None}
+    with pytest.raises(StoredItemInvalid) as error:
+        decoder_of(view)(b'{"PK":{"S":"c1"},"SK":{"S":"CHECK"}}')
+    assert (error.value.entity, error.value.key) == ("CheckSummary", {"check_id": "c1"})
 
 
 @pytest.mark.parametrize("path", ["/notes/n1/lines", "/notes/n1/whole", "/notes/n1/first", "/search?words=n1"])
@@ -76,9 +85,9 @@ def test_list_that_meets_what_it_cannot_read_names_it(
     db.backend.call(PutItem(table_name="notes", item=item))
     told = ana.get(path)
     assert (told.status, told.json["type"]) == (500, "urn:partita:problem:unreadable")
-    assert told.json["detail"] == "Line n1, 7 cannot be read as it is stored; the log says why"
+    assert told.json["detail"] == "Line n1, 7 cannot be read as it is stored; see the log"
     (logged,) = caplog.messages
-    assert "Line NOTE#n1 LINE#000007 on disk: " in logged
+    assert "Line NOTE#n1 LINE#000007 cannot be read as it is stored: " in logged
     changed = ana.patch("/notes/n1/lines/7", {"words": "x"})
     assert (changed.status, changed.json["type"]) == (500, "urn:partita:problem:unreadable")
 
@@ -86,11 +95,11 @@ def test_list_that_meets_what_it_cannot_read_names_it(
 def test_cursor_is_refused_by_the_operations_own_name(ana: Client, five: Client) -> None:
     refused = ana.get("/search?words=a&cursor=x").json
     assert (refused["detail"], refused["field"]) == (
-        "the cursor is not one of search: its signature is wrong",
+        "invalid cursor for search: its signature is wrong",
         "cursor",
     )
     refused = five.get("/perfectit/cards?cursor=x").json
-    assert refused["detail"].startswith("the cursor is not one of recent_cards: ")
+    assert refused["detail"].startswith("invalid cursor for recent_cards: ")
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

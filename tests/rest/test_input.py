@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from partita import Store
+from partita.errors import Fault
 from partita.rest.application import MAX_BODY
-from partita.rest.validation_messages import misfit
+from partita.rest.validation_messages import fault_in_words
 from tests.rest import notes_api
 from tests.rest.client import Client
 
@@ -119,20 +120,20 @@ def test_address_that_does_not_fit_is_told_in_plain_words(ana: Client, path: str
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("fault", "told"),
     [
-        ("Expected `int | str | null`, got `array`", "must be a whole number or text or null"),
-        ("Expected `array` of length <= 1", "must have at most 1 element"),
-        ("Expected `str` matching regex '^a$'", "must match '^a$'"),
-        ("Expected `int` that's a multiple of 5", "must be a multiple of 5"),
-        ("Expected `datetime` with a timezone component", "must say its time zone: 2025-01-31T12:00:00Z"),
-        ("Invalid enum value 'x'", "has a value that is not known here: 'x'"),
-        ("Invalid UUID", "must be a UUID"),
-        ("Number out of range", "cannot be taken: Number out of range"),
+        (Fault("type", "int | str | null", "array"), "must be a whole number or text or null"),
+        (Fault("length", "array", operator="<=", limit="1"), "must have at most 1 element"),
+        (Fault("pattern", limit="'^a$'"), "must match '^a$'"),
+        (Fault("multiple", limit="5"), "must be a multiple of 5"),
+        (Fault("time zone", "a"), "must have a time zone: 2025-01-31T12:00:00Z"),
+        (Fault("choice", got="'x'"), "has a value that is not known here: 'x'"),
+        (Fault("format", "UUID"), "must be a UUID"),
+        (Fault("range"), "is out of range"),
     ],
 )
-def test_sentences_of_the_decoder_are_put_in_plain_words(message: str, told: str) -> None:
-    assert misfit(message) == told
+def test_fault_is_put_in_plain_words(fault: Fault, told: str) -> None:
+    assert fault_in_words(fault) == told
 
 
 @pytest.mark.parametrize(

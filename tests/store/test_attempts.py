@@ -27,7 +27,7 @@ def test_who_succeeds_leaves_without_a_pause(db: Store, waits: list[float]) -> N
 
 
 def test_pauses_grow_up_to_a_bound_and_then_it_is_contended(db: Store, waits: list[float]) -> None:
-    with pytest.raises(RetriesExhausted, match="Work: other writers won 30 times; nothing was written"):
+    with pytest.raises(RetriesExhausted, match="Work: gave up after 30 conflicting writes; nothing was written"):
         for _ in db.retrying("Work"):
             pass
     assert waits[:3] == [0.025, 0.05, 0.1]

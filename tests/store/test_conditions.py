@@ -66,7 +66,7 @@ def create_and_delete(db: Store, when: Condition) -> None:
 
 @pytest.mark.parametrize("name", FALSE)
 def test_failed_condition_on_binary_is_reported_at_once(db: Store, name: str) -> None:
-    message = r"^File FILE#1: the condition does not hold$"
+    message = r"^File 1: the condition does not hold$"
     with pytest.raises(ConditionFailed, match=message), db.change(file("1"), when=FALSE[name]) as draft:
         draft.data = b"new"
     with pytest.raises(ConditionFailed, match=message):

@@ -12,6 +12,7 @@ from partita import (
     DesignError,
     Entity,
     F,
+    InvalidTransaction,
     InvalidValue,
     Item,
     Items,
@@ -21,7 +22,6 @@ from partita import (
     RetriesExhausted,
     Store,
     StoredItemInvalid,
-    StoreError,
     SumOf,
     Table,
     Unique,
@@ -94,7 +94,7 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
     (
         lambda db: change(db, lambda draft: setattr(draft, "used", 11)),
         LimitReached,
-        "Wallet WALLET#w WALLET: used <= quota would no longer hold",
+        "Wallet w: the write would exceed the limit used <= quota",
     ),
     (
         lambda db: db.create(Payment(wallet_id="w", at=AT, amount=5)),
@@ -136,7 +136,7 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
     (
         lambda db: db.delete(wallet("w"), when=F.used == 9),
         ConditionFailed,
-        "Wallet WALLET#w WALLET: the condition does not hold",
+        "Wallet w: the condition does not hold",
     ),
 ]
 
@@ -153,7 +153,7 @@ def test_a_refusal_says_what_and_where(
 
 def test_an_item_of_no_entity_in_a_collection_is_named(db: Store) -> None:
     db.backend.call(PutItem(table_name="wallets", item={"PK": {"S": "WALLET#w"}, "SK": {"S": "RUBBISH"}}))
-    said = r"^Wallet or Payment WALLET#w RUBBISH on disk: the key is of neither form$"
+    said = r"^Wallet or Payment WALLET#w RUBBISH cannot be read as it is stored: the key is of neither form$"
     with pytest.raises(StoredItemInvalid, match=said):
         list(db(all_of("w")))
 
@@ -164,13 +164,13 @@ def test_more_items_than_a_transaction_takes_are_refused(db: Store) -> None:
             for number in range(101):
                 together_.create(Wallet(wallet_id=str(number)))
 
-    with pytest.raises(StoreError, match=r"^101 items in one transaction; DynamoDB takes 100$"):
+    with pytest.raises(InvalidTransaction, match=r"^101 items in one transaction; DynamoDB takes at most 100$"):
         write()
 
 
 def test_conflicts_without_end_are_told(db: Store) -> None:
     faulty = Store(Faulty(db.backend, TransactWriteItems, *[conflicting] * 9), design, sleep=lambda _: None)
-    with pytest.raises(RetriesExhausted, match=r"^Wallet: other writers won 9 times; nothing was written$"):
+    with pytest.raises(RetriesExhausted, match=r"^Wallet: gave up after 9 conflicting writes; nothing was written$"):
         faulty.create(Wallet(wallet_id="v", name="x"))
 
 
@@ -187,5 +187,5 @@ def test_a_race_without_end_is_told(db: Store) -> None:
             )
 
     racing = Store(db.backend, design, sleep=lambda _: None, on_call=[meddle])
-    with pytest.raises(RetriesExhausted, match=r"^Wallet: other writers won 30 times; nothing was written$"):
+    with pytest.raises(RetriesExhausted, match=r"^Wallet: gave up after 30 conflicting writes; nothing was written$"):
         change(racing, lambda draft: setattr(draft, "used", 1))

@@ -160,7 +160,7 @@ BROKEN: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("said", BROKEN)
 def test_what_cannot_be_read_is_an_item_that_is_named(db: Store, said: str) -> None:
     stored(db, **BROKEN[said])
-    with pytest.raises(StoredItemInvalid, match=f"^Paper PAPER#1 PAPER on disk: {said}"):
+    with pytest.raises(StoredItemInvalid, match=f"^Paper PAPER#1 PAPER cannot be read as it is stored: {said}"):
         db(paper("1"))
     assert list(db.scan(Paper)) == []
     assert [said in each for each in db.adopt().refused] == [True]
@@ -235,7 +235,7 @@ def test_a_holder_is_found_by_what_says_the_same(db: Store) -> None:
 def test_a_guard_of_nobody_is_told(db: Store) -> None:
     guard = {"PK": {"S": "UNIQUE#Paper#code#2"}, "SK": {"S": "UNIQUE"}}
     db.backend.call(wire.PutItem(table_name="files", item=guard))
-    with pytest.raises(StoredItemInvalid, match=r"UNIQUE on disk: the guard does not say whose it is$"):
+    with pytest.raises(StoredItemInvalid, match=r"UNIQUE cannot be read .*: the guard does not say whose it is$"):
         db.find_by_unique(Paper, "code", Decimal(2))
 
 

@@ -62,7 +62,7 @@ def _action_lines(action: ItemAction) -> list[str]:
     lines = [f"  {action.kind:<8} {action.entity} {key_text(action.key)}"]
     lines += [f"           {_step(name, step)}" for name, step in action.steps.items()]
     for clause in action.clauses:
-        condition, error = _InlinedExpression().condition(clause.condition), type(clause.on_failure()).__name__
+        condition, error = _InlinedExpression().condition(clause.condition), type(clause.on_failure({})).__name__
         lines.append(f"           if {condition}, else {error}")
     return lines
 

@@ -34,7 +34,8 @@ from partita.design.key_parts import (
 )
 from partita.design.open_enum import OpenEnum
 from partita.design.timestamps import OTHER_FORMS, time_of
-from partita.errors import DesignError, InvalidValue
+from partita.errors import DesignError
+from partita.validation import invalid_value
 
 _SEGMENT = re.compile(r"(?P<constant>[^{}]*)(?:\{(?P<field>\w+)(?::(?P<spec>[^{}]+))?\})?")
 _DIGITS = re.compile(r"(?P<sign>\+?)0?(?P<digits>\d+)(?:\.(?P<places>\d+))?d?")
@@ -113,7 +114,7 @@ class Template:
             try:
                 texts.append(segment.text(value))
             except (ValueError, ArithmeticError, TypeError) as error:
-                raise InvalidValue(f"{where}.{segment.field}", str(error)) from None
+                raise invalid_value(error, where, segment.field or segment.constant) from None
         return SEPARATOR.join(texts)
 
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,9 @@ within one second: `…00Z` sorts after `…00.000000Z`, because `Z` sorts after
 
 from datetime import UTC, date, datetime
 
+from partita.errors import Fault
+from partita.validation import FaultyValue
+
 WIDTH = len("2025-01-01T00:00:00.000000Z")
 _FORM = "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ"  # twice as fast as isoformat
 
@@ -27,7 +30,8 @@ def time_text(time: datetime) -> str:
             time.microsecond,
         )
     if time.tzinfo is None:
-        raise ValueError(f"{time.isoformat()} has no time zone; write datetime(..., tzinfo=UTC)")
+        reason = f"{time.isoformat()} has no time zone; write datetime(..., tzinfo=UTC)"
+        raise FaultyValue(Fault("time zone", "a"), reason)
     return f"{time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 

@@ -15,7 +15,7 @@ from partita.design.key_parts import EXACT
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import StoreError
+from partita.errors import InvalidTransaction, StoreError
 from partita.plan.condition_expressions import Expression
 from partita.plan.predicates import evaluate
 
@@ -25,13 +25,13 @@ _PRECEDENCE = ("put", "delete", "update", "check")  # of two actions on one item
 
 @dataclass(frozen=True)
 class Clause:
-    """A condition on one stored item, and the error to raise if it is false.
+    """A condition on one stored item, and the error to raise if it is false, given the item.
 
     `bounds` names the counter that it limits: it allows for one increment, so two such clauses cannot be merged.
     """
 
     condition: Condition
-    on_failure: Callable[[], StoreError]
+    on_failure: Callable[[Item], StoreError]
     bounds: str | None = None
 
 
@@ -114,7 +114,7 @@ def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | N
     """The error of the first clause that is false for the item."""
     for clause in action.clauses:
         if not evaluate(clause.condition, item or {}):
-            return clause.on_failure()
+            return clause.on_failure(item or {})
     return None
 
 
@@ -139,13 +139,13 @@ def _merge_two(one: ItemAction, other: ItemAction) -> ItemAction:
         return _merge_into_put(first, second)
     if "check" in kinds or (kinds == {"delete", "update"} and not _grows(second)):
         return replace(first, clauses=(*first.clauses, *second.clauses))
-    raise StoreError(f"{one.entity}: the transaction writes the same item twice ({one.kind} and {other.kind})")
+    raise InvalidTransaction(f"the transaction writes the same item twice ({one.kind} and {other.kind})", one.entity)
 
 
 def _merge_updates(one: ItemAction, other: ItemAction) -> ItemAction:
     bounded = {clause.bounds for clause in one.clauses if clause.bounds}
     if bounded & {clause.bounds for clause in other.clauses}:
-        raise StoreError(f"{one.entity}: one transaction adds two children under a limit; add them one by one")
+        raise InvalidTransaction("one transaction adds two children under a limit; add them one by one", one.entity)
     steps = dict(one.steps)
     for name, step in other.steps.items():
         steps[name] = _merge_steps(one.entity, name, steps.get(name), step)
@@ -169,7 +169,7 @@ def _merge_steps(entity: str, name: str, one: Step | None, other: Step) -> Step:
     if isinstance(one, IncrementAttribute) and isinstance(other, IncrementAttribute):
         return IncrementAttribute(_sum_of(one.by, other.by), one.absent)
     if one is not None:
-        raise StoreError(f"{entity}: the transaction changes {name!r} twice")
+        raise InvalidTransaction(f"the transaction changes {name!r} twice", entity)
     return other
 
 

@@ -9,12 +9,12 @@ which of the two it is, by the shape of the change alone.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from partita.design.conditions import AnyOf, Comparison, Condition
-from partita.design.markers import AUTO, UpdatedAt, Version
-from partita.design.models import Model
+from partita.design.markers import AUTO, Transitions, UpdatedAt, Version
+from partita.design.models import Attribute, Model
 from partita.design.untyped_values import number_text
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
@@ -23,7 +23,6 @@ from partita.errors import (
     ConditionFailed,
     InvalidTransition,
     InvalidValue,
-    LimitReached,
     NotFound,
     VersionConflict,
 )
@@ -56,7 +55,7 @@ from partita.plan.items import (
     expiry_second,
     item_of,
     key_of,
-    key_text,
+    key_parts,
     values_of,
 )
 from partita.plan.predicates import design_predicate
@@ -86,7 +85,7 @@ class ItemChange:
         model = self.model
         for name in self.edits:
             if name in model.automatic_fields:
-                raise InvalidValue(f"{model.name}.{name}", "it is set automatically and cannot be changed")
+                raise InvalidValue(model.name, "it is set automatically and cannot be changed", name)
         if self.system_change or all(model.attributes[name].untracked for name in self.edits):
             return self.edits
         times: dict[str, Edit] = {attribute.field: Assign(self.now) for attribute, _ in model.marked(UpdatedAt)}
@@ -193,19 +192,18 @@ def _update(
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = RemoveAttribute() if value is None else SetAttribute(value)
     key = key_of(model, change.key)
-    clauses = (*_clauses(change, key), *_transition_clauses(model, edits), *fences)
+    clauses = (*_clauses(change), *_transition_clauses(model, edits), *fences)
     return ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=clauses)
 
 
-def _clauses(change: ItemChange, key: Item) -> Iterator[Clause]:
+def _clauses(change: ItemChange) -> Iterator[Clause]:
     """The item exists, has not expired, and has the version and the condition that the caller asks for."""
     model = change.model
-    text = key_text(key)
-    yield Clause(present(model.table.pk), lambda: NotFound(model.name, text))
+    yield Clause(present(model.table.pk), lambda _: NotFound(model.name, change.key))
     if model.expires is not None and model.table.ttl is not None:
-        yield Clause(alive(model.table.ttl, expiry_second(change.now)), lambda: NotFound(model.name, text))
+        yield Clause(alive(model.table.ttl, expiry_second(change.now)), lambda _: NotFound(model.name, change.key))
     if model.owns:
-        yield Clause(absent(effect.BEING_DELETED), lambda: NotFound(model.name, text))
+        yield Clause(absent(effect.BEING_DELETED), lambda _: NotFound(model.name, change.key))
     version = model.one_marked(Version)
     if change.version is not None:
         if version is None:
@@ -214,9 +212,9 @@ def _clauses(change: ItemChange, key: Item) -> Iterator[Clause]:
         same = absent(version.name) if seen is AUTO else equals(version.name, {"N": str(seen)})
         if seen == version.member.default:
             same = same | absent(version.name)  # an older item without a version is read with the default
-        yield Clause(same, lambda: VersionConflict(model.name, text, seen))
+        yield Clause(same, lambda _: VersionConflict(model.name, change.key, seen))
     if change.when is not None:
-        yield Clause(to_stored(model, change.when), lambda: ConditionFailed(model.name, text))
+        yield Clause(to_stored(model, change.when), lambda _: ConditionFailed(model.name, change.key))
 
 
 def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Clause]:
@@ -230,11 +228,19 @@ def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Cla
         if attribute.member.default in (*before, to):
             allowed.append(None)  # an older item without the attribute has its default
         conditions = tuple(equals(attribute.name, value) for value in allowed)
-        yield Clause(AnyOf(conditions), _transition_error(model, attribute.field, to))
+        yield Clause(AnyOf(conditions), partial(_transition_error, model, attribute, transitions, to))
 
 
-def _transition_error(model: Model, name: str, to: Any) -> Any:
-    return lambda: InvalidTransition(model.name, name, to)
+def _transition_error(
+    model: Model, attribute: Attribute, transitions: Transitions, to: Any, item: Item
+) -> InvalidTransition:
+    """The error of a transition from what the item holds: one of the declared values, or whatever is stored."""
+    stored = item.get(attribute.name)
+    if stored is None:
+        return InvalidTransition(model.name, attribute.field, to, attribute.member.default_when_absent)
+    known = [each for before, following in transitions.allowed.items() for each in (before, *following)]
+    same = (each for each in known if each is not None and attribute.codec.encode(each) == stored)
+    return InvalidTransition(model.name, attribute.field, to, next(same, next(iter(stored.values()))))
 
 
 def _step(model: Model, name: str, edit: Edit) -> Step:
@@ -246,7 +252,7 @@ def _step(model: Model, name: str, edit: Edit) -> Step:
     if isinstance(edit, Assign):
         return RemoveAttribute() if encoded is None else SetAttribute(encoded)
     if encoded is None:
-        raise InvalidValue(f"{model.name}.{name}", "there is nothing to add or remove")
+        raise InvalidValue(model.name, "there is nothing to add or remove", name)
     if isinstance(edit, Append):
         return AppendToList(encoded)
     return AddToSet(encoded) if isinstance(edit, Include) else DeleteFromSet(encoded)
@@ -269,7 +275,7 @@ def _check_limits(model: Model, before: Values, after: Values, limited: frozense
         name = condition.field.path[0]
         grew = after[name] is not None and (before[name] is None or after[name] > before[name])
         if name in limited and grew and not design_predicate(model, condition)(encode_attributes(model, after)):
-            raise LimitReached(model.name, key_text(key_of(model, before)), effect.limit_text(condition))
+            raise effect.limit_reached(model, key_parts(model, before), condition)
 
 
 def _move(
@@ -280,14 +286,14 @@ def _move(
     _check_no_dependents(design, model, before, after)
     old_key = key_of(model, before)
     every = [
-        Clause(equals(name, value), lambda: Raced("the item has changed"))
+        Clause(equals(name, value), lambda _: Raced(model.name))
         for name, value in found.item.items()
         if name not in old_key
     ]
-    gone = ItemAction("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change, old_key), *every))
+    gone = ItemAction("delete", model.table.name, old_key, model.name, clauses=(*_clauses(change), *every))
     new_key = key_of(model, after)
     item = merged_with_unknown(model, found.item, before, after)
-    taken = Clause(absent(model.table.pk), lambda: AlreadyExists(model.name, key_text(new_key)))
+    taken = Clause(absent(model.table.pk), lambda _: AlreadyExists(model.name, key_parts(model, after)))
     transitions = tuple(_transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
     here = ItemAction("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
     gone = replace(gone, clauses=(*gone.clauses, *transitions))

@@ -12,6 +12,7 @@ from partita.design.models import Model
 from partita.design.untyped_values import any_value
 from partita.dynamodb.values import AttributeValue
 from partita.errors import DesignError, InvalidValue
+from partita.validation import invalid_value
 
 
 def to_stored(model: Model, condition: Condition) -> Condition:
@@ -80,7 +81,7 @@ def _value(model: Model, field: Field, codec: Codec | None, value: Any) -> Attri
     try:
         encoded = None if value is None else any_value(value) if codec is None else codec.encode(value)
     except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
-        raise InvalidValue(f"{model.name}.{'.'.join(field.path)}", str(error)) from None
+        raise invalid_value(error, model.name, *field.path) from None
     return encoded or {"NULL": True}
 
 

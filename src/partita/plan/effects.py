@@ -5,11 +5,10 @@ by the difference, new references are checked. A creation has no effects before 
 """
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
@@ -35,10 +34,11 @@ from partita.plan.actions import (
 )
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Counter, Design, Reference
-from partita.plan.items import Values, expiry_of, expiry_second, key_of, key_text
+from partita.plan.items import Values, expiry_of, expiry_second, key_of
 from partita.plan.predicates import design_predicate
 from partita.plan.races import NothingToTake
 from partita.plan.stored_keys import GUARD
+from partita.validation import invalid_value
 
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
 
@@ -52,9 +52,17 @@ class Guard:
     model: Model
     unique: Unique
     key: Item
-    text: str
+    values: dict[str, Any]
     owner: Item
     expiry: AttributeValue | None = None  # the same as its item's, or the value would stay reserved forever
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The key of an item that another refers to, and the values that it is made from."""
+
+    key: Item
+    parts: dict[str, Any]
 
 
 @dataclass
@@ -63,8 +71,8 @@ class Effects:
 
     exists: bool = True
     guards: dict[ItemIdentity, Guard] = field(default_factory=dict)
-    counts: dict[tuple[ItemIdentity, str], tuple[Counter, Item, Decimal]] = field(default_factory=dict)
-    needs: dict[ItemIdentity, tuple[Reference, Item]] = field(default_factory=dict)
+    counts: dict[tuple[ItemIdentity, str], tuple[Counter, Parent, Decimal]] = field(default_factory=dict)
+    needs: dict[ItemIdentity, tuple[Reference, Parent]] = field(default_factory=dict)
 
 
 def effects(design: Design, model: Model, values: Values | None, item: Item) -> Effects:
@@ -79,28 +87,27 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
     for counter in design.counters.get(model, ()):
         marker = counter.marker
         if marker.when is None or design_predicate(model, marker.when)(item):
-            parent = _parent_key(counter.parent, counter.parts, values)
+            parent = _parent(counter.parent, counter.parts, values)
             amount = Decimal(values[marker.amount] or 0) if isinstance(marker, SumOf) else Decimal(1)
             if parent is not None:
-                where = (item_identity(counter.parent.table.name, parent), counter.attribute.name)
+                where = (item_identity(counter.parent.table.name, parent.key), counter.attribute.name)
                 found.counts[where] = (counter, parent, amount)
     for reference in design.references.get(model, ()):
-        target = _parent_key(reference.target, reference.parts, values)
+        target = _parent(reference.target, reference.parts, values)
         if target is not None:
-            found.needs[item_identity(reference.target.table.name, target)] = (reference, target)
+            found.needs[item_identity(reference.target.table.name, target.key)] = (reference, target)
     return found
 
 
 def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard | None:
     """The guard of a unique value, or None where the entity does not have the value."""
-    held = [values[name] for name in unique.fields]
-    if any(value is None for value in held) or (
+    held = {name: values[name] for name in unique.fields}
+    if any(value is None for value in held.values()) or (
         unique.when is not None and not design_predicate(model, unique.when)(item)
     ):
         return None
-    text = ", ".join(_text(value) for value in held)
     key = guard_key(model, unique, values)
-    return Guard(model, unique, key, text, key_of(model, values), expiry_of(model, values, item))
+    return Guard(model, unique, key, held, key_of(model, values), expiry_of(model, values, item))
 
 
 def guard_key(model: Model, unique: Unique, values: Values) -> Item:
@@ -108,12 +115,12 @@ def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     try:
         texts = [TextPart(fold=unique.case_insensitive).write(_text(values[name])) for name in unique.fields]
     except ValueError as error:
-        raise InvalidValue(f"{model.name}.{unique.name}", str(error)) from None
+        raise invalid_value(error, model.name, unique.name) from None
     names = model.table.key_names
     text = SEPARATOR.join((GUARD, model.name, unique.name, *texts))
     if len(text.encode()) > limits.PARTITION_KEY_BYTES:
         most = limits.PARTITION_KEY_BYTES
-        raise InvalidValue(f"{model.name}.{unique.name}", f"it is too long: the key of its guard exceeds {most} bytes")
+        raise InvalidValue(model.name, f"it is too long: the key of its guard exceeds {most} bytes", unique.name)
     key: Item = {names[0]: {"S": text}}
     if len(names) > 1:
         key[names[1]] = {"S": GUARD}
@@ -126,9 +133,9 @@ def _text(value: Any) -> str:
     return time_text(value) if isinstance(value, datetime) else str(value)
 
 
-def _parent_key(parent: Model, parts: dict[str, str], values: Values) -> Item | None:
+def _parent(parent: Model, parts: dict[str, str], values: Values) -> Parent | None:
     found = {part: values[source] for part, source in parts.items()}
-    return None if any(value is None for value in found.values()) else key_of(parent, found)
+    return None if any(value is None for value in found.values()) else Parent(key_of(parent, found), found)
 
 
 def actions(
@@ -146,10 +153,10 @@ def actions(
         if change is not None:
             counted.add(where[0])
             yield change
-    for identity, (reference, key) in after.needs.items():
+    for identity, (reference, target) in after.needs.items():
         if identity not in before.needs and identity not in counted:
-            there = _must_exist(model, reference.target, key, reference.refers, now)
-            yield ItemAction("check", reference.target.table.name, key, reference.target.name, clauses=(there,))
+            there = _must_exist(model, reference.target, target, reference.refers, now)
+            yield ItemAction("check", reference.target.table.name, target.key, reference.target.name, clauses=(there,))
 
 
 def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now: datetime) -> Iterator[ItemAction]:
@@ -173,7 +180,7 @@ def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now
     for identity, guard in before.guards.items():
         if identity in after.guards or identity in skip or (guard.unique.keep_after_delete and not after.exists):
             continue
-        mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), partial(NothingToTake, identity))
+        mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), _nothing_to_take(guard.model, identity))
         yield ItemAction("delete", guard.model.table.name, guard.key, guard.model.name, clauses=(mine,))
 
 
@@ -185,35 +192,40 @@ def _guard_attributes(guard: Guard) -> Item:
     return held
 
 
-def _uniqueness_error(guard: Guard) -> Any:
-    return lambda: NotUnique(guard.model.name, guard.unique.name, guard.text)
+def _uniqueness_error(guard: Guard) -> Callable[[Item], NotUnique]:
+    return lambda _: NotUnique(guard.model.name, guard.unique.name, guard.values)
+
+
+def _nothing_to_take(model: Model, identity: ItemIdentity) -> Callable[[Item], NothingToTake]:
+    return lambda _: NothingToTake(model.name, identity)
 
 
 def _count_action(
     model: Model,
-    before: tuple[Counter, Item, Decimal] | None,
-    after: tuple[Counter, Item, Decimal] | None,
+    before: tuple[Counter, Parent, Decimal] | None,
+    after: tuple[Counter, Parent, Decimal] | None,
     gone: bool,
     now: datetime,
 ) -> ItemAction | None:
     change = EXACT.subtract(after[2] if after else Decimal(0), before[2] if before else Decimal(0))
     found = after or before
     assert found is not None
-    counter, key, _ = found
+    counter, whole, _ = found
+    key = whole.key
     if change == 0 or (gone and after is None):
         return None
     parent = counter.parent
     name = counter.attribute.name
-    clauses = [_must_exist(model, parent, key, counter.refers, now)]
+    clauses = [_must_exist(model, parent, whole, counter.refers, now)]
     if after is None:
         identity = item_identity(parent.table.name, key)
-        clauses = [Clause(present(next(iter(key))), lambda: NothingToTake(identity))]
+        clauses = [Clause(present(next(iter(key))), _nothing_to_take(parent, identity))]
         if not isinstance(counter.marker, SumOf):  # items of older code may never have been counted
             some = Comparison(">", Field((name,)), {"N": "0"})
-            clauses.append(Clause(some, lambda: NothingToTake((*identity, name))))
+            clauses.append(Clause(some, _nothing_to_take(parent, (*identity, name))))
     if change > 0:
         clauses += [
-            _limit_clause(parent, key, limit, counter, change)
+            _limit_clause(parent, whole.parts, limit, counter, change)
             for limit in parent.limits
             if _is_limit_of(limit, counter)
         ]
@@ -227,14 +239,14 @@ def _count_action(
     )
 
 
-def _must_exist(model: Model, target: Model, key: Item, refers: str, now: datetime) -> Clause:
+def _must_exist(model: Model, target: Model, wanted: Parent, refers: str, now: datetime) -> Clause:
     """The item exists, is not being deleted, and has not expired."""
-    there = present(next(iter(key)))
+    there = present(next(iter(wanted.key)))
     if target.owns:
         there = there & absent(BEING_DELETED)
     if target.expires is not None and target.table.ttl is not None:
         there = there & alive(target.table.ttl, expiry_second(now))
-    return Clause(there, lambda: ReferenceMissing(model.name, target.name, key_text(key), refers))
+    return Clause(there, lambda _: ReferenceMissing(model.name, target.name, wanted.parts, refers))
 
 
 def _is_limit_of(limit: Limit, counter: Counter) -> bool:
@@ -242,7 +254,7 @@ def _is_limit_of(limit: Limit, counter: Counter) -> bool:
     return isinstance(condition, Comparison) and condition.field.path == (counter.attribute.field,)
 
 
-def _limit_clause(parent: Model, key: Item, limit: Limit, counter: Counter, change: Decimal) -> Clause:
+def _limit_clause(parent: Model, key: dict[str, Any], limit: Limit, counter: Counter, change: Decimal) -> Clause:
     """The limit on the value before the increment: conditions cannot add, so `n + 1 <= bound` is `n < bound`."""
     condition = limit.condition
     assert isinstance(condition, Comparison)
@@ -258,11 +270,10 @@ def _limit_clause(parent: Model, key: Item, limit: Limit, counter: Counter, chan
         allowed = Comparison("<=", counted, Decimal(str(bound)) - exactly)
         if change <= bound:
             allowed = allowed | ~Exists(counted)  # an older item without the counter is at zero
-    text = limit_text(condition)
-    error = LimitReached(parent.name, key_text(key), text)
-    return Clause(to_stored(parent, allowed), lambda: error, bounds=counter.attribute.name)
+    bounds = counter.attribute.name
+    return Clause(to_stored(parent, allowed), lambda _: limit_reached(parent, key, condition), bounds)
 
 
-def limit_text(condition: Comparison) -> str:
-    bound = ".".join(condition.value.path) if isinstance(condition.value, Field) else str(condition.value)
-    return f"{'.'.join(condition.field.path)} {condition.operator} {bound}"
+def limit_reached(model: Model, key: dict[str, Any], condition: Comparison) -> LimitReached:
+    bound = ".".join(condition.value.path) if isinstance(condition.value, Field) else condition.value
+    return LimitReached(model.name, key, ".".join(condition.field.path), condition.operator, bound)

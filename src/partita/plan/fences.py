@@ -31,4 +31,4 @@ def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[
         for each in fields
         if each not in model.key.fields and not model.attributes[each].in_key
     )
-    return tuple(Clause(equals(name, item.get(name)), lambda: Raced("the item has changed")) for name in names)
+    return tuple(Clause(equals(name, item.get(name)), lambda _: Raced(model.name)) for name in names)

@@ -20,8 +20,9 @@ from partita.design.markers import AUTO, Auto
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue
+from partita.errors import InvalidValue, Step
 from partita.plan.predicates import design_predicate
+from partita.validation import invalid_value
 
 Values = Mapping[str, Any]
 _NATIVE = (bytes, datetime, date, Decimal, UUID)
@@ -54,12 +55,12 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
 
 def validate_entity(model: Model, entity: Any) -> Any:
     """The entity with validated values in the form in which they will be read back, or an InvalidValue."""
-    made = convert(model.name, entity, model.cls, _automatic_names(model))
+    made = _convert(entity, model.cls, model.name, automatic=_automatic_names(model))
     for field, normalized in _normalizers(model):
         try:
             setattr(made, field, normalized(made, entity))
         except (ValueError, TypeError, ArithmeticError) as error:
-            raise InvalidValue(f"{model.name}.{field}", str(error)) from None
+            raise invalid_value(error, model.name, field) from None
     return made
 
 
@@ -101,15 +102,14 @@ def normalize_operand(model: Model, attribute: Attribute, value: Any) -> Any:
 
 
 def _normalize(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any:
-    where = f"{model.name}.{attribute.field}"
-    made = convert(where, value, kind)
+    made = _convert(value, kind, model.name, attribute.field)
     try:
         return attribute.codec.normalized(made, value) if attribute.codec.normalizes else made
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise InvalidValue(where, str(error)) from None
+        raise invalid_value(error, model.name, attribute.field) from None
 
 
-def convert(where: str, value: Any, kind: Any, automatic: tuple[str, ...] = ()) -> Any:
+def _convert(value: Any, kind: Any, entity: str, *path: Step, automatic: tuple[str, ...] = ()) -> Any:
     """A validated copy of the value; untyped values keep their own types, and members in `automatic` may be AUTO."""
     try:
         plain = msgspec.to_builtins(value, builtin_types=_NATIVE_OR_AUTO)
@@ -119,11 +119,10 @@ def convert(where: str, value: Any, kind: Any, automatic: tuple[str, ...] = ()) 
         return msgspec.convert(plain, kind, builtin_types=_NATIVE)
     except RecursionError:
         for name in getattr(value, "__struct_fields__", ()):
-            convert(f"{where}.{name}", getattr(value, name), Any)
-        raise InvalidValue(where, "it is nested too deeply") from None
-    except (msgspec.ValidationError, msgspec.EncodeError, TypeError, ValueError) as error:
-        what, _, path = str(error).partition(" - at `$")
-        raise InvalidValue(f"{where}{path.rstrip('`')}", what[:1].lower() + what[1:]) from None
+            _convert(getattr(value, name), Any, entity, *path, name)
+        raise InvalidValue(entity, "it is nested too deeply", *path) from None
+    except (msgspec.MsgspecError, TypeError, ValueError) as error:
+        raise invalid_value(error, entity, *path) from None
 
 
 def item_of(model: Model, values: Values) -> Item:
@@ -150,7 +149,7 @@ def encode_attributes(model: Model, values: Values) -> Item:
             most = attribute_keys(model).get(member.field)
             written = member.codec.encode(held if most is None else key_text_value(held, most))
         except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
-            raise InvalidValue(f"{model.name}.{member.field}", str(error)) from None
+            raise invalid_value(error, model.name, member.field) from None
         if written is not None:
             item[member.name] = written
     return item
@@ -188,7 +187,7 @@ def key_of(model: Model, values: Values) -> Item:
     for at, attribute in enumerate(model.key.attributes):
         value = key_value(model, attribute, values)
         if value is None:
-            raise InvalidValue(f"{model.name}.{attribute.name}", "a part of the key is missing")
+            raise InvalidValue(model.name, "a part of the key is missing", attribute.name)
         check_key(model, attribute, value.get("S"), limits.SORT_KEY_BYTES if at else limits.PARTITION_KEY_BYTES)
         key[attribute.name] = value
     return key
@@ -199,7 +198,12 @@ def check_key(model: Model, attribute: KeyAttribute, text: Any, most: int) -> No
     try:
         _check_length(text or "", most)
     except ValueError as error:
-        raise InvalidValue(f"{model.name}.{attribute.name}", str(error)) from None
+        raise invalid_value(error, model.name, attribute.name) from None
+
+
+def key_parts(model: Model, values: Values) -> dict[str, Any]:
+    """The values that the key is made from, by field: how errors name an item."""
+    return {field: values[field] for field in model.key.fields}
 
 
 def key_in_item(model: Model, item: Item) -> Item:
@@ -235,9 +239,14 @@ def key_value(model: Model, attribute: KeyAttribute, values: Values) -> Attribut
     return encode_attributes(model, {attribute.field: held}).get(attribute.name)
 
 
+def key_texts(key: Item) -> dict[str, str]:
+    """A stored key without DynamoDB's types: `{"PK": "NOTE#n1", "SK": "NOTE"}`."""
+    return {name: str(next(iter(value.values()))) for name, value in key.items()}
+
+
 def key_text(key: Item) -> str:
-    """A key in an error message: its values, separated by spaces."""
-    return " ".join(str(next(iter(value.values()))) for value in key.values())
+    """A stored key as one text: its values, separated by spaces."""
+    return " ".join(key_texts(key).values())
 
 
 @cache
@@ -293,7 +302,7 @@ def expiry_of(model: Model, values: Values, item: Item) -> AttributeValue | None
     try:
         return {"N": str(int((at + model.expires.after).timestamp()))}
     except OverflowError:
-        raise InvalidValue(f"{model.name}.{model.expires.at}", "it expires after the year 9999") from None
+        raise InvalidValue(model.name, "it expires after the year 9999", model.expires.at) from None
 
 
 def expiry_second(now: datetime) -> AttributeValue:

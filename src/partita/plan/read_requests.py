@@ -18,6 +18,7 @@ from partita.plan.condition_expressions import Expression, to_stored
 from partita.plan.items import encode_attributes, key_of
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
+from partita.validation import invalid_value
 
 FanOutValues = tuple[Any, ...]  # one value of each fan-out of a read
 _VALUE_ERRORS = (InvalidValue, ValueError, TypeError, ArithmeticError, AttributeError)
@@ -193,16 +194,14 @@ def _check_order(plan: Plan, conditions: Iterable[key_ranges.AttributeCondition]
     if bounds is None or not any(each.operator == "between" and each.values[0] > each.values[1] for each in conditions):
         return
     low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
-    raise InvalidValue(f"{plan.read.name}.{low}", f"it must not be after {high}", low)
+    raise InvalidValue(plan.read.name, f"it must not be after {high}", low, argument=low)
 
 
 def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> InvalidValue:
     """The error with the argument that caused it: the first one that cannot be encoded."""
-    where, wrong = plan.read.name, str(error)
-    if isinstance(error, InvalidValue):
-        if error.argument:
-            return error
-        where, wrong = error.where, error.wrong
+    invalid = error if isinstance(error, InvalidValue) else invalid_value(error, plan.read.name)
+    if invalid.argument:
+        return invalid
     for slot, value in slots_of(plan.read.name, plan.read):
         if isinstance(value, Argument):
             given = arguments[value.at]
@@ -213,8 +212,9 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
                     else encode_attributes(plan.model, {slot.field: given})
                 )
             except _VALUE_ERRORS:
-                return InvalidValue(where, wrong, value.name, given)
-    return InvalidValue(where, wrong)
+                invalid.argument, invalid.value = value.name, given
+                break
+    return invalid
 
 
 def _value_of(value: Any, arguments: tuple[Any, ...]) -> Any:
@@ -237,7 +237,7 @@ def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attri
     assert attribute.field is not None
     found = encode_attributes(model, {attribute.field: value}).get(attribute.name)
     if found is None:
-        raise InvalidValue(f"{model.name}.{attribute.field}", "a part of the key is missing")
+        raise InvalidValue(model.name, "a part of the key is missing", attribute.field)
     return found
 
 

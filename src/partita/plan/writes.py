@@ -8,7 +8,6 @@ from partita.design.conditions import Condition
 from partita.design.markers import CountOf, CreatedAt, SumOf, UpdatedAt, Version
 from partita.design.models import Model
 from partita.dynamodb.canonical import ItemIdentity
-from partita.dynamodb.values import Item
 from partita.errors import AlreadyExists, ConditionFailed, InvalidTransition
 from partita.plan import effects as effect
 from partita.plan.actions import (
@@ -26,10 +25,11 @@ from partita.plan.design import Design
 from partita.plan.fences import dependencies, fence
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
+    Values,
     expiry_second,
     key_in_item,
     key_of,
-    key_text,
+    key_parts,
     values_of,
 )
 from partita.plan.races import Raced
@@ -62,13 +62,13 @@ def creation(
     key = key_of(model, values)
     for attribute, transitions in model.transitions:
         if transitions.start is not None and values[attribute.field] not in list(transitions.start):
-            raise InvalidTransition(model.name, attribute.field, values[attribute.field])
+            raise InvalidTransition(model.name, attribute.field, values[attribute.field], new=True)
     free = absent(model.table.pk)
     if model.expires is not None and model.table.ttl is not None:
         free = free | ~alive(model.table.ttl, expiry_second(now))
-    clauses = [Clause(free, lambda: AlreadyExists(model.name, key_text(key)))]
+    clauses = [Clause(free, lambda _: AlreadyExists(model.name, key_parts(model, values)))]
     if when is not None:
-        clauses.append(_condition_clause(model, key, when))
+        clauses.append(_condition_clause(model, values, when))
     put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
     after = effect.effects(design, model, values, item)
     return [put, *effect.actions(model, effect.Effects(exists=False), after, set(), now)]
@@ -92,23 +92,24 @@ def can_delete_without_read(design: Design, model: Model) -> bool:
     return not model.uniques and not design.counters.get(model)
 
 
-def mark_being_deleted(model: Model, key: Item, when: Condition | None) -> ItemAction:
+def mark_being_deleted(model: Model, key: Values, when: Condition | None) -> ItemAction:
     """Marks an owner whose children are being deleted: no new item may refer to it."""
-    clauses = [Clause(present(model.table.pk), lambda: Raced(model.name))]
+    clauses = [Clause(present(model.table.pk), lambda _: Raced(model.name))]
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
     steps: dict[str, Step] = {effect.BEING_DELETED: SetAttribute({"BOOL": True})}
-    return ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=tuple(clauses))
+    stored_key = key_of(model, key)
+    return ItemAction("update", model.table.name, stored_key, model.name, steps=steps, clauses=tuple(clauses))
 
 
-def _condition_clause(model: Model, key: Item, when: Condition) -> Clause:
-    return Clause(to_stored(model, when), lambda: ConditionFailed(model.name, key_text(key)))
+def _condition_clause(model: Model, values: Values, when: Condition) -> Clause:
+    return Clause(to_stored(model, when), lambda _: ConditionFailed(model.name, key_parts(model, values)))
 
 
 def deletion(
     design: Design,
     model: Model,
-    key: Item,
+    key: Values,
     found: StoredItem | None,
     now: datetime,
     when: Condition | None = None,
@@ -118,12 +119,15 @@ def deletion(
     clauses = []
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
+    stored_key = key_of(model, key)
     if found is None:
-        return [ItemAction("delete", model.table.name, key, model.name, clauses=tuple(clauses))]
+        return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses))]
     values = values_of(model, found.entity)
     before = effect.effects(design, model, values, found.item)
-    clauses.append(Clause(present(model.table.pk), lambda: Raced(model.name)))  # or counters would be decremented twice
+    clauses.append(
+        Clause(present(model.table.pk), lambda _: Raced(model.name))
+    )  # or counters would be decremented twice
     clauses += fence(model, found.item, dependencies(design, model))
-    gone = ItemAction("delete", model.table.name, key, model.name, clauses=tuple(clauses))
+    gone = ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses))
     after = effect.Effects(exists=False)
     return [gone, *effect.actions(model, before, after, skip or set(), now)]

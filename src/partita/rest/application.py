@@ -221,7 +221,7 @@ def _conditional(page: Response, state: RequestState) -> Response:
 def _check_read_method(method: str) -> None:
     """Raises 405 unless the method reads."""
     if method not in ("GET", "HEAD"):
-        raise Problem(405, "method-not-allowed", "here one can GET, HEAD", allow="GET, HEAD")
+        raise Problem(405, "method-not-allowed", "allowed here: GET, HEAD", allow="GET, HEAD")
 
 
 def _match_route(mounted: MountedApi, tail: str, method: str) -> tuple[Route, list[str]]:
@@ -232,7 +232,7 @@ def _match_route(mounted: MountedApi, tail: str, method: str) -> tuple[Route, li
     route = methods.get("GET" if method == "HEAD" else method)
     if route is None:
         allow = ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
-        raise Problem(405, "method-not-allowed", f"here one can {allow}", allow=allow)
+        raise Problem(405, "method-not-allowed", f"allowed here: {allow}", allow=allow)
     return route, values
 
 
@@ -242,10 +242,10 @@ async def _read_body(receive: Receive, headers: RequestHeaders) -> bytes:
     if (kind != JSON and not kind.endswith(b"+json")) or any(each not in UTF8 for each in charsets):
         raise Problem(415, "unsupported-media-type", "the body must be application/json in UTF-8")
     if headers.get(b"content-encoding", b"identity") not in (b"identity", b"gzip"):
-        raise Problem(415, "unsupported-media-type", "the body may be zipped by gzip alone")
+        raise Problem(415, "unsupported-media-type", "the body may be compressed with gzip only")
     try:
         return await read_body(receive, headers, MAX_BODY)
     except BodyTooLarge:
-        raise Problem(413, "too-large", f"a request may have {MAX_BODY:,} bytes") from None
+        raise Problem(413, "too-large", f"a request body may have at most {MAX_BODY:,} bytes") from None
     except TimeoutError:
-        raise Problem(408, "malformed", "the body did not arrive in time") from None
+        raise Problem(408, "timeout", "the body did not arrive in time") from None

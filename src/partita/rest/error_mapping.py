@@ -1,4 +1,4 @@
-"""Which member of a request an error is about, by the name under which the client wrote it.
+"""From an error to the problem that a client gets: the status, and the member of the request that it is about.
 
 The store speaks of entities and their attributes: `Card.image_urls[0]`, `shelf.id`. A client has written `imageUrls` in
 a body or `neighborhood_id` in a path. Where no name leads from one to the other, the value does: a pattern was given
@@ -6,29 +6,91 @@ an empty `id`, and the one empty text in the request is `parentId`.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from partita.design.models import Model
-from partita.dynamodb.exceptions import ValidationException
-from partita.errors import InvalidTransition, InvalidValue, NotUnique, ReferenceMissing
+from partita.dynamodb.exceptions import DynamoDBError
+from partita.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    InvalidCursor,
+    InvalidTransition,
+    InvalidValue,
+    LimitReached,
+    NoReply,
+    NotFound,
+    NotUnique,
+    OutcomeUnknown,
+    ReferenceMissing,
+    RetriesExhausted,
+    StorageBusy,
+    StoredItemInvalid,
+    VersionConflict,
+    item_name,
+)
 from partita.plan.design import Design
-from partita.rest.error_wording import Wording
+from partita.rest.problems import Problem
 from partita.rest.routes import Route, RouteCall
-from partita.rest.validation_messages import IN_A_MAP, misfit_inside
+from partita.rest.validation_messages import described
 
-_LONG_KEY = re.compile(r"Size of (hash|range)key has exceeded")
-_AFTER_HEAD = re.compile(r"[.\[]")
+BUSY = (503, "busy")
+CONFLICT = (409, "conflict")
+INVALID = (422, "invalid")
+MALFORMED = (400, "malformed")
+PRECONDITION_FAILED = (412, "precondition-failed")
+
+_PROBLEMS: Mapping[type[Exception], tuple[int, str]] = {
+    InvalidValue: INVALID,
+    NotFound: (404, "not-found"),
+    AlreadyExists: CONFLICT,
+    NotUnique: (409, "taken"),
+    ReferenceMissing: INVALID,
+    LimitReached: CONFLICT,
+    InvalidTransition: CONFLICT,
+    ConditionFailed: CONFLICT,
+    VersionConflict: CONFLICT,
+    RetriesExhausted: BUSY,
+    OutcomeUnknown: BUSY,
+    StoredItemInvalid: (500, "unreadable"),
+    InvalidCursor: MALFORMED,
+    StorageBusy: BUSY,
+    NoReply: BUSY,
+}
+_DYNAMODB_PROBLEMS = {
+    "ThrottlingException": BUSY,
+    "ProvisionedThroughputExceededException": BUSY,
+    "RequestLimitExceeded": BUSY,
+    "SerializationException": MALFORMED,
+    "ValidationException": INVALID,
+}
 
 
-class Written:
+def problem_kind(error: Exception, *, matching: bool = False) -> tuple[int, str] | None:
+    """The status and kind of the problem that an error is; None where the fault is the server's.
+
+    `matching` says that the client sent `If-Match`: a conflict then is a precondition that failed.
+    """
+    if isinstance(error, DynamoDBError):
+        return _DYNAMODB_PROBLEMS.get(error.code)
+    if matching and isinstance(error, VersionConflict | ConditionFailed):
+        return PRECONDITION_FAILED
+    return next((_PROBLEMS[kind] for kind in type(error).__mro__ if kind in _PROBLEMS), None)
+
+
+class RequestNames:
     """What a client wrote, by its own names: parameters of the address, and members of the body."""
 
-    def __init__(self, route: Route, call: RouteCall | None) -> None:
+    def __init__(self, route: Route | None, call: RouteCall | None) -> None:
+        """`route` and `call` are None where the request was not read so far."""
+        self.operation = route.name if route is not None else ""
         self.values: dict[str, Any] = dict(call.arguments) if call is not None else {}
-        self._names = {each.name: each.name for each in (*route.in_path, *route.in_query)}
+        self._names: dict[str, str] = {}
+        if route is None:
+            return
+        self._names |= {each.name: each.name for each in (*route.in_path, *route.in_query)}
         for each in msgspec.structs.fields(route.body) if route.body is not None else ():
             self._names |= {each.name: each.encode_name, each.encode_name: each.encode_name}
             self.values[each.encode_name] = getattr(call and call.body, each.name, None)
@@ -36,89 +98,93 @@ class Written:
     def name(self, field: str) -> str | None:
         return self._names.get(field)
 
-    def holding(self, value: Any) -> str | None:
+    def name_of_value(self, value: Any) -> str | None:
         """The one name under which this very value was written."""
         found = [name for name, held in self.values.items() if type(held) is type(value) and held == value]
         return found[0] if len(found) == 1 and value is not None else None
 
 
-class Blame:
-    """The names of one design; `wording` tells a key by its values."""
+class ErrorMapping:
+    """The problems of one design's errors."""
 
-    def __init__(self, design: Design, wording: Wording) -> None:
-        self._wording = wording
+    def __init__(self, design: Design) -> None:
         self._models = {model.name: model for model in design.models}
-        self._referring = {
-            (model.name, each.parent.name): each.refers
-            for model in design.models
-            for each in design.counters.get(model, ())
-        } | {
-            (model.name, each.target.name): each.refers for model in design.models for each in design.references[model]
-        }
 
-    def of(self, error: Exception, written: Written) -> tuple[str | None, str] | None:
-        """The member and what to say of it; None where the error is about no value."""
+    def problem(self, error: Exception, names: RequestNames, *, matching: bool) -> Problem | None:
+        """The problem that an error is, in the names of the request; None where the fault is the server's."""
+        kind = problem_kind(error, matching=matching)
+        if kind is None:
+            return None
+        field, detail = self._described(error, names)
+        return Problem(*kind, detail, field)
+
+    def _described(self, error: Exception, names: RequestNames) -> tuple[str | None, str]:
+        """The member of the request that an error is about, if any, and the error in words."""
         match error:
             case InvalidValue():
-                return self._of_value(error, written)
+                return self._value(error, names)
             case NotUnique():
-                field = self._first(error.entity, self._unique(error), written)
-                return field, f"{field}: {str(error).partition(': ')[2]}"
+                field = self._first(error.entity, error.values, names)
+                return field, f"{field}: {error.value!r} is taken"
             case InvalidTransition():
-                field = self._first(error.entity, (error.field,), written)
-                return field, str(error).replace(f"{error.entity}.{error.field}", field, 1)
+                field = self._first(error.entity, (error.field,), names)
+                return field, f"{field}: {error.reason}"
             case ReferenceMissing():
-                refers = error.field or self._referring.get((error.entity, error.missing), "")
-                by = self._named(error.entity, refers, written) if refers else None
-                return by, self._wording.detail("", error)
-            case ValidationException() if _LONG_KEY.search(error.message):
-                longest = max(written.values, key=lambda name: len(str(written.values[name])), default=None)
-                return longest, f"{longest or 'a value'} is too long for a key"
-        return None
+                return self._name(error.entity, error.field, names) if error.field else None, f"{error}"
+            case LimitReached():
+                return None, self._limit(error, names)
+            case InvalidCursor():
+                return "cursor", f"invalid cursor for {names.operation}: {error.reason}"
+            case StoredItemInvalid():
+                return None, f"{item_name(error.entity, error.key)} cannot be read as it is stored; see the log"
+            case StorageBusy():
+                return None, "the database is busy"
+            case NoReply():
+                outcome = "; the request may have been executed" if error.perhaps_executed else ""
+                return None, f"the database does not answer{outcome}"
+            case DynamoDBError():
+                return None, "the database is busy" if _DYNAMODB_PROBLEMS[error.code] is BUSY else error.message
+        return None, f"{error}"
 
-    def _of_value(self, error: InvalidValue, written: Written) -> tuple[str | None, str]:
-        entity, _, path = error.where.partition(".")
-        path = error.argument or path
-        further, said = misfit_inside(error.wrong) or ("", None)
-        path = path + further if path else further.removeprefix(".")
-        inside, _, beyond = path.partition(IN_A_MAP)
-        head = _AFTER_HEAD.split(inside, maxsplit=1)[0]
-        name = self._named(entity, head, written, error.value) if head else None
-        if name is None:
-            return None, error.wrong if said is None else f"a value {said}"
-        field = name + inside[len(head) :]
-        if said is None:
-            return field, f"{field}: {error.wrong}"
-        return field, f"a value in {field} {said}" if beyond or path.endswith(IN_A_MAP) else f"{field} {said}"
+    def _value(self, error: InvalidValue, names: RequestNames) -> tuple[str | None, str]:
+        path = (error.argument,) if error.argument else error.path
+        head = path[0] if path else None
+        name = self._name(error.entity, head, names, error.value) if isinstance(head, str) else None
+        return described((name, *path[1:]) if name is not None else (), error.fault, error.reason)
 
-    def _unique(self, error: NotUnique) -> tuple[str, ...]:
-        model = self._models.get(error.entity)
-        uniques = {each.name: each.fields for each in model.uniques} if model is not None else {}
-        return uniques.get(error.unique, (error.unique,))
+    def _limit(self, error: LimitReached, names: RequestNames) -> str:
+        field, bound = (
+            self._name(error.entity, each, names) or each if isinstance(each, str) else each
+            for each in (error.field, error.bound)
+        )
+        limit = f"{field} {error.operator} {bound}"
+        return f"{item_name(error.entity, error.key)}: the write would exceed the limit {limit}"
 
-    def _first(self, entity: str, fields: Iterable[str], written: Written) -> str:
+    def _first(self, entity: str, fields: Iterable[str], names: RequestNames) -> str:
         """The first of several that was written, or else the first."""
-        names = [self._named(entity, each, written) or each for each in fields]
-        return next((each for each in names if each in written.values), names[0])
+        found = [self._name(entity, each, names) or each for each in fields]
+        return next((each for each in found if each in names.values), found[0])
 
-    def _named(self, entity: str, field: str, written: Written, value: Any = None) -> str | None:
-        """`field` as the client knows it; in an entity that it does not name, as replies show it."""
-        named = written.name(field) or written.holding(value) or written.name(f"{_snake(entity)}_{field}")
+    def _name(self, entity: str, field: str, names: RequestNames, value: Any = None) -> str | None:
+        """`field` as the client knows it; in an entity that the request does not name, as replies show it."""
+        named = names.name(field) or names.name_of_value(value) or names.name(f"{_snake(entity)}_{field}")
         model = self._models.get(entity)
         if named is not None or model is None:
             return named
         for each in msgspec.structs.fields(model.cls):
             if field in (each.name, each.encode_name):
                 return each.encode_name
-        return self._longest(model, field, written)
+        return _longest_part(model, field, names)
 
-    def _longest(self, model: Model, key: str, written: Written) -> str | None:
-        """Of a key that is too long, the part that is to blame."""
-        fields = [field for each in model.key.attributes if each.name == key for field in each.fields]
-        names = [
-            name for each in fields if (name := written.name(each) or written.name(f"{_snake(model.name)}_{each}"))
-        ]
-        return max(names, key=lambda name: len(str(written.values.get(name))), default=None)
+
+def _longest_part(model: Model, key: str, names: RequestNames) -> str | None:
+    """Of a key that is too long, the longest of the values that the request gave for it."""
+    keys = (model.key, *(each for several in model.indexes.values() for each in several))
+    fields = [
+        field for each in keys for attribute in each.attributes if attribute.name == key for field in attribute.fields
+    ]
+    written = [name for each in fields if (name := names.name(each) or names.name(f"{_snake(model.name)}_{each}"))]
+    return max(written, key=lambda name: len(str(names.values.get(name))), default=None)
 
 
 def _snake(name: str) -> str:

@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from partita.design.json_codec import encoded
-from partita.errors import StoreError
 from partita.rest.api import Api
-from partita.rest.error_mapping import Blame, Written
-from partita.rest.error_wording import Wording
+from partita.rest.error_mapping import ErrorMapping, RequestNames
 from partita.rest.openapi import openapi
 from partita.rest.pages.docs_page import docs_page
-from partita.rest.problems import Problem, problem_of
+from partita.rest.problems import Problem
 from partita.rest.response_cache import RenderedItem, RenderedPage, TwoGenerationCache
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store.store import Store
@@ -56,8 +54,7 @@ class MountedApi:
         self._tree: dict[Any, Any] = {}
         for route in api.routes:
             self._add_route(route)
-        self._wording = Wording(db.design.models)
-        self._blame = Blame(db.design, self._wording)
+        self._errors = ErrorMapping(db.design)
 
     def _add_route(self, route: Route) -> None:
         branch = self._tree
@@ -72,16 +69,8 @@ class MountedApi:
     def problem(
         self, error: Exception, route: Route | None, call: RouteCall | None, *, matching: bool
     ) -> Problem | None:
-        """The problem that an error is to a client, in the client's names; None for an internal error."""
-        problem = problem_of(error, matching=matching)
-        if problem is None or route is None:
-            return problem
-        blamed = self._blame.of(error, Written(route, call))
-        if blamed is not None:
-            problem.field, problem.detail = blamed
-        elif isinstance(error, StoreError):
-            problem.detail = self._wording.detail(route.name, error)
-        return problem
+        """The problem that an error is, in the names of the request; None where the fault is the server's."""
+        return self._errors.problem(error, RequestNames(route, call), matching=matching)
 
 
 def _walk(

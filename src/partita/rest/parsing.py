@@ -1,6 +1,7 @@
 """From a path, a query string and a body to typed arguments; what does not fit is a problem that names the field."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -10,10 +11,12 @@ from msgspec import inspect
 
 from partita.design.json_codec import open_decimal
 from partita.design.open_enum import OpenEnum
+from partita.errors import Fault
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
 from partita.rest.unknown_members import unknown_members
-from partita.rest.validation_messages import FIELD, IN_A_MAP, misfit, not_json
+from partita.rest.validation_messages import described
+from partita.validation import fault_in, json_fault
 
 MOST_PARAMETERS = 20
 _as_json = msgspec.json.Decoder(float_hook=str).decode
@@ -30,9 +33,9 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
         try:
             value = decode(body)
         except msgspec.ValidationError as error:
-            raise _misfit_of(error) from None
+            raise _invalid_body(error) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            raise Problem(400, "malformed", not_json(body, error)) from None
+            raise Problem(400, "malformed", f"the body {json_fault(body, error)}") from None
         if check is not None:
             check(_as_json(body), "")
         for attribute, name, _ in chosen:
@@ -42,13 +45,10 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
     return decoded
 
 
-def _misfit_of(error: msgspec.ValidationError) -> Problem:
-    message, _, where = str(error).partition(" - at `$")
-    named = FIELD.search(message)
-    where, in_a_map, _ = where.partition(IN_A_MAP)
-    place = ".".join(filter(None, [where.strip(".`"), named[1] if named and not in_a_map else ""]))
-    about = f"a value in {place}" if in_a_map else place or "the body"
-    return Problem(422, "invalid", f"{about} {misfit(message)}", place or None)
+def _invalid_body(error: msgspec.ValidationError) -> Problem:
+    path, fault = fault_in(error)
+    field, detail = described(path, fault, str(fault), whole="the body")
+    return Problem(422, "invalid", detail, field)
 
 
 def choices(kind: Any) -> Iterator[tuple[str, str, type[OpenEnum]]]:
@@ -66,7 +66,7 @@ def check_known(name: str, value: Any) -> None:
     """A value of an open enum must be one that the design has a name for."""
     if isinstance(value, OpenEnum) and value not in list(type(value)):
         known = ", ".join(each.value for each in type(value))
-        raise Problem(422, "invalid", f"{value.value!r} is none of {known}", name)
+        raise Problem(422, "invalid", f"{value.value!r} is not one of {known}", name)
 
 
 def path_arguments(route: Route, values: list[str]) -> dict[str, Any]:
@@ -113,10 +113,16 @@ def converted(parameter: Parameter, text: str) -> Any:
     try:
         value = msgspec.convert(text, parameter.type, strict=False)
     except msgspec.ValidationError as error:
-        why = misfit(str(error).partition(" - at")[0]).removesuffix(" or null")  # null cannot be written there
-        raise Problem(422, "invalid", f"{parameter.name} {why}", parameter.name) from None
+        _, fault = fault_in(error)
+        _, detail = described((parameter.name,), _without_null(fault), str(fault))
+        raise Problem(422, "invalid", detail, parameter.name) from None
     check_known(parameter.name, value)
     return value
+
+
+def _without_null(fault: Fault) -> Fault:
+    """The fault without "or null", which cannot be written in an address."""
+    return replace(fault, expected=fault.expected.removesuffix(" | null"))
 
 
 def _unquoted(name: str, value: str) -> str:

@@ -1,33 +1,35 @@
-"""Problem details (RFC 9457): every refusal as one JSON shape, with the field named where there is one."""
+"""Problem details (RFC 9457): every error as one JSON shape, with the member of the request that it is about."""
 
 from typing import Any
 
 import msgspec
 
-from partita.dynamodb.exceptions import DynamoDBError
-from partita.errors import (
-    AlreadyExists,
-    ConditionFailed,
-    InvalidCursor,
-    InvalidTransition,
-    InvalidValue,
-    LimitReached,
-    NoReply,
-    NotFound,
-    NotUnique,
-    OutcomeUnknown,
-    ReferenceMissing,
-    RetriesExhausted,
-    StorageBusy,
-    StoredItemInvalid,
-    VersionConflict,
-)
+from partita.errors import PartitaError
 
 MEDIA_TYPE = b"application/problem+json"
 
+TITLES = {
+    "malformed": "Bad Request",
+    "invalid": "Unprocessable Content",
+    "unauthorized": "Unauthorized",
+    "forbidden": "Forbidden",
+    "not-found": "Not Found",
+    "method-not-allowed": "Method Not Allowed",
+    "timeout": "Request Timeout",
+    "conflict": "Conflict",
+    "taken": "Conflict",
+    "precondition-failed": "Precondition Failed",
+    "too-large": "Content Too Large",
+    "unsupported-media-type": "Unsupported Media Type",
+    "busy": "Service Unavailable",
+    "unreadable": "Internal Server Error",
+    "internal": "Internal Server Error",
+}
+"""The kinds of problems, each with its title: HTTP's own words for the status."""
 
-class Problem(Exception):
-    """A refusal: `kind` is its name in the documentation, `field` the member of the request that is at fault."""
+
+class Problem(PartitaError):
+    """An error as a client gets it: `kind` is one of `TITLES`, `field` the member of the request that it is about."""
 
     def __init__(
         self, status: int, kind: str, detail: str, field: str | None = None, *, allow: str | None = None
@@ -50,70 +52,3 @@ class Problem(Exception):
         if self.field is not None:
             members["field"] = self.field
         return msgspec.json.encode(members)
-
-
-TITLES = {
-    "malformed": "The request cannot be read",
-    "invalid": "A value is not allowed",
-    "unauthorized": "Who are you?",
-    "forbidden": "That is not yours to do",
-    "not-found": "There is no such thing",
-    "method-not-allowed": "That cannot be done here",
-    "conflict": "It contradicts what is there",
-    "taken": "Somebody else has it",
-    "precondition-failed": "It has changed since you read it",
-    "too-large": "The request is too large",
-    "unsupported-media-type": "Send JSON",
-    "busy": "Try again in a moment",
-    "unreadable": "What is stored cannot be read",
-    "internal": "Something went wrong on our side",
-}
-
-_CONFLICTS = (AlreadyExists, LimitReached, InvalidTransition)
-_WAITING = (RetriesExhausted, OutcomeUnknown)
-_BUSY = ("ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded")
-
-
-def problem_of(error: Exception, *, matching: bool = False) -> Problem | None:
-    """The problem that an error of the store or a service is to a client; None when it is a fault of ours.
-
-    Which member of the request it is about, `blame` tells. `matching` says that the client asked for something to be as
-    it was read.
-    """
-    match error:
-        case Problem():
-            return error
-        case NotFound():
-            return Problem(404, "not-found", str(error))
-        case NotUnique():
-            return Problem(409, "taken", str(error))
-        case ReferenceMissing():
-            return Problem(422, "invalid", str(error))
-        case InvalidValue():
-            return Problem(422, "invalid", str(error))
-        case VersionConflict() | ConditionFailed():
-            if matching:
-                return Problem(412, "precondition-failed", str(error))
-            return Problem(409, "conflict", str(error))
-        case StoredItemInvalid():
-            return Problem(500, "unreadable", str(error))
-        case InvalidCursor():
-            return Problem(400, "malformed", str(error), "cursor")
-        case StorageBusy():
-            return Problem(503, "busy", "the database is busy")
-        case NoReply():
-            outcome = "; the request may have been executed" if error.perhaps_executed else ""
-            return Problem(503, "busy", f"the database does not answer{outcome}")
-        case DynamoDBError():
-            return _told(error)
-    if isinstance(error, _WAITING):
-        return Problem(503, "busy", str(error))
-    return Problem(409, "conflict", str(error)) if isinstance(error, _CONFLICTS) else None
-
-
-def _told(error: DynamoDBError) -> Problem | None:
-    if error.code in _BUSY:
-        return Problem(503, "busy", "the database is busy")
-    if error.code == "SerializationException":
-        return Problem(400, "malformed", error.message)
-    return Problem(422, "invalid", error.message) if error.code == "ValidationException" else None

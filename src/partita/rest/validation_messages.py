@@ -1,20 +1,16 @@
-"""Why a value does not fit its type, or a body is no JSON, in plain words: msgspec says it in those of its own types.
+"""Why a value does not fit its type, in words for a client of an API.
 
->>> misfit("Expected `int`, got `str`")
-'must be a whole number'
->>> misfit("Expected `str` of length <= 200")
+>>> fault_in_words(Fault("type", "int | null", "str"))
+'must be a whole number or null'
+>>> fault_in_words(Fault("length", "str", operator="<=", limit="200"))
 'must have at most 200 characters'
 """
 
-import json
-import re
 from collections.abc import Callable, Mapping
 
-IN_A_MAP = "[...]"  # how msgspec says where: it does not tell the key
-FIELD = re.compile(r"field `([^`]+)`")
-_LED = re.compile(r"([A-Za-z_][\w.\[\]]*): (.+)", re.DOTALL)  # a place, and what is said of it
+from partita.errors import Fault, Step, place_text
 
-_KINDS = {
+_TYPES = {
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
@@ -27,90 +23,58 @@ _KINDS = {
     "decimal": "a number",
     "uuid": "a UUID",
 }
-_INVALID = {
-    "RFC3339 encoded datetime": _KINDS["datetime"],
-    "RFC3339 encoded date": _KINDS["date"],
+_FORMATS = {
+    "RFC3339 encoded datetime": _TYPES["datetime"],
+    "RFC3339 encoded date": _TYPES["date"],
     "RFC3339 encoded time": "a time of day such as 12:00:00Z",
     "ISO8601 duration": "a duration such as PT15M",
-    "UUID": _KINDS["uuid"],
-    "decimal string": _KINDS["decimal"],
+    "UUID": _TYPES["uuid"],
+    "decimal string": _TYPES["decimal"],
     "base64 encoded string": "bytes in Base64",
 }
-_COUNTED = {"str": "character", "array": "element", "object": "member"}
-_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
-_SENTENCES: Mapping[str, Callable[[re.Match[str]], str]] = {
-    r"Expected `([^`]+)`, got `[^`]+`": lambda found: f"must be {_kinds(found[1])}",
-    r"Expected `\w+` ([<>]=?) (\S+)": lambda found: f"must be {_BOUNDS[found[1]]} {found[2]}",
-    r"Expected `(str|array|object)` of length ([<>]=) (\d+)": lambda found: (
-        f"must have {_BOUNDS[found[2]]} {found[3]} {_COUNTED[found[1]]}{'' if found[3] == '1' else 's'}"
-    ),
-    r"Expected `str` matching regex (.+)": lambda found: f"must match {found[1]}",
-    r"Expected `\w+` that's (a multiple of .+)": lambda found: f"must be {found[1]}",
-    r"Expected `datetime` with a timezone component": lambda _: "must say its time zone: 2025-01-31T12:00:00Z",
-    r"\S+ has no time zone; .+": lambda _: "must say its time zone: 2025-01-31T12:00:00Z",
-    r"It may not be None": lambda _: "must not be null",
-    r"Object missing required field `(.+)`": lambda _: "is missing",
-    r"Object contains unknown field `(.+)`": lambda _: "is not known here",
-    r"Invalid enum value (.+)": lambda found: f"has a value that is not known here: {found[1]}",
-    r"Invalid (.+)": lambda found: f"must be {_INVALID.get(found[1], 'valid: it is no ' + found[1])}",
+_COUNTED = {"str": "character", "array": "element", "object": "member", "bytes": "byte"}
+_OPERATORS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than", "==": "exactly"}
+_ZONES = {"a": "must have a time zone: 2025-01-31T12:00:00Z", "no": "must have no time zone: 2025-01-31T12:00:00"}
+_WORDS: Mapping[str, Callable[[Fault], str]] = {
+    "type": lambda fault: f"must be {' or '.join(_TYPES.get(each, each) for each in fault.expected.split(' | '))}",
+    "bound": lambda fault: f"must be {_OPERATORS[fault.operator]} {fault.limit}",
+    "length": lambda fault: f"must have {_OPERATORS[fault.operator]} {fault.limit} {_counted(fault)}",
+    "pattern": lambda fault: f"must match {fault.limit}",
+    "multiple": lambda fault: f"must be a multiple of {fault.limit}",
+    "time zone": lambda fault: _ZONES[fault.expected],
+    "missing": lambda _: "is missing",
+    "unknown": lambda _: "is not known here",
+    "choice": lambda fault: f"has a value that is not known here: {fault.got}",
+    "format": lambda fault: f"must be {_FORMATS.get(fault.expected, 'a valid ' + fault.expected)}",
+    "range": lambda _: "is out of range",
+    "null": lambda _: "must not be null",
 }
 
 
-def misfit(message: str) -> str:
-    """What a validation error says, to be put behind the name of what it is about."""
-    return known_misfit(message) or f"cannot be taken: {message}"
+def fault_in_words(fault: Fault) -> str | None:
+    """What is wrong with a value, to be put behind its name; None where nobody but its author has words for it."""
+    words = _WORDS.get(fault.kind)
+    return None if words is None else words(fault)
 
 
-def known_misfit(message: str) -> str | None:
-    for sentence, told in _SENTENCES.items():
-        found = re.fullmatch(sentence, message, re.DOTALL)
-        if found is not None:
-            return told(found)
-    return None
+def _counted(fault: Fault) -> str:
+    return f"{_COUNTED[fault.expected]}{'' if fault.limit == '1' else 's'}"
 
 
-def misfit_inside(message: str) -> tuple[str, str] | None:
-    """The place further in that a message names, and what it says of it; None where it is nobody's but its author's.
+def described(path: tuple[Step, ...], fault: Fault | None, reason: str, whole: str = "") -> tuple[str | None, str]:
+    """The member of a request at `path`, and what is wrong with it; `whole` is what is wrong where there is no path.
 
-    >>> misfit_inside("maxPrice: Expected `decimal | null`, got `bool`")
-    ('.maxPrice', 'must be a number or null')
-    >>> misfit_inside("Object missing required field `url` - at `$.images[0]`")
-    ('.images[0].url', 'is missing')
+    >>> described(("size", "highCm"), Fault("missing"), "")
+    ('size.highCm', 'size.highCm is missing')
+    >>> described(("images", ..., "url"), Fault("length", "str", operator="<=", limit="20"), "")
+    ('images', 'a value in images must have at most 20 characters')
+    >>> described(("price",), None, "it is not for sale")
+    ('price', 'price: it is not for sale')
     """
-    message, _, way = message.partition(" - at `$")
-    led = _LED.fullmatch(message)
-    place, message = (f".{led[1]}", led[2]) if led is not None else ("", message)
-    said = known_misfit(message[:1].upper() + message[1:])
-    named = FIELD.search(message)
-    return None if said is None else (f"{place}{way.rstrip('`')}{f'.{named[1]}' if named else ''}", said)
-
-
-def _kinds(named: str) -> str:
-    """`int | null`: a whole number or null."""
-    return " or ".join(_KINDS.get(kind, kind) for kind in named.split(" | "))
-
-
-def not_json(body: bytes, error: Exception) -> str:
-    """Why a body could not be read, and where."""
-    if not body.strip():
-        return "the body is missing; send JSON"
-    if isinstance(error, UnicodeError):
-        return "the body is not UTF-8"
-    if isinstance(error, RecursionError):
-        return "the body is nested too deeply"
-    message = str(error).removeprefix("JSON is malformed: ")
-    truncated = message == "Input data was truncated"
-    if "surrogate" in message or (truncated and _is_whole(body)):
-        return "the body is not Unicode text: it holds half of a surrogate pair"
-    if truncated:
-        return f"the body is not JSON: it ends too early, after {len(body)} bytes"
-    return f"the body is not JSON: {message}"
-
-
-def _is_whole(body: bytes) -> bool:
-    """Whether it ends where it should: msgspec looks for the other half of a surrogate pair beyond the end."""
-    try:
-        json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    known = path[: path.index(...)] if ... in path else path  # the key of a map is not told
+    field = place_text(known)
+    words = None if fault is None else fault_in_words(fault)
+    if words is None:
+        return (field, f"{field}: {reason}") if field else (None, f"{whole}: {reason}" if whole else reason)
+    about = f"a value in {field or whole}" if len(known) < len(path) else field or whole or "a value"
+    return field or None, f"{about} {words}"

@@ -24,7 +24,7 @@ from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, absent,
 from partita.plan.changes import merged_with_unknown
 from partita.plan.design import Counter, Design
 from partita.plan.effects import OWNER, Effects, actions, effects
-from partita.plan.items import Values, key_in_item, key_of, key_text, values_of
+from partita.plan.items import Values, key_in_item, key_of, key_parts, key_text, values_of
 from partita.plan.races import Raced
 from partita.plan.stored_keys import GUARD
 from partita.store.decoding import decoder_of, recogniser_of
@@ -119,7 +119,7 @@ def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) 
     wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
     lies_at = key_in_item(model, item)
     held, wanting = yield from _guards(context, model, lies_at, effects(design, model, values, wanted))
-    rewriting = [] if equal_items(wanted, item) else list(_rewriting(model, item, wanted))
+    rewriting = [] if equal_items(wanted, item) else list(_rewriting(model, item, wanted, values))
     guarding = actions(model, held, wanting, set(), context.clock())
     yield from execute(context, [*rewriting, *guarding])
     return bool(rewriting), len(wanting.guards) - len(held.guards)
@@ -135,16 +135,16 @@ def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValu
     return new
 
 
-def _rewriting(model: Model, old: Item, new: Item) -> Iterator[ItemAction]:
+def _rewriting(model: Model, old: Item, new: Item, values: Values) -> Iterator[ItemAction]:
     """The item as it should be, in place of what it was; fenced by all that was read."""
     old_key, new_key = key_in_item(model, old), key_in_item(model, new)
-    seen = tuple(Clause(equals(name, old[name]), lambda: Raced("it changed")) for name in old if name not in old_key)
+    seen = tuple(Clause(equals(name, old[name]), lambda _: Raced(model.name)) for name in old if name not in old_key)
     if old_key == new_key:
-        here = Clause(present(model.table.pk), lambda: NotFound(model.name, key_text(old_key)))
+        here = Clause(present(model.table.pk), lambda _: NotFound(model.name, key_parts(model, values)))
         yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(here, *seen))
         return
     yield ItemAction("delete", model.table.name, old_key, model.name, clauses=seen)
-    free = Clause(absent(model.table.pk), lambda: AlreadyExists(model.name, key_text(new_key)))
+    free = Clause(absent(model.table.pk), lambda _: AlreadyExists(model.name, key_parts(model, values)))
     yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 
 
@@ -164,8 +164,8 @@ def _guards(context: StoreContext, model: Model, lies_at: Item, after: Effects) 
 
 
 def _count(after: Effects, counts: Counts) -> None:
-    for where, (counter, key, amount) in after.counts.items():
-        count = counts.setdefault(where, _Count(counter, key))
+    for where, (counter, parent, amount) in after.counts.items():
+        count = counts.setdefault(where, _Count(counter, parent.key))
         count.total = EXACT.add(count.total, amount)
 
 
@@ -184,7 +184,7 @@ def _set_counter(context: StoreContext, count: _Count, done: Adoption) -> Flow[N
     if found is None or getattr(found.entity, attribute.field) == count.total:
         return
     text = key_text(key_of(parent, values_of(parent, found.entity)))
-    unchanged = Clause(equals(attribute.name, found.item.get(attribute.name)), lambda: Raced(f"{text} changed"))
+    unchanged = Clause(equals(attribute.name, found.item.get(attribute.name)), lambda _: Raced(parent.name))
     steps: dict[str, Step] = {attribute.name: SetAttribute({"N": str(count.total)})}
     setting = ItemAction("update", parent.table.name, count.key, parent.name, steps=steps, clauses=(unchanged,))
     with done.collecting_errors(f"{parent.name} {text}"):

@@ -15,8 +15,10 @@ from partita.design.codegen import Env
 from partita.design.models import EntityKeys, Model, ViewModel
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
-from partita.errors import StoredItemInvalid
+from partita.errors import StoredItemInvalid, place_text
 from partita.plan.effects import OWNER
+from partita.plan.items import key_texts
+from partita.validation import fault_in
 
 _REFUSALS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
 
@@ -81,8 +83,21 @@ class Decoder:
         return float(value.N) if value is not None and value.N is not None else None
 
     def _invalid(self, item: Item, refusal: Exception) -> StoredItemInvalid:
-        keys = [next(iter(item[name].values())) for name in self._model.table.key_names if name in item]
-        return StoredItemInvalid(self._name, " ".join(map(str, keys)), str(refusal))
+        names = self._model.table.key_names
+        stored_key = key_texts({name: item[name] for name in names if name in item})
+        parts = _parts_in(self._model, tuple(stored_key.values())) if len(stored_key) == len(names) else None
+        return StoredItemInvalid(self._name, stored_key, _reason(refusal), parts or {})
+
+
+def _reason(refusal: Exception) -> str:
+    """What is wrong with an item. Every second step of a path is one of DynamoDB's types: `size.M.width.N`."""
+    if not isinstance(refusal, msgspec.ValidationError):
+        return str(refusal)
+    path, fault = fault_in(refusal)
+    place = place_text(path[::2])
+    if fault.kind == "missing" and len(path) % 2 == 0:
+        return f"{place} is not stored as {path[-1]}"
+    return f"{place}: {fault}"
 
 
 @cache
@@ -112,14 +127,19 @@ def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:
     """The values that an item's key holds, in today's format or in one that is still read."""
 
     def parts(*texts: str) -> dict[str, Any]:
-        for foreign in (False, True):
-            for keys in (model.key, *model.old_keys):
-                found = _parsed(keys, texts, foreign=foreign)
-                if found is not None:
-                    return found
-        raise ValueError(f"the key {' '.join(texts)!r} is not of the form {model.name} has")
+        found = _parts_in(model, texts)
+        if found is None:
+            raise ValueError(f"the key {' '.join(texts)!r} is not of the form {model.name} has")
+        return found
 
     return parts
+
+
+def _parts_in(model: Model, texts: tuple[str, ...]) -> dict[str, Any] | None:
+    """The parts of a key as we write it, or as other code may have."""
+    every = ((keys, foreign) for foreign in (False, True) for keys in (model.key, *model.old_keys))
+    found = (_parsed(keys, texts, foreign=foreign) for keys, foreign in every)
+    return next((each for each in found if each is not None), None)
 
 
 def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:
@@ -177,8 +197,9 @@ class Recogniser:
         model = self.model_of(raw)
         if model is None:
             item = msgspec.json.decode(raw)
-            key = " ".join(str(next(iter(item[name].values()))) for name in self._models[0].table.key_names)
-            raise StoredItemInvalid(" or ".join(each.name for each in self._models), key, "the key is of neither form")
+            stored_key = key_texts({name: item[name] for name in self._models[0].table.key_names})
+            names = " or ".join(each.name for each in self._models)
+            raise StoredItemInvalid(names, stored_key, "the key is of neither form")
         return decoder_of(model)
 
     def __call__(self, raw: bytes | msgspec.Raw, now: int | None = None) -> Any:

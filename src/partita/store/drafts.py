@@ -10,9 +10,10 @@ from typing import Any
 from partita.design.codecs import ListCodec, SetCodec
 from partita.design.key_parts import EXACT
 from partita.design.models import Attribute, Model
-from partita.errors import InvalidValue
+from partita.errors import Fault, InvalidValue, UnknownAttribute
 from partita.plan.edits import Add, Append, Assign, Edit, Exclude, Include
 from partita.plan.items import normalize_operand, normalize_value
+from partita.validation import FaultyValue, invalid_value
 
 Step = Add | Append | Include | Exclude
 
@@ -36,7 +37,7 @@ class Draft:
         _known(self._model, name)
         if isinstance(value, Stepped):
             if value.name != name:
-                raise InvalidValue(f"{self._model.name}.{name}", f"cannot be made from {value.name!r} unread")
+                raise InvalidValue(self._model.name, f"cannot be made from {value.name!r} unread", name)
             _recorded(self)[name] = value.edit
         elif isinstance(value, Unread):
             value.refuse()
@@ -64,7 +65,7 @@ def _recorded(draft: Any) -> dict[str, Edit]:
 
 def _known(model: Model, name: str) -> None:
     if name not in model.attributes:
-        raise AttributeError(f"{model.name} has no attribute {name!r}; it has {', '.join(model.attributes)}")
+        raise UnknownAttribute(model.name, name, tuple(model.attributes))
 
 
 def _fitting(model: Model, name: str, value: Any) -> Any:
@@ -73,7 +74,7 @@ def _fitting(model: Model, name: str, value: Any) -> Any:
     if value is None:
         if attribute.optional:
             return None
-        raise InvalidValue(f"{model.name}.{name}", "it may not be None")
+        raise invalid_value(FaultyValue(Fault("null")), model.name, name)
     return normalize_value(model, attribute, value)
 
 
@@ -114,27 +115,27 @@ class Unread:
         return self._model.attributes[self._name]
 
     def _step(self, kind: type[Step], operator: str, operand: Any, *, negate: bool = False) -> Stepped:
-        where = f"{self._model.name}.{self._name}"
         if not _suits(kind, self._attribute):
-            raise InvalidValue(where, f"{operator} cannot be applied to its type")
+            raise InvalidValue(self._model.name, f"{operator} cannot be applied to its type", self._name)
         value = normalize_operand(self._model, self._attribute, operand)
         if negate:
             value = value.copy_negate() if isinstance(value, Decimal) else -value
         if self._earlier is None:
             return Stepped(self._name, kind(value))
         if type(self._earlier) is not kind or kind is Exclude:
-            raise InvalidValue(where, "two different steps in one change; make two changes")
+            raise InvalidValue(self._model.name, "two different steps in one change; make two changes", self._name)
         return Stepped(self._name, kind(_both(self._earlier.value, value)))
 
     def refuse(self, *_: Any) -> Any:
         raise InvalidValue(
-            f"{self._model.name}.{self._name}", "a change does not read; use db.update(...) to decide by what is stored"
+            self._model.name, "a change does not read; use db.update(...) to decide by what is stored", self._name
         )
 
     def _refuse_inside(self, *_: Any) -> Any:
         raise InvalidValue(
-            f"{self._model.name}.{self._name}",
+            self._model.name,
             f"a change cannot set what is inside; assign the whole (draft.{self._name} = ...), or use db.update(...)",
+            self._name,
         )
 
     __setattr__ = __delattr__ = __setitem__ = __delitem__ = _refuse_inside

@@ -16,7 +16,7 @@ from partita.errors import InvalidValue, StoredItemInvalid
 from partita.plan.changes import ItemChange
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, guard_key
-from partita.plan.items import key_text, normalize_operand, validate_entity, values_of
+from partita.plan.items import key_texts, normalize_operand, validate_entity, values_of
 from partita.plan.read_requests import get_key, key_values, plan_of
 from partita.plan.writes import creation, with_initial_values
 from partita.store import batches, writing
@@ -108,7 +108,7 @@ class EntityFlows:
             return None
         guard = msgspec.json.decode(reply.item)
         if OWNER not in guard:
-            raise StoredItemInvalid(model.name, key_text(key), "the guard does not say whose it is")
+            raise StoredItemInvalid(model.name, key_texts(key), "the guard does not say whose it is")
         held = yield from fetch_found(self.context, model, guard[OWNER]["M"])
         return None if held is None else held.entity
 
@@ -141,7 +141,7 @@ def _unique_values(model: Model, declared: Unique, values: tuple[Any, ...]) -> d
     """The values that a guard is looked for by, as they are stored."""
     if len(values) != len(declared.fields):
         wanted = ", ".join(declared.fields)
-        raise InvalidValue(f"{model.name}.{declared.name}", f"{len(values)} values given, it is of {wanted}")
+        raise InvalidValue(model.name, f"{len(values)} values given, it is of {wanted}", declared.name)
     given = zip(declared.fields, values, strict=True)
     return {name: normalize_operand(model, model.attributes[name], value) for name, value in given}
 
@@ -150,4 +150,4 @@ def _unique(model: Model, name: str) -> Unique:
     for declared in model.uniques:
         if declared.name == name:
             return declared
-    raise InvalidValue(f"{model.name}.{name}", "is not declared Unique")
+    raise InvalidValue(model.name, "is not declared Unique", name)

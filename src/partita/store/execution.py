@@ -14,7 +14,7 @@ from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
 from partita.dynamodb.canonical import ItemIdentity, canonical_value, equal_items
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, OutcomeUnknown, RejectionUnexplained, RetriesExhausted, StoreError
+from partita.errors import InvalidTransaction, InvalidValue, OutcomeUnknown, RejectionUnexplained, RetriesExhausted
 from partita.plan import actions as act
 from partita.plan.actions import AddToSet, AppendToList, ItemAction, RemoveAttribute, SetAttribute
 from partita.plan.races import NothingToTake, Raced, Unexplained
@@ -33,7 +33,8 @@ def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
     if not actions:
         return None
     if len(actions) > limits.TRANSACTION_ACTIONS:
-        raise StoreError(f"{len(actions)} items in one transaction; DynamoDB takes {limits.TRANSACTION_ACTIONS}")
+        most = limits.TRANSACTION_ACTIONS
+        raise InvalidTransaction(f"{len(actions)} items in one transaction; DynamoDB takes at most {most}")
     try:
         if len(actions) == 1 and actions[0].kind != "check":
             return (yield from _execute_one(context, actions[0]))
@@ -71,24 +72,24 @@ def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
 
 def _largest(actions: list[ItemAction]) -> InvalidValue:
     """What is to blame when an item is too large: the largest attribute that was written."""
-    where = max(_written(actions), key=lambda each: len(msgspec.json.encode(each[1])))[0]
-    return InvalidValue(where, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB")
+    entity, name, _ = max(_written(actions), key=lambda each: len(msgspec.json.encode(each[2])))
+    return InvalidValue(entity, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB", name)
 
 
 def _deepest(actions: list[ItemAction]) -> InvalidValue:
-    where = max(_written(actions), key=lambda each: _levels(each[1]))[0]
-    return InvalidValue(where, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB")
+    entity, name, _ = max(_written(actions), key=lambda each: _levels(each[2]))
+    return InvalidValue(entity, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB", name)
 
 
-def _written(actions: list[ItemAction]) -> Iterator[tuple[str, Any]]:
-    """Every attribute that is written, with its value."""
+def _written(actions: list[ItemAction]) -> Iterator[tuple[str, str, Any]]:
+    """Every attribute that is written: entity, name and value."""
     for action in actions:
         values: dict[str, Any] = dict(action.item or {})
         values |= {name: step.value for name, step in action.steps.items() if isinstance(step, SetAttribute)}
         values |= {
             name: step.values for name, step in action.steps.items() if isinstance(step, AppendToList | AddToSet)
         }
-        yield from ((f"{action.entity}.{name}", value) for name, value in values.items())
+        yield from ((action.entity, name, value) for name, value in values.items())
 
 
 def _levels(value: Any) -> int:

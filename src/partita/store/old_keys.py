@@ -12,7 +12,7 @@ import msgspec
 from partita.design.models import Model
 from partita.errors import AlreadyExists, NotFound, RetriesExhausted
 from partita.plan.design import Design
-from partita.plan.items import Values, key_of, key_text, old_keys
+from partita.plan.items import Values, key_parts, old_keys
 from partita.plan.races import Raced
 from partita.store.adoption import adopt_item
 from partita.store.execution import ATTEMPTS
@@ -56,4 +56,4 @@ def move_old(context: StoreContext, design: Design, model: Model, values: Values
 def refuse_old(context: StoreContext, model: Model, values: Values) -> Flow[None]:
     """What lies under an old key exists already."""
     if (yield from fetch_old(context, model, values)) is not None:
-        raise AlreadyExists(model.name, key_text(key_of(model, values)))
+        raise AlreadyExists(model.name, key_parts(model, values))

@@ -23,9 +23,8 @@ from partita.dynamodb.backend import Backend
 from partita.dynamodb.values import Item
 from partita.errors import NotFound, RetriesExhausted
 from partita.plan.design import Design
-from partita.plan.items import key_text
 from partita.plan.proof.prove import prove
-from partita.plan.read_requests import get_key, plan_of
+from partita.plan.read_requests import key_values, plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.drafts import Draft
@@ -258,4 +257,4 @@ def context_of(
 
 def missing(call: Get[Any]) -> NotFound:
     plan = plan_of(call.read)
-    return NotFound(plan.model.name, key_text(get_key(plan, call.arguments)))
+    return NotFound(plan.model.name, key_values(plan, call.arguments))

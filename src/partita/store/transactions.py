@@ -9,13 +9,13 @@ from partita.design.conditions import Condition
 from partita.design.models import Model
 from partita.design.reads import Get
 from partita.dynamodb.canonical import ItemIdentity, item_identity
-from partita.errors import ConditionFailed, InvalidValue
+from partita.errors import ConditionFailed, InvalidTransaction, InvalidValue, item_name
 from partita.plan.actions import Clause, ItemAction, absent
 from partita.plan.changes import ItemChange, StoredItem, needs_read, plan_blind_change, plan_fenced_change
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.effects import BEING_DELETED
-from partita.plan.items import Values, item_of, key_of, key_text, validate_entity, values_of
+from partita.plan.items import Values, item_of, key_of, key_parts, validate_entity, values_of
 from partita.plan.read_requests import key_values, plan_of
 from partita.plan.writes import creation, has_no_invariants, unconditional_put, with_initial_values
 from partita.store.drafts import Draft, edits_of
@@ -132,7 +132,8 @@ class Transaction:
         place = item_identity(model.table.name, key)
         earlier = self._written.get(place)
         if earlier is not None and (earlier, write) != ("delete", "create"):
-            raise InvalidValue(model.name, f"two writes to {key_text(key)} in one transaction; make them one")
+            name = item_name(model.name, key_parts(model, values))
+            raise InvalidTransaction(f"two writes to {name} in one transaction; make them one")
         self._written[place] = write
 
     def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[ItemAction]:
@@ -140,7 +141,7 @@ class Transaction:
             return []
         stored = key_of(model, key)
         stays = to_stored(model, condition) & absent(BEING_DELETED) if model.owns else to_stored(model, condition)
-        clause = Clause(stays, lambda: ConditionFailed(model.name, key_text(stored)))
+        clause = Clause(stays, lambda _: ConditionFailed(model.name, key))
         return [ItemAction("check", model.table.name, stored, model.name, clauses=(clause,))]
 
     def flow(self) -> Flow[None]:
@@ -159,5 +160,5 @@ def _as_seen(model: Model, key: Values, entity: Any) -> StoredItem:
     """An item as its entity tells it; where it is stored otherwise, what relies on it is refused and it is read."""
     values = values_of(model, entity)
     if key_of(model, values) != key_of(model, key):
-        raise InvalidValue(model.name, f"seen is another one, {key_text(key_of(model, values))}")
+        raise InvalidValue(model.name, f"`seen` is another item, {item_name(model.name, key_parts(model, values))}")
     return StoredItem(item_of(model, values), copy.copy(entity))

@@ -12,7 +12,7 @@ from partita.design.models import Model
 from partita.design.reads import EntityKey, Query, Read
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
-from partita.errors import AlreadyExists, InvalidValue, NotFound, StoredItemInvalid
+from partita.errors import AlreadyExists, Fault, NotFound, StoredItemInvalid
 from partita.plan.actions import Clause, ItemAction, equals, present
 from partita.plan.changes import (
     ItemChange,
@@ -26,7 +26,7 @@ from partita.plan.changes import (
 from partita.plan.design import Design, Ownership
 from partita.plan.edits import Assign, Edit
 from partita.plan.effects import BEING_DELETED, guard_key
-from partita.plan.items import key_in_item, key_of, key_text, normalize_value, validate_entity, values_of
+from partita.plan.items import key_in_item, key_of, normalize_value, validate_entity, values_of
 from partita.plan.races import Raced
 from partita.plan.writes import (
     can_delete_without_read,
@@ -44,6 +44,7 @@ from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
 from partita.store.reading import as_stored, fetch_found, fetch_page
 from partita.store.retries import StoreContext
+from partita.validation import FaultyValue, invalid_value
 
 E = TypeVar("E")
 
@@ -115,7 +116,7 @@ def planned_change(context: StoreContext, design: Design, wanted: ItemChange) ->
     key = key_of(wanted.model, wanted.key)
     found = yield from fetch_found(context, wanted.model, key)
     if found is None:
-        raise NotFound(wanted.model.name, key_text(key))
+        raise NotFound(wanted.model.name, wanted.key)
     return plan_fenced_change(design, wanted, found)
 
 
@@ -132,7 +133,7 @@ def update(
     def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_found(context, model, key_of(model, key))
         if found is None:
-            raise NotFound(model.name, key_text(key_of(model, key)))
+            raise NotFound(model.name, key)
         entity: E = decoder_of(model).from_item(found.item)
         edit(entity)
         wanted = ItemChange(model, key, _edits(model, found.entity, entity), context.clock(), skip=orphaned)
@@ -156,7 +157,7 @@ def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
         if held is value or (held == value and not attribute.codec.open):
             continue
         if value is None and not attribute.optional:
-            raise InvalidValue(f"{model.name}.{attribute.field}", "it may not be None")
+            raise invalid_value(FaultyValue(Fault("null")), model.name, attribute.field)
         fitted = None if value is None else normalize_value(model, attribute, value)
         setattr(after, attribute.field, fitted)
         if not attribute.codec.same(held, fitted):
@@ -170,7 +171,7 @@ def _on_what_was_read(model: Model, actions: list[ItemAction] | None, found: Sto
         return []
     first, *others = actions
     names = [member.name for member in model.members if member.name not in model.table.key_names]
-    relied = [Clause(equals(name, found.item.get(name)), lambda: Raced(model.name)) for name in names]
+    relied = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
     return [dataclasses.replace(first, clauses=(*first.clauses, *relied)), *others]
 
 
@@ -223,7 +224,7 @@ def _mark(
         last[0] = found = yield from fetch_found(context, model, stored_key)
         if found is None:
             return []
-        marking = [mark_being_deleted(model, stored_key, when)]
+        marking = [mark_being_deleted(model, key, when)]
         if check is not None:
             check(found.entity)
             return _on_what_was_read(model, marking, found)
@@ -242,8 +243,8 @@ def _delete_marked(context: StoreContext, design: Design, model: Model, key: dic
         gone[0] = None if found is None or BEING_DELETED not in found.item else found.entity
         if found is None or gone[0] is None:
             return []
-        first, *others = deletion(design, model, key_of(model, key), found, context.clock(), None, orphaned)
-        marked = Clause(present(BEING_DELETED), lambda: Raced(model.name))
+        first, *others = deletion(design, model, key, found, context.clock(), None, orphaned)
+        marked = Clause(present(BEING_DELETED), lambda _: Raced(model.name))
         return [dataclasses.replace(first, clauses=(*first.clauses, marked)), *others]
 
     yield from retry_on_race(context, model.name, plan)
@@ -259,13 +260,12 @@ def planned_deletion(
     orphaned: set[ItemIdentity],
     check: Callable[[Any], None] | None = None,
 ) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
-    stored_key = key_of(model, key)
     if check is None and can_delete_without_read(design, model):
-        return deletion(design, model, stored_key, None, context.clock(), when), None
-    found = yield from fetch_found(context, model, stored_key)
+        return deletion(design, model, key, None, context.clock(), when), None
+    found = yield from fetch_found(context, model, key_of(model, key))
     if found is None:
         return [], None
-    actions = deletion(design, model, stored_key, found, context.clock(), when, orphaned)
+    actions = deletion(design, model, key, found, context.clock(), when, orphaned)
     if check is not None:
         check(found.entity)
         actions = _on_what_was_read(model, actions, found)

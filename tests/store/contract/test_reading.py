@@ -71,12 +71,12 @@ def test_what_is_created_is_what_is_read(db: Store, clock: Clock) -> None:
 
 def test_an_absent_item_is_none_and_one_says_so(db: Store) -> None:
     assert db(work("nowhere")) is None
-    with pytest.raises(NotFound, match=r"^Work WORK#nowhere WORK does not exist$"):
+    with pytest.raises(NotFound, match=r"^Work nowhere does not exist$"):
         db.one(work("nowhere"))
 
 
 def test_creating_twice_is_refused(db: Store) -> None:
-    with pytest.raises(AlreadyExists, match=r"^Artist ARTIST#ann PROFILE exists already$"):
+    with pytest.raises(AlreadyExists, match=r"^Artist ann already exists$"):
         db.create(Artist(artist_id="ann", country="ES", handle="other"))
 
 
@@ -200,7 +200,7 @@ def test_a_cursor_of_another_query_is_refused(db: Store) -> None:
     for number in range(3):
         db.create(Note(artist_id="ann", number=number, text=""))
     cursor = db(notes("ann")).page(1).cursor
-    with pytest.raises(InvalidCursor, match=r"^the cursor is not one of notes: it was made for other arguments$"):
+    with pytest.raises(InvalidCursor, match=r"^invalid cursor for notes: it was made for other arguments$"):
         db(notes("bob")).page(1, cursor)
     with pytest.raises(InvalidCursor, match=r"it cannot be read"):
         db(notes("ann")).page(1, "rubbish")
@@ -228,7 +228,10 @@ def test_many_gets_are_answered_in_their_order(db: Store) -> None:
 def test_an_item_that_does_not_fit_its_entity_is_named(db: Store) -> None:
     item = {"PK": {"S": "ARTIST#ann"}, "SK": {"S": "NOTE#p0001"}, "artistId": {"S": "ann"}, "number": {"S": "one"}}
     db.backend.call(PutItem(table_name="gallery", item=item))
-    with pytest.raises(StoredItemInvalid, match=r"^Note ARTIST#ann NOTE#p0001 on disk: .*number"):
+    with pytest.raises(
+        StoredItemInvalid,
+        match=r"^Note ARTIST#ann NOTE#p0001 cannot be read as it is stored: number is not stored as N$",
+    ):
         db(note("ann", 1))
 
 

@@ -103,7 +103,7 @@ def test_a_table_with_one_key_attribute_keeps_its_promises(shapes: Store) -> Non
     assert shapes(person("ann")) == ann
     with pytest.raises(NotUnique):
         shapes.create(Person(id="bob", email="a@example.com"))
-    with pytest.raises(AlreadyExists, match=r"^Person ann exists already$"):
+    with pytest.raises(AlreadyExists, match=r"^Person ann already exists$"):
         shapes.create(Person(id="ann", email="b@example.com"))
     with shapes.change(person("ann")) as draft:
         draft.id = "anna"

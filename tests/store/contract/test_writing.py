@@ -13,6 +13,7 @@ from partita import (
     AlreadyExists,
     ConditionFailed,
     F,
+    InvalidTransaction,
     InvalidTransition,
     InvalidValue,
     LimitReached,
@@ -156,7 +157,7 @@ def test_changing_a_part_of_the_key_moves_the_item_with_all_it_holds(db: Store) 
     assert db(note("ann", 1)) is None
     assert db.one(note("ann", 2)).text == "kept"
     db.create(Note(artist_id="ann", number=3, text="in the way"))
-    with pytest.raises(AlreadyExists, match=r"Note ARTIST#ann NOTE#p0003"), db.change(note("ann", 2)) as draft:
+    with pytest.raises(AlreadyExists, match=r"^Note ann, 3 already exists$"), db.change(note("ann", 2)) as draft:
         draft.number = 3
     assert [each.number for each in db(notes("ann"))] == [2, 3]
 
@@ -172,7 +173,7 @@ def test_what_others_are_found_by_does_not_change(db: Store, ann: Artist) -> Non
 
 def test_a_change_of_nothing_is_not_there(db: Store) -> None:
     with (
-        pytest.raises(NotFound, match=r"^Note ARTIST#ann NOTE#p0009 does not exist$"),
+        pytest.raises(NotFound, match=r"^Note ann, 9 does not exist$"),
         db.change(note("ann", 9)) as draft,
     ):
         draft.text = "x"
@@ -192,9 +193,9 @@ def test_a_block_that_raises_writes_nothing(db: Store, draft_work: Work) -> None
 
 def test_a_draft_refuses_what_does_not_exist_or_fit(db: Store, draft_work: Work) -> None:
     with db.change(work("w1")) as draft:
-        with pytest.raises(AttributeError, match=r"^Work has no attribute 'colour'; it has work_id, artist_id"):
+        with pytest.raises(AttributeError, match=r"^Work has no attribute 'colour'; its attributes are work_id,"):
             draft.colour = "red"  # type: ignore[attr-defined]
-        with pytest.raises(InvalidValue, match=r"^Work.state: invalid enum value 'gone'"):
+        with pytest.raises(InvalidValue, match=r"^Work.state: 'gone' is not one of its values$"):
             draft.state = "gone"  # type: ignore[assignment]
         with pytest.raises(InvalidValue, match=r"^Work.title: it may not be None"):
             draft.title = None  # type: ignore[assignment]
@@ -217,7 +218,7 @@ def test_a_condition_of_the_caller_is_kept(db: Store, draft_work: Work) -> None:
     with db.change(work("w1"), when=(F.title == "One") & F.tags.is_absent()) as draft:
         draft.title = "Two"
     with (
-        pytest.raises(ConditionFailed, match=r"^Work WORK#w1 WORK: the condition does not hold$"),
+        pytest.raises(ConditionFailed, match=r"^Work w1: the condition does not hold$"),
         db.change(work("w1"), when=F.title == "One") as draft,
     ):
         draft.title = "Three"
@@ -243,7 +244,7 @@ def test_replacing_with_an_old_version_is_refused(db: Store, draft_work: Work) -
     mine.title = "mine"
     db.replace(mine)
     assert db.one(work("w1")).version == 2
-    with pytest.raises(VersionConflict, match=r"^Work WORK#w1 WORK is no longer at version 1; read it again$"):
+    with pytest.raises(VersionConflict, match=r"^Work w1 is no longer at version 1; read it again$"):
         db.replace(mine)
 
 
@@ -333,7 +334,7 @@ def test_a_child_moves_its_share_to_another_parent(db: Store, draft_work: Work) 
     with db.change(work("w1")) as draft:
         draft.artist_id = "bob"
     assert (db.one(artist("ann")).work_count, db.one(artist("bob")).work_count) == (0, 1)
-    missing = r"^Work refers to Artist ARTIST#nobody PROFILE, which does not exist$"
+    missing = r"^Work refers to Artist nobody, which does not exist$"
     with pytest.raises(ReferenceMissing, match=missing), db.change(work("w1")) as draft:
         draft.artist_id = "nobody"
     assert db.one(artist("bob")).work_count == 1
@@ -348,13 +349,13 @@ def test_a_child_can_be_deleted_after_its_parent(db: Store, draft_work: Work) ->
 def test_a_limit_on_a_counter_stops_growth(db: Store, draft_work: Work) -> None:
     with db.change(artist("ann")) as draft:
         draft.room = 1
-    with pytest.raises(LimitReached, match=r"^Artist ARTIST#ann PROFILE: work_count <= room would no longer hold$"):
+    with pytest.raises(LimitReached, match=r"^Artist ann: the write would exceed the limit work_count <= room$"):
         db.create(Work(work_id="w2", artist_id="ann", title=""))
     assert db(work("w2")) is None
 
 
 def test_only_allowed_transitions_happen(db: Store, draft_work: Work) -> None:
-    refused = r"^Work.state cannot become 'sold' from what it is$"
+    refused = r"^Work.state: cannot change from 'draft' to 'sold'$"
     with pytest.raises(InvalidTransition, match=refused), db.change(work("w1")) as draft:
         draft.state = State.SOLD
     with pytest.raises(InvalidTransition):
@@ -453,7 +454,7 @@ def test_a_transaction_checks_other_items(db: Store, draft_work: Work) -> None:
             together.check(artist("ann"), F.country == "ES")
             together.change(work("w1")).title = "never"
 
-    with pytest.raises(ConditionFailed, match=r"Artist ARTIST#ann PROFILE"):
+    with pytest.raises(ConditionFailed, match=r"^Artist ann: the condition does not hold$"):
         write()
     assert db.one(work("w1")).title == "One"
 
@@ -525,15 +526,15 @@ Twice = Callable[[Transaction], object]
 )
 def test_two_writes_to_one_item_in_a_transaction_are_refused(db: Store, draft_work: Work, twice: Twice) -> None:
     before = disk(db)
-    said = r"^Work: two writes to WORK#\w+ WORK in one transaction; make them one$"
-    with pytest.raises(InvalidValue, match=said), db.transaction() as together:
+    said = r"^two writes to Work \w+ in one transaction; make them one$"
+    with pytest.raises(InvalidTransaction, match=said), db.transaction() as together:
         twice(together)
     assert disk(db) == before
 
 
 def test_what_was_seen_has_to_be_what_is_changed(db: Store, draft_work: Work) -> None:
     other = db.create(Work(work_id="w2", artist_id="ann", title="Two"))
-    with pytest.raises(InvalidValue, match=r"^Work: seen is another one, WORK#w2 WORK$"), db.transaction() as together:
+    with pytest.raises(InvalidValue, match=r"^Work: `seen` is another item, Work w2$"), db.transaction() as together:
         together.change(work("w1"), seen=other)
 
 
@@ -569,7 +570,7 @@ def test_batches_write_what_nothing_depends_on(db: Store) -> None:
         (Note(artist_id="a", number=10_000, text=""), r"^Note.number: 10000 does not fit \{:\+4\} in the key$"),
         (Note(artist_id="a", number="1", text=""), "^Note.number: expected `int`, got `str`$"),  # type: ignore[arg-type]
         (Note(artist_id="x" * 3000, number=1, text=""), "^Note.PK: the key is longer than 2048 bytes$"),
-        (Work(work_id="w", artist_id="ann", title="", importance="top"), "^Work.importance: invalid enum value 'top'$"),  # type: ignore[arg-type]
+        (Work(work_id="w", artist_id="ann", title="", importance="top"), "^Work.importance: 'top' is not one of"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_input_is_refused_by_name(db: Store, entity: Any, said: str) -> None:

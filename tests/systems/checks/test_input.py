@@ -24,7 +24,7 @@ from tests.systems.checks.conftest import add, disk
         ({"url": "http://user:pass@example.com/"}, "Check.url: a name and password"),
         ({"delay_ms": 5}, "Check.delay"),
         ({"check_type": d.CheckType("FAX")}, "Check.checkType"),
-        ({"attributes": {"keyword": 3}}, "Check.attributes.keyword: Expected `str"),
+        ({"attributes": {"keyword": 3}}, "Check.attributes.keyword: expected `str"),
         ({"attributes": {"colour": "red"}}, "Check.attributes.colour: AVAILABILITY has no 'colour'; it has keyword"),
         ({"attributes": {"keyword": "x" * 1001}}, "Check.attributes.keyword: "),
         *(

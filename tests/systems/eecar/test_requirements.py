@@ -193,7 +193,7 @@ def test_a_need_that_is_prolonged_lives_on(eecar: Eecar, db: Store, clock: Clock
 def test_a_need_that_has_ended_stays_ended(eecar: Eecar) -> None:
     need = eecar.needs.post(a_need())
     eecar.needs.cancel(MAKER, need.need_id)
-    with pytest.raises(InvalidTransition, match=r"Need.status cannot become 'fulfilled'"):
+    with pytest.raises(InvalidTransition, match=r"Need.status: cannot change from 'cancelled' to 'fulfilled'"):
         eecar.needs.fulfil(MAKER, need.need_id)
 
 
@@ -459,7 +459,7 @@ def test_an_answered_proposal_stays_answered(eecar: Eecar, db: Store, battery: d
     with pytest.raises(VersionConflict):
         eecar.proposals.answer(made.proposal_id, SELLER, "accepted", version=1)
     for answer in ("accepted", "rejected"):
-        with pytest.raises(InvalidTransition, match=r"Proposal.status cannot become"):
+        with pytest.raises(InvalidTransition, match=r"Proposal.status: cannot change from"):
             eecar.proposals.answer(made.proposal_id, SELLER, answer, version=2)
     with pytest.raises(InvalidTransition):
         eecar.proposals.revise(made.proposal_id, BUYER, version=2, quantity=1, price_offer=1)

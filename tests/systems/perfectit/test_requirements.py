@@ -243,7 +243,7 @@ def test_recent_cards_read_a_bounded_number_of_days(perfectit: PerfectIt, ann: s
 
 
 def test_an_invalid_cursor_is_rejected(perfectit: PerfectIt, card: str) -> None:
-    with pytest.raises(InvalidCursor, match="the cursor is not one of recent"):
+    with pytest.raises(InvalidCursor, match="invalid cursor for recent"):
         perfectit.cards.recent(1, "yesterday~")
     with pytest.raises(InvalidCursor):
         perfectit.cards.recent(1, f"{perfectit.now().date()}~garbage")

@@ -39,7 +39,7 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     for found in db.scan(*ENTITIES):
         with done.collecting_errors(entity_label(found, ENTITIES)):
             if isinstance(found, OnPost) and not exists(found.post_id):
-                raise ReferenceMissing(type(found).__name__, d.Post.__name__, found.post_id)
+                raise ReferenceMissing(type(found).__name__, d.Post.__name__, {"post_id": found.post_id})
             _adopt_item(db, found, done)
     progress(done)
     return done
@@ -65,7 +65,7 @@ def _move_text(db: Store, post: d.Post, done: Adoption) -> None:
     text = db(d.post_text(post.post_id), consistent=True)
     if post.content is None:
         if text is None:
-            raise InvalidValue("PostText.content", "the post has no text")
+            raise InvalidValue("PostText", "the post has no text", "content")
         return
     with db.transaction() as transaction:
         draft = transaction.change(d.post(post.post_id), when=F.content == post.content, system_change=True)
@@ -84,7 +84,7 @@ def _complete_reply(db: Store, reply: d.Reply, done: Adoption) -> None:
         return
     root = db(d.comment_with_replies(reply.post_id, reply.parent_id), consistent=True).one()
     if not isinstance(root, d.Comment):
-        raise ReferenceMissing(d.Reply.__name__, d.Comment.__name__, reply.parent_id)
+        raise ReferenceMissing(d.Reply.__name__, d.Comment.__name__, {"comment_id": reply.parent_id})
     here = d.reply(reply.post_id, reply.parent_id, reply.reply_id, reply.created_at)
     with db.change(here, system_change=True) as draft:
         draft.parent_created_at = root.created_at

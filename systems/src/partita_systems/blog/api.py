@@ -301,7 +301,7 @@ def delete_notification(service: Blog, user_id: str, notification_id: str, match
     """Delete a notification."""
     found = service.notification(user_id, notification_id)
     if service.db.delete(found, when=match.when(found)) is None:
-        raise NotFound(d.Notification.__name__, notification_id)
+        raise NotFound(d.Notification.__name__, {"notification_id": notification_id})
 
 
 api.examples(anonymous="/categories", signed_in="/roles/AUTHOR/users")

@@ -57,7 +57,7 @@ class Categories(ServiceBase):
             if found.parent_id == parent_id:
                 return
             if parent_id is not None and (parent_id == category_id or self._has_children(found)):
-                raise InvalidValue("Category.parent_id", f"{found.name!r} has subcategories and cannot become one")
+                raise InvalidValue("Category", f"{found.name!r} has subcategories and cannot become one", "parent_id")
             order = self._next_position(parent_id)
             try:
                 with self.db.transaction() as transaction:
@@ -79,11 +79,12 @@ class Categories(ServiceBase):
                 self.db.one(d.category(parent_id))
             if len(siblings) > MAX_REORDERED:
                 raise InvalidValue(
-                    "Category.category_ids",
+                    "Category",
                     f"at most {MAX_REORDERED} categories can be reordered; move some under other roots first",
+                    "category_ids",
                 )
             if sorted(category_ids) != sorted(siblings):
-                raise InvalidValue("Category.category_ids", "must contain each sibling exactly once")
+                raise InvalidValue("Category", "must contain each sibling exactly once", "category_ids")
             try:
                 with self.db.transaction() as transaction:
                     for position, category_id in enumerate(category_ids):
@@ -100,7 +101,7 @@ class Categories(ServiceBase):
             found = self.db.one(d.category(category_id), consistent=True)
             check(found)
             if self._has_children(found) or self._has_posts(found):
-                raise InvalidValue("Category.category_id", f"{found.name!r} still has subcategories or posts")
+                raise InvalidValue("Category", f"{found.name!r} still has subcategories or posts", "category_id")
             try:
                 with self.db.transaction() as transaction:
                     unchanged = _position_unchanged(found) & _counters_unchanged(found) & (F.name == found.name)
@@ -132,13 +133,14 @@ class Categories(ServiceBase):
         if parent_id is not None:
             parent = self.db(d.category(parent_id), consistent=True) if parent_id else None
             if parent is None:
-                raise ReferenceMissing(d.Category.__name__, d.Category.__name__, parent_id)
+                key = {"category_id": parent_id}
+                raise ReferenceMissing(d.Category.__name__, d.Category.__name__, key, "parent_id")
             if parent.parent_id is not None:
-                raise InvalidValue("Category.parent_id", "the parent is a subcategory; categories have two levels")
+                raise InvalidValue("Category", "the parent is a subcategory; categories have two levels", "parent_id")
         siblings = self._siblings(parent_id)
         if parent_id is None and len(siblings) >= MAX_ROOTS:
             raise InvalidValue(
-                "Category.parent_id", f"there are {MAX_ROOTS} root categories already; choose one as the parent"
+                "Category", f"there are {MAX_ROOTS} root categories already; choose one as the parent", "parent_id"
             )
         return 1 + max((each.order for each in siblings), default=-1)
 

@@ -27,7 +27,7 @@ def follow_link(db: Store, link: d.CategoryChild, done: Adoption) -> None:
     """Make a link and its category agree."""
     category = db(d.category(link.child_id), consistent=True)
     if category is None:
-        raise ReferenceMissing(d.CategoryChild.__name__, d.Category.__name__, link.child_id)
+        raise ReferenceMissing(d.CategoryChild.__name__, d.Category.__name__, {"category_id": link.child_id})
     if (category.parent_id, category.order) == (link.parent_id, link.order):
         return
     here = d.child(link.parent_id, link.child_id, link.order)
@@ -52,6 +52,6 @@ def _has_matching_link(db: Store, category: d.Category) -> bool:
 def _check_root(db: Store, category_id: str) -> None:
     found = db(d.category(category_id), consistent=True)
     if found is None:
-        raise ReferenceMissing(d.Category.__name__, d.Category.__name__, category_id)
+        raise ReferenceMissing(d.Category.__name__, d.Category.__name__, {"category_id": category_id})
     if found.parent_id is not None:
-        raise InvalidValue("Category.parent_id", f"{category_id} is a subcategory; categories have two levels")
+        raise InvalidValue("Category", f"{category_id} is a subcategory; categories have two levels", "parent_id")

@@ -48,7 +48,7 @@ class Comments(ServiceBase):
         """A comment or reply by id, read from an index; raises NotFound for a deleted one."""
         found = self.db(d.comment_by_id(comment_id)).one()
         if found is None or found.content is None:
-            raise NotFound(d.Comment.__name__, comment_id)
+            raise NotFound(d.Comment.__name__, {"comment_id": comment_id})
         return found
 
     def find_in_table(self, comment_id: str) -> d.Comment | d.Reply:
@@ -95,7 +95,7 @@ class Comments(ServiceBase):
 
     def _delete(self, found: d.Comment | d.Reply, when: Condition | None) -> None:
         if self.db.delete(found, when=when) is None:
-            raise NotFound(type(found).__name__, found.post_id)
+            raise NotFound(type(found).__name__, {"post_id": found.post_id})
 
     def _root_created_at(self, target: d.Comment | d.Reply) -> datetime | None:
         """The creation time of the comment at the root of the thread; replies of other code do not store it."""
@@ -118,5 +118,5 @@ def _reply_key(reply: d.Reply) -> Get[d.Reply]:
 def checked_content(content: str) -> str:
     """The text, or InvalidValue if it is blank."""
     if not content.strip():
-        raise InvalidValue("Comment.content", "must not be blank")
+        raise InvalidValue("Comment", "must not be blank", "content")
     return content

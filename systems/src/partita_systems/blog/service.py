@@ -123,8 +123,8 @@ class Blog(ServiceBase):
             case [d.Post() as post, d.PostText() as text]:
                 return post, text
             case [d.Post()]:
-                raise NotFound(d.PostText.__name__, post_id)
-        raise NotFound(d.Post.__name__, post_id)
+                raise NotFound(d.PostText.__name__, {"post_id": post_id})
+        raise NotFound(d.Post.__name__, {"post_id": post_id})
 
     def publish(self, post_id: str) -> None:
         """Make a draft visible to readers; the time of its first publication is kept."""
@@ -132,7 +132,7 @@ class Blog(ServiceBase):
         def edit(post: d.Post) -> None:
             _check_not_removing(post)
             if post.subcategory_id is None:
-                raise InvalidValue("Post.subcategory_id", "required to publish a post")
+                raise InvalidValue("Post", "required to publish a post", "subcategory_id")
             post.status = d.PostStatus.PUBLISHED
             post.published_at = post.published_at or self.now()
 
@@ -174,7 +174,7 @@ class Blog(ServiceBase):
         for rest in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
             if rest.one() is not None:
                 raise InvalidValue(
-                    "Post.post_id", "it has likes or comments under keys of other code; adopt the table first"
+                    "Post", "it has likes or comments under keys of other code; adopt the table first", "post_id"
                 )
 
     # Likes and bookmarks
@@ -243,7 +243,7 @@ class Blog(ServiceBase):
     def notification(self, user_id: str, notification_id: str) -> d.Notification:
         found = self.db(d.notification_by_id(user_id, notification_id), consistent=True).one()
         if found is None:
-            raise NotFound(d.Notification.__name__, notification_id)
+            raise NotFound(d.Notification.__name__, {"notification_id": notification_id})
         return found
 
     def mark_read(self, user_id: str, notification_id: str, *, read: bool = True) -> None:
@@ -254,7 +254,7 @@ class Blog(ServiceBase):
 
 def _check_not_removing(post: d.Post) -> None:
     if post.status == d.PostStatus.REMOVING:
-        raise NotFound(d.Post.__name__, post.post_id)
+        raise NotFound(d.Post.__name__, {"post_id": post.post_id})
 
 
 def role_of(groups: Iterable[str]) -> d.Role:

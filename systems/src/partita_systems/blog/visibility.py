@@ -21,7 +21,7 @@ def while_published(db: Store, post_id: str) -> Iterator[Transaction]:
             yield transaction
     except ConditionFailed as failed:
         if failed.entity == d.Post.__name__:
-            raise NotFound(failed.entity, post_id) from None
+            raise NotFound(failed.entity, {"post_id": post_id}) from None
         raise
 
 

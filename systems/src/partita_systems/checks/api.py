@@ -99,7 +99,7 @@ def find_user(service: Checks, email: Email) -> d.User:
     """Find a user by e-mail address."""
     found = service.find_by_email(email)
     if found is None:
-        raise NotFound("User", email)
+        raise NotFound("User", {"email": email})
     return found
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from partita import InvalidValue
+from partita import InvalidValue, convert
 from partita_systems.checks.design import CheckType
 
 HIGHEST_PRICE = 10**12
@@ -31,7 +31,9 @@ class Ebay(msgspec.Struct, rename="camel"):
     def __post_init__(self) -> None:
         price = self.max_price
         if price is not None and not (price.is_finite() and 0 <= price < HIGHEST_PRICE):
-            raise InvalidValue("Check.attributes.maxPrice", f"{price} is no price from 0 to below {HIGHEST_PRICE:,}")
+            raise InvalidValue(
+                "Check", f"{price} is no price from 0 to below {HIGHEST_PRICE:,}", "attributes", "maxPrice"
+            )
 
 
 OPTIONS: dict[CheckType, type[msgspec.Struct]] = {CheckType.AVAILABILITY: Availability, CheckType.EBAY: Ebay}
@@ -42,25 +44,21 @@ def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
     kind = OPTIONS.get(check_type)
     if kind is None:
         types = ", ".join(each.value for each in OPTIONS)
-        raise InvalidValue("Check.checkType", f"{check_type.value!r} is none of {types}")
+        raise InvalidValue("Check", f"{check_type.value!r} is none of {types}", "checkType")
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
     for name in attributes:
         if name not in known:
             wrong = f"{check_type.value} has no {name!r}; it has {', '.join(known)}"
-            raise InvalidValue(f"Check.attributes.{name}", wrong)
-    try:
-        return msgspec.convert(attributes, kind)
-    except msgspec.ValidationError as refusal:
-        wrong, _, way = str(refusal).partition(" - at `$.")
-        raise InvalidValue(f"Check.attributes.{way.rstrip('`')}", wrong) from None
+            raise InvalidValue("Check", wrong, "attributes", name)
+    return convert(attributes, kind, "Check", "attributes")
 
 
 def checked_url(url: str) -> str:
     """An http or https address that can be fetched: its host one that there can be, and no password."""
     if not url.isprintable() or " " in url or not _is_fetchable(url):
-        raise InvalidValue("Check.url", f"{url!r} is no http or https address")
+        raise InvalidValue("Check", f"{url!r} is no http or https address", "url")
     if "@" in urlsplit(url).netloc:
-        raise InvalidValue("Check.url", "a name and password in an address are not sent; leave them out")
+        raise InvalidValue("Check", "a name and password in an address are not sent; leave them out", "url")
     return url
 
 

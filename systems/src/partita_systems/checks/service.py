@@ -116,7 +116,7 @@ class Checks(ServiceBase):
                 made = transaction.create(check)
                 transaction.check(d.user(userid), _STAYING)
         except ConditionFailed:
-            raise InvalidValue("Check.userid", f"{userid!r} is leaving") from None
+            raise InvalidValue("Check", f"{userid!r} is leaving", "userid") from None
         return made
 
     def remove(self, check_id: str) -> None:
@@ -159,7 +159,7 @@ class Checks(ServiceBase):
     def record(self, claim: Claim, outcome: d.Outcome) -> d.Result | None:
         """Write how a run went; None, and nothing written, where the lease was lost meanwhile."""
         if outcome.status not in ("UP", "DOWN"):
-            raise InvalidValue("Outcome.status", f"{outcome.status!r} is neither UP nor DOWN")
+            raise InvalidValue("Outcome", f"{outcome.status!r} is neither UP nor DOWN", "status")
         now = self.now()
         up = outcome.status == "UP"
         failures = 0 if up else claim.check.failures + 1
@@ -203,7 +203,7 @@ def folded(email: str) -> str:
     address = email.strip().casefold()
     name, _, host = address.partition("@")
     if not name or not host:
-        raise InvalidValue("User.email", f"{email!r} is no e-mail address")
+        raise InvalidValue("User", f"{email!r} is no e-mail address", "email")
     return address
 
 

@@ -44,9 +44,9 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     return done
 
 
-def _canonical(stored: dict[str, Any], where: str) -> dict[str, Any]:
+def _canonical(stored: dict[str, Any], *where: str) -> dict[str, Any]:
     """With the one word for its category, and all else that is in it."""
-    return stored | {"category": category_of(stored["category"], where).value} if stored.get("category") else stored
+    return stored | {"category": category_of(stored["category"], *where).value} if stored.get("category") else stored
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,19 @@ class _Work:
     def _part(self, part: d.Part) -> None:
         here = d.part(part.part_id)
         self._beside(here, F.seller_id == part.seller_id, get(d.Offered, part.part_id), offered(part))
-        category = category_of(part.category, "Part.category")
+        category = category_of(part.category)
         if category != part.category:
             with self.db.change(here, when=F.category == part.category, system_change=True) as draft:
                 draft.category = category
             self.done.rewritten += 1
 
     def _need(self, need: d.Need) -> None:
-        where = "Need.requiredSpecs.category"
+        where = ("Need", "requiredSpecs", "category")
 
         def edit(stored: d.StoredNeed) -> None:
-            stored.required_specs = _canonical(stored.required_specs, where)
+            stored.required_specs = _canonical(stored.required_specs, *where)
 
-        if canonical_specs(need.required_specs, where) != need.required_specs:
+        if canonical_specs(need.required_specs, *where) != need.required_specs:
             self.db.update(d.stored_need(need.company_id, need.need_id), edit)
             self.done.rewritten += 1
 
@@ -105,12 +105,12 @@ class _Work:
             self.done.rewritten += 1
 
     def _watch(self, watch: d.Watch) -> None:
-        where = "Watch.criteria.category"
+        where = ("Watch", "criteria", "category")
 
         def edit(stored: d.StoredWatch) -> None:
-            stored.criteria = _canonical(stored.criteria, where)
+            stored.criteria = _canonical(stored.criteria, *where)
 
-        if canonical_criteria(watch.criteria, where) != watch.criteria:
+        if canonical_criteria(watch.criteria, *where) != watch.criteria:
             self.db.update(d.stored_watch(watch.watch_id), edit)
             self.done.rewritten += 1
         if watch.status == "active":

@@ -49,7 +49,7 @@ def whole_part(service: Eecar, part_id: str) -> WholePart:
     """A part with everything that is known of it, in one Query."""
     found = service.parts.whole(part_id)
     if found is None:
-        raise NotFound(d.Part.__name__, part_id)
+        raise NotFound(d.Part.__name__, {"part_id": part_id})
     return found
 
 
@@ -166,7 +166,7 @@ def match(service: Eecar, query_hash: str) -> d.Match:
     """A cached match, unless parts have changed since."""
     found = service.matches.recall(query_hash)
     if found is None:
-        raise NotFound(d.Match.__name__, query_hash)
+        raise NotFound(d.Match.__name__, {"query_hash": query_hash})
     return found
 
 

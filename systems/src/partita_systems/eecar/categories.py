@@ -32,7 +32,7 @@ ALIASES = {
 _KNOWN = {alias: category for category, aliases in ALIASES.items() for alias in (category.value, *aliases)}
 
 
-def category_of(text: str, where: str = "Part.category") -> Category:
+def category_of(text: str, entity: str = "Part", *path: str) -> Category:
     """The one category that is meant, in Korean or English, composed or not, whatever its case.
 
     >>> category_of("Battery") is category_of("배터리") is Category.BATTERY
@@ -45,16 +45,16 @@ def category_of(text: str, where: str = "Part.category") -> Category:
     if known is not None:
         return known
     if len(word) > LONGEST:
-        raise InvalidValue(where, f"a category has at most {LONGEST} characters")
+        raise InvalidValue(entity, f"a category has at most {LONGEST} characters", *path or ("category",))
     if not word or word.casefold() == ANY.value.casefold():
-        raise InvalidValue(where, f"{str(text)!r} is no category")
+        raise InvalidValue(entity, f"{str(text)!r} is no category", *path or ("category",))
     return Category(word)
 
 
-def catalogue_of(text: str, where: str = "Catalogue.category") -> Category:
+def catalogue_of(text: str, entity: str = "Catalogue", *path: str) -> Category:
     """The same, and `ANY`.
 
     >>> catalogue_of("any") is ANY
     True
     """
-    return ANY if text.strip().casefold() == ANY.value.casefold() else category_of(text, where)
+    return ANY if text.strip().casefold() == ANY.value.casefold() else category_of(text, entity, *path)

@@ -74,7 +74,7 @@ class Matches(ServiceBase):
 
         One that does not say what its categories had come to is stale once anything changes from now on.
         """
-        seen = {catalogue_of(word, "Match.catalogue").value: version for word, version in match.catalogue.items()}
+        seen = {catalogue_of(word, "Match", "catalogue").value: version for word, version in match.catalogue.items()}
         match = replace(match, catalogue=seen or self.catalogue())
         for _ in self.db.retrying("Match"):
             with suppress(AlreadyExists):

@@ -14,7 +14,7 @@ class Needs(ServiceBase):
     def post(self, need: d.Need) -> d.Need:
         """A company needs something, until `expires_at` where it says so."""
         self._check_future(need.expires_at)
-        required = canonical(need.required_specs, "Need.requiredSpecs.category")
+        required = canonical(need.required_specs, "Need", "requiredSpecs", "category")
         return self.db.create(replace(need, need_id=self.new_id("n"), required_specs=required))
 
     def require(self, company_id: str, need_id: str, required: d.RequiredSpecs) -> None:
@@ -39,11 +39,11 @@ class Needs(ServiceBase):
 
     def _check_future(self, expires_at: datetime | None) -> None:
         if expires_at is not None and (expires_at.tzinfo is None or expires_at <= self.now()):
-            raise InvalidValue("Need.expiresAt", f"{expires_at.isoformat()} is past, or has no time zone")
+            raise InvalidValue("Need", f"{expires_at.isoformat()} is past, or has no time zone", "expiresAt")
 
 
-def canonical(required: d.RequiredSpecs, where: str) -> d.RequiredSpecs:
+def canonical(required: d.RequiredSpecs, *where: str) -> d.RequiredSpecs:
     """With the one word for its category."""
     if required.category is None:
         return required
-    return replace(required, category=category_of(required.category, where))
+    return replace(required, category=category_of(required.category, *where))

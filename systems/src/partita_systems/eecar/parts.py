@@ -29,7 +29,7 @@ class WholePart:
 class Parts(ServiceBase):
     def list_(self, part: d.Part, *, spec: d.Spec | None = None, usages: Sequence[d.Usage] = ()) -> d.Part:
         """A part, its seller's entry, what it is made of and what it is good for: all or nothing."""
-        part = replace(part, part_id=self.new_id("p"), category=category_of(part.category, "Part.category"))
+        part = replace(part, part_id=self.new_id("p"), category=category_of(part.category))
         with self.db.transaction() as transaction:
             made = transaction.create(part)
             transaction.create(offered(made))
@@ -61,7 +61,7 @@ class Parts(ServiceBase):
     def categorise(self, part_id: str, category: str) -> None:
         """The part belongs to another category."""
         with self.db.change(d.part(part_id)) as draft:
-            draft.category = category_of(category, "Part.category")
+            draft.category = category_of(category)
 
     def hand_over(self, part_id: str, seller_id: str) -> None:
         """The part is another seller's from now on."""
@@ -81,7 +81,7 @@ class Parts(ServiceBase):
         try:
             return beside(self.db, d.part(part_id), offered, lambda part: F.seller_id == part.seller_id, write)
         except ReferenceMissing:
-            raise NotFound(d.Part.__name__, part_id) from None
+            raise NotFound(d.Part.__name__, {"part_id": part_id}) from None
 
     def whole(self, part_id: str) -> WholePart | None:
         """One Query."""

@@ -23,7 +23,7 @@ class Proposals(ServiceBase):
     def make(self, proposal: d.Proposal) -> d.Proposal:
         """An offer to another company, which is told of it."""
         if proposal.from_company_id == proposal.to_company_id:
-            raise InvalidValue("Proposal.toCompanyId", "a company cannot propose to itself")
+            raise InvalidValue("Proposal", "a company cannot propose to itself", "toCompanyId")
         self._check_parts(proposal.part_ids)
         with self.db.transaction() as transaction:
             made = transaction.create(replace(proposal, proposal_id=self.new_id("o")))
@@ -66,11 +66,11 @@ class Proposals(ServiceBase):
     def _refusal(self, proposal_id: str, side: str, by: str, status: str) -> InvalidValue | InvalidTransition:
         found = self.db.one(d.proposal(proposal_id), consistent=True)
         if getattr(found, side) != by:
-            return InvalidValue("Proposal." + SIDES[side], f"it is not {by!r} who may do this")
-        return InvalidTransition("Proposal", "status", status)
+            return InvalidValue("Proposal", f"it is not {by!r} who may do this", SIDES[side])
+        return InvalidTransition("Proposal", "status", status, found.status)
 
     def _check_parts(self, part_ids: list[str]) -> None:
         found = self.db.get_many([d.part(part_id) for part_id in part_ids])
         for part_id, part in zip(part_ids, found, strict=True):
             if part is None:
-                raise InvalidValue("Proposal.partIds", f"there is no part {part_id!r}")
+                raise InvalidValue("Proposal", f"there is no part {part_id!r}", "partIds")

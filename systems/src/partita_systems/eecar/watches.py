@@ -33,7 +33,7 @@ class Watches(ServiceBase):
     def begin(self, watch: d.Watch) -> d.Watch:
         """Tell the buyer of parts that meet the criteria: of every one, or of the first."""
         _check_address(watch.email, watch.phone)
-        criteria = canonical(watch.criteria, "Watch.criteria.category")
+        criteria = canonical(watch.criteria, "Watch", "criteria", "category")
         with self.db.transaction() as transaction:
             made = transaction.create(replace(watch, watch_id=self.new_id("w"), criteria=criteria))
             transaction.create(watching(made))
@@ -102,17 +102,17 @@ class Watches(ServiceBase):
         return told
 
 
-def canonical(criteria: d.Criteria, where: str) -> d.Criteria:
+def canonical(criteria: d.Criteria, *where: str) -> d.Criteria:
     """With the one word for their category."""
     if criteria.category is None:
         return criteria
-    return replace(criteria, category=category_of(criteria.category, where))
+    return replace(criteria, category=category_of(criteria.category, *where))
 
 
 def _check_address(email: str | None, phone: str | None) -> None:
     if not email and not phone:
-        raise InvalidValue("Watch.email", "neither an e-mail address nor a phone number is given")
+        raise InvalidValue("Watch", "neither an e-mail address nor a phone number is given", "email")
     if email and _EMAIL.fullmatch(email) is None:
-        raise InvalidValue("Watch.email", f"{email!r} is no e-mail address")
+        raise InvalidValue("Watch", f"{email!r} is no e-mail address", "email")
     if phone and not any(map(str.isdecimal, phone)):
-        raise InvalidValue("Watch.phone", f"{phone!r} is no phone number")
+        raise InvalidValue("Watch", f"{phone!r} is no phone number", "phone")

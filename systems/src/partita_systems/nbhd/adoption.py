@@ -88,7 +88,7 @@ def _membership(nbhd: Nbhd, membership: d.Membership, done: Adoption) -> None:
         return
     account = nbhd.db(d.user(did), consistent=True)
     if account is None:
-        raise InvalidValue("Membership.user_did", f"there is no account {did}")
+        raise InvalidValue("Membership", f"there is no account {did}", "user_did")
     if account.deleted_at is not None:
         with nbhd.db.change(d.member(home, did)) as draft:
             draft.status = d.Standing.INACTIVE

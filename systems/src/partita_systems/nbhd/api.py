@@ -59,7 +59,7 @@ def user_by_handle(service: Nbhd, handle: str) -> d.User:
     """Whose handle it is."""
     found = service.find_by_handle(handle)
     if found is None:
-        raise NotFound(d.User.__name__, handle)
+        raise NotFound(d.User.__name__, {"handle": handle})
     return found
 
 
@@ -219,7 +219,7 @@ def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
     """The published site of a subdomain."""
     site = service.find_by_subdomain(subdomain)
     if site is None or not is_open(Displayed(site, service.db(d.user(site.did)))):
-        raise NotFound(d.Site.__name__, subdomain)
+        raise NotFound(d.Site.__name__, {"subdomain": subdomain})
     return site
 
 
@@ -280,7 +280,7 @@ def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
     service.db.one(d.site(did, site_id))
     found = service.find_build(site_id, job_id)
     if found is None:
-        raise NotFound(d.BuildJob.__name__, job_id)
+        raise NotFound(d.BuildJob.__name__, {"job_id": job_id})
     return found
 
 

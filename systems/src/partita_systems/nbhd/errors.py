@@ -9,20 +9,20 @@ from partita import ConditionFailed, InvalidValue, OpenEnum
 M = TypeVar("M", bound=OpenEnum)
 
 
-def known(where: str, value: M) -> M:
+def known(entity: str, field: str, value: M) -> M:
     """A value that the system itself has a name for; only other code may write others."""
     named = list(type(value))
     if value not in named:
-        raise InvalidValue(where, f"{value.value!r} is none of {', '.join(each.value for each in named)}")
+        raise InvalidValue(entity, f"{value.value!r} is none of {', '.join(each.value for each in named)}", field)
     return value
 
 
 @contextmanager
-def refusing(refusals: Mapping[str, tuple[str, str]]) -> Iterator[None]:
+def refusing(refusals: Mapping[str, InvalidValue]) -> Iterator[None]:
     """A condition on another entity that fails inside is told as the field of the caller's that it is about."""
     try:
         yield
     except ConditionFailed as failed:
         if failed.entity not in refusals:
             raise
-        raise InvalidValue(*refusals[failed.entity]) from None
+        raise refusals[failed.entity] from None

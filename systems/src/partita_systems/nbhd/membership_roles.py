@@ -27,7 +27,7 @@ def standing_by_slug(service: Nbhd, caller: Caller, slug: str) -> Standing:
 def neighborhood_of_slug(service: Nbhd, slug: str) -> d.Neighborhood:
     found = service.find_by_slug(slug)
     if found is None:
-        raise NotFound(d.Neighborhood.__name__, slug)
+        raise NotFound(d.Neighborhood.__name__, {"slug": slug})
     return found
 
 

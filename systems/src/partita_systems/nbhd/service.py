@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from partita import Condition, ConditionFailed, F, NotFound, Page, ReferenceMissing
+from partita import Condition, ConditionFailed, F, InvalidValue, NotFound, Page, ReferenceMissing
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.errors import known, refusing
 from partita_systems.nbhd.sites import LIVING, OPEN, Sites, let_pass
@@ -33,9 +33,9 @@ class Nbhd(Sites):
     ) -> d.User:
         """A new user; a handle is compared without case, and taken once."""
         user = d.User(
-            did=checked_did("User.did", did),
+            did=checked_did(did, "did"),
             bluesky_handle=checked_handle(handle),
-            bluesky_did=checked_did("User.bluesky_did", bluesky_did) if bluesky_did is not None else None,
+            bluesky_did=checked_did(bluesky_did, "bluesky_did") if bluesky_did is not None else None,
             display_name=display_name,
             avatar_url=avatar_url,
             bio=bio,
@@ -43,7 +43,7 @@ class Nbhd(Sites):
         return self.db.create(user)
 
     def change_handle(self, did: str, handle: str) -> None:
-        refusals = {"User": ("User.did", "the account is deleted")}
+        refusals = {"User": InvalidValue("User", "the account is deleted", "did")}
         with refusing(refusals), self.db.change(d.user(did), when=LIVING) as draft:
             draft.bluesky_handle = checked_handle(handle)
 
@@ -99,13 +99,13 @@ class Nbhd(Sites):
             slug=slug_of(slug or name),
             description=description,
             creator_did=creator_did,
-            privacy=known("Neighborhood.privacy", privacy),
+            privacy=known("Neighborhood", "privacy", privacy),
             settings=settings or d.Settings(),
         )
         founder = d.Membership(
             neighborhood_id=neighborhood.id, user_did=creator_did, role=d.Role.ADMIN, joined_at=self.now()
         )
-        refusals = {"User": ("Neighborhood.creator_did", "the account is deleted")}
+        refusals = {"User": InvalidValue("Neighborhood", "the account is deleted", "creator_did")}
         with refusing(refusals), self.db.transaction() as transaction:
             transaction.check(d.user(creator_did), LIVING)
             made = transaction.create(neighborhood)
@@ -121,7 +121,7 @@ class Nbhd(Sites):
     def set_privacy(self, neighborhood_id: str, privacy: d.Privacy) -> None:
         """A private neighborhood is in no list; its members and its slug stay."""
         with self.db.change(d.neighborhood(neighborhood_id)) as draft:
-            draft.privacy = known("Neighborhood.privacy", privacy)
+            draft.privacy = known("Neighborhood", "privacy", privacy)
 
     def find_by_slug(self, slug: str) -> d.Neighborhood | None:
         """The guard, then the neighborhood: two GetItems."""
@@ -152,8 +152,8 @@ class Nbhd(Sites):
         """Once at a time; the neighborhood counts it in the same transaction."""
         membership = d.Membership(neighborhood_id=neighborhood_id, user_did=did, joined_at=self.now())
         refusals = {
-            "User": ("Membership.user_did", "the account is deleted"),
-            "Neighborhood": ("Membership.neighborhood_id", f"{neighborhood_id} is being closed"),
+            "User": InvalidValue("Membership", "the account is deleted", "user_did"),
+            "Neighborhood": InvalidValue("Membership", f"{neighborhood_id} is being closed", "neighborhood_id"),
         }
         with refusing(refusals), self.db.transaction() as transaction:
             transaction.check(d.user(did), LIVING)
@@ -183,7 +183,7 @@ class Nbhd(Sites):
 
     def set_role(self, neighborhood_id: str, did: str, role: d.Role) -> None:
         with self.db.change(d.member(neighborhood_id, did)) as draft:
-            draft.role = known("Membership.role", role)
+            draft.role = known("Membership", "role", role)
 
     def neighborhoods_of(self, did: str, size: int = 100, cursor: str | None = None) -> Page[d.Neighborhood]:
         """Those that a user is in, the last joined first: one Query and one BatchGetItem a page of up to 100."""

@@ -56,12 +56,13 @@ class Sites(ServiceBase):
             public_url=public_url(label),
         )
         refusals = {
-            "User": ("Site.did", "the account is deleted"),
-            "Neighborhood": (
-                "Site.neighborhood_id",
+            "User": InvalidValue("Site", "the account is deleted", "did"),
+            "Neighborhood": InvalidValue(
+                "Site",
                 f"{neighborhood_id} allows no new sites, or only with a verified e-mail address",
+                "neighborhood_id",
             ),
-            "Membership": ("Site.neighborhood_id", f"{did} is no active member of {neighborhood_id}"),
+            "Membership": InvalidValue("Site", f"{did} is no active member of {neighborhood_id}", "neighborhood_id"),
         }
         with self._of_a_neighborhood(neighborhood_id), refusing(refusals), self.db.transaction() as transaction:
             transaction.check(d.user(did), LIVING)
@@ -80,8 +81,8 @@ class Sites(ServiceBase):
             yield
         except InvalidValue:
             if neighborhood_id is not None and self.db(d.neighborhood(neighborhood_id), consistent=True) is None:
-                names = (d.Site.__name__, d.Neighborhood.__name__)
-                raise ReferenceMissing(*names, neighborhood_id, field="neighborhood_id") from None
+                key = {"neighborhood_id": neighborhood_id}
+                raise ReferenceMissing(d.Site.__name__, d.Neighborhood.__name__, key, "neighborhood_id") from None
             raise
 
     def configure(self, did: str, site_id: str, config: dict[str, Any]) -> None:
@@ -127,8 +128,8 @@ class Sites(ServiceBase):
         assert started_at is not None
         job = d.BuildJob(job_id=job_id, site_id=site_id, started_at=started_at)
         refusals = {
-            "User": ("BuildJob.site_id", "the account of its owner is deleted"),
-            "Site": ("BuildJob.site_id", f"{did} has no site {site_id}"),
+            "User": InvalidValue("BuildJob", "the account of its owner is deleted", "site_id"),
+            "Site": InvalidValue("BuildJob", f"{did} has no site {site_id}", "site_id"),
         }
         with refusing(refusals), self.db.transaction() as transaction:
             transaction.check(d.user(did), LIVING)

@@ -17,10 +17,10 @@ _HANDLE = re.compile(r"[^\s@#]+(@[^\s@#]+)?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
-def checked_did(where: str, did: str) -> str:
+def checked_did(did: str, field: str) -> str:
     """A decentralized identifier, such as `did:plc:abc123`."""
     if not _DID.fullmatch(did):
-        raise InvalidValue(where, f"{did!r} is no DID")
+        raise InvalidValue("User", f"{did!r} is no DID", field)
     return did
 
 
@@ -28,7 +28,7 @@ def checked_handle(handle: str) -> str:
     """A Bluesky handle, with or without its leading `@`: `alice.bsky.social`, `alice@bsky.social`."""
     name = normalize("NFC", handle.strip().removeprefix("@"))
     if not _HANDLE.fullmatch(name) or "." not in name or len(name) > 253:
-        raise InvalidValue("User.bluesky_handle", f"{handle!r} is no handle; write alice.bsky.social", value=handle)
+        raise InvalidValue("User", f"{handle!r} is no handle; write alice.bsky.social", "bluesky_handle", value=handle)
     return name
 
 
@@ -41,7 +41,7 @@ def slug_of(name: str) -> str:
     folded = normalize("NFC", normalize("NFC", name).casefold())
     slug = "-".join(re.findall(r"[^\W_]+", folded))
     if not slug or len(slug) > LONGEST_LABEL:
-        raise InvalidValue("Neighborhood.slug", f"{name!r} gives no slug of 1 to {LONGEST_LABEL} characters")
+        raise InvalidValue("Neighborhood", f"{name!r} gives no slug of 1 to {LONGEST_LABEL} characters", "slug")
     return slug
 
 
@@ -49,7 +49,7 @@ def checked_subdomain(subdomain: str) -> str:
     """A label of DNS, in lower case."""
     label = subdomain.strip().lower()
     if not _SUBDOMAIN.fullmatch(label) or len(label) > LONGEST_LABEL:
-        raise InvalidValue("Site.subdomain", f"{subdomain!r} is not 1 to {LONGEST_LABEL} of a-z, 0-9 and -")
+        raise InvalidValue("Site", f"{subdomain!r} is not 1 to {LONGEST_LABEL} of a-z, 0-9 and -", "subdomain")
     return label
 
 
@@ -63,11 +63,11 @@ def checked_config(config: dict[str, Any]) -> dict[str, Any]:
         size = len(msgspec.json.encode(config))
         depth = _depth(config)
     except (TypeError, ValueError, OverflowError, RecursionError) as refusal:
-        raise InvalidValue("Site.config", str(refusal)) from None
+        raise InvalidValue("Site", str(refusal), "config") from None
     if size > LARGEST_CONFIG:
-        raise InvalidValue("Site.config", f"{size:,} bytes of JSON, and a site holds {LARGEST_CONFIG:,}")
+        raise InvalidValue("Site", f"{size:,} bytes of JSON, and a site holds {LARGEST_CONFIG:,}", "config")
     if depth > DEEPEST_CONFIG:
-        raise InvalidValue("Site.config", f"nested {depth} levels deep, and a site holds {DEEPEST_CONFIG}")
+        raise InvalidValue("Site", f"nested {depth} levels deep, and a site holds {DEEPEST_CONFIG}", "config")
     return config
 
 

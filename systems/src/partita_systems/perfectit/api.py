@@ -50,7 +50,7 @@ def user_by_username(service: PerfectIt, username: str) -> d.User:
     """Get a user by username, in any case."""
     found = service.db(d.users_by_username(username)).one()
     if found is None:
-        raise NotFound(d.User.__name__, username)
+        raise NotFound(d.User.__name__, {"username": username})
     return found
 
 
@@ -163,7 +163,7 @@ def collection_by_id(service: PerfectIt, collection_id: str) -> d.Collection:
     """Get a collection by id."""
     found = service.db(d.collection_by_id(collection_id)).one()
     if found is None:
-        raise NotFound(d.Collection.__name__, collection_id)
+        raise NotFound(d.Collection.__name__, {"collection_id": collection_id})
     return found
 
 

@@ -48,12 +48,12 @@ class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_onl
         """The fields that are set, checked and normalised."""
         if isinstance(self.difficulty, d.Difficulty) and self.difficulty not in list(d.Difficulty):
             known = ", ".join(each.value for each in d.Difficulty)
-            raise InvalidValue("PerfectionCard.difficulty", f"{self.difficulty.value!r} is not valid; use {known}")
+            raise InvalidValue("PerfectionCard", f"{self.difficulty.value!r} is not valid; use {known}", "difficulty")
         fields = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
         names = self.materials if isinstance(self.materials, dict) else ()
         if not all(1 <= len(str(name)) <= MAX_NAME_LENGTH for name in names):
             raise InvalidValue(
-                "PerfectionCard.materials", f"the name of a material must have 1 to {MAX_NAME_LENGTH} characters"
+                "PerfectionCard", f"the name of a material must have 1 to {MAX_NAME_LENGTH} characters", "materials"
             )
         if isinstance(self.category, str):
             fields["category"] = canonical_name(self.category)
@@ -79,7 +79,7 @@ class Cards(ServiceBase):
     def draft(self, author_id: str, content: Content) -> d.PerfectionCard:
         """Create a draft. Only its author sees it, and it expires 30 days after its last edit."""
         if content.title is UNSET:
-            raise InvalidValue("PerfectionCard.title", "required")
+            raise InvalidValue("PerfectionCard", "required", "title")
         card = d.PerfectionCard(
             card_id=self.new_id("c"), author_id=author_id, created_at=self.now(), **content.fields()
         )
@@ -147,14 +147,14 @@ class Cards(ServiceBase):
     def count_views(self, card_id: str, views: int) -> None:
         """Add a batch of views that were counted elsewhere. The number is approximate; `updated_at` stays."""
         if views < 1:
-            raise InvalidValue("PerfectionCard.viewCount", f"{views} is not valid; use a number above 0")
+            raise InvalidValue("PerfectionCard", f"{views} is not valid; use a number above 0", "viewCount")
         with self.db.change(d.card(card_id)) as draft:
             draft.view_count += views
 
     def _visible_card(self, card_id: str) -> d.PerfectionCard:
         card = self.db.one(d.card(card_id), consistent=True)
         if card.status == d.CardStatus.REMOVED:
-            raise NotFound("PerfectionCard", card_id)
+            raise NotFound("PerfectionCard", {"card_id": card_id})
         return card
 
     def _stored_terms(self, card_id: str) -> set[str]:
@@ -239,6 +239,6 @@ def _published_only(page: Page[d.CardSummary]) -> Page[d.CardSummary]:
 def check_complete(card: d.PerfectionCard) -> None:
     """A published card needs a category and instructions."""
     if card.category is None:
-        raise InvalidValue("PerfectionCard.category", "required in a published card")
+        raise InvalidValue("PerfectionCard", "required in a published card", "category")
     if not card.instructions:
-        raise InvalidValue("PerfectionCard.instructions", "a published card needs at least one step")
+        raise InvalidValue("PerfectionCard", "a published card needs at least one step", "instructions")

@@ -69,7 +69,7 @@ class PerfectIt(ServiceBase):
             others = (each for each in self.db(d.comments_of_card(card_id)) if each.comment_id == comment_id)
             found = next((each for each in others if each.created_at == created_at), None)
         if found is None:
-            raise NotFound("Comment", comment_id)
+            raise NotFound("Comment", {"comment_id": comment_id})
         return found
 
     def edit_comment(self, card_id: str, created_at: datetime, comment_id: str, text: str) -> None:
@@ -98,7 +98,7 @@ class PerfectIt(ServiceBase):
                 transaction.check(d.card(card_id), d.PUBLISHED)
                 yield transaction
         except ConditionFailed:
-            raise ReferenceMissing(entity, "PerfectionCard", card_id, "card_id") from None
+            raise ReferenceMissing(entity, "PerfectionCard", {"card_id": card_id}, "card_id") from None
 
     # Collections
 
@@ -113,7 +113,9 @@ class PerfectIt(ServiceBase):
                 transaction.create(entry)
         except AlreadyExists:
             if self.db(d.collection(user_id, collection_id)) is None:
-                raise ReferenceMissing("CardInCollection", "Collection", collection_id, "collection_id") from None
+                raise ReferenceMissing(
+                    "CardInCollection", "Collection", {"collection_id": collection_id}, "collection_id"
+                ) from None
 
     def uncollect(self, collection_id: str, card_id: str) -> None:
         self.db.delete(d.card_in_collection(collection_id, card_id))
@@ -142,7 +144,7 @@ class PerfectIt(ServiceBase):
         """Create a category under an existing parent, or at the top level."""
         category = d.Category(category_id=canonical_name(category_id), name=name, sort_order=sort_order)
         if category.category_id == d.ROOT:
-            raise InvalidValue("Category.id", f"{d.ROOT} is reserved for the top level")
+            raise InvalidValue("Category", f"{d.ROOT} is reserved for the top level", "id")
         category.parent_id = checked_parent(category, canonical_name(parent_id))
         return self.db.create(category)
 
@@ -180,7 +182,7 @@ class PerfectIt(ServiceBase):
         except ConditionFailed:
             found = self.db(d.category(category_id), consistent=True)
             if found is not None and (found.child_count or found.card_count or self._is_listed(category_id)):
-                raise InvalidValue("Category.id", f"{category_id} still has cards or subcategories") from None
+                raise InvalidValue("Category", f"{category_id} still has cards or subcategories", "id") from None
             self.db.delete(d.category(category_id), when=empty)
 
     def _is_listed(self, category_id: str) -> bool:
@@ -196,7 +198,7 @@ class PerfectIt(ServiceBase):
         try:
             return self.db.create(notification)
         except ReferenceMissing:
-            raise NotFound("User", notification.user_id) from None
+            raise NotFound("User", {"user_id": notification.user_id}) from None
         except AlreadyExists:
             key = (notification.user_id, notification.created_at, notification.notification_id)
             return self.db.one(d.notification(*key), consistent=True)
@@ -221,9 +223,9 @@ class PerfectIt(ServiceBase):
 def checked_parent(category: d.Category, parent_id: str) -> str:
     """The parent, or InvalidValue if it would create a cycle."""
     if parent_id == category.category_id:
-        raise InvalidValue("Category.parentId", "a category cannot be its own parent")
+        raise InvalidValue("Category", "a category cannot be its own parent", "parentId")
     if parent_id not in (d.ROOT, category.parent_id) and category.child_count > 0:
         raise InvalidValue(
-            "Category.parentId", f"{category.category_id} has subcategories and can only move to the top level"
+            "Category", f"{category.category_id} has subcategories and can only move to the top level", "parentId"
         )
     return parent_id

@@ -34,9 +34,9 @@ class Votes:
         for _ in self.db.retrying("Vote"):
             target = self.db.update(call, _no_change)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
-                raise ReferenceMissing("Vote", "PerfectionCard", card_id, "card_id")
+                raise ReferenceMissing("Vote", "PerfectionCard", {"card_id": card_id}, "card_id")
             if isinstance(target, d.Comment) and target.status == d.CardStatus.REMOVED:
-                raise NotFound("Comment", target_id)
+                raise NotFound("Comment", {"comment_id": target_id})
             stored = self.db(d.vote(user_id, target_id), consistent=True)
             before = stored.vote_type if stored else None
             if before == vote:
@@ -52,7 +52,7 @@ class Votes:
                     self._count(transaction, before, vote, call, target)
             except _CONFLICTS as conflict:
                 if isinstance(target, d.Comment) and conflict.entity == "PerfectionCard":
-                    raise ReferenceMissing("Vote", "PerfectionCard", card_id, "card_id") from None
+                    raise ReferenceMissing("Vote", "PerfectionCard", {"card_id": card_id}, "card_id") from None
                 if isinstance(conflict, NotFound) and conflict.entity != "Vote":
                     raise  # deleted, or being deleted
                 continue
