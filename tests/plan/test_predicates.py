@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from partita import Entity, F, Table
@@ -18,7 +18,6 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import ConditionalCheckFailedException
 from partita.dynamodb.shapes import AttributeDefinition, KeySchemaElement
 from partita.dynamodb.values import AttributeValue, Item
-from partita.engine.engine import Engine
 from partita.plan.condition_expressions import Expression, to_stored
 from partita.plan.predicates import design_predicate, evaluate
 from tests.dynamodb import strategies
@@ -76,9 +75,11 @@ conditions = st.recursive(
 )
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with connect("memory:", maintain=False) as opened:
+@pytest.fixture(scope="module", params=["memory", "dynamodb_local"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The embedded engine, and DynamoDB Local as a second opinion."""
+    address = "memory:" if request.param == "memory" else request.getfixturevalue(request.param)
+    with connect(address) as opened:
         opened.call(
             wire.CreateTable(
                 table_name="things",
@@ -88,13 +89,14 @@ def engine() -> Iterator[Engine]:
             )
         )
         yield opened
+        opened.call(wire.DeleteTable(table_name="things"))
 
 
-def engine_answer(engine: Engine, condition: Condition, item: Item | None) -> tuple[bool, Item]:
-    """Whether a write under the rendered condition succeeds on the item, and the item as the engine returns it."""
-    engine.call(wire.DeleteItem(table_name="things", key=KEY))
+def answer_of(backend: Any, condition: Condition, item: Item | None) -> tuple[bool, Item]:
+    """Whether a write under the rendered condition succeeds on the item, and the item as the backend returns it."""
+    backend.call(wire.DeleteItem(table_name="things", key=KEY))
     if item is not None:
-        engine.call(wire.PutItem(table_name="things", item=KEY | item))
+        backend.call(wire.PutItem(table_name="things", item=KEY | item))
     expression = Expression()
     request = wire.DeleteItem(
         table_name="things",
@@ -106,7 +108,7 @@ def engine_answer(engine: Engine, condition: Condition, item: Item | None) -> tu
         return_values_on_condition_check_failure="ALL_OLD",
     )
     try:
-        reply = engine.call(request)
+        reply = backend.call(request)
     except ConditionalCheckFailedException as failed:
         return False, failed.item or {}
     return True, {} if reply.attributes is None else msgspec.json.decode(msgspec.json.encode(reply.attributes))
@@ -114,11 +116,12 @@ def engine_answer(engine: Engine, condition: Condition, item: Item | None) -> tu
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(item=st.none() | strategies.items, condition=conditions)
-def test_evaluation_equals_the_engines_answer(engine: Engine, item: Item | None, condition: Condition) -> None:
+def test_evaluation_equals_the_backends_answer(backend: Any, item: Item | None, condition: Condition) -> None:
+    note(f"{condition} on {item}")
     stored = to_stored(MODEL, condition)
-    answer, returned = engine_answer(engine, stored, item)
+    answer, returned = answer_of(backend, stored, item)
     assert evaluate(stored, item or {}) == answer  # values in the form in which they were written
-    assert evaluate(stored, returned) == answer  # and in the form in which the engine returns them
+    assert evaluate(stored, returned) == answer  # and in the form in which the backend returns them
     assert design_predicate(MODEL, condition)(item or {}) == answer
 
 
@@ -139,7 +142,7 @@ def test_evaluation_equals_the_engines_answer(engine: Engine, item: Item | None,
         (F.a == F.b, {}, False),
     ],
 )
-def test_condition_on_an_item(engine: Engine, condition: Condition, item: Item, holds: bool) -> None:
+def test_condition_on_an_item(backend: Any, condition: Condition, item: Item, holds: bool) -> None:
     stored = to_stored(MODEL, condition)
     assert evaluate(stored, item) == holds
-    assert engine_answer(engine, stored, item)[0] == holds
+    assert answer_of(backend, stored, item)[0] == holds
