@@ -87,7 +87,9 @@ class Bench(Embedded):
     def changes(self, table: str) -> list[LogRecord]:
         """The change log."""
         context = self.engine._context
-        return [change for _, change in read_changes(context.storage, context.catalog.known(table), 0, 1_000_000)]
+        return [
+            change for _, change in read_changes(context.storage, context.catalog.table_in_txn(table), 0, 1_000_000)
+        ]
 
     def settle(self) -> None:
         """Housekeeping until there is nothing left to do."""

@@ -33,23 +33,23 @@ def test_a_reader_who_looks_again_takes_nothing_from_a_transaction_under_way(eng
     """A table that is made in a commit is there for the next write of the same commit, whatever readers do between."""
 
     def reader_looks(txn: StorageTransaction) -> None:
-        engine._context.catalog.forget()
+        engine._context.catalog.invalidate()
         engine._context.catalog.tables = {}
 
     jobs = [
-        engine.prepared(_table("notes")),
+        engine.prepare(_table("notes")),
         reader_looks,
-        engine.prepared(q.PutItem(table_name="notes", item={"id": {"S": "1"}})),
+        engine.prepare(q.PutItem(table_name="notes", item={"id": {"S": "1"}})),
     ]
     for job in jobs:
         engine.writer.enqueue(PendingWrite(job))
-    tickets = engine.writer.commit_waiting()
+    tickets = engine.writer.commit_queue()
     assert [ticket.error for ticket in tickets] == [None, None, None]
     assert engine.call(q.GetItem(table_name="notes", key={"id": {"S": "1"}})).item is not None
 
 
 def test_readers_see_no_table_before_it_is_committed(engine: Engine) -> None:
-    engine.writer.enqueue(PendingWrite(engine.prepared(_table("notes"))))
+    engine.writer.enqueue(PendingWrite(engine.prepare(_table("notes"))))
     group = engine.writer.open_group()
     assert group is not None
     assert "notes" not in engine._context.catalog.tables

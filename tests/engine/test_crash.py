@@ -16,7 +16,7 @@ import pytest
 from partita.dynamodb import requests as q
 from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
-from partita.engine.verify import findings
+from partita.engine.verify import find_problems
 from tests.engine import crashing
 from tests.engine.shorthand import open_engine
 from tests.engine.tables import Bench
@@ -67,7 +67,7 @@ def test_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path, writer
         with open_engine(str(path)) as engine:
             crashing.create(engine)  # the kill may have come before the table
             found = stamps(engine)
-            assert list(findings(engine._context.storage)) == []
+            assert list(find_problems(engine._context.storage)) == []
             assert _replayed(engine) == found, "the stream tells the same story"
         if doubtful is not None and found != expected:
             expected = _after(expected, *doubtful)  # all of the last write, or nothing
@@ -84,7 +84,7 @@ def _replayed(engine: Engine) -> dict[int, str]:
     """The items as the change log has them, from its beginning."""
     context = engine._context
     items: dict[int, str] = {}
-    for _, change in read_changes(context.storage, context.catalog.known("crashed"), 0, 1_000_000):
+    for _, change in read_changes(context.storage, context.catalog.table_in_txn("crashed"), 0, 1_000_000):
         key = int(change.keys["pk"]["S"])
         if change.event == "REMOVE":
             del items[key]
@@ -129,6 +129,6 @@ def test_backfill_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> Non
         if done.stdout.strip() == "False":
             break
     bench.reopen()
-    assert list(findings(bench.engine._context.storage)) == []
+    assert list(find_problems(bench.engine._context.storage)) == []
     assert len(bench.rows("notes", "byG")) == 1800
     bench.engine.close()

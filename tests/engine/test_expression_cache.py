@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partita.engine.expressions.cache import LONGEST_NAMES, MOST, ExpressionCache
+from partita.engine.expressions.cache import MAX_ENTRIES, MAX_NAMES_LENGTH, ExpressionCache
 from partita.engine.expressions.scope import Scope
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain
@@ -85,13 +85,13 @@ def test_what_is_kept_is_made_once_and_bounded() -> None:
     scope = Scope(None, {":v": {"N": "1"}})
     assert kept("a", scope) is kept("a", Scope(None, {":v": {"N": "2"}}))
     assert kept("a", scope) is not kept("a", Scope(None, {":v": {"S": "2"}}))
-    for number in range(MOST):
+    for number in range(MAX_ENTRIES):
         kept(str(number), scope)
-    assert 0 < len(kept) <= MOST
+    assert 0 < len(kept) <= MAX_ENTRIES
 
 
 def test_long_names_are_not_kept() -> None:
     kept = ExpressionCache(made)
-    scope = Scope({"#n": "n" * (LONGEST_NAMES + 1)}, None)
+    scope = Scope({"#n": "n" * (MAX_NAMES_LENGTH + 1)}, None)
     assert kept("a", scope) is not kept("a", scope)
     assert len(kept) == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita.engine.verify import findings
+from partita.engine.verify import find_problems
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
 
@@ -23,7 +23,7 @@ def notes(anywhere: Bench) -> str:
 
 def whole(bench: Bench) -> dict[str, list[Json]]:
     """What is in each index; the database agrees with itself."""
-    assert list(findings(bench.engine._context.storage)) == []
+    assert list(find_problems(bench.engine._context.storage)) == []
     return {name: bench.rows("notes", name) for name in ("all", "keys", "some", "local", "localAll")}
 
 
@@ -242,7 +242,7 @@ def test_wide_index_is_ordered_attribute_by_attribute(
 
 def test_item_that_lacks_one_attribute_is_not_in_a_wide_index(wide: Bench) -> None:
     assert "without" not in {row["pk"]["S"] for row in wide.rows("notes", "wide")}
-    assert list(findings(wide.engine._context.storage)) == []
+    assert list(find_problems(wide.engine._context.storage)) == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from partita.engine import maintenance
 from partita.engine.context import EngineContext
-from partita.engine.verify import findings
+from partita.engine.verify import find_problems
 from partita.storage.contract import StorageTransaction, Totals
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, Clock, index, plain
@@ -22,7 +22,7 @@ def keys(bench: Bench, table: str = "notes") -> set[str]:
 
 
 def sound(bench: Bench) -> bool:
-    return list(findings(bench.engine._context.storage)) == []
+    return list(find_problems(bench.engine._context.storage)) == []
 
 
 # Time to live --------------------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def test_records_of_one_transaction_are_kept_when_the_clock_runs_backwards() -> 
 
 def log_size(bench: Bench) -> Totals:
     context = bench.engine._context
-    return context.storage.totals(context.catalog.known("notes").record.changes)
+    return context.storage.totals(context.catalog.table_in_txn("notes").record.changes)
 
 
 def test_records_of_a_stream_are_dropped_after_a_day(anywhere: Bench) -> None:
@@ -337,13 +337,13 @@ def test_old_tokens_go_however_many_young_ones_there_are(anywhere: Bench) -> Non
 def test_young_tokens_are_not_looked_at_every_second(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy server there are hundreds of thousands of them."""
     looked: list[float] = []
-    really = maintenance.forget_tokens
+    really = maintenance.drop_tokens
 
     def counted(context: EngineContext, low: bytes, txn: StorageTransaction) -> bytes:
         looked.append(anywhere.clock.now)
         return really(context, low, txn)
 
-    monkeypatch.setattr(maintenance, "forget_tokens", counted)
+    monkeypatch.setattr(maintenance, "drop_tokens", counted)
     began = anywhere.clock.now
     for _ in range(601):
         anywhere.settle()

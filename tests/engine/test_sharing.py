@@ -14,7 +14,7 @@ from partita.dynamodb.exceptions import (
     ResourceInUseException,
     ResourceNotFoundException,
 )
-from partita.engine.verify import findings
+from partita.engine.verify import find_problems
 from partita.engine.writer import PendingWrite
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
@@ -33,7 +33,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Bench, Bench]]:
 
 
 def sound(bench: Bench) -> bool:
-    return list(findings(bench.engine._context.storage)) == []
+    return list(find_problems(bench.engine._context.storage)) == []
 
 
 def test_table_of_one_is_a_table_of_the_other(two: tuple[Bench, Bench]) -> None:
@@ -247,11 +247,11 @@ def test_tables_come_and_go_under_readers_and_writers(anywhere: Bench) -> None:
 def together(bench: Bench, *requests: tuple[str, Json]) -> list[Any]:
     """What becomes of writes that are committed as one group: a reply or an error each."""
     tickets = [
-        PendingWrite(bench.engine.prepared(decode_request(name, json.dumps(body).encode()))) for name, body in requests
+        PendingWrite(bench.engine.prepare(decode_request(name, json.dumps(body).encode()))) for name, body in requests
     ]
     for ticket in tickets:
         bench.engine.writer.enqueue(ticket)
-    bench.engine.writer.commit_waiting()
+    bench.engine.writer.commit_queue()
     return [ticket.error if ticket.error is not None else ticket.reply for ticket in tickets]
 
 

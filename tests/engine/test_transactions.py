@@ -2,7 +2,7 @@
 
 import pytest
 
-from partita.engine.verify import findings
+from partita.engine.verify import find_problems
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, index, plain
 
@@ -55,7 +55,7 @@ def test_all_kinds_of_actions_are_done_together(anywhere: Bench, notes: str) -> 
     assert {row["pk"]["S"] for row in anywhere.rows("notes")} == {"new", "counted"}
     assert anywhere.get("notes", pk="counted") == plain({"pk": "counted", "n": 2})
     assert anywhere.rows("notes", "byGroup") == [plain({"pk": "new", "g": "x"})]
-    assert list(findings(anywhere.engine._context.storage)) == []
+    assert list(find_problems(anywhere.engine._context.storage)) == []
 
 
 def test_failed_condition_cancels_everything_and_says_which(anywhere: Bench, notes: str) -> None:

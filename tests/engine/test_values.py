@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partita.dynamodb.numbers import canonical_number
-from partita.engine.key_encoding import after_prefix, number_bytes, segment_bounds, sort_bytes
+from partita.engine.key_encoding import number_bytes, prefix_end, segment_bounds, sort_bytes
 from tests.dynamodb.strategies import decimals
 from tests.engine.shorthand import Json
 from tests.engine.tables import Bench, plain, value
@@ -146,7 +146,7 @@ def test_order_of_a_text_key_is_the_order_of_its_bytes(one: str, two: str) -> No
 @settings(derandomize=True)
 @given(st.binary(max_size=4), st.binary(max_size=4))
 def test_after_prefix_is_above_all_that_begin_so_and_nothing_else(prefix: bytes, other: bytes) -> None:
-    end = after_prefix(prefix)
+    end = prefix_end(prefix)
     if end is None:
         assert not prefix.strip(b"\xff")
         return

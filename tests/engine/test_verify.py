@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from partita.engine.verify import findings
+from partita.engine.verify import find_problems
 from partita.storage.contract import Row, Write
 from tests.engine.tables import Bench, index
 
@@ -29,7 +29,7 @@ def filled(anywhere: Bench) -> Bench:
 
 
 def problems(bench: Bench) -> list[str]:
-    return list(findings(bench.engine._context.storage))
+    return list(find_problems(bench.engine._context.storage))
 
 
 def test_sound_database_has_no_findings(filled: Bench) -> None:
@@ -40,7 +40,7 @@ def test_sound_database_has_no_findings(filled: Bench) -> None:
 @pytest.mark.parametrize("damage", ["lost", "added", "changed"])
 def test_damage_is_found(filled: Bench, which: str, damage: str) -> None:
     context = filled.engine._context
-    table = context.catalog.known("notes")
+    table = context.catalog.table_in_txn("notes")
     spaces = {name: each.space for name, each in table.indexes.items()}
     spaces |= {"table": table.space, "expiry": table.record.ttl_space or ""}
     space = spaces[which]
@@ -63,4 +63,4 @@ def test_wrong_total_is_found(filed: Bench) -> None:
     connection.execute("UPDATE spaces SET n = n + 1 WHERE n = 1 AND w > 0")
     connection.commit()
     connection.close()
-    assert problems(filed) == ["notes: 2 rows of 3 bytes are noted, there are 1 of 3"]
+    assert problems(filed) == ["notes: the stored totals are 2 rows of 3 bytes, the actual ones 1 of 3"]

@@ -27,8 +27,8 @@ def _storage(folder: Path) -> SqliteStorage:
 
 
 def test_a_long_log_is_folded_into_the_file_and_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "PAGES", 20)
-    monkeypatch.setattr(checkpoints, "MOST_PAGES", 60)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", 20)
+    monkeypatch.setattr(checkpoints, "MAX_PAGES", 60)
     storage = _storage(tmp_path)
     _written(storage, 600, 1000)
     assert (tmp_path / "data.db-wal").stat().st_size < 200 * 8192
@@ -37,21 +37,23 @@ def test_a_long_log_is_folded_into_the_file_and_begun_anew(tmp_path: Path, monke
 
 
 def test_the_thread_copies_most_and_a_commit_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy, has_copied = checkpoints._copy, threading.Event()
+    copy, may_copy, has_copied = checkpoints._copy, threading.Event(), threading.Event()
     copied: list[tuple[str, tuple[int, int]]] = []
 
     def noted(connection: apsw.Connection) -> tuple[int, int]:
+        assert may_copy.wait(10)
         pages = copy(connection)
         copied.append((threading.current_thread().name, pages))
         has_copied.set()
         return pages
 
-    monkeypatch.setattr(checkpoints, "PAGES", 20)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", 20)
     monkeypatch.setattr(checkpoints, "_copy", noted)
     storage = _storage(tmp_path)
     with storage.snapshot() as view:
         view.totals("s1")  # from here on it keeps what is written later in the log
         _written(storage, 12, 1000)
+        may_copy.set()
         assert has_copied.wait(10)
         storage._checkpointer.stop()
     _written(storage, 1, 500)
@@ -92,7 +94,7 @@ class _SlowConnection:
 def test_a_call_to_stop_during_the_work_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apsw, "Connection", _SlowConnection)
     checkpointer = Checkpointer("anything.db")
-    checkpointer.after_commit(cast(apsw.Connection, _SlowConnection("")), "main", checkpoints.PAGES)
+    checkpointer.after_commit(cast(apsw.Connection, _SlowConnection("")), "main", checkpoints.CHECKPOINT_PAGES)
     assert _SlowConnection.begun.wait(10)
     stopping = threading.Thread(target=checkpointer.stop, daemon=True)
     stopping.start()

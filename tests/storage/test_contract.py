@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from partita.errors import SpaceMissing
 from partita.storage.contract import Row, Storage, Totals, Write
 from partita.storage.memory import MemoryStorage
-from partita.storage.sqlite import LARGE, SqliteStorage
+from partita.storage.sqlite import MAX_INLINE, SqliteStorage
 
 Make = Callable[[], Storage]
 HUGE = 500_000
@@ -100,7 +100,7 @@ def test_range_may_be_left_before_its_end(storage: Storage) -> None:
     assert keys(storage)[0] == b"00001"
 
 
-@pytest.mark.parametrize("size", [LARGE - 2, LARGE - 1, LARGE, LARGE + 1, 9000, HUGE])
+@pytest.mark.parametrize("size", [MAX_INLINE - 2, MAX_INLINE - 1, MAX_INLINE, MAX_INLINE + 1, 9000, HUGE])
 def test_value_of_any_size_comes_back(storage: Storage, size: int) -> None:
     """From just below a page's comfort to the largest item and beyond."""
     value = bytes(range(256)) * (size // 256 + 1)
@@ -111,8 +111,8 @@ def test_value_of_any_size_comes_back(storage: Storage, size: int) -> None:
         assert view.get("s", b"k") == Row(size, value[:size])
 
 
-@pytest.mark.parametrize("before", [1, LARGE + 5, HUGE])
-@pytest.mark.parametrize("after", [None, 1, LARGE + 5, HUGE])
+@pytest.mark.parametrize("before", [1, MAX_INLINE + 5, HUGE])
+@pytest.mark.parametrize("after", [None, 1, MAX_INLINE + 5, HUGE])
 def test_value_changes_from_any_size_to_any_other(storage: Storage, before: int, after: int | None) -> None:
     put(storage, {b"k": b"a" * before})
     put(storage, {b"k": None if after is None else b"b" * after})
@@ -272,7 +272,9 @@ Steps = list[tuple[bytes, bytes | None]]
 steps = st.lists(
     st.tuples(
         st.binary(max_size=3),
-        st.one_of(st.none(), st.binary(max_size=5), st.integers(LARGE - 3, LARGE + 3).map(lambda size: b"x" * size)),
+        st.one_of(
+            st.none(), st.binary(max_size=5), st.integers(MAX_INLINE - 3, MAX_INLINE + 3).map(lambda size: b"x" * size)
+        ),
     ),
     max_size=30,
 )

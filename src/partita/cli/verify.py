@@ -14,7 +14,7 @@ def verify(file: Path, /) -> None:
     """
     import apsw
 
-    from partita.engine.verify import findings
+    from partita.engine.verify import find_problems
     from partita.errors import ConfigurationError
     from partita.storage.sqlite import SqliteStorage
 
@@ -24,7 +24,7 @@ def verify(file: Path, /) -> None:
         raise ConfigurationError(f"{file}: the file is empty; there is nothing to verify")
     storage = SqliteStorage(str(file))
     try:
-        found = list(findings(storage))
+        found = list(find_problems(storage))
     except apsw.Error as error:
         found = [f"{file}: damaged: {error}"]
     finally:

@@ -1,13 +1,13 @@
-"""The engine on an event loop: reads and the work of writes happen on the loop, and one commit is for many writes.
+"""The engine on an event loop: reads and the jobs of writes run on the loop, and many writes share a commit.
 
-Where the disk is quick, the loop commits by itself: handing over to a thread and back would take longer. Where commits
-have been slow of late, a thread waits for the disk, and the loop goes on reading:
+Where the disk is fast the loop commits itself: handing over to a thread and back would take longer. Where commits have
+been slow lately, a thread waits for the disk while the loop goes on reading:
 
     loop     [ jobs of A B C ] reads, reads, reads      [ finish A B C, jobs of D E ]
     thread                    [ commit: wait for disk ]                              [ commit ... ]
 
-Writes that arrive during a commit make the next group. One hand-over each way a commit, instead of one a statement, is
-what the two threads' sharing of one interpreter lock asks for.
+Writes that arrive during a commit form the next group. The two threads share one interpreter lock, so they hand over
+once for each commit and not once for each statement.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ from typing import Any, TypeVar
 
 from partita.dynamodb.operations import is_read
 from partita.dynamodb.requests import Request
-from partita.engine.engine import Engine, storage_failure
+from partita.engine.engine import Engine, as_dynamodb_error
 from partita.engine.writer import CommitGroup, PendingWrite
 from partita.errors import StorageError
 
 Reply = TypeVar("Reply")
 Done = Callable[[Any, BaseException | None], None]
 
-QUICK_SECONDS = 0.0005  # a commit that the loop may wait for
-_WEIGHT = 0.125  # of the latest commit in how long they usually take
+MAX_LOOP_SECONDS = 0.0005  # the loop itself commits while commits are faster than this
+_WEIGHT = 0.125  # of the latest commit in the moving average
 
 
 class AsyncEngine:
@@ -42,13 +42,13 @@ class AsyncEngine:
         self._loop = asyncio.get_running_loop()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._usual_seconds = 0.0
+        self._average_seconds = 0.0
         self._work: SimpleQueue[CommitGroup | bool] = SimpleQueue()
-        self._thread = threading.Thread(target=self._obey, name="partita-commit", daemon=True)
+        self._thread = threading.Thread(target=self._commit_loop, name="partita-commit", daemon=True)
         self._thread.start()
 
     def is_nonblocking(self, request: Request[Any]) -> bool:
-        """Whether `call_nonblocking` may be used: a read, which never waits."""
+        """Whether `call_nonblocking` may be used, which is so for reads."""
         return is_read(request)
 
     def call_nonblocking(self, request: Request[Reply]) -> Reply:
@@ -63,12 +63,12 @@ class AsyncEngine:
         return await future
 
     def start(self, request: Request[Any], done: Done) -> None:
-        """Queues a write and calls `done` with its reply or its error, from the loop, once it is committed."""
-        job = self._engine.prepared(request)
-        self._writer.enqueue(PendingWrite(job, (request, done), self._committed_elsewhere))
+        """Queues a write, and calls `done` on the loop with its reply or its error once it is committed."""
+        job = self._engine.prepare(request)
+        self._writer.enqueue(PendingWrite(job, (request, done), self._on_commit))
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._gather, 0)
+            self._loop.call_soon(self._collect, 0)
 
     async def close(self) -> None:
         await self._idle.wait()
@@ -76,64 +76,64 @@ class AsyncEngine:
         self._thread.join()
         self._engine.close()
 
-    def _gather(self, seen: int) -> None:
-        """Lets the loop take in what is arriving, as long as more arrives: it will share the commit."""
+    def _collect(self, seen: int) -> None:
+        """Lets the loop read further requests, as long as more writes arrive: they will share the commit."""
         waiting = len(self._writer)
         if waiting > seen:
-            self._loop.call_soon(self._gather, waiting)
+            self._loop.call_soon(self._collect, waiting)
         elif waiting:
-            self._begin()
+            self._start_group()
         else:  # another thread has committed it
             self._idle.set()
 
-    def _begin(self) -> None:
-        """Runs what is queued, and leaves the waiting to the thread."""
+    def _start_group(self) -> None:
+        """Runs the queued writes, and commits them here or in the thread."""
         group = self._writer.open_group()
-        if group is not None and (self._usual_seconds < QUICK_SECONDS or not self._engine.waits_for_disk):
+        if group is not None and (self._average_seconds < MAX_LOOP_SECONDS or not self._engine.waits_for_disk):
             self._commit(group)
-            self._finish(group.tickets)
+            self._finish(group.writes)
         else:
-            self._work.put(group or True)  # somebody else is writing: the thread waits, then does it all
+            self._work.put(group or True)  # True: something else is writing, and the thread waits for it
 
     def _commit(self, group: CommitGroup) -> None:
         begun = self._timer()
         group.commit()
-        self._usual_seconds += (self._timer() - begun - self._usual_seconds) * _WEIGHT
+        self._average_seconds += (self._timer() - begun - self._average_seconds) * _WEIGHT
 
-    def _obey(self) -> None:
-        """The thread: commits what the loop leaves to it."""
+    def _commit_loop(self) -> None:
+        """The thread: commits the groups that the loop hands over."""
         while (group := self._work.get()) is not False:
             if isinstance(group, CommitGroup):
                 self._commit(group)
-                tickets = group.tickets
+                writes = group.writes
             else:
-                tickets = self._writer.commit_waiting()
-            self._loop.call_soon_threadsafe(self._finish, tickets)
+                writes = self._writer.commit_queue()
+            self._loop.call_soon_threadsafe(self._finish, writes)
 
-    def _committed_elsewhere(self, ticket: PendingWrite) -> None:
-        """Called by a thread that has committed a ticket of ours with its own."""
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            self._loop.call_soon_threadsafe(self._tell, ticket)
+    def _on_commit(self, write: PendingWrite) -> None:
+        """Called by a thread that has committed a write of this loop with its own."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._notify, write)
 
-    def _tell(self, ticket: PendingWrite) -> None:
-        request, done = ticket.waiter
-        error = ticket.error
+    def _notify(self, write: PendingWrite) -> None:
+        request, done = write.owner
+        error = write.error
         if error is None:
-            self._engine.written(request)
-        done(ticket.reply, storage_failure(error) if isinstance(error, StorageError) else error)
+            self._engine.after_write(request)
+        done(write.reply, as_dynamodb_error(error) if isinstance(error, StorageError) else error)
 
-    def _finish(self, tickets: list[PendingWrite]) -> None:
-        for ticket in tickets:
-            if ticket.waiter is not None:  # else somebody waits in a thread of his own
-                self._tell(ticket)
+    def _finish(self, writes: list[PendingWrite]) -> None:
+        for write in writes:
+            if write.owner is not None:  # otherwise a thread waits for it in `Writer.run`
+                self._notify(write)
         if len(self._writer):
-            self._loop.call_soon(self._gather, 0)
+            self._loop.call_soon(self._collect, 0)
         else:
             self._idle.set()
 
 
 def _resolve(future: asyncio.Future[Any], reply: Any, error: BaseException | None) -> None:
-    if future.done():  # whoever waited has gone
+    if future.done():  # cancelled
         return
     if error is not None:
         future.set_exception(error)

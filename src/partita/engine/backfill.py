@@ -1,8 +1,8 @@
-"""Fills a new index, or the order of expiry, of a table that has items already: in batches, over restarts.
+"""The backfill of a new index, or of the order of expiry, for the items that a table has: in batches, across restarts.
 
-A record's `backfilled_to` is the last table key that is in. One batch, one transaction: the next rows go in and the
-mark moves with them. Writes to items behind the mark keep the index right; writes ahead of it leave the index alone,
-since the batch that comes will take the item as it then is (`write.index_writes`).
+`backfilled_to` in a record is the mark: the last table key that is done. Each batch is one transaction that adds the
+next rows and moves the mark. Writes to items up to the mark update the index; writes beyond it do not, since a later
+batch will add the item as it is then (`write.index_writes`).
 """
 
 from msgspec.structs import replace
@@ -13,19 +13,19 @@ from partita.engine.schema import StoredIndex, StoredTable, TableRecord
 from partita.engine.write import ItemVersion, index_writes
 from partita.storage.contract import Row, StorageTransaction, Write
 
-START = ""  # the mark of an index that holds nothing yet
+START = ""  # the mark of an index without rows
 BATCH = 500
 
 
-def unfinished(table: StoredTable) -> bool:
+def is_unfinished(table: StoredTable) -> bool:
     record = table.record
     return record.ttl_filled_to is not None or any(each.backfilled_to is not None for each in record.indexes)
 
 
 def fill(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
-    """Does one batch for one table; true when more is left."""
-    table = context.writing.tables.get(name)
-    if table is None or not unfinished(table):
+    """Does one batch for one table; true when there is more."""
+    table = context.write_catalog.tables.get(name)
+    if table is None or not is_unfinished(table):
         return False
     marks = [each.backfilled_to for each in table.record.indexes if each.backfilled_to is not None]
     if table.record.ttl_filled_to is not None:
@@ -37,10 +37,10 @@ def fill(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
         writes.extend(_writes(table, mark, key, row))
     txn.apply(writes)
     reached = rows[-1][0].hex() if len(rows) == BATCH else None
-    record = _moved(table.record, mark, reached)
-    context.writing.save(txn, record, table.record)
-    context.writing.refresh(txn)
-    return unfinished(context.writing.tables[name])
+    record = _with_mark_moved(table.record, mark, reached)
+    context.write_catalog.save(txn, record, table.record)
+    context.write_catalog.refresh(txn)
+    return is_unfinished(context.write_catalog.tables[name])
 
 
 def _rows_after(txn: StorageTransaction, table: StoredTable, after: bytes) -> list[tuple[bytes, Row]]:
@@ -58,7 +58,7 @@ def _writes(table: StoredTable, mark: str, key: bytes, row: Row) -> list[Write]:
         write
         for index in table.indexes.values()
         if index.record.backfilled_to == mark
-        for write, _ in index_writes(_whole(table, index), key, None, image)
+        for write, _ in index_writes(_complete(table, index), key, None, image)
     ]
     if record.ttl_filled_to == mark and record.ttl_attribute and record.ttl_space:
         expiry = expiry_key(image.item, record.ttl_attribute, key)
@@ -67,14 +67,14 @@ def _writes(table: StoredTable, mark: str, key: bytes, row: Row) -> list[Write]:
     return found
 
 
-def _whole(table: StoredTable, index: StoredIndex) -> StoredIndex:
-    """The index as if it were complete, so that rows ahead of the mark are written."""
+def _complete(table: StoredTable, index: StoredIndex) -> StoredIndex:
+    """The index without its mark, so that rows beyond the mark are written."""
     types = {each.attribute_name or "": each.attribute_type or "" for each in table.record.attributes}
     return StoredIndex(replace(index.record, backfilled_to=None), table.keys, types)
 
 
-def _moved(record: TableRecord, mark: str, reached: str | None) -> TableRecord:
-    """The record with every mark that stood at `mark` moved on, or taken away when the end is reached."""
+def _with_mark_moved(record: TableRecord, mark: str, reached: str | None) -> TableRecord:
+    """The record with each mark at `mark` moved to `reached`, or removed at the end of the table."""
     indexes = [
         replace(each, backfilled_to=reached, status="ACTIVE" if reached is None else each.status)
         if each.backfilled_to == mark

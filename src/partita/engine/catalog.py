@@ -1,12 +1,12 @@
-"""Which tables there are: records in storage, and ready-made `Table`s cached in the process.
+"""The catalogue of tables: records in storage, and `StoredTable`s cached in the process.
 
-Several processes may share a file, so the cache can be old. That is safe for reads because a space's name is never
-used twice and what a space holds never changes its form: a read through an old record either reads the right rows or
-meets `SpaceMissing`, and then the catalogue is loaded anew and the read tried again (`Engine.call`). A write
-transaction compares the catalogue's version first, which no other process can move while it lasts.
+Several processes may share a file, so the cache can be outdated. That is safe for reads, because the name of a space is
+never used twice and the format of its rows never changes: a read through an old record either reads the right rows or
+raises `SpaceMissing`. Then the catalogue is loaded again and the read repeated (`Engine.call`). A write transaction
+first compares the catalogue's version, which no other process can change while the transaction is open.
 
-An engine has two of them: the readers', which knows what is committed, and the writer's, which also knows what its
-transaction has done so far. The first follows the second after each commit.
+An engine has two catalogues: that of readers has the committed tables, that of the writer also the changes of its open
+transaction. After each commit the first is synchronized to the second.
 """
 
 import threading
@@ -16,7 +16,7 @@ import uuid
 import msgspec
 
 from partita.dynamodb.exceptions import ResourceNotFoundException, ValidationException
-from partita.engine.key_encoding import after_prefix
+from partita.engine.key_encoding import prefix_end
 from partita.engine.schema import StoredTable, TableRecord
 from partita.errors import SpaceMissing
 from partita.storage.contract import Reader, Row, Storage, StorageTransaction, Write
@@ -24,7 +24,7 @@ from partita.storage.contract import Reader, Row, Storage, StorageTransaction, W
 SPACE = "catalogue"
 TOKENS = "tokens"
 _STATE = b"\0state"  # sorts before, and is never equal to, a table's name
-_DEPARTED = b"\0departed/"  # deleted tables whose streams can still be read, by the table's id
+_DELETED = b"\0departed/"  # deleted tables whose streams can still be read, by the table's id
 
 _encode = msgspec.json.encode
 _decode_record = msgspec.json.Decoder(TableRecord).decode
@@ -46,7 +46,7 @@ class Catalog:
         self._lock = threading.Lock()
         self.version = -1
         self.tables: dict[str, StoredTable] = {}
-        self.departed: dict[str, StoredTable] = {}
+        self.deleted: dict[str, StoredTable] = {}
         with storage.transaction() as txn:
             if not _exists(txn):
                 txn.create_space(SPACE)
@@ -55,7 +55,7 @@ class Catalog:
             self.refresh(txn)
 
     def refresh(self, reader: Reader | None = None) -> None:
-        """Loads what changed since it was last looked at."""
+        """Loads the tables again if the catalogue has changed."""
         if reader is None:
             with self._storage.snapshot() as snapshot:
                 self.refresh(snapshot)
@@ -70,39 +70,39 @@ class Catalog:
                 record = _decode_record(value)
                 known = self.tables.get(name)
                 tables[name] = known if known is not None and known.record == record else StoredTable(record)
-            self.departed = {
+            self.deleted = {
                 key.decode(): StoredTable(_decode_record(value))
-                for key, _, value in reader.range(SPACE, _DEPARTED, after_prefix(_DEPARTED))
+                for key, _, value in reader.range(SPACE, _DELETED, prefix_end(_DELETED))
             }
             self.tables, self.version = tables, version
 
     def table(self, name: str) -> StoredTable:
-        """The table by name or ARN, for a read: one that is not known is looked for again in storage."""
+        """The table by name or ARN, for a read; refreshes before it reports an unknown one."""
         try:
             return self.tables[name]
         except KeyError:
             pass
         try:
-            return self.known(name)
+            return self.table_in_txn(name)
         except ResourceNotFoundException:
             self.refresh()
-        return self.known(name)
+        return self.table_in_txn(name)
 
-    def known(self, name: str) -> StoredTable:
-        """The table by name or ARN, for a write, whose transaction has just brought the catalogue up to date."""
+    def table_in_txn(self, name: str) -> StoredTable:
+        """The table by name or ARN, for a write, whose transaction has refreshed the catalogue."""
         try:
             return self.tables[table_of_arn(name) if name.startswith("arn:") else name]
         except KeyError:
             raise ResourceNotFoundException("Requested resource not found") from None
 
-    def follow(self, writing: "Catalog") -> None:
-        """Takes over what a writer has committed, without reading it again."""
+    def sync_to(self, writing: "Catalog") -> None:
+        """Takes over the tables that a writer has committed, without reading them again."""
         if writing.version > self.version:
             with self._lock:
-                self.tables, self.departed, self.version = writing.tables, writing.departed, writing.version
+                self.tables, self.deleted, self.version = writing.tables, writing.deleted, writing.version
 
-    def forget(self) -> None:
-        """Makes the next look load everything: what was cached may come from a transaction that failed."""
+    def invalidate(self) -> None:
+        """Makes the next refresh load everything: the cache may have the changes of a failed transaction."""
         self.version = -1
 
     def save(self, txn: StorageTransaction, record: TableRecord | None, before: TableRecord | None) -> None:
@@ -111,15 +111,15 @@ class Catalog:
         existing = spaces_of(before) if before else set()
         self._write(txn, (record or before).name.encode(), record, wanted, existing)  # type: ignore[union-attr]
 
-    def depart(self, txn: StorageTransaction, record: TableRecord) -> None:
-        """Deletes a table, but keeps its change log for the readers of its streams."""
+    def delete_keeping_log(self, txn: StorageTransaction, record: TableRecord) -> None:
+        """Deletes a table but keeps its change log, for the readers of its streams."""
         log = {record.changes}
-        self._write(txn, _departed_key(record), record, log, log)
+        self._write(txn, _deleted_key(record), record, log, log)
         self._write(txn, record.name.encode(), None, log, spaces_of(record))
 
-    def bury(self, txn: StorageTransaction, record: TableRecord) -> None:
+    def drop_log(self, txn: StorageTransaction, record: TableRecord) -> None:
         """Drops the change log of a deleted table."""
-        self._write(txn, _departed_key(record), None, set(), {record.changes})
+        self._write(txn, _deleted_key(record), None, set(), {record.changes})
 
     def _write(
         self, txn: StorageTransaction, key: bytes, record: TableRecord | None, wanted: set[str], existing: set[str]
@@ -145,7 +145,7 @@ class Catalog:
         self.refresh(txn)
 
     def new_spaces(self, txn: StorageTransaction, count: int) -> list[str]:
-        """Names that no space has, had, or will have."""
+        """Reserves names of spaces that have never been used."""
         state = _state(txn)
         after = Row(0, _encode(_State(state.version, state.spaces + count)))
         txn.apply([Write(SPACE, _STATE, Row(0, b""), after)])
@@ -157,8 +157,8 @@ def spaces_of(record: TableRecord) -> set[str]:
     return spaces | {record.ttl_space} if record.ttl_space else spaces
 
 
-def _departed_key(record: TableRecord) -> bytes:
-    return _DEPARTED + record.id.encode()
+def _deleted_key(record: TableRecord) -> bytes:
+    return _DELETED + record.id.encode()
 
 
 def _exists(reader: Reader) -> bool:

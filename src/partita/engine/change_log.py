@@ -1,11 +1,11 @@
-"""The change log: every write of a table leaves one record where somebody will ask for it.
+"""The change log: one record for each change of an item, for streams and point-in-time recovery.
 
-    table --- change log ---+--- its stream: what the last 24 hours changed, in the stream's view
-                            +--- its history: the images that lead back to any moment of the last days
+    table --- change log ---+--- its stream: the changes of the last 24 hours, in the stream's view type
+                            +--- its history: the old images of the last days, for recovery to any second
 
 One record serves both, so a write pays once. It is written where the table has a stream or point-in-time recovery, and
-only when something changed. Records are numbered in the order of commit; a number is at least the time in
-microseconds, so it stays unique when the log has been trimmed empty, and a time can be found in the log by its number.
+only when the item changed. Records are numbered in the order of commit. A number is at least the time in microseconds,
+so it is unique even after the log was trimmed, and the records of a time are found by its number.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _ABSENT = Raw(b"")
 
 
 class LogRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One record: `old` and `new` are the item's bytes before and after (no bytes: none), `expired` marks TTL."""
+    """One change: `old` and `new` are the item's bytes before and after (empty: no item), `expired` marks TTL."""
 
     at: float
     event: str
@@ -47,8 +47,8 @@ def change_write(
     expired: bool,
     offset: int,
 ) -> Write | None:
-    """The record of one change; `offset` counts the records of the same transaction that are not yet in storage."""
-    if old is not None and new is not None and _same(old, new):
+    """The write of a record; `offset` is the number of earlier records of the transaction, not yet in storage."""
+    if old is not None and new is not None and _same_item(old, new):
         return None
     event = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
     change = LogRecord(
@@ -59,13 +59,13 @@ def change_write(
         new=Raw(new.value) if new else _ABSENT,
         expired=expired,
     )
-    first = table.stream.first if table.stream else 0  # a clock that was set back must not number below a stream
+    first = table.stream.first if table.stream else 0  # even when the clock was set back
     number = max(last_number(reader, table) + 1, int(at * 1_000_000), first) + offset
     return Write(table.record.changes, number.to_bytes(8, "big"), None, Row(0, _encode(change)))
 
 
-def _same(old: Row, new: Row) -> bool:
-    """Whether two rows hold the same item; its attributes have no order, but its bytes have one."""
+def _same_item(old: Row, new: Row) -> bool:
+    """Whether two rows are the same item; attributes have no order, but their bytes do."""
     if old.value == new.value:
         return True
     alike = old.weight == new.weight and len(old.value) == len(new.value)

@@ -1,6 +1,6 @@
-"""The constraints on a request's members (lengths, enums, patterns, ranges) as data, and the one check that reads them.
+"""The constraints on the members of requests (lengths, enums, patterns, ranges) as data, and their check.
 
-DynamoDB collects every violation and reports them together ("2 validation errors detected: ..."), before it looks at
+DynamoDB collects all violations and reports them together ("2 validation errors detected: ..."), before it checks
 anything else. The order of the entries is the order of its reports.
 """
 
@@ -15,23 +15,23 @@ from partita.dynamodb import requests as q
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import SCAN_SEGMENTS, TRANSACTION_ACTIONS
 
-MOST_REPORTED = 10
+MAX_REPORTED = 10
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """One member; `children` are the members of a structure, or of each structure in a list or map."""
+    """The constraints on one member; `children` are the members of a structure, or of those in a list or map."""
 
     field: str
     required: bool = False
     enum: tuple[str, ...] = ()
     pattern: str = ""
-    shortest: int | None = None
-    longest: int | None = None
-    least: int | None = None
-    most: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     children: tuple["Constraint", ...] = ()
-    is_name: bool = False  # of a table: an ARN is as good, and longer
+    is_table_name: bool = False  # an ARN is allowed too, which is longer
 
     @cached_property
     def wire_name(self) -> str:
@@ -44,54 +44,54 @@ class Constraint:
 
 
 def check_members(request: Any) -> None:
-    """Raises one error that lists what is wrong with the members of a request."""
-    if not _QUICK[type(request)].passes(request):
+    """Raises one error with all violations in a request."""
+    if not _FAST_CHECKS[type(request)].passes(request):
         report_violations(request, MEMBERS[type(request)])
 
 
 def report_violations(request: Any, members: Iterable[Constraint]) -> None:
-    """The same for an operation that keeps its own constraints beside it."""
+    """`check_members` with the given constraints."""
     found = list(_violations(request, members, ""))
     if found:
         plural = "" if len(found) == 1 else "s"
-        listed = "; ".join(found[:MOST_REPORTED])
-        raise ValidationException(f"{min(len(found), MOST_REPORTED)} validation error{plural} detected: {listed}")
+        listed = "; ".join(found[:MAX_REPORTED])
+        raise ValidationException(f"{min(len(found), MAX_REPORTED)} validation error{plural} detected: {listed}")
 
 
-class _Quick:
-    """The same constraints as one cheap test a member; what fails it is looked at closely by `_violations`.
+class _FastCheck:
+    """The same constraints as one cheap test for each member; `_violations` then explains a failure.
 
-    Programs set optional members in few ways, mostly not at all: what has passed is remembered, and seen at once.
+    Programs set optional members in few ways, mostly not at all, so combinations that have passed are cached.
     """
 
-    MOST_REMEMBERED = 256
+    MAX_REMEMBERED = 256
 
-    __slots__ = ("_all", "_fine", "_optional", "_required")
+    __slots__ = ("_all", "_optional", "_passed_before", "_required")
 
     def __init__(self, members: tuple[Constraint, ...]) -> None:
         optional = [member.field for member in members if not member.required]
         self._optional: Callable[[Any], Any] = attrgetter(*optional) if optional else lambda request: None
-        self._fine: set[Any] = set()
+        self._passed_before: set[Any] = set()
         self._required = [(attrgetter(member.field), _test(member)) for member in members if member.required]
         self._all = [(attrgetter(member.field), _test(member)) for member in members]
 
     def passes(self, request: Any) -> bool:
         given = self._optional(request)
         try:
-            is_fine = given in self._fine
+            is_fine = given in self._passed_before
         except TypeError:  # a list or a map among them
             return not [value for value, test in self._all if not test(value(request))]
         tests = self._required if is_fine else self._all
         if [value for value, test in tests if not test(value(request))]:
             return False
-        if not is_fine and len(self._fine) < self.MOST_REMEMBERED:
-            self._fine.add(given)
+        if not is_fine and len(self._passed_before) < self.MAX_REMEMBERED:
+            self._passed_before.add(given)
         return True
 
 
 def _test(member: Constraint) -> Callable[[Any], object]:
-    if member.is_name or member == _INDEX_NAME:
-        return lru_cache(maxsize=1024)(lambda name: not list(_violations(_Holder(name), [member], "")))
+    if member.is_table_name or member == _INDEX_NAME:
+        return lru_cache(maxsize=1024)(lambda name: not list(_violations(_NameOnly(name), [member], "")))
     if member.enum and not member.required:
         return frozenset([None, *member.enum]).__contains__
     if member == Constraint(member.field, required=True):
@@ -99,8 +99,8 @@ def _test(member: Constraint) -> Callable[[Any], object]:
     return partial(is_, None) if not member.required else lambda value: False
 
 
-class _Holder:
-    """A lone name of a table or an index in the place of a request."""
+class _NameOnly:
+    """The name of a table or an index, in place of a request."""
 
     def __init__(self, name: str | None) -> None:
         self.table_name = self.index_name = name
@@ -111,11 +111,11 @@ def _violations(holder: Any, members: Iterable[Constraint], prefix: str) -> Iter
         value = getattr(holder, member.field)
         if value is None:
             if member.required:
-                yield _sentence(None, prefix + member.wire_name, "Member must not be null")
+                yield _violation(None, prefix + member.wire_name, "Member must not be null")
             continue
         if member.enum and value not in member.enum:
             choices = ", ".join(member.enum)
-            yield _sentence(value, prefix + member.wire_name, f"Member must satisfy enum value set: [{choices}]")
+            yield _violation(value, prefix + member.wire_name, f"Member must satisfy enum value set: [{choices}]")
         yield from _range_violations(value, member, prefix)
         if member.children:
             yield from _child_violations(value, member, prefix + member.wire_name)
@@ -123,18 +123,18 @@ def _violations(holder: Any, members: Iterable[Constraint], prefix: str) -> Iter
 
 def _range_violations(value: Any, member: Constraint, prefix: str) -> Iterator[str]:
     where = prefix + member.wire_name
-    if member.is_name and value.startswith("arn:"):
+    if member.is_table_name and value.startswith("arn:"):
         return
     if member.pattern and value and not member.match.fullmatch(value):
-        yield _sentence(value, where, f"Member must satisfy regular expression pattern: {member.pattern}")
-    if member.shortest is not None and len(value) < member.shortest:
-        yield _sentence(value, where, f"Member must have length greater than or equal to {member.shortest}")
-    if member.longest is not None and len(value) > member.longest:
-        yield _sentence(value, where, f"Member must have length less than or equal to {member.longest}")
-    if member.least is not None and value < member.least:
-        yield _sentence(value, where, f"Member must have value greater than or equal to {member.least}")
-    if member.most is not None and value > member.most:
-        yield _sentence(value, where, f"Member must have value less than or equal to {member.most}")
+        yield _violation(value, where, f"Member must satisfy regular expression pattern: {member.pattern}")
+    if member.min_length is not None and len(value) < member.min_length:
+        yield _violation(value, where, f"Member must have length greater than or equal to {member.min_length}")
+    if member.max_length is not None and len(value) > member.max_length:
+        yield _violation(value, where, f"Member must have length less than or equal to {member.max_length}")
+    if member.minimum is not None and value < member.minimum:
+        yield _violation(value, where, f"Member must have value greater than or equal to {member.minimum}")
+    if member.maximum is not None and value > member.maximum:
+        yield _violation(value, where, f"Member must have value less than or equal to {member.maximum}")
 
 
 def _child_violations(value: Any, member: Constraint, where: str) -> Iterator[str]:
@@ -148,54 +148,56 @@ def _child_violations(value: Any, member: Constraint, where: str) -> Iterator[st
         yield from _violations(value, member.children, where + ".")
 
 
-def _sentence(value: Any, where: str, constraint: str) -> str:
-    shown = "null" if value is None else f"'{_shown(value)}'"
+def _violation(value: Any, where: str, constraint: str) -> str:
+    shown = "null" if value is None else f"'{_printed(value)}'"
     return f"Value {shown} at '{where}' failed to satisfy constraint: {constraint}"
 
 
-def _shown(value: Any) -> str:
-    """A value as the service prints it; structures in the manner of `KeySchemaElement(attributeName=pk, ...)`."""
+def _printed(value: Any) -> str:
+    """A value as the service prints it; structures as `KeySchemaElement(attributeName=pk, ...)`."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return "[" + ", ".join(map(_shown, value)) + "]"
+        return "[" + ", ".join(map(_printed, value)) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}={_shown(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}={_printed(each)}" for key, each in value.items()) + "}"
     if hasattr(value, "__struct_fields__"):
         fields = ((Constraint(name).wire_name, getattr(value, name)) for name in value.__struct_fields__)
-        shown = ", ".join(f"{name}={_shown(each)}" for name, each in fields if each is not None)
+        shown = ", ".join(f"{name}={_printed(each)}" for name, each in fields if each is not None)
         return f"{type(value).__name__}({shown})"
     return str(value)
 
 
 _NAME_PATTERN = "[a-zA-Z0-9_.-]+"
-_TABLE = Constraint("table_name", required=True, pattern=_NAME_PATTERN, shortest=1, longest=255, is_name=True)
-_INDEX_NAME = Constraint("index_name", pattern=_NAME_PATTERN, shortest=3, longest=255)
-_NEW_INDEX_NAME = Constraint("index_name", required=True, pattern=_NAME_PATTERN, shortest=3, longest=255)
+_TABLE = Constraint(
+    "table_name", required=True, pattern=_NAME_PATTERN, min_length=1, max_length=255, is_table_name=True
+)
+_INDEX_NAME = Constraint("index_name", pattern=_NAME_PATTERN, min_length=3, max_length=255)
+_NEW_INDEX_NAME = Constraint("index_name", required=True, pattern=_NAME_PATTERN, min_length=3, max_length=255)
 _CONSUMED = Constraint("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
 _METRICS = Constraint("return_item_collection_metrics", enum=("SIZE", "NONE"))
 _VALUES = Constraint("return_values", enum=("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"))
 _ON_FAILURE = Constraint("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE"))
 _OPERATOR = Constraint("conditional_operator", enum=("OR", "AND"))
 _SELECT = Constraint("select", enum=("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"))
-_TO_GET = Constraint("attributes_to_get", shortest=1, longest=255)
+_TO_GET = Constraint("attributes_to_get", min_length=1, max_length=255)
 _COMPARISONS = tuple("IN NULL BETWEEN LT NOT_CONTAINS EQ GT NOT_NULL NE LE BEGINS_WITH GE CONTAINS".split())
 _COMPARISON = Constraint("comparison_operator", required=True, enum=_COMPARISONS)
 _EXPECTED = Constraint("expected", children=(Constraint("comparison_operator", enum=_COMPARISONS),))
 _KEY = Constraint("key", required=True)
-_LIMIT = Constraint("limit", least=1)
+_LIMIT = Constraint("limit", minimum=1)
 
 _UNITS = (
-    Constraint("read_capacity_units", required=True, least=1),
-    Constraint("write_capacity_units", required=True, least=1),
+    Constraint("read_capacity_units", required=True, minimum=1),
+    Constraint("write_capacity_units", required=True, minimum=1),
 )
 _THROUGHPUT = Constraint("provisioned_throughput", children=_UNITS)
 _KEY_ELEMENT = (
-    Constraint("attribute_name", required=True, shortest=1, longest=255),
+    Constraint("attribute_name", required=True, min_length=1, max_length=255),
     Constraint("key_type", required=True, enum=("HASH", "RANGE")),
 )
 _DEFINITION = (
-    Constraint("attribute_name", required=True, shortest=1, longest=255),
+    Constraint("attribute_name", required=True, min_length=1, max_length=255),
     Constraint("attribute_type", required=True, enum=("B", "N", "S")),
 )
 _PROJECTION = Constraint(
@@ -203,17 +205,17 @@ _PROJECTION = Constraint(
     required=True,
     children=(
         Constraint("projection_type", enum=("ALL", "INCLUDE", "KEYS_ONLY")),
-        Constraint("non_key_attributes", shortest=1, longest=100),
+        Constraint("non_key_attributes", min_length=1, max_length=100),
     ),
 )
 _LOCAL_INDEX = (
     _NEW_INDEX_NAME,
-    Constraint("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
+    Constraint("key_schema", required=True, min_length=1, max_length=2, children=_KEY_ELEMENT),
     _PROJECTION,
 )
 _GLOBAL_INDEX = (
     _NEW_INDEX_NAME,
-    Constraint("key_schema", required=True, shortest=1, longest=8, children=_KEY_ELEMENT),
+    Constraint("key_schema", required=True, min_length=1, max_length=8, children=_KEY_ELEMENT),
     _PROJECTION,
     _THROUGHPUT,
 )
@@ -228,8 +230,8 @@ _BILLING = Constraint("billing_mode", enum=("PROVISIONED", "PAY_PER_REQUEST"))
 _CLASS = Constraint("table_class", enum=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
 _SSE = Constraint("sse_specification", children=(Constraint("sse_type", enum=("AES256", "KMS")),))
 TAG = (
-    Constraint("key", required=True, shortest=1, longest=128),
-    Constraint("value", required=True, shortest=0, longest=256),
+    Constraint("key", required=True, min_length=1, max_length=128),
+    Constraint("value", required=True, min_length=0, max_length=256),
 )
 
 _CHECKED = (_TABLE, Constraint("condition_expression", required=True), _KEY, _ON_FAILURE)
@@ -267,12 +269,12 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
     q.Scan: (
         _SELECT,
         _INDEX_NAME,
-        Constraint("total_segments", least=1, most=SCAN_SEGMENTS),
+        Constraint("total_segments", minimum=1, maximum=SCAN_SEGMENTS),
         _CONSUMED,
         _TABLE,
         _OPERATOR,
         Constraint("scan_filter", children=(_COMPARISON,)),
-        Constraint("segment", least=0, most=SCAN_SEGMENTS - 1),
+        Constraint("segment", minimum=0, maximum=SCAN_SEGMENTS - 1),
         _LIMIT,
         _TO_GET,
     ),
@@ -283,23 +285,25 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         Constraint(
             "transact_items",
             required=True,
-            shortest=1,
-            longest=TRANSACTION_ACTIONS,
+            min_length=1,
+            max_length=TRANSACTION_ACTIONS,
             children=(Constraint("get", required=True, children=(_TABLE, _KEY)),),
         ),
     ),
     q.TransactWriteItems: (
         _CONSUMED,
         _METRICS,
-        Constraint("client_request_token", shortest=1, longest=36),
-        Constraint("transact_items", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE),
+        Constraint("client_request_token", min_length=1, max_length=36),
+        Constraint(
+            "transact_items", required=True, min_length=1, max_length=TRANSACTION_ACTIONS, children=_TRANSACT_WRITE
+        ),
     ),
     q.CreateTable: (
         Constraint("attribute_definitions", required=True, children=_DEFINITION),
-        Constraint("table_name", pattern=_NAME_PATTERN, shortest=3, longest=255, is_name=True),
+        Constraint("table_name", pattern=_NAME_PATTERN, min_length=3, max_length=255, is_table_name=True),
         _BILLING,
         _THROUGHPUT,
-        Constraint("key_schema", required=True, shortest=1, longest=2, children=_KEY_ELEMENT),
+        Constraint("key_schema", required=True, min_length=1, max_length=2, children=_KEY_ELEMENT),
         Constraint("local_secondary_indexes", children=_LOCAL_INDEX),
         Constraint("global_secondary_indexes", children=_GLOBAL_INDEX),
         _STREAM,
@@ -327,8 +331,8 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
     q.DescribeTable: (_TABLE,),
     q.DeleteTable: (_TABLE,),
     q.ListTables: (
-        Constraint("exclusive_start_table_name", pattern=_NAME_PATTERN, shortest=3, longest=255),
-        Constraint("limit", least=1, most=100),
+        Constraint("exclusive_start_table_name", pattern=_NAME_PATTERN, min_length=3, max_length=255),
+        Constraint("limit", minimum=1, maximum=100),
     ),
     q.DescribeTimeToLive: (_TABLE,),
     q.UpdateTimeToLive: (
@@ -338,7 +342,7 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
             required=True,
             children=(
                 Constraint("enabled", required=True),
-                Constraint("attribute_name", required=True, shortest=1, longest=255),
+                Constraint("attribute_name", required=True, min_length=1, max_length=255),
             ),
         ),
     ),
@@ -350,10 +354,10 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
             required=True,
             children=(
                 Constraint("point_in_time_recovery_enabled", required=True),
-                Constraint("recovery_period_in_days", least=1, most=35),
+                Constraint("recovery_period_in_days", minimum=1, maximum=35),
             ),
         ),
     ),
 }
 
-_QUICK = {request: _Quick(members) for request, members in MEMBERS.items()}
+_FAST_CHECKS = {request: _FastCheck(members) for request, members in MEMBERS.items()}

@@ -8,7 +8,7 @@ from partita.engine.schema import StoredTable
 
 
 @dataclass(slots=True)
-class Usage:
+class TableUsage:
     """What one request used of one table and its indexes."""
 
     table: StoredTable
@@ -18,19 +18,19 @@ class Usage:
     def add_index(self, name: str, units: float) -> None:
         self.indexes[name] = self.indexes.get(name, 0.0) + units
 
-    def add(self, other: "Usage") -> None:
+    def add(self, other: "TableUsage") -> None:
         self.units += other.units
         for name, units in other.indexes.items():
             self.add_index(name, units)
 
 
-def consumed(usage: Usage, asked: str | None, kind: str | None = None) -> ConsumedCapacity | None:
+def consumed(usage: TableUsage, asked: str | None, kind: str | None = None) -> ConsumedCapacity | None:
     """The reply's member; `kind` is "read" or "write" where the operation (a transaction) reports it."""
     if asked is None or asked == "NONE":
         return None
     total = usage.units + sum(usage.indexes.values())
     reply = ConsumedCapacity(table_name=usage.table.name, capacity_units=total)
-    _note(reply, total, kind)
+    _set_units(reply, total, kind)
     if asked == "INDEXES":
         reply.table = _capacity(usage.units, kind)
         reply.local_secondary_indexes = _of_indexes(usage, False, kind)
@@ -43,10 +43,10 @@ def consumed_by_get(table: StoredTable, size: int, asked: str, consistent: bool 
     units = read_units(size, consistent)
     if asked == "TOTAL":
         return ConsumedCapacity(table_name=table.name, capacity_units=units)
-    return consumed(Usage(table, units), asked)
+    return consumed(TableUsage(table, units), asked)
 
 
-def _of_indexes(usage: Usage, is_global: bool, kind: str | None) -> dict[str, Capacity] | None:
+def _of_indexes(usage: TableUsage, is_global: bool, kind: str | None) -> dict[str, Capacity] | None:
     known = usage.table.indexes
     found = {
         name: _capacity(units, kind)
@@ -58,11 +58,11 @@ def _of_indexes(usage: Usage, is_global: bool, kind: str | None) -> dict[str, Ca
 
 def _capacity(units: float, kind: str | None) -> Capacity:
     reply = Capacity(capacity_units=units)
-    _note(reply, units, kind)
+    _set_units(reply, units, kind)
     return reply
 
 
-def _note(reply: Capacity | ConsumedCapacity, units: float, kind: str | None) -> None:
+def _set_units(reply: Capacity | ConsumedCapacity, units: float, kind: str | None) -> None:
     if kind == "read":
         reply.read_capacity_units = units
     elif kind == "write":

@@ -1,4 +1,4 @@
-"""What operations are given: the storage, the tables in it, the time, and the names of the pretended region."""
+"""The context of operations: the storage, its tables, the clock, and the region and account of ARNs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,29 +9,29 @@ from partita.engine.schema import StoredTable
 from partita.storage.contract import Storage, StorageTransaction
 
 Job: TypeAlias = Callable[[StorageTransaction], Any]
-"""A prepared write: run inside a transaction, it applies its writes last, all at once, and returns the reply."""
+"""A prepared write. Run in a transaction, it applies its writes last, all at once, and returns the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
     storage: Storage
-    catalog: Catalog  # the readers': what is committed
-    writing: Catalog  # the writer's: what its transaction has made of it
+    catalog: Catalog  # for reads: the committed tables
+    write_catalog: Catalog  # for the writer: with the changes of its open transaction
     clock: Callable[[], float]
     region: str = "us-east-1"
     account: str = "000000000000"
 
     def table(self, name: str | None) -> StoredTable:
-        """For reads."""
+        """The table by name or ARN, for a read."""
         found = self.catalog.tables.get(name or "")
         return self.catalog.table(name or "") if found is None else found
 
-    def known_table(self, name: str | None) -> StoredTable:
-        """For writes, inside their transaction."""
-        return self.writing.known(name or "")
+    def table_for_write(self, name: str | None) -> StoredTable:
+        """The table by name or ARN, for a write inside its transaction."""
+        return self.write_catalog.table_in_txn(name or "")
 
-    def at_one_moment(self) -> "EngineContext":
-        """The same with the clock standing still: what one transaction writes, it writes at one time."""
+    def with_frozen_clock(self) -> "EngineContext":
+        """The same context with a stopped clock: all writes of a transaction have one time."""
         now = self.clock()
         return replace(self, clock=lambda: now)
 

@@ -1,7 +1,7 @@
-"""The engine: answers typed requests with DynamoDB's behaviour, from a storage, in the process.
+"""The engine: answers typed requests with DynamoDB's behaviour, from a storage, in this process.
 
-engine.call(request)          any thread: reads at once, writes when committed
-AsyncEngine(engine).call(...) an event loop: the same, many writes to a commit (`asynchronous`)
+engine.call(request)          from any thread: a read is answered at once, a write when it is committed
+AsyncEngine(engine).call(...) the same on an event loop, with many writes to a commit (`async_engine`)
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from partita.storage.contract import Storage
 
 Reply = TypeVar("Reply")
 
-_LOOKS = 20  # a table can go and come again while it is read, but not for ever
+_MAX_READS = 20  # a table may be deleted and created again during a read, but not for ever
 
 
 class Engine:
@@ -41,7 +41,7 @@ class Engine:
         account: str = "000000000000",
         maintain: bool = True,
     ) -> None:
-        """`maintain=False` leaves housekeeping (TTL among it) to calls of `maintenance.step()`."""
+        """`maintain=False` leaves background work, such as TTL, to calls of `maintenance.step()`."""
         self._context = EngineContext(storage, Catalog(storage), Catalog(storage), clock, region, account)
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
@@ -56,26 +56,26 @@ class Engine:
                 try:
                     return read(self._context, request)  # type: ignore[no-any-return]
                 except (SpaceMissing, DynamoDBError) as error:
-                    return self._read_again(read, request, error)
-            reply: Reply = self._writer.run(self.prepared(request))
-            self.written(request)
+                    return self._retry_read(read, request, error)
+            reply: Reply = self._writer.run(self.prepare(request))
+            self.after_write(request)
             return reply
         except UnicodeEncodeError:
-            raise _not_text() from None
+            raise _lone_surrogate_error() from None
         except StorageError as error:
-            raise storage_failure(error) from error
+            raise as_dynamodb_error(error) from error
         except DynamoDBError:
             raise
-        except Exception:  # types are a promise of the caller's; who broke it is told so
-            sound = round_trip(request)
-            if sound == request:
+        except Exception:  # perhaps a member has a wrong type: decoding the request again reports it
+            decoded = round_trip(request)
+            if decoded == request:
                 raise
-            return self.call(sound)
+            return self.call(decoded)
 
-    def _read_again(self, read: Any, request: Request[Reply], error: Exception) -> Reply:
-        """After a read that failed: tried again as long as that was because of an old catalogue."""
-        for _ in range(_LOOKS):
-            if not self._looks_again(error):
+    def _retry_read(self, read: Any, request: Request[Reply], error: Exception) -> Reply:
+        """Repeats a failed read as long as an outdated catalogue was the cause."""
+        for _ in range(_MAX_READS):
+            if not self._catalog_changed(error):
                 break
             try:
                 return read(self._context, request)  # type: ignore[no-any-return]
@@ -83,21 +83,21 @@ class Engine:
                 error = again
         raise error
 
-    def _looks_again(self, error: Exception) -> bool:
-        """After a read that failed: whether somebody has changed a table since our last look at the catalogue."""
+    def _catalog_changed(self, error: Exception) -> bool:
+        """Whether a table has changed since the catalogue was loaded; loads it again."""
         catalog = self._context.catalog
         before = catalog.version
         if isinstance(error, SpaceMissing):
-            catalog.forget()
+            catalog.invalidate()
         catalog.refresh()
         return isinstance(error, SpaceMissing) or catalog.version != before
 
-    def prepared(self, request: Request[Any]) -> Job:
-        """A write, checked as far as it can be before its transaction."""
+    def prepare(self, request: Request[Any]) -> Job:
+        """Returns the job of a write, after the checks that need no transaction."""
         try:
             return WRITERS[type(request)](self._context, request)
         except UnicodeEncodeError:
-            raise _not_text() from None
+            raise _lone_surrogate_error() from None
 
     @property
     def writer(self) -> Writer:
@@ -108,11 +108,11 @@ class Engine:
         return self._context.storage.waits_for_disk
 
     def version(self) -> int:
-        """Changes with every commit, whoever made it; to be compared in the thread that asked."""
+        """A number that changes with every commit of any process; comparable only within one thread."""
         return self._context.storage.version()
 
     def close(self) -> None:
-        """Ends the housekeeping and closes the storage."""
+        """Stops the background work and closes the storage."""
         self.maintenance.stop()
         self._context.storage.close()
 
@@ -122,21 +122,21 @@ class Engine:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def written(self, request: Request[Any]) -> None:
-        """After a write: a table may now have something to look after, or a token wants to be forgotten."""
+    def after_write(self, request: Request[Any]) -> None:
+        """Starts the background work that a write may have made necessary."""
         if type(request) not in ITEM_WRITES or getattr(request, "client_request_token", None) is not None:
             self._start_maintenance()
 
     def _start_maintenance(self) -> None:
-        if self._maintains and not self.maintenance.is_running and self.maintenance.needed():
+        if self._maintains and not self.maintenance.is_running and self.maintenance.is_needed():
             self.maintenance.start()
 
 
-def _not_text() -> ValidationException:
+def _lone_surrogate_error() -> ValidationException:
     return ValidationException("One or more parameter values were invalid: text with a lone surrogate is not Unicode")
 
 
-def storage_failure(error: StorageError) -> Exception:
+def as_dynamodb_error(error: StorageError) -> Exception:
     if isinstance(error, StorageBusy):
         return ThrottlingException(str(error))
     return InternalServerError(str(error))

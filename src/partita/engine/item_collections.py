@@ -1,4 +1,4 @@
-"""Item collections: everything of a table and its local indexes that shares one partition key, and how much that is."""
+"""Item collections: the items of a table and its local indexes with one partition key, and their size."""
 
 from partita.dynamodb.responses import ItemCollectionMetrics
 from partita.dynamodb.values import Item
@@ -10,7 +10,7 @@ GIGABYTE = 1024**3
 
 
 def collection_metrics(reader: Reader, table: StoredTable, item: Item) -> ItemCollectionMetrics:
-    """What DynamoDB tells of the collection that an item belongs to; it is measured when it is asked for."""
+    """The metrics of an item's collection, measured now."""
     name = table.keys.partition[0].name
     return ItemCollectionMetrics(
         item_collection_key={name: item[name]}, size_estimate_range_gb=size_range(collection_bytes(reader, table, item))
@@ -18,15 +18,15 @@ def collection_metrics(reader: Reader, table: StoredTable, item: Item) -> ItemCo
 
 
 def collection_bytes(reader: Reader, table: StoredTable, item: Item) -> int:
-    """Billed bytes of the collection: items, and their rows in every local index."""
+    """The billed size of an item's collection: its items, and their rows in every local index."""
     start = key_encoding.partition_hash([item[table.keys.partition[0].name]])
-    end = key_encoding.after_prefix(start)
+    end = key_encoding.prefix_end(start)
     spaces = [table.space, *(index.space for index in table.indexes.values() if not index.is_global)]
     return sum(weight for space in spaces for _, weight, _ in reader.range(space, start, end))
 
 
 def size_range(size: int) -> list[float]:
-    """The whole gigabytes that a size lies between.
+    """The whole gigabytes below and above a size.
 
     >>> size_range(600), size_range(3 * GIGABYTE + 1)
     ([0.0, 1.0], [3.0, 4.0])

@@ -1,13 +1,13 @@
-"""Key order as bytes: every key of DynamoDB becomes bytes whose bytewise order is DynamoDB's order.
+"""Storage keys: bytes whose order is DynamoDB's order of keys.
 
-A row's key in storage is the hash of its partition key, then its sort key, then (in an index) the hash of the item's
-primary key, which keeps apart the items that share an index key:
+The key of a row is the hash of its partition key, then its sort key, then (in an index) the hash of the item's primary
+key, which distinguishes the items with one index key:
 
     table   | hash(partition), 16 bytes | sort key |
     index   | hash(partition), 16 bytes | sort key | sort key ... | hash(primary key), 16 bytes |
 
-Hashing keeps keys short and spreads partitions, so a Scan walks them in hash order, as DynamoDB does, and a segment of
-a parallel Scan is a slice of the hash's range. Each sort key ends itself, so what follows cannot disturb the order:
+Hashes keep keys short and spread partitions, so a Scan reads them in hash order, as DynamoDB does, and a segment of a
+parallel Scan is a range of hashes. Each sort key has its own end, so the bytes after it do not affect the order:
 
     S, B   the bytes, with 00 written as 00 FF, ended by 00 01
     N      sign, exponent, digits in pairs, ended by 00; all bits flipped when negative
@@ -22,7 +22,7 @@ from partita.dynamodb.numbers import significant_digits
 from partita.dynamodb.values import AttributeValue
 
 HASH_BYTES = 16
-SHORT_TEXT = 256  # characters; longer ones are not remembered
+MAX_CACHED_TEXT = 256  # characters
 
 
 def scalar_bytes(value: AttributeValue) -> bytes:
@@ -36,14 +36,14 @@ def scalar_bytes(value: AttributeValue) -> bytes:
 
 
 def sort_bytes(value: AttributeValue) -> bytes:
-    """Order-preserving bytes that no other value's bytes begin with."""
+    """Order-preserving bytes; none is a prefix of another."""
     if "N" in value:
         return number_bytes(value["N"])
-    return escaped(scalar_bytes(value)) + b"\0\1"
+    return escape(scalar_bytes(value)) + b"\0\1"
 
 
-def escaped(raw: bytes) -> bytes:
-    """Text or binary without its end: what a `begins_with` range starts with."""
+def escape(raw: bytes) -> bytes:
+    """The bytes of text or binary without their end, as a `begins_with` range starts."""
     return raw.replace(b"\0", b"\0\xff") if b"\0" in raw else raw
 
 
@@ -64,10 +64,10 @@ def number_bytes(text: str) -> bytes:
 
 
 def partition_hash(values: list[AttributeValue]) -> bytes:
-    """Sixteen bytes for the values of a partition key (one; up to four in a global index)."""
+    """The hash of a partition key of one attribute, or of up to four in a global index."""
     if len(values) == 1:
         text = values[0].get("S")
-        if text is not None and len(text) <= SHORT_TEXT:
+        if text is not None and len(text) <= MAX_CACHED_TEXT:
             return text_hash(text)
         return blake2b(scalar_bytes(values[0]), digest_size=HASH_BYTES).digest()
     return blake2b(b"".join(map(sort_bytes, values)), digest_size=HASH_BYTES).digest()
@@ -75,19 +75,19 @@ def partition_hash(values: list[AttributeValue]) -> bytes:
 
 @lru_cache(maxsize=16_384)
 def text_hash(text: str) -> bytes:
-    """`partition_hash` of one short text; programs come back to the partitions where they have been."""
+    """`partition_hash` of one short text, cached: programs use the same partitions again and again."""
     return blake2b(text.encode(), digest_size=HASH_BYTES).digest()
 
 
 def row_hash(primary_key: bytes) -> bytes:
-    """Sixteen bytes that stand for an item's primary key at the end of its index keys."""
+    """The hash of a primary key, for the end of index keys."""
     return blake2b(primary_key, digest_size=HASH_BYTES).digest()
 
 
-def after_prefix(prefix: bytes) -> bytes | None:
-    """The first key that is above everything beginning with `prefix`; None when nothing can be.
+def prefix_end(prefix: bytes) -> bytes | None:
+    """The first key above all keys that begin with `prefix`; None when there is none.
 
-    >>> after_prefix(b"ab"), after_prefix(b"a\\xff"), after_prefix(b"\\xff")
+    >>> prefix_end(b"ab"), prefix_end(b"a\\xff"), prefix_end(b"\\xff")
     (b'ac', b'b', None)
     """
     stripped = prefix.rstrip(b"\xff")
@@ -95,7 +95,7 @@ def after_prefix(prefix: bytes) -> bytes | None:
 
 
 def segment_bounds(segment: int, total: int) -> tuple[bytes, bytes | None]:
-    """The slice of hashes that one of `total` parallel Scans reads."""
+    """The range of hashes of one segment of a parallel Scan."""
     span = 1 << (8 * HASH_BYTES)
     low, high = span * segment // total, span * (segment + 1) // total
     return low.to_bytes(HASH_BYTES, "big"), None if segment + 1 == total else high.to_bytes(HASH_BYTES, "big")

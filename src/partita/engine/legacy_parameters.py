@@ -11,9 +11,9 @@ from partita.dynamodb.requests import AttributeValueUpdate, Condition, ExpectedA
 from partita.dynamodb.values import SETS, AttributeValue, Item, sort_value, type_of
 from partita.engine.expressions.condition import Predicate
 from partita.engine.expressions.key_conditions import KeyCondition
-from partita.engine.expressions.nodes import Action, Path, Update, Value
+from partita.engine.expressions.nodes import Path, UpdateAction, UpdateNode, Value
 from partita.engine.expressions.scope import Scope
-from partita.engine.expressions.update import Changes, Recipe
+from partita.engine.expressions.update import BoundUpdate, CompiledUpdate
 
 _COMPARE = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 _COUNTS = {"NULL": 0, "NOT_NULL": 0, "BETWEEN": 2}
@@ -49,26 +49,26 @@ def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyConditio
 
 
 def expected_predicate(expected: Mapping[str, ExpectedAttributeValue], operator: str | None) -> Predicate:
-    """Expected as a predicate."""
+    """The Expected parameter as a predicate."""
     return _combined([_expectation(name, each) for name, each in expected.items()], operator)
 
 
-def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> Changes:
+def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> BoundUpdate:
     """AttributeUpdates as the changes of an update expression."""
     values: Item = {}
     names: dict[str, str] = {}
-    actions: list[Action] = []
+    actions: list[UpdateAction] = []
     for number, (name, update) in enumerate(updates.items()):
         names[f"#n{number}"] = name
         path, value = Path((f"#n{number}",)), _update_value(update)
         if value is None:
-            actions.append(Action("REMOVE", path, None))
+            actions.append(UpdateAction("REMOVE", path, None))
             continue
         values[f":v{number}"] = value
         section = {"ADD": "ADD", "DELETE": "DELETE"}.get(update.action or "PUT", "SET")
-        actions.append(Action(section, path, Value(f":v{number}")))
+        actions.append(UpdateAction(section, path, Value(f":v{number}")))
     scope = Scope(names or None, values or None)
-    return Changes(Recipe(Update(tuple(actions)), scope, lists_add=True), scope.values)
+    return BoundUpdate(CompiledUpdate(UpdateNode(tuple(actions)), scope, lists_add=True), scope.values)
 
 
 def _update_value(update: AttributeValueUpdate) -> AttributeValue | None:

@@ -1,7 +1,7 @@
-"""What happens by itself: expired items go, old change records and tokens are trimmed, new indexes are filled.
+"""Background work: deletes expired items, trims old change records and tokens, fills new indexes.
 
-Everything goes through the writer like any other write, in batches small enough that nobody waits for them. A thread
-calls `step` while there is something to look after; tests call it by hand.
+All of it goes through the writer like any other write, in batches small enough not to delay other writes. A thread
+calls `step` while there is work; tests call it themselves.
 """
 
 import threading
@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
-from partita.engine.backfill import fill, unfinished
+from partita.engine.backfill import fill, is_unfinished
 from partita.engine.catalog import TOKENS
 from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range
@@ -26,7 +26,7 @@ _decode = msgspec.json.decode
 
 
 class Maintenance:
-    """The housekeeping of one engine."""
+    """The background work of one engine."""
 
     def __init__(self, context: EngineContext, writer: Writer) -> None:
         self._context = context
@@ -38,35 +38,35 @@ class Maintenance:
         self._tokens_due = 0.0
 
     def step(self) -> bool:
-        """One batch of each kind of work; true when there is more to do at once."""
+        """Does one batch of each kind of work; true when more of it is due."""
         self._context.catalog.refresh()
         more = False
         for table in list(self._context.catalog.tables.values()):
-            if unfinished(table):
+            if is_unfinished(table):
                 more |= self._writer.run(partial(fill, self._context, table.name))
             if table.record.ttl_space is not None:
                 more |= self._writer.run(partial(expire, self._context, table.name))
             if table.record.streams or _has_rows(self._context.storage, table.record.changes):
                 more |= self._writer.run(partial(trim, self._context, table.name))
-        if self._context.catalog.departed:
-            self._writer.run(partial(bury_departed, self._context))
-        return self._forget_tokens() or more
+        if self._context.catalog.deleted:
+            self._writer.run(partial(drop_deleted_logs, self._context))
+        return self._drop_tokens() or more
 
-    def _forget_tokens(self) -> bool:
-        """One batch of tokens. They lie in no order of time, so all are looked at, and then none for a while."""
+    def _drop_tokens(self) -> bool:
+        """Drops one batch of tokens. They are not sorted by time, so all are read, and then none for a while."""
         now = self._context.clock()
         if now < self._tokens_due:
             return False
-        self._tokens_from = self._writer.run(partial(forget_tokens, self._context, self._tokens_from))
+        self._tokens_from = self._writer.run(partial(drop_tokens, self._context, self._tokens_from))
         if not self._tokens_from:
             self._tokens_due = now + TOKEN_SECONDS / 2
         return bool(self._tokens_from)
 
-    def needed(self) -> bool:
-        """Whether any table has something to look after."""
+    def is_needed(self) -> bool:
+        """Whether there is any background work."""
         catalog, storage = self._context.catalog, self._context.storage
         return (
-            bool(catalog.departed)
+            bool(catalog.deleted)
             or any(_needs(table.record) for table in catalog.tables.values())
             or _has_rows(storage, TOKENS)
             or any(_has_rows(storage, table.record.changes) for table in catalog.tables.values())
@@ -77,7 +77,7 @@ class Maintenance:
         return self._thread is not None
 
     def start(self) -> None:
-        """Begins to work in the background; more than once does nothing more."""
+        """Starts the thread, unless it runs already."""
         with self._lock:
             if self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._work, name="partita-maintenance", daemon=True)
@@ -92,7 +92,7 @@ class Maintenance:
         while not self._stop.is_set():
             try:
                 more = self.step()
-            except PartitaError:  # a busy or full disk: the next round tries again
+            except PartitaError:  # a busy or full disk; the next round tries again
                 more = False
             self._stop.wait(0.0 if more else SECONDS_BETWEEN)
 
@@ -111,8 +111,8 @@ def _needs(record: TableRecord) -> bool:
 
 
 def expire(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
-    """Deletes a batch of items that are past their time, as the service would: with index rows and change record."""
-    table = context.writing.tables.get(name)
+    """Deletes a batch of expired items, with their index rows and change records."""
+    table = context.write_catalog.tables.get(name)
     if table is None or table.record.ttl_space is None:
         return False
     now = context.clock()
@@ -122,20 +122,20 @@ def expire(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
         due.append(key[8:])
         if len(due) == BATCH:
             break
-    for position in due:
-        before = load_version(txn, table, position)
+    for storage_key in due:
+        before = load_version(txn, table, storage_key)
         if before is not None:
-            writes, _ = writes_for(txn, table, position, before, None, now, expired=True)
+            writes, _ = writes_for(txn, table, storage_key, before, None, now, expired=True)
             txn.apply(writes)
     return len(due) == BATCH
 
 
 def trim(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
-    """Drops change records that neither stream nor history needs any more."""
-    table = context.writing.tables.get(name)
+    """Drops change records that neither streams nor point-in-time recovery need any more."""
+    table = context.write_catalog.tables.get(name)
     if table is None:
         return False
-    keep = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # what an iterator points at stays, to be refused by name
+    keep = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # as long as an iterator may point at one
     if table.record.recovery_days is not None:
         keep = max(keep, table.record.recovery_days * 86400)
     limit = max(0, int((context.clock() - keep) * 1_000_000)).to_bytes(8, "big")
@@ -150,20 +150,20 @@ def _drop_closed_streams(context: EngineContext, txn: StorageTransaction, table:
     left = [each for each in table.record.streams if each.closed_at is None or each.closed_at > horizon]
     if len(left) < len(table.record.streams):
         record = msgspec.structs.replace(table.record, streams=left)
-        context.writing.save(txn, record, table.record)
-        context.writing.refresh(txn)
+        context.write_catalog.save(txn, record, table.record)
+        context.write_catalog.refresh(txn)
 
 
-def bury_departed(context: EngineContext, txn: StorageTransaction) -> None:
-    """Drops the change logs of deleted tables whose streams nobody can read any more."""
+def drop_deleted_logs(context: EngineContext, txn: StorageTransaction) -> None:
+    """Drops the change logs of deleted tables whose streams have ended their retention."""
     horizon = context.clock() - STREAM_RETENTION_SECONDS - ITERATOR_SECONDS
-    for table in context.writing.departed.values():
+    for table in context.write_catalog.deleted.values():
         if all(each.closed_at is not None and each.closed_at < horizon for each in table.record.streams):
-            context.writing.bury(txn, table.record)
+            context.write_catalog.drop_log(txn, table.record)
 
 
-def forget_tokens(context: EngineContext, low: bytes, txn: StorageTransaction) -> bytes:
-    """Drops idempotency tokens that are older than their ten minutes, from `low` on; where to go on, if anywhere."""
+def drop_tokens(context: EngineContext, low: bytes, txn: StorageTransaction) -> bytes:
+    """Drops a batch of expired idempotency tokens from `low` on; returns where to continue, or nothing."""
     now = context.clock()
     rows = _batch(txn, TOKENS, None, low)
     txn.apply(Write(TOKENS, key, row, None) for key, row in rows if now - _decode(row.value)["at"] > TOKEN_SECONDS)

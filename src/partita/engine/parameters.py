@@ -1,4 +1,4 @@
-"""The parameters that many operations share: which go together, conditions, projections."""
+"""Parameters that several operations share: their combinations, conditions and projections."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,20 +7,20 @@ from partita.dynamodb.exceptions import INVALID, RequestValidationException, Val
 from partita.dynamodb.values import ResolvedPath
 from partita.engine import legacy_parameters
 from partita.engine.constraints import Constraint
-from partita.engine.expressions.condition import Bound, condition_in
+from partita.engine.expressions.condition import BoundCondition, condition_of_text
 from partita.engine.expressions.parse import parse_projection
-from partita.engine.expressions.projection import resolved_paths
+from partita.engine.expressions.projection import resolve_paths
 from partita.engine.expressions.scope import Scope, run_expression
 
 
 def pascal(field: str) -> str:
-    """A member's name on the wire: `key_conditions` is `KeyConditions`."""
+    """The wire name of a member: `key_conditions` is `KeyConditions`."""
     name = Constraint(field).wire_name
     return name[0].upper() + name[1:]
 
 
 def check_combination(request: Any, expressions: Sequence[str], legacy_fields: Sequence[str]) -> None:
-    """Expressions and the older parameters exclude each other, and placeholders need an expression."""
+    """Rejects expressions beside legacy parameters, and placeholders without an expression."""
     used = [field for field in expressions if getattr(request, field) is not None]
     old = [field for field in legacy_fields if getattr(request, field) is not None]
     if used and old:
@@ -44,7 +44,7 @@ def check_combination(request: Any, expressions: Sequence[str], legacy_fields: S
 
 
 def scope_of(request: Any) -> Scope | None:
-    """The request's placeholders; None when it has none, as most have."""
+    """The placeholders of a request; None when it has none."""
     names, values = request.expression_attribute_names, getattr(request, "expression_attribute_values", None)
     return None if names is None and values is None else Scope(names, values)
 
@@ -52,28 +52,28 @@ def scope_of(request: Any) -> Scope | None:
 _NO_PLACEHOLDERS = Scope()
 
 
-def bound_condition(parameter: str, source: str, scope: Scope | None) -> Bound:
-    """A condition or filter expression, ready to be held against items."""
-    result: Bound = run_expression(parameter, lambda: condition_in(source, scope or _NO_PLACEHOLDERS))
+def parse_condition_parameter(parameter: str, source: str, scope: Scope | None) -> BoundCondition:
+    """Parses a condition or filter expression and binds its values."""
+    result: BoundCondition = run_expression(parameter, lambda: condition_of_text(source, scope or _NO_PLACEHOLDERS))
     return result
 
 
-def condition_of(request: Any, scope: Scope | None) -> Bound | None:
+def condition_of(request: Any, scope: Scope | None) -> BoundCondition | None:
     """The condition of a write, in either form."""
     if request.condition_expression is not None:
-        return bound_condition("ConditionExpression", request.condition_expression, scope)
+        return parse_condition_parameter("ConditionExpression", request.condition_expression, scope)
     expected = getattr(request, "expected", None)
     if expected is not None:
-        return Bound(legacy_parameters.expected_predicate(expected, request.conditional_operator), [])
+        return BoundCondition(legacy_parameters.expected_predicate(expected, request.conditional_operator), [])
     return None
 
 
 def projection_of(request: Any, scope: Scope | None) -> list[ResolvedPath] | None:
-    """The paths that a read asks for, in either form; None: whole items."""
+    """The projected paths of a read, in either form; None for whole items."""
     if request.projection_expression is not None:
         paths: list[ResolvedPath] = run_expression(
             "ProjectionExpression",
-            lambda: resolved_paths(parse_projection(request.projection_expression), scope or _NO_PLACEHOLDERS),
+            lambda: resolve_paths(parse_projection(request.projection_expression), scope or _NO_PLACEHOLDERS),
         )
         return paths
     names = getattr(request, "attributes_to_get", None)

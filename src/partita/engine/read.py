@@ -1,4 +1,4 @@
-"""The one read path: a page of rows from a range of keys, filtered, projected, measured."""
+"""The read path: a page of rows from a range of keys, filtered and projected, with its size."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from msgspec import Raw
 from partita.dynamodb.capacity import read_units
 from partita.dynamodb.limits import PAGE_BYTES
 from partita.dynamodb.values import Item, ResolvedPath
-from partita.engine.consumed_capacity import Usage
+from partita.engine.consumed_capacity import TableUsage
 from partita.engine.expressions.condition import Predicate
-from partita.engine.expressions.projection import projected
+from partita.engine.expressions.projection import project
 from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
@@ -21,21 +21,21 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of each row a page keeps: `keep` filters, `paths` project, `counts_only` returns no items."""
+    """The rows and attributes of a page: `keep` filters, `paths` project, `count_only` returns no items."""
 
     table: StoredTable
     index: StoredIndex | None
     keep: Predicate | None
     paths: list[ResolvedPath] | None
-    counts_only: bool
-    fetches: bool  # filter and projection look at the table's item, since the local index does not hold enough
-    whole: bool  # the table's item is returned, not the index's row
+    count_only: bool
+    fetches_items: bool  # read the table's items too, since the local index does not project enough
+    returns_items: bool  # return the table's items, not the rows of the index
     limit: int | None
 
 
 @dataclass(slots=True)
-class Page:
-    """What was read; `last` is the last row's key when the page ended before the range did."""
+class RowPage:
+    """A page of rows; `last` is the key of its last row when the page ended before the range did."""
 
     items: list[Raw] = field(default_factory=list)
     count: int = 0
@@ -44,8 +44,8 @@ class Page:
     fetched_units: int = 0
     last: Item | None = None
 
-    def usage(self, selection: Selection, consistent: bool | None) -> Usage:
-        usage = Usage(selection.table)
+    def usage(self, selection: Selection, consistent: bool | None) -> TableUsage:
+        usage = TableUsage(selection.table)
         units = read_units(self.size, consistent)
         if selection.index is None:
             usage.units = units
@@ -58,11 +58,11 @@ class Page:
 Rows = Iterator[tuple[bytes, int, bytes]]
 
 
-def read_page(reader: Reader, rows: Rows, selection: Selection) -> Page:
-    """Reads until the range, the limit or a megabyte is reached, whichever comes first."""
-    if selection.keep is None and selection.paths is None and not selection.fetches:
+def read_page(reader: Reader, rows: Rows, selection: Selection) -> RowPage:
+    """Reads to the end of the range, the limit, or one megabyte, whichever comes first."""
+    if selection.keep is None and selection.paths is None and not selection.fetches_items:
         return _whole_rows(rows, selection)
-    page = Page()
+    page = RowPage()
     for _, size, value in rows:
         page.scanned += 1
         page.size += size
@@ -73,9 +73,9 @@ def read_page(reader: Reader, rows: Rows, selection: Selection) -> Page:
     return page
 
 
-def _whole_rows(rows: Rows, selection: Selection) -> Page:
-    """Rows as they are, which is what most pages are made of, so each takes few steps."""
-    page = Page()
+def _whole_rows(rows: Rows, selection: Selection) -> RowPage:
+    """A page of unfiltered whole rows, as most pages are, with few steps for each row."""
+    page = RowPage()
     limit, size, values = selection.limit, 0, []
     for _, weight, value in rows:
         size += weight
@@ -84,28 +84,28 @@ def _whole_rows(rows: Rows, selection: Selection) -> Page:
             page.last = _start_key(decode_item(value), selection)
             break
     page.size, page.scanned, page.count = size, len(values), len(values)
-    if not selection.counts_only:
+    if not selection.count_only:
         page.items = [Raw(value) for value in values]
     return page
 
 
-def _take(reader: Reader, page: Page, value: bytes, selection: Selection) -> None:
+def _take(reader: Reader, page: RowPage, value: bytes, selection: Selection) -> None:
     item: Item = decode_item(value)
-    if selection.fetches:
-        row = reader.get(selection.table.space, selection.table.keys.position(item))
+    if selection.fetches_items:
+        row = reader.get(selection.table.space, selection.table.keys.storage_key(item))
         if row is None:
             return
         # Each fetched item is rounded up on its own (Developer Guide, "Local secondary indexes", read capacity units).
         page.fetched_units += int(read_units(row.weight, True))
         item = decode_item(row.value)
-        if selection.whole:
+        if selection.returns_items:
             value = row.value
     if selection.keep is not None and not selection.keep(item):
         return
     page.count += 1
-    if selection.counts_only:
+    if selection.count_only:
         return
-    page.items.append(Raw(value if selection.paths is None else _encode(projected(item, selection.paths))))
+    page.items.append(Raw(value if selection.paths is None else _encode(project(item, selection.paths))))
 
 
 def _start_key(item: Item, selection: Selection) -> Item:

@@ -1,4 +1,4 @@
-"""Tables as the engine works with them: a record that is stored, and the keys and indexes made from it."""
+"""Tables in the engine: the stored record of a table, and the keys and indexes derived from it."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -19,7 +19,7 @@ from partita.dynamodb.shapes import (
 from partita.dynamodb.values import AttributeValue, Item, type_of
 from partita.engine import key_encoding
 
-_SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
+_SHORT = SORT_KEY_BYTES // 4  # characters, of at most four bytes each
 
 MISMATCH = "The provided key element does not match the schema"
 
@@ -27,7 +27,7 @@ _NOTHING: AttributeValue = {}
 
 
 class IndexRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """A secondary index as it is stored in the catalogue."""
+    """The record of a secondary index in the catalogue."""
 
     name: str
     is_global: bool
@@ -40,8 +40,8 @@ class IndexRecord(msgspec.Struct, kw_only=True, frozen=True):
     on_demand: OnDemandThroughput | None = None
 
 
-class StreamRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """One life of a table's stream: the change log from `first` on, up to `closed` when it was turned off."""
+class StoredStream(msgspec.Struct, kw_only=True, frozen=True):
+    """One stream of a table: the change log from number `first` on, up to `closed` if the stream was disabled."""
 
     label: str
     view_type: str
@@ -51,7 +51,7 @@ class StreamRecord(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """A table as it is stored in the catalogue."""
+    """The record of a table in the catalogue."""
 
     name: str
     id: str
@@ -71,7 +71,7 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     deletion_protection: bool = False
     tags: dict[str, str] = {}
     sse_type: str | None = None
-    streams: list[StreamRecord] = []
+    streams: list[StoredStream] = []
     ttl_attribute: str | None = None
     ttl_space: str | None = None
     ttl_filled_to: str | None = None  # as IndexRecord.backfilled_to
@@ -93,24 +93,24 @@ class KeySchema:
         self.sort = self.all[len(self.partition) :]
         self.names = [key.name for key in self.all]
 
-    def position(self, item: Item) -> bytes:
-        """Where an item with checked, canonical key values lies."""
+    def storage_key(self, item: Item) -> bytes:
+        """The key in storage of an item whose key values are checked and canonical."""
         head = key_encoding.partition_hash([item[key.name] for key in self.partition])
         for key in self.sort:
             head += key_encoding.sort_bytes(item[key.name])
         return head
 
-    def same(self, one: Item, other: Item) -> bool:
-        """Whether two items have the same values in these attributes, or lack the same."""
+    def same_key(self, one: Item, other: Item) -> bool:
+        """Whether two items have the same values in these attributes, or lack the same ones."""
         return [one.get(name) for name in self.names] == [other.get(name) for name in self.names]
 
-    def of(self, item: Item) -> Item:
-        """The key attributes of an item, alone."""
+    def key_of(self, item: Item) -> Item:
+        """The key attributes of an item."""
         return {name: item[name] for name in self.names}
 
 
 class StoredIndex:
-    """A secondary index: where its rows lie and what they hold."""
+    """A secondary index: the storage keys and the attributes of its rows."""
 
     def __init__(self, record: IndexRecord, table_keys: KeySchema, types: dict[str, str]) -> None:
         self.record = record
@@ -118,31 +118,31 @@ class StoredIndex:
         self.is_global = record.is_global
         self.space = record.space
         self.keys = KeySchema(record.key_schema, types)
-        self.is_wide = len(self.keys.partition) > 1 or len(self.keys.sort) > 1
-        self.holds_all = record.projection.projection_type == "ALL"
+        self.is_composite = len(self.keys.partition) > 1 or len(self.keys.sort) > 1
+        self.projects_all = record.projection.projection_type == "ALL"
         self.start_names = list(dict.fromkeys([*table_keys.names, *self.keys.names]))
         self._projected = frozenset([*self.start_names, *(record.projection.non_key_attributes or [])])
 
-    def holds(self, attribute: str) -> bool:
-        return self.holds_all or attribute in self._projected
+    def projects(self, attribute: str) -> bool:
+        return self.projects_all or attribute in self._projected
 
-    def projected(self, item: Item) -> Item:
-        if self.holds_all:
+    def project(self, item: Item) -> Item:
+        if self.projects_all:
             return item
         return {name: value for name, value in item.items() if name in self._projected}
 
-    def position(self, item: Item, primary: bytes) -> bytes | None:
-        """Where the item lies in the index; None when it lacks one of the index's keys.
+    def storage_key(self, item: Item, primary: bytes) -> bytes | None:
+        """The key of an item's row in the index; None when the item is not in the index.
 
-        An item from before the index may have something else under a key's name: it is not in the index either.
+        It is not where it lacks a key attribute, or was written before the index with a value of another type.
         """
         for name, kind in self.keys.all:
             content = item.get(name, _NOTHING).get(kind)
             if not content or (len(content) > _SHORT and not self._fits(item)):
                 return None
-        if self.is_wide and not self._fits(item):
+        if self.is_composite and not self._fits(item):
             return None
-        return self.keys.position(item) + key_encoding.row_hash(primary)
+        return self.keys.storage_key(item) + key_encoding.row_hash(primary)
 
     def _fits(self, item: Item) -> bool:
         try:
@@ -152,7 +152,7 @@ class StoredIndex:
         return True
 
     def check_sizes(self, item: Item) -> None:
-        """The bytes of all partition attributes together, and of all sort attributes, have DynamoDB's limits."""
+        """Checks the total size of the partition attributes, and of the sort attributes."""
         for kind, keys, limit in (
             ("HASH", self.keys.partition, PARTITION_KEY_BYTES),
             ("RANGE", self.keys.sort, SORT_KEY_BYTES),
@@ -166,7 +166,7 @@ class StoredIndex:
 
 
 class StoredTable:
-    """A table ready for use; made once for each version of its record."""
+    """A table with its keys and indexes; created once for each version of its record."""
 
     def __init__(self, record: TableRecord) -> None:
         self.record = record
@@ -186,8 +186,8 @@ class StoredTable:
     def index_keys(self) -> list[tuple[StoredIndex, KeySchemaAttribute]]:
         return [(index, key) for index in self.indexes.values() for key in index.keys.all]
 
-    def position(self, key: Item) -> bytes:
-        """Where the item with this `Key` parameter lies; short text keys, as most are, take a short way."""
+    def storage_key(self, key: Item) -> bytes:
+        """Checks a `Key` parameter and returns the storage key of its item; short text keys take a fast path."""
         if len(key) == self._text_keys:
             partition = key.get(self._partition_name, _NOTHING)
             text = partition.get("S")
@@ -197,7 +197,7 @@ class StoredTable:
                 sort = key.get(self._sort_name, _NOTHING)
                 ending = sort.get("S")
                 if type(ending) is str and 0 < len(ending) <= _SHORT and len(sort) == 1:
-                    return key_encoding.text_hash(text) + key_encoding.escaped(ending.encode()) + b"\0\1"
+                    return key_encoding.text_hash(text) + key_encoding.escape(ending.encode()) + b"\0\1"
         return self.primary_key(key)[1]
 
     @cached_property
@@ -205,11 +205,11 @@ class StoredTable:
         return frozenset(key.name for _, key in self.index_keys)
 
     def primary_key(self, key: Item) -> tuple[Item, bytes]:
-        """A `Key` parameter, checked and canonical, and where its item lies."""
+        """Checks a `Key` parameter; returns it in canonical form, and the storage key of its item."""
         if len(key) != len(self.keys.all):
             raise ValidationException(MISMATCH)
         canonical = {name: self._key_value(key, name, kind) for name, kind in self.keys.all}
-        return canonical, self.keys.position(canonical)
+        return canonical, self.keys.storage_key(canonical)
 
     def _key_value(self, key: Item, name: str, kind: str) -> AttributeValue:
         value = key.get(name)
@@ -222,7 +222,7 @@ class StoredTable:
         return canonical
 
     def check_item(self, item: Item) -> None:
-        """A whole item that is about to be stored: its keys must be there, and index keys of their declared type."""
+        """Checks that a new item has its keys, and that its index keys have their declared types."""
         for name, kind in self.keys.all:
             value = item.get(name)
             if value is None:
@@ -246,17 +246,17 @@ class StoredTable:
                     f"{INVALID}Type mismatch for Index Key {name} Expected: {kind} "
                     f"Actual: {type_of(value)} IndexName: {index.name}"
                 )
-            refuse_empty_key(name, value, index)
+            check_not_empty(name, value, index)
             check_key_size(value, name in [key.name for key in index.keys.partition])
-        for index in self.wide_indexes:
+        for index in self.composite_indexes:
             index.check_sizes(item)
 
     @cached_property
-    def wide_indexes(self) -> list[StoredIndex]:
-        return [index for index in self.indexes.values() if index.is_wide]
+    def composite_indexes(self) -> list[StoredIndex]:
+        return [index for index in self.indexes.values() if index.is_composite]
 
-    def scalar_paths(self, paths: Iterable[tuple[str | int, ...]]) -> None:
-        """Refuses paths that look inside a key attribute."""
+    def check_scalar_paths(self, paths: Iterable[tuple[str | int, ...]]) -> None:
+        """Rejects paths that lead into a key attribute."""
         for path in paths:
             if len(path) < 2:
                 continue
@@ -273,12 +273,12 @@ def _not_scalar(kind: str, name: str | int) -> ValidationException:
 
 
 def check_key_value(name: str, value: AttributeValue, is_partition: bool) -> None:
-    """A key value must not be empty, nor too long."""
-    refuse_empty_key(name, value, None)
+    """Checks that a key value is neither empty nor too long."""
+    check_not_empty(name, value, None)
     check_key_size(value, is_partition)
 
 
-def refuse_empty_key(name: str, value: AttributeValue, index: StoredIndex | None) -> None:
+def check_not_empty(name: str, value: AttributeValue, index: StoredIndex | None) -> None:
     kind = type_of(value)
     if kind == "N" or value[kind]:
         return

@@ -1,11 +1,11 @@
-"""Streams: a view of the change log, one shard for each life of a table's stream.
+"""Streams: a view of the change log, with one shard for each stream.
 
     change log   | 1 2 3 4 5 6 7 8 9 ...
     stream A       [----]                 enabled, disabled: its shard is closed
     stream B                 [--------    enabled again: a new stream with a new shard
 
-A sequence number is the record's number in the log, which is at least its time in microseconds: a time is found in the
-log without looking for it. Nothing of a stream is stored but where it begins and ends.
+A sequence number is the number of a record in the log, which is at least its time in microseconds, so the records of a
+time are found directly. Of a stream only its first and last numbers are stored.
 """
 
 from base64 import b64decode, b64encode
@@ -20,15 +20,15 @@ import msgspec
 from partita.dynamodb.exceptions import ExpiredIteratorException, ValidationException
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
 from partita.engine.context import EngineContext
-from partita.engine.schema import StoredTable, StreamRecord
+from partita.engine.schema import StoredStream, StoredTable
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One life of the stream of a table, which may be gone itself."""
+    """A stream of a table, which may have been deleted."""
 
     table: StoredTable
-    record: StreamRecord
+    record: StoredStream
     arn: str
 
     @property
@@ -47,26 +47,26 @@ class Stream:
 
 
 def streams(context: EngineContext) -> Iterator[Stream]:
-    """Every stream that can still be read, in the order of tables and then of time."""
+    """Every stream that can still be read, by table and then by time."""
     catalog = context.catalog
-    for table in sorted([*catalog.tables.values(), *catalog.departed.values()], key=lambda each: each.name):
+    for table in sorted([*catalog.tables.values(), *catalog.deleted.values()], key=lambda each: each.name):
         for record in table.record.streams:
             if record.closed_at is None or record.closed_at > context.clock() - STREAM_RETENTION_SECONDS:
                 yield Stream(table, record, f"{context.table_arn(table.name)}/stream/{record.label}")
 
 
-def stream_named(context: EngineContext, arn: str | None) -> Stream | None:
+def find_stream(context: EngineContext, arn: str | None) -> Stream | None:
     context.catalog.refresh()
     return next((stream for stream in streams(context) if stream.arn == arn), None)
 
 
-def opened_stream(context: EngineContext, name: str, view_type: str | None, last: int) -> StreamRecord:
-    """A new stream of a table whose change log has come to number `last`; its label is no other's of that name."""
+def new_stream(context: EngineContext, name: str, view_type: str | None, last: int) -> StoredStream:
+    """A new stream of a table whose last log record is `last`; its label is unique among streams of that table name."""
     now = moment = context.clock()
     taken = {stream.record.label for stream in streams(context) if stream.table.name == name}
     while (label := _label(moment)) in taken:
         moment += 0.001
-    return StreamRecord(label=label, view_type=view_type or "", first=max(last + 1, number_at(now)))
+    return StoredStream(label=label, view_type=view_type or "", first=max(last + 1, number_at(now)))
 
 
 def _label(moment: float) -> str:
@@ -74,7 +74,7 @@ def _label(moment: float) -> str:
 
 
 def number_at(moment: float) -> int:
-    """The lowest number that a record of this moment, or a later one, has."""
+    """The lowest number of records at or after a time."""
     return max(0, int(moment * 1_000_000))
 
 
@@ -84,7 +84,7 @@ def trim_horizon(context: EngineContext) -> int:
 
 
 def sequence_number(number: int) -> str:
-    """A record's number as it travels: at least 21 digits, so that text order is its order.
+    """A number as clients see it: at least 21 digits, so that text order is its order.
 
     >>> sequence_number(7)
     '000000000000000000007'
@@ -92,25 +92,25 @@ def sequence_number(number: int) -> str:
     return f"{number:021d}"
 
 
-class Position(msgspec.Struct, array_like=True, frozen=True):
-    """What a shard iterator holds: where to go on, and since when."""
+class IteratorPosition(msgspec.Struct, array_like=True, frozen=True):
+    """The content of a shard iterator: the number to continue after, and its time of issue."""
 
     shard: str
     after: int
     issued: float
 
 
-_decode_iterator = msgspec.json.Decoder(Position).decode
+_decode_iterator = msgspec.json.Decoder(IteratorPosition).decode
 
 
 def shard_iterator(context: EngineContext, stream: Stream, after: int) -> str:
-    """An iterator that goes on behind number `after`."""
-    held = msgspec.json.encode(Position(stream.shard_id, after, context.clock()))
+    """An iterator that continues after a number."""
+    held = msgspec.json.encode(IteratorPosition(stream.shard_id, after, context.clock()))
     return f"{stream.arn}|1|{b64encode(held).decode()}"
 
 
-def opened_iterator(context: EngineContext, text: str) -> tuple[str, Position]:
-    """The stream's ARN and the position; refuses what no GetShardIterator gave, or gave too long ago."""
+def parse_iterator(context: EngineContext, text: str) -> tuple[str, IteratorPosition]:
+    """Parses an iterator into the ARN of its stream and the position; rejects invalid and expired ones."""
     arn, _, held = text.partition("|1|")
     try:
         found = _decode_iterator(b64decode(held, validate=True))

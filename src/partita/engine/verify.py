@@ -1,11 +1,11 @@
-"""Holds a whole database against itself: every row where it belongs, every index as its table says, totals exact.
+"""Checks a database for consistency:
 
-    items   --- where their keys say, in canonical form, of the size that is noted beside them
-    indexes --- exactly one row for each item that has the index's keys, and no other
-    expiry  --- the same for the order of time to live
-    totals  --- as many rows, of as much weight, as were counted
+    items   --- stored at their keys, in canonical form, with their size
+    indexes --- one row for each item with the index's keys, and no other rows
+    expiry  --- the same for the order of expiry
+    totals  --- the stored numbers of rows and bytes are those counted
 
-It reads at one moment and changes nothing, so it may run beside a database in use.
+It reads a snapshot and changes nothing, so it can run while the database is in use.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ from partita.storage.contract import Reader, Row, Storage, Totals
 _encode = msgspec.json.encode
 
 
-def findings(storage: Storage) -> Iterator[str]:
-    """One sentence for each thing that is wrong; none when all is well."""
+def find_problems(storage: Storage) -> Iterator[str]:
+    """Yields one sentence for each inconsistency."""
     catalog = Catalog(storage)
     with storage.snapshot() as reader:
         catalog.refresh(reader)
@@ -38,24 +38,24 @@ def _table_findings(reader: Reader, table: StoredTable) -> Iterator[str]:
     expected: dict[str, dict[bytes, Row]] = {index.space: {} for index in table.indexes.values()}
     expiry: dict[bytes, Row] = {}
     rows = weight = 0
-    for position, size, value in reader.range(table.space, b"", None):
+    for storage_key, size, value in reader.range(table.space, b"", None):
         rows, weight = rows + 1, weight + size
-        where = f"{table.name}: item at {position.hex()}"
+        where = f"{table.name}: item at {storage_key.hex()}"
         try:
             item, measured = checked_item(decode_item(value))
-            lies_right = table.keys.position(item) == position
+            has_its_key = table.keys.storage_key(item) == storage_key
         except (PartitaError, msgspec.MsgspecError, KeyError) as error:
             yield f"{where}: cannot be read: {error}"
             continue
         if _encode(item) != value:
             yield f"{where}: not in canonical form"
         if measured != size:
-            yield f"{where}: {size} bytes are noted, it has {measured}"
-        if not lies_right:
-            yield f"{where}: its keys belong elsewhere"
+            yield f"{where}: its stored size is {size} bytes, its actual size {measured}"
+        if not has_its_key:
+            yield f"{where}: stored at a key that is not its own"
         for index in table.indexes.values():
-            _expect(index, item, position, expected[index.space])
-        _expect_expiry(table, item, position, expiry)
+            _expect_index_row(index, item, storage_key, expected[index.space])
+        _expect_expiry(table, item, storage_key, expiry)
     yield from _total_findings(reader, table.name, table.space, Totals(rows, weight))
     for index in table.indexes.values():
         yield from _index_findings(reader, f"{table.name}.{index.name}", index.space, expected[index.space])
@@ -64,27 +64,27 @@ def _table_findings(reader: Reader, table: StoredTable) -> Iterator[str]:
     yield from _change_findings(reader, table)
 
 
-def _expect(index: StoredIndex, item: Item, position: bytes, expected: dict[bytes, Row]) -> None:
-    if _is_ahead(index.record.backfilled_to, position):
+def _expect_index_row(index: StoredIndex, item: Item, storage_key: bytes, expected: dict[bytes, Row]) -> None:
+    if _is_ahead(index.record.backfilled_to, storage_key):
         return
-    key = index.position(item, position)
+    key = index.storage_key(item, storage_key)
     if key is not None:
-        row = index.projected(item)
+        row = index.project(item)
         expected[key] = Row(checked_item(row)[1], _encode(row))
 
 
-def _expect_expiry(table: StoredTable, item: Item, position: bytes, expiry: dict[bytes, Row]) -> None:
+def _expect_expiry(table: StoredTable, item: Item, storage_key: bytes, expiry: dict[bytes, Row]) -> None:
     attribute = table.record.ttl_attribute
-    if attribute is None or _is_ahead(table.record.ttl_filled_to, position):
+    if attribute is None or _is_ahead(table.record.ttl_filled_to, storage_key):
         return
-    key = expiry_key(item, attribute, position)
+    key = expiry_key(item, attribute, storage_key)
     if key is not None:
         expiry[key] = Row(0, b"")
 
 
-def _is_ahead(filled_to: str | None, position: bytes) -> bool:
-    """Whether a backfill has not come to the item yet."""
-    return filled_to is not None and position > bytes.fromhex(filled_to)
+def _is_ahead(filled_to: str | None, storage_key: bytes) -> bool:
+    """Whether the backfill has not reached the item yet."""
+    return filled_to is not None and storage_key > bytes.fromhex(filled_to)
 
 
 def _index_findings(reader: Reader, name: str, space: str, expected: dict[bytes, Row]) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _index_findings(reader: Reader, name: str, space: str, expected: dict[bytes,
         rows, weight = rows + 1, weight + size
         row = expected.pop(key, None)
         if row is None:
-            yield f"{name}: row at {key.hex()} of no item"
+            yield f"{name}: row at {key.hex()} belongs to no item"
         elif row != Row(size, value):
             yield f"{name}: row at {key.hex()} differs from its item"
     for key in expected:
@@ -105,7 +105,8 @@ def _total_findings(reader: Reader, name: str, space: str, counted: Totals) -> I
     noted = reader.totals(space)
     if noted != counted:
         yield (
-            f"{name}: {noted.rows} rows of {noted.weight} bytes are noted, there are {counted.rows} of {counted.weight}"
+            f"{name}: the stored totals are {noted.rows} rows of {noted.weight} bytes, "
+            f"the actual ones {counted.rows} of {counted.weight}"
         )
 
 

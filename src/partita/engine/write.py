@@ -1,12 +1,12 @@
-"""The one write path: whatever changes an item, changes its index rows, its expiry and its change record with it.
+"""The write path: every change of an item also changes its index rows, its expiry row and the change log.
 
-    before --+                     +-- the item's row
-             +-- writes_of(...) ---+-- a row for each index it is in, gone from where it was
-    after  --+                     +-- its place in the order of expiry
-                                   +-- one record in the change log
+    before --+                      +-- the item's row
+             +-- writes_for(...) ---+-- its row in each index: added, moved, changed or removed
+    after  --+                      +-- its row in the order of expiry
+                                    +-- one record in the change log
 
-An operation decides what `after` is; everything else follows from the two images, by pure functions. The result is a
-list of writes that storage applies in one transaction.
+An operation decides what `after` is. Everything else follows from the two versions by pure functions, as a list of
+writes that storage applies in one transaction.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from partita.dynamodb.canonical import item_size
 from partita.dynamodb.capacity import write_units
 from partita.dynamodb.values import Item
 from partita.engine import change_log
-from partita.engine.consumed_capacity import Usage
+from partita.engine.consumed_capacity import TableUsage
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import StoredIndex, StoredTable
 from partita.storage.contract import Reader, Row, Write
@@ -27,7 +27,7 @@ decode_item = msgspec.json.Decoder(dict).decode
 
 
 class ItemVersion:
-    """An item at one moment: its row, and its attributes when somebody looks inside."""
+    """One version of an item: its row, and its attributes, decoded on first use."""
 
     __slots__ = ("_item", "row")
 
@@ -50,35 +50,35 @@ class ItemVersion:
         return self.row.weight
 
 
-def load_version(reader: Reader, table: StoredTable, position: bytes) -> ItemVersion | None:
-    """The item that lies at a primary key."""
-    row = reader.get(table.space, position)
+def load_version(reader: Reader, table: StoredTable, storage_key: bytes) -> ItemVersion | None:
+    """Reads the item at a storage key."""
+    row = reader.get(table.space, storage_key)
     return ItemVersion(row) if row else None
 
 
 def writes_for(
     reader: Reader,
     table: StoredTable,
-    position: bytes,
+    storage_key: bytes,
     before: ItemVersion | None,
     after: ItemVersion | None,
     at: float,
     *,
     expired: bool = False,
     offset: int = 0,
-) -> tuple[list[Write], Usage]:
-    """All that must be written for one item to change, and what it costs."""
-    usage = Usage(table, write_units(before.size if before else 0, after.size if after else 0))
+) -> tuple[list[Write], TableUsage]:
+    """The writes that change one item from `before` to `after`, and the capacity that they use."""
+    usage = TableUsage(table, write_units(before.size if before else 0, after.size if after else 0))
     if before is None and after is None:
         return [], usage
-    writes = [Write(table.space, position, before.row if before else None, after.row if after else None)]
+    writes = [Write(table.space, storage_key, before.row if before else None, after.row if after else None)]
     for index in table.indexes.values():
-        for write, units in index_writes(index, position, before, after):
+        for write, units in index_writes(index, storage_key, before, after):
             writes.append(write)
             usage.add_index(index.name, units)
-    writes.extend(_expiry_writes(table, position, before, after))
+    writes.extend(_expiry_writes(table, storage_key, before, after))
     if table.is_logged:
-        keys = table.keys.of((after or before).item)  # type: ignore[union-attr]
+        keys = table.keys.key_of((after or before).item)  # type: ignore[union-attr]
         record = change_log.change_write(
             reader, table, keys, before.row if before else None, after.row if after else None, at, expired, offset
         )
@@ -88,17 +88,17 @@ def writes_for(
 
 
 def index_writes(
-    index: StoredIndex, position: bytes, before: ItemVersion | None, after: ItemVersion | None
+    index: StoredIndex, storage_key: bytes, before: ItemVersion | None, after: ItemVersion | None
 ) -> Iterator[tuple[Write, float]]:
-    """The changes of one index, each with its write units; none where nothing that the index holds has changed."""
+    """The writes to one index, each with its write units; none where its projected attributes are unchanged."""
     filled_to = index.record.backfilled_to
-    if filled_to is not None and position > bytes.fromhex(filled_to):
-        return  # not yet reached by the backfill, which will put in the item as it then is
-    old_key = index.position(before.item, position) if before else None
-    if before and after and index.keys.same(before.item, after.item):
+    if filled_to is not None and storage_key > bytes.fromhex(filled_to):
+        return  # the backfill has not reached the item; it will add the version that is there then
+    old_key = index.storage_key(before.item, storage_key) if before else None
+    if before and after and index.keys.same_key(before.item, after.item):
         new_key = old_key
     else:
-        new_key = index.position(after.item, position) if after else None
+        new_key = index.storage_key(after.item, storage_key) if after else None
     old = _index_row(index, before) if before and old_key is not None else None
     new = _index_row(index, after) if after and new_key is not None else None
     if old_key == new_key:
@@ -112,22 +112,22 @@ def index_writes(
 
 
 def _index_row(index: StoredIndex, image: ItemVersion) -> Row:
-    if index.holds_all:
+    if index.projects_all:
         return image.row
-    item = index.projected(image.item)
+    item = index.project(image.item)
     return Row(item_size(item), _encode(item))
 
 
 def _expiry_writes(
-    table: StoredTable, position: bytes, before: ItemVersion | None, after: ItemVersion | None
+    table: StoredTable, storage_key: bytes, before: ItemVersion | None, after: ItemVersion | None
 ) -> Iterator[Write]:
     record = table.record
     if record.ttl_attribute is None or record.ttl_space is None:
         return
-    if record.ttl_filled_to is not None and position > bytes.fromhex(record.ttl_filled_to):
+    if record.ttl_filled_to is not None and storage_key > bytes.fromhex(record.ttl_filled_to):
         return
-    old = expiry_key(before.item, record.ttl_attribute, position) if before else None
-    new = expiry_key(after.item, record.ttl_attribute, position) if after else None
+    old = expiry_key(before.item, record.ttl_attribute, storage_key) if before else None
+    new = expiry_key(after.item, record.ttl_attribute, storage_key) if after else None
     if old == new:
         return
     if old is not None:

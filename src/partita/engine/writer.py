@@ -1,15 +1,16 @@
-"""One writer at a time, many writes a commit: whoever holds the lock commits for everybody who is waiting.
+"""The writer: one write transaction at a time, and many writes to a commit.
 
-A commit that survives power loss waits for the disk, so writes that arrive meanwhile are taken together into the next
-one. Nobody waits for company: a write that finds the lock free is committed alone, at once, in its own thread.
+A commit that survives power loss waits for the disk, so the writes that arrive during a commit share the next one. The
+thread that holds the lock commits for all that wait. A write that finds the lock free is committed alone, at once, in
+its own thread.
 
     thread A   [ commit 1: A ]
     thread B      queue, wait [ commit 2: B C D ]
     thread C      queue, wait .................. done
     thread D        queue, wait ................ done
 
-An event loop must not wait for a lock, nor long for a disk. It runs the jobs itself, when nobody else is writing
-(`open_group`), and where commits are slow leaves them to a thread (`Group.commit`).
+An event loop must not wait for a lock, nor long for a disk. It runs the jobs itself when nothing else is writing
+(`open_group`), and where commits are slow it leaves them to a thread (`CommitGroup.commit`).
 """
 
 import threading
@@ -25,26 +26,23 @@ from partita.storage.contract import StorageTransaction
 
 
 class PendingWrite:
-    """A write in the queue, and what became of it."""
+    """A write in the queue, and its result once it is committed."""
 
-    __slots__ = ("error", "finished", "job", "reply", "tell", "waiter")
+    __slots__ = ("done", "error", "job", "on_commit", "owner", "reply")
 
-    def __init__(self, job: Job, waiter: Any = None, tell: "Callable[[PendingWrite], None] | None" = None) -> None:
-        """`waiter` is whatever the queuer wants to find again when the commit is done.
-
-        Somebody else may commit it, in his own thread; he then calls `tell`, where somebody waits to be told.
-        """
+    def __init__(self, job: Job, owner: Any = None, on_commit: "Callable[[PendingWrite], None] | None" = None) -> None:
+        """`owner` is for the caller's own use. A thread that commits the write for its caller calls `on_commit`."""
         self.job = job
-        self.waiter = waiter
-        self.tell = tell
-        self.finished = False
+        self.owner = owner
+        self.on_commit = on_commit
+        self.done = False
         self.reply: Any = None
         self.error: BaseException | None = None
 
     def run(self, txn: StorageTransaction) -> None:
         try:
             self.reply, self.error = self.job(txn), None
-        except DynamoDBError as error:  # decided before anything was applied
+        except DynamoDBError as error:  # raised before any of its writes were applied
             self.error = error
 
     def result(self) -> Any:
@@ -65,89 +63,89 @@ class Writer:
 
     def run(self, job: Job) -> Any:
         """Runs a job and returns its reply once it is committed."""
-        ticket = PendingWrite(job)
-        self._queue.append(ticket)
-        while not ticket.finished:
-            for each in self.commit_waiting():
-                if each.tell is not None:
-                    each.tell(each)
-        return ticket.result()
+        own = PendingWrite(job)
+        self._queue.append(own)
+        while not own.done:
+            for write in self.commit_queue():
+                if write.on_commit is not None:
+                    write.on_commit(write)
+        return own.result()
 
-    def enqueue(self, ticket: PendingWrite) -> None:
-        """Leaves a job to the next commit; somebody must call `commit_waiting` or `open_group`."""
-        self._queue.append(ticket)
+    def enqueue(self, write: PendingWrite) -> None:
+        """Adds a write to the next commit; the caller calls `open_group` or `commit_queue` later."""
+        self._queue.append(write)
 
     def __len__(self) -> int:
         return len(self._queue)
 
-    def commit_waiting(self) -> list[PendingWrite]:
-        """Commits what is in the queue, and returns it."""
+    def commit_queue(self) -> list[PendingWrite]:
+        """Commits the writes in the queue, and returns them."""
         with self._lock:
-            tickets = self._taken()
-            if tickets:
-                self._commit(tickets)
-            for ticket in tickets:
-                ticket.finished = True
-        return tickets
+            writes = self._take_group()
+            if writes:
+                self._commit(writes)
+            for write in writes:
+                write.done = True
+        return writes
 
     def open_group(self) -> "CommitGroup | None":
-        """Runs what is in the queue in a transaction, not yet committed; None when that would mean waiting."""
+        """Runs the writes in the queue in a transaction, not yet committed; None where that would block."""
         if not self._lock.acquire(blocking=False):
             return None
-        tickets = self._taken()
+        writes = self._take_group()
         block = self._context.storage.transaction(wait=False)
         try:
             txn = block.__enter__()
         except StorageBusy:
-            self._put_back(tickets)
+            self._requeue(writes)
             return None
         try:
-            self._context.writing.refresh(txn)
-            for ticket in tickets:
-                ticket.run(txn)
-        except BaseException as error:  # noqa: BLE001 - `commit_waiting` finds out whose fault it is
-            self._context.writing.forget()
-            with suppress(BaseException):  # the same error again, after the roll-back
+            self._context.write_catalog.refresh(txn)
+            for write in writes:
+                write.run(txn)
+        except BaseException as error:  # noqa: BLE001 - `commit_queue` finds out which write raises it
+            self._context.write_catalog.invalidate()
+            with suppress(BaseException):  # the same error again, after the rollback
                 block.__exit__(type(error), error, error.__traceback__)
-            self._put_back(tickets)
+            self._requeue(writes)
             return None
-        return CommitGroup(tickets, block, self._lock, self._context)
+        return CommitGroup(writes, block, self._lock, self._context)
 
-    def _taken(self) -> list[PendingWrite]:
+    def _take_group(self) -> list[PendingWrite]:
         return [self._queue.popleft() for _ in range(min(len(self._queue), self.MAX_GROUP))]
 
-    def _put_back(self, tickets: list[PendingWrite]) -> None:
-        self._queue.extendleft(reversed(tickets))
+    def _requeue(self, writes: list[PendingWrite]) -> None:
+        self._queue.extendleft(reversed(writes))
         self._lock.release()
 
-    def _commit(self, tickets: list[PendingWrite]) -> None:
+    def _commit(self, writes: list[PendingWrite]) -> None:
         try:
             with self._context.storage.transaction() as txn:
-                self._context.writing.refresh(txn)
-                for ticket in tickets:
-                    ticket.run(txn)
-            self._context.catalog.follow(self._context.writing)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the ticket
-            self._context.writing.forget()
-            if len(tickets) > 1 and not isinstance(error, StorageError):
-                for ticket in tickets:  # one of them is at fault; the others must not suffer for it
-                    self._commit([ticket])
+                self._context.write_catalog.refresh(txn)
+                for write in writes:
+                    write.run(txn)
+            self._context.catalog.sync_to(self._context.write_catalog)
+        except BaseException as error:  # noqa: BLE001 - raised again by `PendingWrite.result`
+            self._context.write_catalog.invalidate()
+            if len(writes) > 1 and not isinstance(error, StorageError):
+                for write in writes:  # one of them raised it; the others must not fail with it
+                    self._commit([write])
                 return
-            for ticket in tickets:
-                ticket.error = error
+            for write in writes:
+                write.error = error
 
 
 class CommitGroup:
-    """Tickets whose jobs have run in one open transaction."""
+    """Writes whose jobs have run in one open transaction."""
 
     def __init__(
         self,
-        tickets: list[PendingWrite],
+        writes: list[PendingWrite],
         block: AbstractContextManager[StorageTransaction],
         lock: threading.Lock,
         context: EngineContext,
     ) -> None:
-        self.tickets = tickets
+        self.writes = writes
         self._block = block
         self._lock = lock
         self._context = context
@@ -156,12 +154,12 @@ class CommitGroup:
         """Makes the group durable; any thread may call."""
         try:
             self._block.__exit__(None, None, None)
-            self._context.catalog.follow(self._context.writing)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the tickets
-            self._context.writing.forget()
-            for ticket in self.tickets:
-                ticket.error = error
+            self._context.catalog.sync_to(self._context.write_catalog)
+        except BaseException as error:  # noqa: BLE001 - raised again by `PendingWrite.result`
+            self._context.write_catalog.invalidate()
+            for write in self.writes:
+                write.error = error
         finally:
-            for ticket in self.tickets:
-                ticket.finished = True
+            for write in self.writes:
+                write.done = True
             self._lock.release()

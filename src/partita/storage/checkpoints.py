@@ -14,8 +14,8 @@ import threading
 
 import apsw
 
-PAGES = 4000  # 32 MB of log: from here on it is folded in
-MOST_PAGES = 12_000  # where a commit waits for the thread, should that be so slow
+CHECKPOINT_PAGES = 4000  # 32 MB of log: from here on it is folded in
+MAX_PAGES = 12_000  # where a commit waits for the thread, should that be so slow
 WAIT_SECONDS = 10.0
 
 
@@ -30,19 +30,19 @@ class Checkpointer:
         self._is_stopping = False
         self._has_copied = False
         self._last_pages = 0
-        self._from = PAGES
+        self._from = CHECKPOINT_PAGES
         self._thread: threading.Thread | None = None
 
     def after_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
         """SQLite calls this after each commit with the length of the log."""
         if pages < self._last_pages:  # it has begun anew
-            self._from, self._has_copied = PAGES, False
+            self._from, self._has_copied = CHECKPOINT_PAGES, False
         self._last_pages = pages
         is_long = pages >= self._from
-        if self._has_copied or (is_long and pages >= MOST_PAGES):
+        if self._has_copied or (is_long and pages >= MAX_PAGES):
             self._is_idle.wait(WAIT_SECONDS)
             self._has_copied = False
-            self._from = pages + PAGES  # should a long read keep the log from beginning anew
+            self._from = pages + CHECKPOINT_PAGES  # should a long read keep the log from beginning anew
             _copy(connection)
         elif is_long and self._is_idle.is_set():
             self._begin()

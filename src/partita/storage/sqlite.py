@@ -31,13 +31,13 @@ Durability = Literal["power", "process"]
 APPLICATION_ID = 0x50415254  # "PART"
 FORMAT = 1
 BUSY_SECONDS = 30.0
-LARGE = 1900  # bytes of key and value; about what an 8 KB page keeps without an overflow page
+MAX_INLINE = 1900  # bytes of key and value; about what an 8 KB page keeps without an overflow page
 
 _row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
 _SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
 
 
-class _Connection:
+class _SqliteConnection:
     """One SQLite connection with the reads of the contract."""
 
     def __init__(self, path: str, durability: Durability) -> None:
@@ -63,7 +63,7 @@ class _Connection:
             self._get_sql[space] = f'SELECT w, v FROM "{space}" WHERE k = ?'
             return self.get(space, key)
         except apsw.Error as error:
-            raise self._explained(error, space) from None
+            raise self._storage_error(error, space) from None
         if found is None:
             return None
         if type(found[1]) is int:
@@ -87,12 +87,12 @@ class _Connection:
             for row in cursor:
                 yield row if type(row[2]) is not int else (row[0], row[1], self._large(row[2]))
         except apsw.Error as error:
-            raise self._explained(error, space) from None
+            raise self._storage_error(error, space) from None
         finally:
             if cursor is not None:
                 cursor.close()
 
-    def _explained(self, error: apsw.Error, space: str) -> Exception:
+    def _storage_error(self, error: apsw.Error, space: str) -> Exception:
         return SpaceMissing(space) if "no such table" in str(error) else StorageError(f"{self.path}: {error}")
 
     def _large(self, number: int) -> bytes:
@@ -104,7 +104,7 @@ class _Connection:
         try:
             found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
         except apsw.Error as error:
-            raise self._explained(error, space) from None
+            raise self._storage_error(error, space) from None
         if not found:
             raise SpaceMissing(space)
         return Totals._make(found[0])
@@ -119,22 +119,22 @@ class SqliteStorage:
         self.path = os.fspath(path)
         self._durability = durability
         self._local = threading.local()
-        self._open: WeakSet[_Connection] = WeakSet()  # a thread's connection ends with its thread
+        self._open: WeakSet[_SqliteConnection] = WeakSet()  # a thread's connection ends with its thread
         self._lock = threading.Lock()
         self._is_closed = False
         self._writer = self._connect(is_first=True)
         self._checkpointer = Checkpointer(self.path)
         self._writer.apsw.set_wal_hook(self._checkpointer.after_commit)
 
-    def _connect(self, *, is_first: bool = False) -> _Connection:
+    def _connect(self, *, is_first: bool = False) -> _SqliteConnection:
         if self._is_closed:
             raise StorageError(f"{self.path}: closed")
         try:
             if is_first:
-                _refuse_foreign(self.path)
-            connection = _Connection(self.path, self._durability)
+                _check_existing_file(self.path)
+            connection = _SqliteConnection(self.path, self._durability)
             if is_first:
-                _prepare(connection)
+                _initialize(connection)
         except apsw.NotADBError:
             raise ConfigurationError(f"{self.path}: not a database file of Partita's (nor of SQLite's)") from None
         except apsw.CantOpenError:
@@ -148,7 +148,7 @@ class SqliteStorage:
         self._open.add(connection)
         return connection
 
-    def _reader(self) -> _Connection:
+    def _reader(self) -> _SqliteConnection:
         try:
             return self._local.connection  # type: ignore[no-any-return]
         except AttributeError:
@@ -178,7 +178,7 @@ class SqliteStorage:
         return found
 
     @contextmanager
-    def snapshot(self) -> Iterator[_Connection]:
+    def snapshot(self) -> Iterator[_SqliteConnection]:
         reader = self._reader()
         reader.apsw.execute("BEGIN")
         try:
@@ -233,7 +233,7 @@ class SqliteStorage:
 class _SqliteTransaction:
     """The one open write transaction of a storage."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connection: _SqliteConnection) -> None:
         self._execute = connection.execute
         self._moved: dict[str, list[int]] = {}
         self.get = connection.get
@@ -287,10 +287,10 @@ def _upsert(space: str) -> str:
 
 
 def _is_large(key: bytes, row: Row) -> bool:
-    return len(key) + len(row.value) > LARGE
+    return len(key) + len(row.value) > MAX_INLINE
 
 
-def _refuse_foreign(path: str) -> None:
+def _check_existing_file(path: str) -> None:
     """Looks before anything is written: setting a journal mode already changes a file."""
     file = Path(path)
     if not file.is_file() or not file.stat().st_size:
@@ -315,7 +315,7 @@ def _is_ours(connection: apsw.Connection, path: str) -> bool:
     return False
 
 
-def _prepare(connection: _Connection) -> None:
+def _initialize(connection: _SqliteConnection) -> None:
     """Makes an empty file ours, also when several processes begin at once."""
     connection.apsw.execute("BEGIN IMMEDIATE")
     with connection.apsw:

@@ -13,27 +13,27 @@ from typing import Generic, TypeVar
 
 from partita.engine.expressions.scope import Check, Scope, Shape
 
-Made = TypeVar("Made")
+Compiled = TypeVar("Compiled")
 
-MOST = 2048
-LONGEST_NAMES = 4096  # characters; what is longer is made again each time
+MAX_ENTRIES = 2048
+MAX_NAMES_LENGTH = 4096  # characters; what is longer is made again each time
 
 
-class ExpressionCache(Generic[Made]):
+class ExpressionCache(Generic[Compiled]):
     """What `make` has made of texts and scopes."""
 
-    def __init__(self, make: Callable[[str, Scope], Made]) -> None:
-        self._make = make
-        self._met: dict[tuple[str, Shape], tuple[Made, frozenset[str], list[Check]]] = {}
+    def __init__(self, make: Callable[[str, Scope], Compiled]) -> None:
+        self._compile = make
+        self._entries: dict[tuple[str, Shape], tuple[Compiled, frozenset[str], list[Check]]] = {}
 
-    def __call__(self, text: str, scope: Scope) -> Made:
+    def __call__(self, text: str, scope: Scope) -> Compiled:
         """As `make` gives it, or raises: the scope's use of placeholders is noted, its values are checked."""
         shape = scope.shape
-        met = self._met.get((text, shape))
+        met = self._entries.get((text, shape))
         if met is None:
-            alone = scope.afresh()
-            met = self._make(text, alone), frozenset(alone.used), alone.checks
-            self._keep(text, shape, met)
+            alone = scope.unused_copy()
+            met = self._compile(text, alone), frozenset(alone.used), alone.checks
+            self._store(text, shape, met)
         else:
             for check in met[2]:
                 check(scope.values)
@@ -41,10 +41,10 @@ class ExpressionCache(Generic[Made]):
         return met[0]
 
     def __len__(self) -> int:
-        return len(self._met)
+        return len(self._entries)
 
-    def _keep(self, text: str, shape: Shape, met: tuple[Made, frozenset[str], list[Check]]) -> None:
-        if len(self._met) >= MOST:
-            self._met.clear()
-        if sum(len(name) for _, name in shape[0]) <= LONGEST_NAMES:
-            self._met[text, shape] = met
+    def _store(self, text: str, shape: Shape, met: tuple[Compiled, frozenset[str], list[Check]]) -> None:
+        if len(self._entries) >= MAX_ENTRIES:
+            self._entries.clear()
+        if sum(len(name) for _, name in shape[0]) <= MAX_NAMES_LENGTH:
+            self._entries[text, shape] = met

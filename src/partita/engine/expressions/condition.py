@@ -13,15 +13,15 @@ from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
 from partita.dynamodb.values import SETS, TYPES, AttributeValue, Item, ResolvedPath, sort_value, type_of
 from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.nodes import (
-    Between,
-    Both,
-    Call,
-    Compare,
-    Condition,
-    Either,
-    In,
-    Not,
+    AndNode,
+    BetweenNode,
+    CompareNode,
+    ConditionNode,
+    FunctionCall,
+    InNode,
+    NotNode,
     Operand,
+    OrNode,
     Path,
     Value,
 )
@@ -42,69 +42,69 @@ _ARGUMENTS = {
 _TYPE_ORDER = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
 
-class Bound(NamedTuple):
+class BoundCondition(NamedTuple):
     """A condition that fits one request, and the paths that it reads."""
 
     keep: Predicate
     paths: list[ResolvedPath]
 
 
-class Tested(NamedTuple):
+class CompiledCondition(NamedTuple):
     """A condition with its names put in, which fits every request with values of the same types."""
 
     test: Test
     paths: list[ResolvedPath]
 
-    def bound(self, values: Item) -> Bound:
+    def bind(self, values: Item) -> BoundCondition:
         test = self.test
-        return Bound(lambda item: test(item, values), self.paths)
+        return BoundCondition(lambda item: test(item, values), self.paths)
 
 
-def condition_in(text: str, scope: Scope) -> Bound:
+def condition_of_text(text: str, scope: Scope) -> BoundCondition:
     """The condition of an expression."""
-    return _tested(text, scope).bound(scope.values)
+    return _compiled(text, scope).bind(scope.values)
 
 
-def bound(tree: Condition, scope: Scope) -> Bound:
-    return tested(tree, scope).bound(scope.values)
+def bind_condition(tree: ConditionNode, scope: Scope) -> BoundCondition:
+    return compile_condition(tree, scope).bind(scope.values)
 
 
-def tested(tree: Condition, scope: Scope) -> Tested:
-    return Tested(_test(tree, scope), [scope.path(path) for path in _paths(tree)])
+def compile_condition(tree: ConditionNode, scope: Scope) -> CompiledCondition:
+    return CompiledCondition(_test(tree, scope), [scope.path(path) for path in _paths(tree)])
 
 
-def _paths(tree: Condition | Operand) -> list[Path]:
+def _paths(tree: ConditionNode | Operand) -> list[Path]:
     match tree:
         case Path():
             return [tree]
-        case Both(parts) | Either(parts) | Call(_, parts):
+        case AndNode(parts) | OrNode(parts) | FunctionCall(_, parts):
             return [path for part in parts for path in _paths(part)]
-        case Not(inner):
+        case NotNode(inner):
             return _paths(inner)
-        case Compare(_, left, right):
+        case CompareNode(_, left, right):
             return _paths(left) + _paths(right)
-        case Between(operand, low, high):
+        case BetweenNode(operand, low, high):
             return _paths(operand) + _paths(low) + _paths(high)
-        case In(operand, choices):
+        case InNode(operand, choices):
             return [path for part in (operand, *choices) for path in _paths(part)]
     return []
 
 
-def _test(tree: Condition, scope: Scope) -> Test:
+def _test(tree: ConditionNode, scope: Scope) -> Test:
     match tree:
-        case Both(parts):
+        case AndNode(parts):
             return conditions.every([_test(each, scope) for each in parts])
-        case Either(parts):
+        case OrNode(parts):
             return conditions.some([_test(each, scope) for each in parts])
-        case Not(condition):
+        case NotNode(condition):
             return conditions.negation(_test(condition, scope))
-        case Compare(operator, left, right):
+        case CompareNode(operator, left, right):
             return _comparison(operator, left, right, scope)
-        case Between(operand, low, high):
+        case BetweenNode(operand, low, high):
             return _between(operand, low, high, scope)
-        case In(operand, choices):
+        case InNode(operand, choices):
             return _membership(operand, choices, scope)
-        case Call(name, arguments):
+        case FunctionCall(name, arguments):
             operands = [_operand(argument, scope) for argument in arguments]
             _check_call(tree, scope)
             return conditions.function(name, operands)
@@ -130,7 +130,7 @@ def _between(operand: Operand, low: Operand, high: Operand, scope: Scope) -> Tes
             raise _unordered("BETWEEN", kind)
     if isinstance(low, Value) and isinstance(high, Value):
         first, last = low.name, high.name
-        scope.check(lambda values: check_between(values[first], values[last]))
+        scope.check_values(lambda values: check_between(values[first], values[last]))
     return conditions.between(*operands)
 
 
@@ -143,8 +143,8 @@ def _unordered(operator: str, kind: str | None) -> ExpressionError:
 def check_between(low: AttributeValue, high: AttributeValue) -> None:
     """Refuses bounds of two types, of a type without an order, or the wrong way round."""
     bounds = (
-        f"lower bound operand: AttributeValue: {{{_shown(low)}}}, "
-        f"upper bound operand: AttributeValue: {{{_shown(high)}}}"
+        f"lower bound operand: AttributeValue: {{{_printed(low)}}}, "
+        f"upper bound operand: AttributeValue: {{{_printed(high)}}}"
     )
     if type_of(low) != type_of(high):
         raise ExpressionError(f"The BETWEEN operator requires same data type for lower and upper bounds; {bounds}")
@@ -175,11 +175,11 @@ def _operand(operand: Operand, scope: Scope) -> conditions.Operand:
             return conditions.placeholder(name)
         case Path():
             return conditions.attribute(scope.path(operand))
-        case Call("size", arguments):
+        case FunctionCall("size", arguments):
             measured = [_operand(argument, scope) for argument in arguments]
             _check_call(operand, scope)
             return conditions.size_of(measured[0])
-        case Call(function, _):
+        case FunctionCall(function, _):
             raise ExpressionError(
                 f"The function is not allowed to be used this way in an expression; function: {function}"
             )
@@ -187,7 +187,7 @@ def _operand(operand: Operand, scope: Scope) -> conditions.Operand:
             raise ExpressionError("Syntax error; arithmetic is not allowed in a condition")
 
 
-def _check_call(call: Call, scope: Scope) -> None:
+def _check_call(call: FunctionCall, scope: Scope) -> None:
     name, arguments = call.function, call.arguments
     if len(arguments) != _ARGUMENTS[name]:
         raise ExpressionError(
@@ -199,14 +199,14 @@ def _check_call(call: Call, scope: Scope) -> None:
         raise ExpressionError(f"Operator or function requires a document path; operator or function: {name}")
     kinds = [_static_type(argument, scope) for argument in arguments]
     if name == "begins_with":
-        _refuse_types(name, [kind for kind in kinds if kind not in (None, "S", "B")])
+        _reject_types(name, [kind for kind in kinds if kind not in (None, "S", "B")])
     elif name == "size":
-        _refuse_types(name, [kind for kind in kinds if kind in ("N", "BOOL", "NULL")])
+        _reject_types(name, [kind for kind in kinds if kind in ("N", "BOOL", "NULL")])
     elif name == "attribute_type":
         _check_type_name(arguments[1], kinds[1], scope)
 
 
-def _refuse_types(name: str, wrong: list[str | None]) -> None:
+def _reject_types(name: str, wrong: list[str | None]) -> None:
     if wrong:
         raise ExpressionError(
             f"Incorrect operand type for operator or function; operator or function: {name}, operand type: {wrong[0]}"
@@ -215,10 +215,10 @@ def _refuse_types(name: str, wrong: list[str | None]) -> None:
 
 def _check_type_name(argument: Operand, kind: str | None, scope: Scope) -> None:
     if kind != "S" or not isinstance(argument, Value):
-        _refuse_types("attribute_type", [kind or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"])
+        _reject_types("attribute_type", [kind or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"])
         return
     placeholder = argument.name
-    scope.check(lambda values: _check_type(values[placeholder]["S"]))
+    scope.check_values(lambda values: _check_type(values[placeholder]["S"]))
 
 
 def _check_type(named: str) -> None:
@@ -241,14 +241,14 @@ def check_distinct(name: str, operands: tuple[Operand, ...], scope: Scope) -> No
 
 def _static_type(operand: Operand, scope: Scope) -> str | None:
     if isinstance(operand, Value):
-        return scope.kind(operand.name)
-    return "N" if isinstance(operand, Call) and operand.function == "size" else None
+        return scope.type_of_value(operand.name)
+    return "N" if isinstance(operand, FunctionCall) and operand.function == "size" else None
 
 
-def _shown(value: AttributeValue) -> str:
+def _printed(value: AttributeValue) -> str:
     kind = type_of(value)
     content = value[kind]
     return f"{kind}:[{', '.join(content)}]" if kind in SETS else f"{kind}:{content}"
 
 
-_tested = ExpressionCache(lambda text, scope: tested(parse_condition(text), scope))
+_compiled = ExpressionCache(lambda text, scope: compile_condition(parse_condition(text), scope))

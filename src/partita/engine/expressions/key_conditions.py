@@ -8,15 +8,15 @@ from partita.engine import key_encoding
 from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.condition import check_between
 from partita.engine.expressions.nodes import (
-    Between,
-    Both,
-    Call,
-    Compare,
-    Condition,
-    Either,
-    In,
-    Not,
+    AndNode,
+    BetweenNode,
+    CompareNode,
+    ConditionNode,
+    FunctionCall,
+    InNode,
+    NotNode,
     Operand,
+    OrNode,
     Path,
     Value,
 )
@@ -43,7 +43,7 @@ class KeyInterval(NamedTuple):
     partition: bytes
 
 
-class _Wanted(NamedTuple):
+class _UnboundCondition(NamedTuple):
     """A condition on one attribute, whose values are still placeholders."""
 
     attribute: str
@@ -56,12 +56,12 @@ def key_conditions(text: str, scope: Scope) -> dict[str, KeyCondition]:
     given = scope.values
     return {
         name: KeyCondition(operator, [given[placeholder] for placeholder in values])
-        for name, operator, values in _wanted(text, scope)
+        for name, operator, values in _compiled(text, scope)
     }
 
 
-def _all_wanted(tree: Condition, scope: Scope) -> list[_Wanted]:
-    found: dict[str, _Wanted] = {}
+def _unbound_conditions(tree: ConditionNode, scope: Scope) -> list[_UnboundCondition]:
+    found: dict[str, _UnboundCondition] = {}
     for condition in _flat(tree):
         wanted = _single(condition, scope)
         if wanted.attribute in found:
@@ -70,42 +70,42 @@ def _all_wanted(tree: Condition, scope: Scope) -> list[_Wanted]:
     return list(found.values())
 
 
-def _flat(tree: Condition) -> list[Condition]:
-    if isinstance(tree, Both):
+def _flat(tree: ConditionNode) -> list[ConditionNode]:
+    if isinstance(tree, AndNode):
         return [each for condition in tree.conditions for each in _flat(condition)]
     return [tree]
 
 
-def _single(condition: Condition, scope: Scope) -> _Wanted:
+def _single(condition: ConditionNode, scope: Scope) -> _UnboundCondition:
     match condition:
-        case Either():
+        case OrNode():
             raise _operator_error("OR")
-        case Not():
+        case NotNode():
             raise _operator_error("NOT")
-        case In():
+        case InNode():
             raise _operator_error("IN")
-        case Compare("<>", _, _):
+        case CompareNode("<>", _, _):
             raise _operator_error("<>")
-        case Compare(operator, left, right):
+        case CompareNode(operator, left, right):
             if isinstance(left, Value) and isinstance(right, Path):
                 left, right, operator = right, left, _MIRRORED[operator]
             name = _attribute(left, right, scope)
-            return _Wanted(name, operator, [_value(right, scope)])
-        case Between(operand, low, high):
+            return _UnboundCondition(name, operator, [_value(right, scope)])
+        case BetweenNode(operand, low, high):
             name = _first(operand, "BETWEEN", scope)
             first, last = _value(low, scope), _value(high, scope)
-            scope.check(lambda values: check_between(values[first], values[last]))
-            return _Wanted(name, "BETWEEN", [first, last])
-        case Call("begins_with", arguments):
+            scope.check_values(lambda values: check_between(values[first], values[last]))
+            return _UnboundCondition(name, "BETWEEN", [first, last])
+        case FunctionCall("begins_with", arguments):
             return _begins_with(arguments, scope)
-        case Call("size", _):
+        case FunctionCall("size", _):
             raise ValidationException("KeyConditionExpressions cannot contain nested operations")
-        case Call(function, _):
+        case FunctionCall(function, _):
             raise _operator_error(function)
     raise _operator_error("AND")
 
 
-def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> _Wanted:
+def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> _UnboundCondition:
     if len(arguments) != 2:
         raise ExpressionError(
             "Incorrect number of operands for operator or function; "
@@ -113,11 +113,11 @@ def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> _Wanted:
         )
     name = _first(arguments[0], "begins_with", scope)
     prefix = _value(arguments[1], scope)
-    if (kind := scope.kind(prefix)) not in ("S", "B"):
+    if (kind := scope.type_of_value(prefix)) not in ("S", "B"):
         raise ExpressionError(
             f"Incorrect operand type for operator or function; operator or function: begins_with, operand type: {kind}"
         )
-    return _Wanted(name, "begins_with", [prefix])
+    return _UnboundCondition(name, "begins_with", [prefix])
 
 
 def _operator_error(operator: str) -> ValidationException:
@@ -129,7 +129,7 @@ def _attribute(left: Operand, right: Operand, scope: Scope) -> str:
         raise ValidationException(
             "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
         )
-    if isinstance(left, Call) or isinstance(right, Call):
+    if isinstance(left, FunctionCall) or isinstance(right, FunctionCall):
         raise ValidationException("KeyConditionExpressions cannot contain nested operations")
     if not isinstance(left, Path):
         raise ValidationException("Invalid condition in KeyConditionExpression: No key attribute specified")
@@ -177,20 +177,20 @@ def key_range(keys: KeySchema, conditions: dict[str, KeyCondition]) -> KeyInterv
             low, high = _bounds(prefix, condition)
             return KeyInterval(low, high, partition)
         prefix += key_encoding.sort_bytes(condition.values[0])
-    return KeyInterval(prefix, key_encoding.after_prefix(prefix), partition)
+    return KeyInterval(prefix, key_encoding.prefix_end(prefix), partition)
 
 
 def _check_conditions(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
     if len(keys.partition) > 1 or len(keys.sort) > 1:
-        _check_wide(keys, conditions)
+        _check_composite(keys, conditions)
     for key in keys.partition:
         if key.name not in conditions:
-            raise _missed(key.name)
+            raise _missing_key_error(key.name)
     given = [key.name in conditions for key in keys.sort]
     if len(conditions) > len(keys.partition) + sum(given):
         if not keys.sort or all(given):
             raise ValidationException("Query key condition not supported")
-        raise _missed(keys.sort[given.index(False)].name)
+        raise _missing_key_error(keys.sort[given.index(False)].name)
     for key in keys.all:
         condition = conditions.get(key.name)
         if condition and any(key.type not in value for value in condition.values):
@@ -200,7 +200,7 @@ def _check_conditions(keys: KeySchema, conditions: dict[str, KeyCondition]) -> N
             raise ValidationException("Query key condition not supported")
 
 
-def _check_wide(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
+def _check_composite(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
     """A key of several attributes: every HASH is fixed, and every RANGE to the left of the last one asked for."""
 
     def unfixed(names: list[str]) -> list[str]:
@@ -219,28 +219,28 @@ def _check_wide(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
             )
 
 
-def _missed(name: str) -> ValidationException:
+def _missing_key_error(name: str) -> ValidationException:
     return ValidationException(f"Query condition missed key schema element: {name}")
 
 
 def _bounds(prefix: bytes, condition: KeyCondition) -> tuple[bytes, bytes | None]:
     first = condition.values[0]
-    end = key_encoding.after_prefix(prefix)
+    end = key_encoding.prefix_end(prefix)
     if condition.operator == "begins_with":
-        start = prefix + key_encoding.escaped(key_encoding.scalar_bytes(first))
-        return start, key_encoding.after_prefix(start)
+        start = prefix + key_encoding.escape(key_encoding.scalar_bytes(first))
+        return start, key_encoding.prefix_end(start)
     at = prefix + key_encoding.sort_bytes(first)
     match condition.operator:
         case "<":
             return prefix, at
         case "<=":
-            return prefix, key_encoding.after_prefix(at)
+            return prefix, key_encoding.prefix_end(at)
         case ">":
-            return key_encoding.after_prefix(at) or end or at, end
+            return key_encoding.prefix_end(at) or end or at, end
         case ">=":
             return at, end
         case _:
-            return at, key_encoding.after_prefix(prefix + key_encoding.sort_bytes(condition.values[1]))
+            return at, key_encoding.prefix_end(prefix + key_encoding.sort_bytes(condition.values[1]))
 
 
-_wanted = ExpressionCache(lambda text, scope: _all_wanted(parse_condition(text), scope))
+_compiled = ExpressionCache(lambda text, scope: _unbound_conditions(parse_condition(text), scope))

@@ -19,7 +19,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function: `size(path)` as an operand, `begins_with(path, :v)` as a condition, `list_append` in an update."""
 
     function: str
@@ -36,50 +36,50 @@ class Arithmetic:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class CompareNode:
     operator: str
     left: "Operand"
     right: "Operand"
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class BetweenNode:
     operand: "Operand"
     low: "Operand"
     high: "Operand"
 
 
 @dataclass(frozen=True, slots=True)
-class In:
+class InNode:
     operand: "Operand"
     choices: tuple["Operand", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    condition: "Condition"
+class NotNode:
+    condition: "ConditionNode"
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class AndNode:
     """`AND` over two or more conditions."""
 
-    conditions: tuple["Condition", ...]
+    conditions: tuple["ConditionNode", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class OrNode:
     """`OR` over two or more conditions."""
 
-    conditions: tuple["Condition", ...]
+    conditions: tuple["ConditionNode", ...]
 
 
-Operand: TypeAlias = Path | Value | Call | Arithmetic
-Condition: TypeAlias = Compare | Between | In | Not | Both | Either | Call
+Operand: TypeAlias = Path | Value | FunctionCall | Arithmetic
+ConditionNode: TypeAlias = CompareNode | BetweenNode | InNode | NotNode | AndNode | OrNode | FunctionCall
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class UpdateAction:
     """One clause of an update: `section` is SET, REMOVE, ADD or DELETE; REMOVE has no operand."""
 
     section: str
@@ -88,10 +88,10 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
-    actions: tuple[Action, ...]
+class UpdateNode:
+    actions: tuple[UpdateAction, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class ProjectionNode:
     paths: tuple[Path, ...]

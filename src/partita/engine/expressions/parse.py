@@ -12,20 +12,20 @@ from typing import TypeVar
 from partita.dynamodb.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
 from partita.dynamodb.reserved import RESERVED_WORDS
 from partita.engine.expressions.nodes import (
-    Action,
+    AndNode,
     Arithmetic,
-    Between,
-    Both,
-    Call,
-    Compare,
-    Condition,
-    Either,
-    In,
-    Not,
+    BetweenNode,
+    CompareNode,
+    ConditionNode,
+    FunctionCall,
+    InNode,
+    NotNode,
     Operand,
+    OrNode,
     Path,
-    Projection,
-    Update,
+    ProjectionNode,
+    UpdateAction,
+    UpdateNode,
     Value,
 )
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError, Tokens
@@ -37,13 +37,13 @@ SECTIONS = ("SET", "REMOVE", "ADD", "DELETE")
 _KEYWORDS = ("AND", "OR", "NOT", "BETWEEN", "IN")
 _FAULTS = ("parentheses", "unknown function", "misplaced function", "reserved word", "section")
 
-_DEEPEST = 64
-_LARGEST_INDEX = (1 << 31) - 1
+_MAX_DEPTH = 64
+_MAX_INDEX = (1 << 31) - 1
 
 Tree = TypeVar("Tree")
 
 
-class _Parser:
+class _ExpressionParser:
     def __init__(self, source: str, functions: tuple[str, ...]) -> None:
         self.tokens = Tokens(source)
         self._functions = functions
@@ -51,7 +51,7 @@ class _Parser:
         self._operators = 0
         self._depth = 0
 
-    def run(self, rule: Callable[["_Parser"], Tree]) -> Tree:
+    def run(self, rule: Callable[["_ExpressionParser"], Tree]) -> Tree:
         tree = rule(self)
         if self.tokens.peek().text != "<EOF>":
             raise self.tokens.unexpected()
@@ -74,73 +74,73 @@ class _Parser:
         """What stands between a parenthesis and its end; the depth is bounded, or the parser would run out of stack."""
         self.tokens.expect("(")
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ExpressionError(f"The expression is nested too deeply; nesting limit: {_DEEPEST}")
+        if self._depth > _MAX_DEPTH:
+            raise ExpressionError(f"The expression is nested too deeply; nesting limit: {_MAX_DEPTH}")
         yield
         self._depth -= 1
         self.tokens.expect(")")
 
     # Conditions
 
-    def condition(self) -> Condition:
+    def condition(self) -> ConditionNode:
         terms = [self.conjunction()]
         while self.tokens.accept("OR"):
             self.count_operator()
             terms.append(self.conjunction())
-        return terms[0] if len(terms) == 1 else Either(tuple(terms))
+        return terms[0] if len(terms) == 1 else OrNode(tuple(terms))
 
-    def conjunction(self) -> Condition:
+    def conjunction(self) -> ConditionNode:
         terms = [self.negation()]
         while self.tokens.accept("AND"):
             self.count_operator()
             terms.append(self.negation())
-        return terms[0] if len(terms) == 1 else Both(tuple(terms))
+        return terms[0] if len(terms) == 1 else AndNode(tuple(terms))
 
-    def negation(self) -> Condition:
+    def negation(self) -> ConditionNode:
         if self.tokens.peek().text.upper() == "NOT":
             self.tokens.take()
             self.count_operator()
-            return Not(self.negation())
+            return NotNode(self.negation())
         return self.comparison()
 
-    def comparison(self) -> Condition:
+    def comparison(self) -> ConditionNode:
         if self.tokens.peek().text == "(" and not self._operand_in_parentheses():
             return self._condition_in_parentheses()
         left = self.operand()
         token = self.tokens.peek().text.upper()
         if token in COMPARATORS:
             self.tokens.take()
-            return self._placed(Compare(token, left, self.operand()), left)
+            return self._check_operands(CompareNode(token, left, self.operand()), left)
         if token == "BETWEEN":
             self.tokens.take()
             low = self.operand()
             self.tokens.expect("AND")
-            return self._placed(Between(left, low, self.operand()), left)
+            return self._check_operands(BetweenNode(left, low, self.operand()), left)
         if token == "IN":
             self.tokens.take()
-            return self._placed(In(left, self._arguments()), left)
-        if isinstance(left, Call):
+            return self._check_operands(InNode(left, self._arguments()), left)
+        if isinstance(left, FunctionCall):
             if left.function == "size":
-                self._misplaced(left)
+                self._report_misplaced(left)
             return left
         raise self.tokens.unexpected()
 
-    def _placed(self, condition: Condition, *operands: Operand) -> Condition:
+    def _check_operands(self, condition: ConditionNode, *operands: Operand) -> ConditionNode:
         self.count_operator()
         everything = list(operands)
         match condition:
-            case Compare(_, _, right):
+            case CompareNode(_, _, right):
                 everything.append(right)
-            case Between(_, low, high):
+            case BetweenNode(_, low, high):
                 everything += [low, high]
-            case In(_, choices):
+            case InNode(_, choices):
                 everything += choices
         for operand in everything:
-            if isinstance(operand, Call) and operand.function != "size":
-                self._misplaced(operand)
+            if isinstance(operand, FunctionCall) and operand.function != "size":
+                self._report_misplaced(operand)
         return condition
 
-    def _misplaced(self, call: Call) -> None:
+    def _report_misplaced(self, call: FunctionCall) -> None:
         self.fault(
             "misplaced function",
             f"The function is not allowed to be used this way in an expression; function: {call.function}",
@@ -148,10 +148,10 @@ class _Parser:
 
     def _operand_in_parentheses(self) -> bool:
         """Whether the parenthesis ahead closes over an operand, as in `(a) = :v`."""
-        behind = self.tokens.behind_parenthesis()
+        behind = self.tokens.after_parenthesis()
         return behind is not None and behind.upper() in (*COMPARATORS, "BETWEEN", "IN", ".", "[")
 
-    def _condition_in_parentheses(self) -> Condition:
+    def _condition_in_parentheses(self) -> ConditionNode:
         with self.parentheses():
             if self.tokens.peek().text == "(" and self._closes_twice():
                 self.fault("parentheses", "The expression has redundant parentheses;")
@@ -159,7 +159,7 @@ class _Parser:
 
     def _closes_twice(self) -> bool:
         """Whether the parenthesis ahead is closed right before the one that holds it."""
-        return self.tokens.behind_parenthesis() == ")"
+        return self.tokens.after_parenthesis() == ")"
 
     # Operands
 
@@ -181,15 +181,15 @@ class _Parser:
             inner = self.operand()
         return self._steps(inner) if isinstance(inner, Path) else inner
 
-    def _call(self) -> Call:
+    def _call(self) -> FunctionCall:
         name = self.tokens.take().text
         self.count_operator()
         if name not in self._functions:
             self.fault("unknown function", f"Invalid function name; function: {name}")
-        call = Call(name, self._arguments())
+        call = FunctionCall(name, self._arguments())
         for argument in call.arguments:
-            if isinstance(argument, Call) and argument.function not in ("size", "if_not_exists"):
-                self._misplaced(argument)
+            if isinstance(argument, FunctionCall) and argument.function not in ("size", "if_not_exists"):
+                self._report_misplaced(argument)
         return call
 
     def _arguments(self) -> tuple[Operand, ...]:
@@ -211,7 +211,7 @@ class _Parser:
             index = self.tokens.peek()
             if not index.text.isdigit():
                 raise self.tokens.unexpected()
-            if int(index.text) > _LARGEST_INDEX:
+            if int(index.text) > _MAX_INDEX:
                 raise ExpressionError(f"List index is not within the allowable range; index: [{index.text}]")
             parts.append(int(self.tokens.take().text))
             self.tokens.expect("]")
@@ -227,8 +227,8 @@ class _Parser:
 
     # Updates and projections
 
-    def update(self) -> Update:
-        actions: list[Action] = []
+    def update(self) -> UpdateNode:
+        actions: list[UpdateAction] = []
         seen: set[str] = set()
         while True:
             section = self.tokens.peek().text.upper()
@@ -242,19 +242,19 @@ class _Parser:
             while self.tokens.accept(","):
                 actions.append(self._action(section))
             if self.tokens.peek().text == "<EOF>":
-                return Update(tuple(actions))
+                return UpdateNode(tuple(actions))
 
-    def _action(self, section: str) -> Action:
+    def _action(self, section: str) -> UpdateAction:
         self.count_operator()
         path = self.path()
         if section == "REMOVE":
-            return Action(section, path, None)
+            return UpdateAction(section, path, None)
         if section == "SET":
             self.tokens.expect("=")
-            return Action(section, path, self._set_value())
+            return UpdateAction(section, path, self._set_value())
         if not self.tokens.peek().is_value():
             raise self.tokens.unexpected()
-        return Action(section, path, Value(self.tokens.take().text))
+        return UpdateAction(section, path, Value(self.tokens.take().text))
 
     def _set_value(self) -> Operand:
         if self.tokens.peek().text == "(" and self._sum_in_parentheses():
@@ -278,15 +278,15 @@ class _Parser:
             return left
         total = Arithmetic(self.tokens.take().text, left, self.operand())
         for operand in (total.left, total.right):
-            if isinstance(operand, Call) and operand.function == "list_append":
-                self._misplaced(operand)
+            if isinstance(operand, FunctionCall) and operand.function == "list_append":
+                self._report_misplaced(operand)
         return total
 
-    def projection(self) -> Projection:
+    def projection(self) -> ProjectionNode:
         paths = [self.path()]
         while self.tokens.accept(","):
             paths.append(self.path())
-        return Projection(tuple(paths))
+        return ProjectionNode(tuple(paths))
 
 
 def _check_text(source: str) -> None:
@@ -299,23 +299,23 @@ def _check_text(source: str) -> None:
 
 
 @lru_cache(maxsize=4096)
-def parse_condition(source: str) -> Condition:
+def parse_condition(source: str) -> ConditionNode:
     """A condition, filter or key condition.
 
     >>> parse_condition("a = :x").operator
     '='
     """
     _check_text(source)
-    return _Parser(source, CONDITION_FUNCTIONS).run(_Parser.condition)
+    return _ExpressionParser(source, CONDITION_FUNCTIONS).run(_ExpressionParser.condition)
 
 
 @lru_cache(maxsize=4096)
-def parse_update(source: str) -> Update:
+def parse_update(source: str) -> UpdateNode:
     _check_text(source)
-    return _Parser(source, UPDATE_FUNCTIONS).run(_Parser.update)
+    return _ExpressionParser(source, UPDATE_FUNCTIONS).run(_ExpressionParser.update)
 
 
 @lru_cache(maxsize=4096)
-def parse_projection(source: str) -> Projection:
+def parse_projection(source: str) -> ProjectionNode:
     _check_text(source)
-    return _Parser(source, ()).run(_Parser.projection)
+    return _ExpressionParser(source, ()).run(_ExpressionParser.projection)

@@ -4,19 +4,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partita.dynamodb.values import AttributeValue, Item, ResolvedPath, value_at
-from partita.engine.expressions.nodes import Projection
+from partita.engine.expressions.nodes import ProjectionNode
 from partita.engine.expressions.scope import Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
 
 
-def resolved_paths(tree: Projection, scope: Scope) -> list[ResolvedPath]:
+def resolve_paths(tree: ProjectionNode, scope: Scope) -> list[ResolvedPath]:
     """The paths with names put in; no two may overlap."""
     paths = [scope.path(path) for path in tree.paths]
-    check_apart(paths)
+    check_disjoint(paths)
     return paths
 
 
-def check_apart(paths: Sequence[ResolvedPath]) -> None:
+def check_disjoint(paths: Sequence[ResolvedPath]) -> None:
     """Refuses two paths of which one holds the other, or that disagree on what a part is."""
     for at, later in enumerate(paths):
         for earlier in paths[:at]:
@@ -37,33 +37,33 @@ def _relation(one: ResolvedPath, two: ResolvedPath) -> str | None:
     return "overlap"
 
 
-def projected(item: Item, paths: Iterable[ResolvedPath]) -> Item:
+def project(item: Item, paths: Iterable[ResolvedPath]) -> Item:
     """The parts of an item that the paths lead to; list elements move together.
 
-    >>> projected({"a": {"M": {"b": {"N": "1"}, "c": {"N": "2"}}}}, [("a", "c")])
+    >>> project({"a": {"M": {"b": {"N": "1"}, "c": {"N": "2"}}}}, [("a", "c")])
     {'a': {'M': {'c': {'N': '2'}}}}
     """
     found: dict[str, Any] = {}
     for path in paths:
         value = value_at(item, path)
         if value is not None:
-            _plant(found, path, value)
-    return {name: _grown(branch) for name, branch in found.items()}
+            _insert(found, path, value)
+    return {name: _nested_value(branch) for name, branch in found.items()}
 
 
 class _Branch(dict[str | int, Any]):
     """Parts below one path; told apart from the values at its ends by its class."""
 
 
-def _plant(found: dict[Any, Any], path: ResolvedPath, value: AttributeValue) -> None:
+def _insert(found: dict[Any, Any], path: ResolvedPath, value: AttributeValue) -> None:
     for part in path[:-1]:
         found = found.setdefault(part, _Branch())
     found[path[-1]] = value
 
 
-def _grown(branch: Any) -> AttributeValue:
+def _nested_value(branch: Any) -> AttributeValue:
     if not isinstance(branch, _Branch):
         return branch  # type: ignore[no-any-return]
     if isinstance(next(iter(branch)), int):
-        return {"L": [_grown(branch[index]) for index in sorted(branch, key=int)]}
-    return {"M": {str(name): _grown(each) for name, each in branch.items()}}
+        return {"L": [_nested_value(branch[index]) for index in sorted(branch, key=int)]}
+    return {"M": {str(name): _nested_value(each) for name, each in branch.items()}}

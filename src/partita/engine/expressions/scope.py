@@ -37,7 +37,7 @@ class Scope:
         """All that an expression depends on before it meets values and items: names, and the types of the values."""
         return tuple(self.names.items()), tuple([(name, *value) for name, value in self.values.items()])
 
-    def afresh(self) -> "Scope":
+    def unused_copy(self) -> "Scope":
         """The same placeholders, as if nothing had been made of them."""
         scope = Scope()
         scope.names, scope.values = self.names, self.values
@@ -66,10 +66,10 @@ class Scope:
         self.used.add(placeholder)
         return value
 
-    def kind(self, placeholder: str) -> str:
+    def type_of_value(self, placeholder: str) -> str:
         return type_of(self.value(placeholder))
 
-    def check(self, check: Check) -> None:
+    def check_values(self, check: Check) -> None:
         """Holds the values to what their types do not tell; who keeps an expression has to do it again."""
         check(self.values)
         self.checks.append(check)

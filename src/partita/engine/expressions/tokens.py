@@ -43,9 +43,9 @@ class Tokens:
         self.source = source
         self._all = _split(source)
         self._at = 0
-        self._closings = _closings(self._all)
+        self._closings = _closing_parentheses(self._all)
 
-    def behind_parenthesis(self, ahead: int = 0) -> str | None:
+    def after_parenthesis(self, ahead: int = 0) -> str | None:
         """The text behind the parenthesis that is closed for the one `ahead`; None where it is not closed."""
         closed = self._closings.get(self._at + ahead)
         return None if closed is None else self.peek(closed + 1 - self._at).text
@@ -88,7 +88,7 @@ def _split(source: str) -> list[Token]:
     return [Token(match[1], match.start(1)) for match in _TOKEN.finditer(source.rstrip(" \t\r\n"))]
 
 
-def _closings(tokens: list[Token]) -> dict[int, int]:
+def _closing_parentheses(tokens: list[Token]) -> dict[int, int]:
     """Where each parenthesis is closed, by the places of the two tokens; found once, however deep they nest."""
     found: dict[int, int] = {}
     open_ones: list[int] = []

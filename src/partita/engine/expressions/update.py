@@ -16,9 +16,9 @@ from partita.dynamodb.numbers import checked_number, plain_text
 from partita.dynamodb.values import SETS, AttributeValue, Item, ResolvedPath, type_of, value_at
 from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.condition import check_distinct
-from partita.engine.expressions.nodes import Action, Arithmetic, Call, Operand, Path, Update, Value
+from partita.engine.expressions.nodes import Arithmetic, FunctionCall, Operand, Path, UpdateAction, UpdateNode, Value
 from partita.engine.expressions.parse import parse_update
-from partita.engine.expressions.projection import check_apart
+from partita.engine.expressions.projection import check_disjoint
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError
 
@@ -37,33 +37,33 @@ Operation = Callable[[Item, Item], AttributeValue]
 """The value of an operand, from the item before and the values of the request."""
 
 
-class Changes(NamedTuple):
+class BoundUpdate(NamedTuple):
     """An update that fits one request."""
 
-    recipe: "Recipe"
+    compiled: "CompiledUpdate"
     values: Item
 
     def apply(self, before: Item) -> Item:
-        return self.recipe.applied(before, self.values)
+        return self.compiled.apply(before, self.values)
 
 
-def changes_of(text: str, scope: Scope) -> Changes:
+def update_of_text(text: str, scope: Scope) -> BoundUpdate:
     """The changes of an UpdateExpression."""
-    return Changes(_recipe(text, scope), scope.values)
+    return BoundUpdate(_compiled(text, scope), scope.values)
 
 
-class Recipe:
+class CompiledUpdate:
     """What an update does, with names put in and operands checked: `paths` are what it touches."""
 
     __slots__ = ("_steps", "only_removes", "paths", "touched")
 
-    def __init__(self, tree: Update, scope: Scope, *, lists_add: bool = False) -> None:
+    def __init__(self, tree: UpdateNode, scope: Scope, *, lists_add: bool = False) -> None:
         """`lists_add`: ADD appends to a list, as it does in the parameters from before expressions."""
         self.paths = [scope.path(action.path) for action in tree.actions]
         self.touched = frozenset(str(path[0]) for path in self.paths)
         self.only_removes = all(action.section in ("REMOVE", "DELETE") for action in tree.actions)
         operands = [_operation(action, scope) for action in tree.actions]
-        check_apart(self.paths)
+        check_disjoint(self.paths)
         for action in tree.actions:
             if not lists_add:
                 _check_operator(action, scope)
@@ -72,22 +72,22 @@ class Recipe:
             for action, path, operand in zip(tree.actions, self.paths, operands, strict=True)
         ]
 
-    def applied(self, before: Item, values: Item) -> Item:
+    def apply(self, before: Item, values: Item) -> Item:
         made = [operand(before, values) if operand else None for _, _, operand in self._steps]
         after = dict(before)
         opened: dict[ResolvedPath, Any] = {}
-        lists = _Lists()
+        lists = _ListChanges()
         for (section, path, _), value in zip(self._steps, made, strict=True):
-            parent, last = (after, path[0]) if len(path) == 1 else _opened(after, path, opened)
+            parent, last = (after, path[0]) if len(path) == 1 else _open_container(after, path, opened)
             if section == "REMOVE":
                 _remove(parent, last, lists)
             elif value is not None:
                 _ACT[section](parent, last, value, lists)
-        lists.settle()
+        lists.apply()
         return after
 
 
-class _Lists:
+class _ListChanges:
     """What is done to lists when every action has been: till then each index means the element that it meant before."""
 
     __slots__ = ("appended", "removed")
@@ -96,7 +96,7 @@ class _Lists:
         self.appended: list[tuple[list[Any], int, AttributeValue]] = []
         self.removed: list[tuple[list[Any], int]] = []
 
-    def settle(self) -> None:
+    def apply(self) -> None:
         if not self.removed and not self.appended:
             return
         for members, index in sorted(self.removed, key=lambda each: -each[1]):
@@ -105,7 +105,7 @@ class _Lists:
             members.append(value)
 
 
-def _operation(action: Action, scope: Scope) -> Operation | None:
+def _operation(action: UpdateAction, scope: Scope) -> Operation | None:
     return None if action.operand is None else _getter(action.operand, scope)
 
 
@@ -121,7 +121,7 @@ def _getter(operand: Operand, scope: Scope) -> Operation:
             first, second = _getter(left, scope), _getter(right, scope)
             _check_static(operator, (left, right), "N", scope)
             return lambda item, values: _sum(operator, first(item, values), second(item, values))
-        case Call(function, arguments):
+        case FunctionCall(function, arguments):
             return _call(function, arguments, scope)
 
 
@@ -135,7 +135,7 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
     first, second = getters
     if function == "list_append":
         _check_static(function, arguments, "L", scope)
-        return lambda item, values: _joined(first(item, values), second(item, values))
+        return lambda item, values: _concatenated(first(item, values), second(item, values))
     target = arguments[0]
     if not isinstance(target, Path):
         raise ExpressionError(f"Operator or function requires a document path; operator or function: {function}")
@@ -151,16 +151,16 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
 
 def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: Scope) -> None:
     for operand in operands:
-        if isinstance(operand, Value) and (kind := scope.kind(operand.name)) != wanted:
+        if isinstance(operand, Value) and (kind := scope.type_of_value(operand.name)) != wanted:
             raise ExpressionError(
                 f"Incorrect operand type for operator or function; operator or function: {name}, operand type: {kind}"
             )
 
 
-def _check_operator(action: Action, scope: Scope) -> None:
+def _check_operator(action: UpdateAction, scope: Scope) -> None:
     """ADD takes a number or a set, DELETE a set."""
     if action.section in ("ADD", "DELETE") and isinstance(action.operand, Value):
-        kind = scope.kind(action.operand.name)
+        kind = scope.type_of_value(action.operand.name)
         if kind in _TYPE_NAMES and not (action.section == "ADD" and kind == "N"):
             raise ExpressionError(
                 "Incorrect operand type for operator or function; "
@@ -184,13 +184,13 @@ def _sum(operator: str, left: AttributeValue, right: AttributeValue) -> Attribut
     return {"N": plain_text(checked_number(total))}
 
 
-def _joined(first: AttributeValue, second: AttributeValue) -> AttributeValue:
+def _concatenated(first: AttributeValue, second: AttributeValue) -> AttributeValue:
     if "L" not in first or "L" not in second:
         raise ValidationException(_WRONG_TYPE)
     return {"L": first["L"] + second["L"]}
 
 
-def _opened(item: Item, path: ResolvedPath, opened: dict[ResolvedPath, Any]) -> tuple[Any, str | int]:
+def _open_container(item: Item, path: ResolvedPath, opened: dict[ResolvedPath, Any]) -> tuple[Any, str | int]:
     """The container that the path's last part is in.
 
     Containers on the way are copied, so that the old item stays as it was, each once: `opened` holds the copies, since
@@ -210,14 +210,14 @@ def _opened(item: Item, path: ResolvedPath, opened: dict[ResolvedPath, Any]) -> 
     return parent, path[-1]
 
 
-def _remove(parent: Any, last: str | int, lists: _Lists) -> None:
+def _remove(parent: Any, last: str | int, lists: _ListChanges) -> None:
     if isinstance(last, str):
         parent.pop(last, None)
     elif last < len(parent):
         lists.removed.append((parent, last))
 
 
-def _set(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) -> None:
+def _set(parent: Any, last: str | int, value: AttributeValue, lists: _ListChanges) -> None:
     if isinstance(last, int) and last >= len(parent):
         lists.appended.append((parent, last, value))
     else:
@@ -230,7 +230,7 @@ def _existing(parent: Any, last: str | int) -> AttributeValue | None:
     return parent.get(last)  # type: ignore[no-any-return]
 
 
-def _add(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) -> None:
+def _add(parent: Any, last: str | int, value: AttributeValue, lists: _ListChanges) -> None:
     existing, kind = _existing(parent, last), type_of(value)
     if existing is not None and type_of(existing) != kind:
         raise ValidationException(_WRONG_TYPE)
@@ -239,14 +239,14 @@ def _add(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) -> 
     elif kind == "N":
         parent[last] = _sum("+", existing, value)
     elif kind == "L":
-        parent[last] = _joined(existing, value)
+        parent[last] = _concatenated(existing, value)
     else:
         there = set(existing[kind])
         new = [each for each in value[kind] if each not in there]
         parent[last] = checked_value({kind: existing[kind] + new})[0]
 
 
-def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) -> None:
+def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _ListChanges) -> None:
     existing, kind = _existing(parent, last), type_of(value)
     if existing is None:
         return
@@ -260,9 +260,9 @@ def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _Lists) 
         _remove(parent, last, lists)
 
 
-_recipe = ExpressionCache(lambda text, scope: Recipe(parse_update(text), scope))
+_compiled = ExpressionCache(lambda text, scope: CompiledUpdate(parse_update(text), scope))
 
-_ACT: dict[str, Callable[[Any, str | int, AttributeValue, _Lists], None]] = {
+_ACT: dict[str, Callable[[Any, str | int, AttributeValue, _ListChanges], None]] = {
     "SET": _set,
     "ADD": _add,
     "DELETE": _delete,

@@ -22,44 +22,44 @@ from partita.dynamodb.statement_shapes import (
     StatementRequest,
 )
 from partita.engine.constraints import Constraint, report_violations
-from partita.engine.consumed_capacity import Usage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
 from partita.engine.operations.execute_statement import CONSUMED, ONLY_IN_TRANSACTIONS, STATEMENT
-from partita.engine.operations.item_writes import decide, returned
+from partita.engine.operations.item_writes import decide, returned_attributes
 from partita.engine.partiql.key_bounds import exact_key, fixes_key
-from partita.engine.partiql.select_statements import paths_of, shown
+from partita.engine.partiql.select_statements import paths_of, selected_attributes
 from partita.engine.partiql.statement_parameters import BoundStatement
 from partita.engine.partiql.statement_parser import parse_statement
-from partita.engine.partiql.statements import Body, Exists, Select
-from partita.engine.partiql.write_statements import Meant, meant
+from partita.engine.partiql.statements import Body, ExistsCheck, Select
+from partita.engine.partiql.write_statements import StatementWrite, statement_write
 from partita.engine.schema import StoredTable
 from partita.engine.write import load_version
 from partita.storage.contract import Reader, StorageTransaction
 
 STATEMENTS = 25
 _MEMBERS = (
-    Constraint("statements", required=True, shortest=1, longest=STATEMENTS, children=STATEMENT),
+    Constraint("statements", required=True, min_length=1, max_length=STATEMENTS, children=STATEMENT),
     CONSUMED,
 )
 _SINGLE = "Only single item select is supported"
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _LocatedStatement:
     """A statement that is about one item of a table."""
 
     table: StoredTable
-    position: bytes
+    storage_key: bytes
     statement: BoundStatement
-    means: Meant | None = None
+    write: StatementWrite | None = None
 
 
 def batch_select(context: EngineContext, request: BatchExecuteStatement) -> BatchExecuteStatementOutput:
     report_violations(request, _MEMBERS)
     asked = request.statements or []
-    batch = _Batch(request)
-    placed = batch.placed(lambda each: _selected(context, each))
+    batch = _StatementBatch(request)
+    placed = batch.locate_all(lambda each: _locate_select(context, each))
     with context.storage.snapshot() as reader:
         for number, each in placed.items():
             batch.read(reader, number, each, asked[number].consistent_read)
@@ -75,8 +75,8 @@ def batch_write(context: EngineContext, request: BatchExecuteStatement) -> Job:
     def job(txn: StorageTransaction) -> BatchExecuteStatementOutput:
         if True in kinds:
             return batch_select(context, request)
-        batch = _Batch(request)
-        for number, each in batch.placed(lambda each: _written(context, each)).items():
+        batch = _StatementBatch(request)
+        for number, each in batch.locate_all(lambda each: _locate_write(context, each)).items():
             batch.write(context, txn, number, each)
         return batch.output()
 
@@ -91,7 +91,7 @@ def _body(asked: StatementRequest) -> Body | None:
         return None
 
 
-def _selected(context: EngineContext, asked: StatementRequest) -> _Placed:
+def _locate_select(context: EngineContext, asked: StatementRequest) -> _LocatedStatement:
     statement = BoundStatement(asked.statement or "", asked.parameters)
     assert isinstance(statement.body, Select)
     table = context.table(statement.table)
@@ -101,62 +101,62 @@ def _selected(context: EngineContext, asked: StatementRequest) -> _Placed:
     if rest is not None:
         raise ValidationException(_SINGLE)
     paths_of(table, statement.body)
-    return _Placed(table, table.position(key), statement)
+    return _LocatedStatement(table, table.storage_key(key), statement)
 
 
-def _written(context: EngineContext, asked: StatementRequest) -> _Placed:
+def _locate_write(context: EngineContext, asked: StatementRequest) -> _LocatedStatement:
     statement = BoundStatement(asked.statement or "", asked.parameters)
-    if isinstance(statement.body, Exists):
+    if isinstance(statement.body, ExistsCheck):
         raise ValidationException(ONLY_IN_TRANSACTIONS)
-    table = context.known_table(statement.table)
-    means = meant(table, statement)
-    return _Placed(table, means.intent.place(table), statement, means)
+    table = context.table_for_write(statement.table)
+    means = statement_write(table, statement)
+    return _LocatedStatement(table, means.intent.storage_key(table), statement, means)
 
 
-class _Batch:
+class _StatementBatch:
     """The answers of one batch, in the order of its statements."""
 
     def __init__(self, request: BatchExecuteStatement) -> None:
         self._request = request
         self._asked = request.statements or []
         self._answers: dict[int, BatchStatementResponse] = {}
-        self._used: dict[str, Usage] = {}
+        self._used: dict[str, TableUsage] = {}
 
-    def placed(self, place: Callable[[StatementRequest], _Placed]) -> dict[int, _Placed]:
+    def locate_all(self, place: Callable[[StatementRequest], _LocatedStatement]) -> dict[int, _LocatedStatement]:
         """Where each statement's item lies; no two may be about one. What cannot be placed is answered with why."""
-        found: dict[int, _Placed] = {}
+        found: dict[int, _LocatedStatement] = {}
         for number, asked in enumerate(self._asked):
             try:
                 found[number] = place(asked)
             except DynamoDBError as error:
                 self._fail(number, None, error)
-        if len({(each.table.name, each.position) for each in found.values()}) < len(found):
+        if len({(each.table.name, each.storage_key) for each in found.values()}) < len(found):
             raise ValidationException(DUPLICATES)
         return found
 
-    def read(self, reader: Reader, number: int, placed: _Placed, consistent: bool | None) -> None:
-        image = load_version(reader, placed.table, placed.position)
-        usage = self._used.setdefault(placed.table.name, Usage(placed.table))
+    def read(self, reader: Reader, number: int, placed: _LocatedStatement, consistent: bool | None) -> None:
+        image = load_version(reader, placed.table, placed.storage_key)
+        usage = self._used.setdefault(placed.table.name, TableUsage(placed.table))
         usage.units += read_units(image.size if image else 0, consistent)
         item: Raw | None = None
         if image is not None:
             assert isinstance(placed.statement.body, Select)
             paths = placed.statement.body.paths
-            item = Raw(image.row.value) if paths is None else shown(image.item, paths)
+            item = Raw(image.row.value) if paths is None else selected_attributes(image.item, paths)
         self._answers[number] = BatchStatementResponse(table_name=placed.table.name, item=item)
 
-    def write(self, context: EngineContext, txn: StorageTransaction, number: int, placed: _Placed) -> None:
-        assert placed.means is not None
-        means, table = placed.means, placed.table
+    def write(self, context: EngineContext, txn: StorageTransaction, number: int, placed: _LocatedStatement) -> None:
+        assert placed.write is not None
+        means, table = placed.write, placed.table
         return_old = self._asked[number].return_values_on_condition_check_failure == "ALL_OLD"
         try:
-            outcome = decide(context, txn, table, placed.position, means.intent, means.condition, return_old)
+            outcome = decide(context, txn, table, placed.storage_key, means.intent, means.condition, return_old)
         except DynamoDBError as error:
             self._fail(number, table.name, error)
             return
         txn.apply(outcome.writes)
-        self._used.setdefault(table.name, Usage(table)).add(outcome.usage)
-        item = returned(means.returning, means.intent, outcome)
+        self._used.setdefault(table.name, TableUsage(table)).add(outcome.usage)
+        item = returned_attributes(means.returning, means.intent, outcome)
         self._answers[number] = BatchStatementResponse(table_name=table.name, item=item)
 
     def output(self) -> BatchExecuteStatementOutput:

@@ -11,9 +11,9 @@ from partita.dynamodb.responses import BatchGetItemOutput
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.dynamodb.values import ResolvedPath
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import Usage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed
 from partita.engine.context import EngineContext
-from partita.engine.expressions.projection import projected
+from partita.engine.expressions.projection import project
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
@@ -27,17 +27,17 @@ def batch_get_item(context: EngineContext, request: BatchGetItem) -> BatchGetIte
     wanted = request.request_items or {}
     if not wanted:
         raise ValidationException("The requestItems parameter is required for BatchGetItem")
-    paths = {name: _checked(name, each) for name, each in wanted.items()}
+    paths = {name: _check_keys(name, each) for name, each in wanted.items()}
     if sum(len(each.keys or []) for each in wanted.values()) > BATCH_GET_KEYS:
         raise ValidationException("Too many items requested for the BatchGetItem call")
-    positions = {name: _positions(context, name, each) for name, each in wanted.items()}
+    storage_keys = {name: _storage_keys(context, name, each) for name, each in wanted.items()}
     for name, each in paths.items():
-        context.table(name).scalar_paths(iter(each or []))
+        context.table(name).check_scalar_paths(iter(each or []))
     with context.storage.snapshot() as reader:
-        return _Batch(context, reader, request).read(paths, positions)
+        return _BatchRead(context, reader, request).read(paths, storage_keys)
 
 
-class _Batch:
+class _BatchRead:
     """The reading of one batch, up to the size that a reply may have."""
 
     def __init__(self, context: EngineContext, reader: Reader, request: BatchGetItem) -> None:
@@ -48,13 +48,13 @@ class _Batch:
         self._left: dict[str, KeysAndAttributes] = {}
 
     def read(
-        self, paths: dict[str, list[ResolvedPath] | None], positions: dict[str, list[bytes]]
+        self, paths: dict[str, list[ResolvedPath] | None], storage_keys: dict[str, list[bytes]]
     ) -> BatchGetItemOutput:
         reply = BatchGetItemOutput(responses={})
         used: list[ConsumedCapacity] = []
         for name, each in (self._request.request_items or {}).items():
-            usage = Usage(self._context.table(name))
-            found = self._read_table(name, each, paths[name], positions[name], usage)
+            usage = TableUsage(self._context.table(name))
+            found = self._read_table(name, each, paths[name], storage_keys[name], usage)
             reply.responses[usage.table.name] = found  # type: ignore[index]
             if (capacity := consumed(usage, self._request.return_consumed_capacity)) is not None:
                 used.append(capacity)
@@ -67,12 +67,12 @@ class _Batch:
         name: str,
         each: KeysAndAttributes,
         paths: list[ResolvedPath] | None,
-        positions: list[bytes],
-        usage: Usage,
+        storage_keys: list[bytes],
+        usage: TableUsage,
     ) -> list[Raw]:
         found: list[Raw] = []
-        for at, position in enumerate(positions):
-            row = self._reader.get(usage.table.space, position)
+        for at, storage_key in enumerate(storage_keys):
+            row = self._reader.get(usage.table.space, storage_key)
             if row and self._size + row.weight > BATCH_GET_BYTES:
                 self._left[name] = msgspec.structs.replace(each, keys=(each.keys or [])[at:])
                 break
@@ -80,11 +80,11 @@ class _Batch:
             if row is None:
                 continue
             self._size += row.weight
-            found.append(Raw(row.value if paths is None else _encode(projected(decode_item(row.value), paths))))
+            found.append(Raw(row.value if paths is None else _encode(project(decode_item(row.value), paths))))
         return found
 
 
-def _checked(name: str, each: KeysAndAttributes) -> list[ResolvedPath] | None:
+def _check_keys(name: str, each: KeysAndAttributes) -> list[ResolvedPath] | None:
     if each.keys is None:
         raise ValidationException(
             f"1 validation error detected: Value null at 'requestItems.{name}.member.keys' "
@@ -104,9 +104,9 @@ def _checked(name: str, each: KeysAndAttributes) -> list[ResolvedPath] | None:
     return paths
 
 
-def _positions(context: EngineContext, name: str, each: KeysAndAttributes) -> list[bytes]:
+def _storage_keys(context: EngineContext, name: str, each: KeysAndAttributes) -> list[bytes]:
     table = context.table(name)
-    positions = [table.position(key) for key in each.keys or []]
-    if len(set(positions)) != len(positions):
+    storage_keys = [table.storage_key(key) for key in each.keys or []]
+    if len(set(storage_keys)) != len(storage_keys):
         raise ValidationException(DUPLICATES)
-    return positions
+    return storage_keys

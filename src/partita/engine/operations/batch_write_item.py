@@ -7,10 +7,10 @@ from partita.dynamodb.limits import BATCH_WRITE_REQUESTS
 from partita.dynamodb.requests import BatchWriteItem, WriteRequest
 from partita.dynamodb.responses import BatchWriteItemOutput, ItemCollectionMetrics
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import Usage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
-from partita.engine.operations.item_writes import Delete, Outcome, Put, WriteIntent, metrics_of
+from partita.engine.operations.item_writes import DeleteIntent, PutIntent, WriteIntent, WriteOutcome, metrics_of
 from partita.engine.schema import StoredTable
 from partita.engine.write import load_version, writes_for
 from partita.storage.contract import StorageTransaction, Write
@@ -37,19 +37,19 @@ def _run(
 ) -> BatchWriteItemOutput:
     now = context.clock()
     writes: list[Write] = []
-    used: list[Usage] = []
+    used: list[TableUsage] = []
     metrics: dict[str, list[ItemCollectionMetrics]] = {}
     for table, each in _by_table(context, intents):
-        usage = Usage(table)
+        usage = TableUsage(table)
         used.append(usage)
-        for number, (position, intent) in enumerate(_placed(table, each)):
-            before = load_version(txn, table, position)
+        for number, (storage_key, intent) in enumerate(_with_storage_keys(table, each)):
+            before = load_version(txn, table, storage_key)
             after = intent.after(table, before)
-            follows, units = writes_for(txn, table, position, before, after, now, offset=number)
+            follows, units = writes_for(txn, table, storage_key, before, after, now, offset=number)
             writes += follows
             usage.add(units)
             if request.return_item_collection_metrics is not None:
-                metric = metrics_of(txn, request, Outcome(table, before, after, follows, units))
+                metric = metrics_of(txn, request, WriteOutcome(table, before, after, follows, units))
                 if metric is not None:
                     metrics.setdefault(table.name, []).append(metric)
     txn.apply(writes)
@@ -67,16 +67,16 @@ def _by_table(
     """The intents of each table, which may be named by its name and by its ARN in one request."""
     found: dict[str, tuple[StoredTable, list[WriteIntent]]] = {}
     for name, each in intents.items():
-        table = context.known_table(name)
+        table = context.table_for_write(name)
         found.setdefault(table.name, (table, []))[1].extend(each)
     return list(found.values())
 
 
-def _placed(table: StoredTable, intents: list[WriteIntent]) -> list[tuple[bytes, WriteIntent]]:
-    positions = [intent.place(table) for intent in intents]
-    if len(set(positions)) != len(positions):
+def _with_storage_keys(table: StoredTable, intents: list[WriteIntent]) -> list[tuple[bytes, WriteIntent]]:
+    storage_keys = [intent.storage_key(table) for intent in intents]
+    if len(set(storage_keys)) != len(storage_keys):
         raise ValidationException(DUPLICATES)
-    return list(zip(positions, intents, strict=True))
+    return list(zip(storage_keys, intents, strict=True))
 
 
 def _check_number(asked: dict[str, list[WriteRequest]]) -> None:
@@ -98,7 +98,7 @@ def _intent(request: WriteRequest) -> WriteIntent:
             "must contain exactly one of the supported datatypes"
         )
     if put is not None:
-        putting = Put.of(put.item or {})
+        putting = PutIntent.of(put.item or {})
         putting.check_size()
         return putting
-    return Delete((delete.key if delete else None) or {})
+    return DeleteIntent((delete.key if delete else None) or {})

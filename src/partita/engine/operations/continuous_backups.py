@@ -22,7 +22,7 @@ def describe_continuous_backups(
     check_members(request)
     context.catalog.refresh()
     record = context.table(request.table_name).record
-    return DescribeContinuousBackupsOutput(continuous_backups_description=_described(context, record))
+    return DescribeContinuousBackupsOutput(continuous_backups_description=_describe(context, record))
 
 
 def update_continuous_backups(context: EngineContext, request: UpdateContinuousBackups) -> Job:
@@ -30,19 +30,19 @@ def update_continuous_backups(context: EngineContext, request: UpdateContinuousB
     wanted = request.point_in_time_recovery_specification or PointInTimeRecoverySpecification()
 
     def job(txn: StorageTransaction) -> UpdateContinuousBackupsOutput:
-        before = context.known_table(request.table_name).record
+        before = context.table_for_write(request.table_name).record
         if wanted.point_in_time_recovery_enabled:
             days = wanted.recovery_period_in_days or before.recovery_days or HISTORY_DAYS
             after = replace(before, recovery_days=days, recovery_since=before.recovery_since or context.clock())
         else:
             after = replace(before, recovery_days=None, recovery_since=None)
-        context.writing.save(txn, after, before)
-        return UpdateContinuousBackupsOutput(continuous_backups_description=_described(context, after))
+        context.write_catalog.save(txn, after, before)
+        return UpdateContinuousBackupsOutput(continuous_backups_description=_describe(context, after))
 
     return job
 
 
-def _described(context: EngineContext, record: TableRecord) -> ContinuousBackupsDescription:
+def _describe(context: EngineContext, record: TableRecord) -> ContinuousBackupsDescription:
     recovery = PointInTimeRecoveryDescription(point_in_time_recovery_status="DISABLED")
     if record.recovery_days is not None and record.recovery_since is not None:
         now = context.clock()

@@ -24,10 +24,10 @@ from partita.dynamodb.shapes import (
 from partita.engine.catalog import new_table_id
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
-from partita.engine.operations.describe_table import description
+from partita.engine.operations.describe_table import describe
 from partita.engine.operations.tags import check_tags
 from partita.engine.schema import IndexRecord, StoredTable, TableRecord
-from partita.engine.streams import opened_stream
+from partita.engine.streams import new_stream
 from partita.storage.contract import StorageTransaction
 
 _LARGEST_THROUGHPUT = 1_000_000_000_000
@@ -41,24 +41,24 @@ def create_table(context: EngineContext, request: CreateTable) -> Job:
 
     def job(txn: StorageTransaction) -> CreateTableOutput:
         name = request.table_name or ""
-        if name in context.writing.tables:
+        if name in context.write_catalog.tables:
             raise ResourceInUseException(f"Table already exists: {name}")
-        if len(context.writing.tables) >= TABLES_PER_REGION:
+        if len(context.write_catalog.tables) >= TABLES_PER_REGION:
             raise LimitExceededException(
                 "Subscriber limit exceeded: The number of tables has reached its limit of "
                 f"{TABLES_PER_REGION} for this region"
             )
         record = _record(context, txn, request)
-        context.writing.save(txn, record, None)
+        context.write_catalog.save(txn, record, None)
         table = StoredTable(record)
-        return CreateTableOutput(table_description=description(context, txn, table, "CREATING"))
+        return CreateTableOutput(table_description=describe(context, txn, table, "CREATING"))
 
     return job
 
 
 def _record(context: EngineContext, txn: StorageTransaction, request: CreateTable) -> TableRecord:
     local, shared = request.local_secondary_indexes or [], request.global_secondary_indexes or []
-    own, changes, *rest = context.writing.new_spaces(txn, 2 + len(local) + len(shared))
+    own, changes, *rest = context.write_catalog.new_spaces(txn, 2 + len(local) + len(shared))
     now = context.clock()
     stream = request.stream_specification
     sse = request.sse_specification
@@ -84,7 +84,7 @@ def _record(context: EngineContext, txn: StorageTransaction, request: CreateTabl
         deletion_protection=bool(request.deletion_protection_enabled),
         tags={tag.key or "": tag.value or "" for tag in request.tags or []},
         sse_type=(sse.sse_type or "KMS") if sse and sse.enabled else None,
-        streams=[opened_stream(context, request.table_name or "", stream.stream_view_type, 0)]
+        streams=[new_stream(context, request.table_name or "", stream.stream_view_type, 0)]
         if stream and stream.stream_enabled
         else [],
     )

@@ -5,7 +5,7 @@ from partita.dynamodb.requests import DeleteItem
 from partita.dynamodb.responses import DeleteItemOutput
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
-from partita.engine.operations.item_writes import Delete, write_job
+from partita.engine.operations.item_writes import DeleteIntent, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
 
 
@@ -18,4 +18,4 @@ def delete_item(context: EngineContext, request: DeleteItem) -> Job:
     condition = condition_of(request, scope)
     if scope:
         scope.check_all_used()
-    return write_job(context, request, Delete(request.key or {}), condition, DeleteItemOutput())
+    return write_job(context, request, DeleteIntent(request.key or {}), condition, DeleteItemOutput())

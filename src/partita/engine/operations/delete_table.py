@@ -8,7 +8,7 @@ from partita.dynamodb.responses import DeleteTableOutput
 from partita.engine.change_log import last_number
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
-from partita.engine.operations.describe_table import description
+from partita.engine.operations.describe_table import describe
 from partita.engine.schema import StoredTable, TableRecord
 from partita.storage.contract import StorageTransaction
 
@@ -18,7 +18,7 @@ def delete_table(context: EngineContext, request: DeleteTable) -> Job:
 
     def job(txn: StorageTransaction) -> DeleteTableOutput:
         try:
-            table = context.known_table(request.table_name)
+            table = context.table_for_write(request.table_name)
         except ResourceNotFoundException:
             raise ResourceNotFoundException(
                 f"Requested resource not found: Table: {request.table_name} not found"
@@ -28,18 +28,18 @@ def delete_table(context: EngineContext, request: DeleteTable) -> Job:
                 "Resource cannot be deleted as it is currently protected against deletion. "
                 "Disable deletion protection first."
             )
-        described = description(context, txn, table, "DELETING")
-        record = _closed(context, txn, table)
+        described = describe(context, txn, table, "DELETING")
+        record = _with_closed_stream(context, txn, table)
         if record.streams:
-            context.writing.depart(txn, record)
+            context.write_catalog.delete_keeping_log(txn, record)
         else:
-            context.writing.save(txn, None, record)
+            context.write_catalog.save(txn, None, record)
         return DeleteTableOutput(table_description=described)
 
     return job
 
 
-def _closed(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> TableRecord:
+def _with_closed_stream(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> TableRecord:
     """The table's record with its stream closed: it can be read for another day."""
     if table.stream is None:
         return table.record

@@ -11,16 +11,16 @@ from partita.dynamodb.stream_shapes import (
 )
 from partita.engine.constraints import Constraint, report_violations
 from partita.engine.context import EngineContext
-from partita.engine.streams import Stream, sequence_number, stream_named
+from partita.engine.streams import Stream, find_stream, sequence_number
 
-STREAM_ARN = Constraint("stream_arn", required=True, shortest=37, longest=1024)
+STREAM_ARN = Constraint("stream_arn", required=True, min_length=37, max_length=1024)
 _MEMBERS = (
     STREAM_ARN,
-    Constraint("limit", least=1),
-    Constraint("exclusive_start_shard_id", shortest=28, longest=65),
+    Constraint("limit", minimum=1),
+    Constraint("exclusive_start_shard_id", min_length=28, max_length=65),
     Constraint(
         "shard_filter",
-        children=(Constraint("type", enum=("CHILD_SHARDS",)), Constraint("shard_id", shortest=28, longest=65)),
+        children=(Constraint("type", enum=("CHILD_SHARDS",)), Constraint("shard_id", min_length=28, max_length=65)),
     ),
 )
 
@@ -30,10 +30,10 @@ def describe_stream(context: EngineContext, request: DescribeStream) -> Describe
     limit = request.limit or STREAM_LIST
     if limit > STREAM_LIST:
         raise ValidationException(f"{INVALID}Limit cannot be greater than the maximum: {STREAM_LIST}")
-    stream = stream_named(context, request.stream_arn)
+    stream = find_stream(context, request.stream_arn)
     if stream is None:
         raise ResourceNotFoundException(f"Requested resource not found: Stream: {request.stream_arn} not found")
-    found = _asked_shards(stream, request)
+    found = _matching_shards(stream, request)
     described = StreamDescription(
         stream_arn=stream.arn,
         stream_label=stream.record.label,
@@ -48,7 +48,7 @@ def describe_stream(context: EngineContext, request: DescribeStream) -> Describe
     return DescribeStreamOutput(stream_description=described)
 
 
-def _asked_shards(stream: Stream, request: DescribeStream) -> list[Shard]:
+def _matching_shards(stream: Stream, request: DescribeStream) -> list[Shard]:
     """The one shard of the stream, unless the request asks for what comes behind it, or was born of it."""
     if request.shard_filter is not None and request.shard_filter.shard_id is not None:
         return []

@@ -25,11 +25,11 @@ _ON_DEMAND_READS, _ON_DEMAND_WRITES = 12000, 4000  # what a new on-demand table 
 
 def describe_table(context: EngineContext, request: DescribeTable) -> DescribeTableOutput:
     check_members(request)
-    table = named_table(context, request.table_name)
-    return DescribeTableOutput(table=description(context, context.storage, table))
+    table = find_table(context, request.table_name)
+    return DescribeTableOutput(table=describe(context, context.storage, table))
 
 
-def named_table(context: EngineContext, name: str | None) -> StoredTable:
+def find_table(context: EngineContext, name: str | None) -> StoredTable:
     """The table as it is in storage now; the error of the table operations names what was not found."""
     context.catalog.refresh()
     try:
@@ -38,11 +38,11 @@ def named_table(context: EngineContext, name: str | None) -> StoredTable:
         raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found") from None
 
 
-def description(context: EngineContext, reader: Reader, table: StoredTable, status: str = "ACTIVE") -> TableDescription:
+def describe(context: EngineContext, reader: Reader, table: StoredTable, status: str = "ACTIVE") -> TableDescription:
     record = table.record
     totals = reader.totals(table.space)
-    local = [_index(context, reader, record, each) for each in table.indexes.values() if not each.is_global]
-    shared = [_index(context, reader, record, each) for each in table.indexes.values() if each.is_global]
+    local = [_describe_index(context, reader, record, each) for each in table.indexes.values() if not each.is_global]
+    shared = [_describe_index(context, reader, record, each) for each in table.indexes.values() if each.is_global]
     latest = record.streams[-1] if record.streams else None
     on_demand = record.billing_mode == "PAY_PER_REQUEST"
     return TableDescription(
@@ -98,7 +98,9 @@ def _warm(units: ProvisionedThroughput | None) -> WarmThroughputDescription:
     )
 
 
-def _index(context: EngineContext, reader: Reader, record: TableRecord, index: StoredIndex) -> IndexDescription:
+def _describe_index(
+    context: EngineContext, reader: Reader, record: TableRecord, index: StoredIndex
+) -> IndexDescription:
     totals = reader.totals(index.space)
     described = IndexDescription(
         index_name=index.name,

@@ -10,22 +10,22 @@ from partita.engine.context import EngineContext, Job
 from partita.engine.operations.item_writes import write_job
 from partita.engine.partiql.select_statements import select_page
 from partita.engine.partiql.statement_parameters import BoundStatement
-from partita.engine.partiql.statements import Exists, Select
-from partita.engine.partiql.write_statements import meant
+from partita.engine.partiql.statements import ExistsCheck, Select
+from partita.engine.partiql.write_statements import statement_write
 from partita.storage.contract import StorageTransaction
 
 STATEMENT = (
-    Constraint("statement", required=True, shortest=1, longest=8192),
-    Constraint("parameters", shortest=1),
+    Constraint("statement", required=True, min_length=1, max_length=8192),
+    Constraint("parameters", min_length=1),
     Constraint("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE")),
 )
 CONSUMED = Constraint("return_consumed_capacity", enum=("INDEXES", "TOTAL", "NONE"))
 ONLY_IN_TRANSACTIONS = "EXISTS can only be used in ExecuteTransaction write requests."
 _MEMBERS = (
     *STATEMENT,
-    Constraint("next_token", shortest=1, longest=32768),
+    Constraint("next_token", min_length=1, max_length=32768),
     CONSUMED,
-    Constraint("limit", least=1),
+    Constraint("limit", minimum=1),
 )
 
 
@@ -51,11 +51,11 @@ def execute_select(context: EngineContext, request: ExecuteStatement) -> Execute
 def execute_write(context: EngineContext, request: ExecuteStatement) -> Job:
     report_violations(request, _MEMBERS)
     statement = BoundStatement(request.statement or "", request.parameters)
-    if isinstance(statement.body, Exists):
+    if isinstance(statement.body, ExistsCheck):
         raise ValidationException(ONLY_IN_TRANSACTIONS)
 
     def job(txn: StorageTransaction) -> ExecuteStatementOutput:
-        means = meant(context.known_table(statement.table), statement)
+        means = statement_write(context.table_for_write(statement.table), statement)
         asked = UpdateItem(
             table_name=statement.table,
             return_values=means.returning,

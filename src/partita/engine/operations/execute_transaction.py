@@ -14,44 +14,50 @@ from partita.dynamodb.statement_shapes import (
     StatementRequest,
 )
 from partita.engine.constraints import Constraint, report_violations
-from partita.engine.consumed_capacity import Usage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.execute_statement import CONSUMED, STATEMENT
-from partita.engine.operations.transact_get_items import ONCE
-from partita.engine.operations.transact_write_items import Action, run_transaction
+from partita.engine.operations.transact_get_items import SECOND_ACTION_ON_ITEM
+from partita.engine.operations.transact_write_items import TransactionAction, run_transaction
 from partita.engine.partiql.key_bounds import exact_key, fixes_key
-from partita.engine.partiql.select_statements import filter_of, paths_of, shown
+from partita.engine.partiql.select_statements import filter_of, paths_of, selected_attributes
 from partita.engine.partiql.statement_parameters import BoundStatement
-from partita.engine.partiql.statements import Exists, Remove, Select, UpdateClause
-from partita.engine.partiql.write_statements import meant
+from partita.engine.partiql.statements import DeleteClause, ExistsCheck, Select, UpdateClause
+from partita.engine.partiql.write_statements import statement_write
 from partita.engine.schema import StoredTable
 from partita.engine.write import ItemVersion, load_version
 from partita.storage.contract import StorageTransaction
 
 _MEMBERS = (
-    Constraint("transact_statements", required=True, shortest=1, longest=TRANSACTION_ACTIONS, children=STATEMENT),
-    Constraint("client_request_token", shortest=1, longest=36),
+    Constraint("transact_statements", required=True, min_length=1, max_length=TRANSACTION_ACTIONS, children=STATEMENT),
+    Constraint("client_request_token", min_length=1, max_length=36),
     CONSUMED,
 )
 
 
 def transaction_select(context: EngineContext, request: ExecuteTransaction) -> ExecuteTransactionOutput:
     report_violations(request, _MEMBERS)
-    statements = _bound(request)
+    statements = _bind_statements(request)
     tables = [context.table(statement.table) for statement in statements]
-    positions = [_position(at, table, each) for at, (table, each) in enumerate(zip(tables, statements, strict=True))]
-    if len({(table.name, position) for table, position in zip(tables, positions, strict=True)}) < len(positions):
-        raise ValidationException(ONCE)
+    storage_keys = [
+        _storage_key(at, table, each) for at, (table, each) in enumerate(zip(tables, statements, strict=True))
+    ]
+    if len({(table.name, storage_key) for table, storage_key in zip(tables, storage_keys, strict=True)}) < len(
+        storage_keys
+    ):
+        raise ValidationException(SECOND_ACTION_ON_ITEM)
     with context.storage.snapshot() as reader:
-        images = [load_version(reader, table, position) for table, position in zip(tables, positions, strict=True)]
-    used: dict[str, Usage] = {}
+        images = [
+            load_version(reader, table, storage_key) for table, storage_key in zip(tables, storage_keys, strict=True)
+        ]
+    used: dict[str, TableUsage] = {}
     for table, image in zip(tables, images, strict=True):
-        usage = used.setdefault(table.name, Usage(table))
+        usage = used.setdefault(table.name, TableUsage(table))
         usage.units += 2 * read_units(image.size if image else 0, True)
     capacities = [consumed(usage, request.return_consumed_capacity, "read") for usage in used.values()]
     return ExecuteTransactionOutput(
         responses=[
-            ItemResponse(item=_shown(table, each, image))
+            ItemResponse(item=_selected_item(table, each, image))
             for table, each, image in zip(tables, statements, images, strict=True)
         ],
         consumed_capacity=[each for each in capacities if each is not None] or None,
@@ -60,14 +66,14 @@ def transaction_select(context: EngineContext, request: ExecuteTransaction) -> E
 
 def transaction_write(context: EngineContext, request: ExecuteTransaction) -> Job:
     report_violations(request, _MEMBERS)
-    statements = _bound(request)
+    statements = _bind_statements(request)
     if any(isinstance(statement.body, Select) for statement in statements):
         raise ValidationException(
             "ExecuteTransaction API does not support both read and write operations in the same request."
         )
     for at, statement in enumerate(statements):
-        if isinstance(statement.body, UpdateClause | Remove) and statement.body.returning is not None:
-            raise _refused(at, "RETURNING clause is not supported in ExecuteTransaction.")
+        if isinstance(statement.body, UpdateClause | DeleteClause) and statement.body.returning is not None:
+            raise _statement_error(at, "RETURNING clause is not supported in ExecuteTransaction.")
 
     def job(txn: StorageTransaction) -> ExecuteTransactionOutput:
         reply = run_transaction(context, txn, request, lambda: _actions(context, request, statements))
@@ -76,53 +82,57 @@ def transaction_write(context: EngineContext, request: ExecuteTransaction) -> Jo
     return job
 
 
-def _bound(request: ExecuteTransaction) -> list[BoundStatement]:
+def _bind_statements(request: ExecuteTransaction) -> list[BoundStatement]:
     found: list[BoundStatement] = []
     for at, each in enumerate(request.transact_statements or []):
         try:
             found.append(BoundStatement(each.statement or "", each.parameters))
         except ValidationException as error:
-            raise _refused(at, error.message) from None
+            raise _statement_error(at, error.message) from None
     return found
 
 
-def _refused(at: int, why: str) -> ValidationException:
+def _statement_error(at: int, why: str) -> ValidationException:
     return ValidationException(f"Validation failed in TransactStatements[{at}]: {why}")
 
 
-def _position(at: int, table: StoredTable, statement: BoundStatement) -> bytes:
+def _storage_key(at: int, table: StoredTable, statement: BoundStatement) -> bytes:
     assert isinstance(statement.body, Select)
     if statement.body.index is not None or not fixes_key(table.keys, statement.body.where, statement.scope):
-        raise _refused(
+        raise _statement_error(
             at, "Select statements within ExecuteTransaction must specify the primary key in the where clause."
         )
     paths_of(table, statement.body)
-    return table.position(exact_key(table.keys, statement.body.where, statement.scope)[0])
+    return table.storage_key(exact_key(table.keys, statement.body.where, statement.scope)[0])
 
 
-def _shown(table: StoredTable, statement: BoundStatement, image: ItemVersion | None) -> Raw | None:
+def _selected_item(table: StoredTable, statement: BoundStatement, image: ItemVersion | None) -> Raw | None:
     """The item as it is selected, where it is there and the whole WHERE holds for it."""
     assert isinstance(statement.body, Select)
     keep = filter_of(table, statement.body, statement)
     if image is None or (keep is not None and not keep.keep(image.item)):
         return None
-    return Raw(image.row.value) if statement.body.paths is None else shown(image.item, statement.body.paths)
+    return (
+        Raw(image.row.value) if statement.body.paths is None else selected_attributes(image.item, statement.body.paths)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
+class _InvalidStatement:
     """A statement that its table makes impossible: the transaction is cancelled, and this is the reason."""
 
     error: ValidationException
 
-    def place(self, table: StoredTable) -> bytes:
+    def storage_key(self, table: StoredTable) -> bytes:
         raise self.error
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         raise self.error
 
 
-def _actions(context: EngineContext, request: ExecuteTransaction, statements: list[BoundStatement]) -> list[Action]:
+def _actions(
+    context: EngineContext, request: ExecuteTransaction, statements: list[BoundStatement]
+) -> list[TransactionAction]:
     asked = request.transact_statements or []
     return [
         _action(context, at, each, statement)
@@ -130,13 +140,13 @@ def _actions(context: EngineContext, request: ExecuteTransaction, statements: li
     ]
 
 
-def _action(context: EngineContext, at: int, asked: StatementRequest, statement: BoundStatement) -> Action:
+def _action(context: EngineContext, at: int, asked: StatementRequest, statement: BoundStatement) -> TransactionAction:
     return_old = asked.return_values_on_condition_check_failure == "ALL_OLD"
-    table = context.known_table(statement.table)
+    table = context.table_for_write(statement.table)
     try:
-        means = meant(table, statement)
+        means = statement_write(table, statement)
     except ValidationException as error:
-        if isinstance(statement.body, Exists):
-            raise _refused(at, error.message) from None
-        return Action(table.name, _Refused(error), None, return_old)
-    return Action(table.name, means.intent, means.condition, return_old)
+        if isinstance(statement.body, ExistsCheck):
+            raise _statement_error(at, error.message) from None
+        return TransactionAction(table.name, _InvalidStatement(error), None, return_old)
+    return TransactionAction(table.name, means.intent, means.condition, return_old)

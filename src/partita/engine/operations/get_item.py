@@ -8,7 +8,7 @@ from partita.dynamodb.responses import GetItemOutput
 from partita.engine.constraints import check_members
 from partita.engine.consumed_capacity import consumed_by_get
 from partita.engine.context import EngineContext
-from partita.engine.expressions.projection import projected
+from partita.engine.expressions.projection import project
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.write import decode_item
 
@@ -27,16 +27,16 @@ def get_item(context: EngineContext, request: GetItem) -> GetItemOutput:
     elif request.expression_attribute_names is not None:
         check_combination(request, ["projection_expression"], ["attributes_to_get"])
     table = context.table(request.table_name)
-    position = table.position(request.key or {})
+    storage_key = table.storage_key(request.key or {})
     if paths is not None:
-        table.scalar_paths(paths)
-    row = context.storage.get(table.space, position)
+        table.check_scalar_paths(paths)
+    row = context.storage.get(table.space, storage_key)
     if row is None:
         reply = GetItemOutput()
     elif paths is None:
         reply = GetItemOutput(item=Raw(row.value))
     else:
-        reply = GetItemOutput(item=Raw(_encode(projected(decode_item(row.value), paths))))
+        reply = GetItemOutput(item=Raw(_encode(project(decode_item(row.value), paths))))
     asked = request.return_consumed_capacity
     if asked is not None:
         reply.consumed_capacity = consumed_by_get(table, row.weight if row else 0, asked, request.consistent_read)

@@ -25,15 +25,15 @@ from partita.engine.context import EngineContext
 from partita.engine.operations.get_shard_iterator import TRIMMED
 from partita.engine.streams import (
     Stream,
-    opened_iterator,
+    find_stream,
+    parse_iterator,
     sequence_number,
     shard_iterator,
-    stream_named,
     trim_horizon,
 )
 from partita.engine.write import decode_item
 
-_MEMBERS = (Constraint("shard_iterator", required=True, shortest=1, longest=2048), Constraint("limit", least=1))
+_MEMBERS = (Constraint("shard_iterator", required=True, min_length=1, max_length=2048), Constraint("limit", minimum=1))
 _SERVICE = UserIdentity(principal_id="dynamodb.amazonaws.com", type="Service")
 
 
@@ -42,8 +42,8 @@ def get_records(context: EngineContext, request: GetRecords) -> GetRecordsOutput
     limit = request.limit or STREAM_RECORDS
     if limit > STREAM_RECORDS:
         raise ValidationException(f"{INVALID}Limit should be less than or equal to {STREAM_RECORDS}")
-    arn, position = opened_iterator(context, request.shard_iterator or "")
-    stream = stream_named(context, arn)
+    arn, position = parse_iterator(context, request.shard_iterator or "")
+    stream = find_stream(context, arn)
     if stream is None or stream.shard_id != position.shard:
         raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
     return _page(context, stream, position.after, limit)
@@ -60,7 +60,7 @@ def _page(context: EngineContext, stream: Stream, after: int, limit: int) -> Get
             break
         if number < horizon:
             raise TrimmedDataAccessException(TRIMMED)
-        shown = _shown(stream, number, change)
+        shown = _visible_record(stream, number, change)
         size += shown.size_bytes or 0
         if len(records) == limit or (records and size > STREAM_BYTES):
             ended = False
@@ -83,7 +83,7 @@ def _record(context: EngineContext, stream: Stream, number: int, change: LogReco
     )
 
 
-def _shown(stream: Stream, number: int, change: LogRecord) -> StreamRecord:
+def _visible_record(stream: Stream, number: int, change: LogRecord) -> StreamRecord:
     """The change as the stream's view type shows it; its size is that of the keys and of the images shown."""
     view = stream.record.view_type
     new = change.new if change.new and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None

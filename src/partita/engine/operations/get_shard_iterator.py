@@ -13,22 +13,22 @@ from partita.engine.change_log import last_number
 from partita.engine.constraints import Constraint, report_violations
 from partita.engine.context import EngineContext
 from partita.engine.operations.describe_stream import STREAM_ARN
-from partita.engine.streams import Stream, number_at, shard_iterator, stream_named, trim_horizon
+from partita.engine.streams import Stream, find_stream, number_at, shard_iterator, trim_horizon
 
 TRIMMED = "The data you are trying to access has been trimmed"
 _BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 _MEMBERS = (
     STREAM_ARN,
-    Constraint("shard_id", required=True, shortest=28, longest=65),
+    Constraint("shard_id", required=True, min_length=28, max_length=65),
     Constraint("shard_iterator_type", required=True, enum=("TRIM_HORIZON", "LATEST", *_BY_NUMBER, "AT_TIMESTAMP")),
-    Constraint("sequence_number", shortest=21, longest=40),
+    Constraint("sequence_number", min_length=21, max_length=40),
 )
 
 
 def get_shard_iterator(context: EngineContext, request: GetShardIterator) -> GetShardIteratorOutput:
     report_violations(request, _MEMBERS)
     _check_form(request)
-    stream = stream_named(context, request.stream_arn)
+    stream = find_stream(context, request.stream_arn)
     if stream is None:
         raise ResourceNotFoundException(f"Requested resource not found: Stream: {request.stream_arn} not found")
     if request.shard_id != stream.shard_id:

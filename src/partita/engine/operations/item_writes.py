@@ -13,12 +13,12 @@ from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.responses import ItemCollectionMetrics, WriteOutput
 from partita.dynamodb.values import Item
 from partita.engine import legacy_parameters
-from partita.engine.consumed_capacity import Usage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed
 from partita.engine.context import EngineContext
-from partita.engine.expressions.condition import Bound
-from partita.engine.expressions.projection import projected
+from partita.engine.expressions.condition import BoundCondition
+from partita.engine.expressions.projection import project
 from partita.engine.expressions.scope import Scope, run_expression
-from partita.engine.expressions.update import Changes, changes_of
+from partita.engine.expressions.update import BoundUpdate, update_of_text
 from partita.engine.item_collections import collection_metrics
 from partita.engine.schema import StoredTable
 from partita.engine.write import ItemVersion, load_version, writes_for
@@ -31,7 +31,7 @@ _NO_PLACEHOLDERS = Scope()
 class WriteIntent(Protocol):
     """What a request means to do with one item, once its table is known."""
 
-    def place(self, table: StoredTable) -> bytes:
+    def storage_key(self, table: StoredTable) -> bytes:
         """Checks the request against the table's keys; where the item lies."""
         ...
 
@@ -41,12 +41,12 @@ class WriteIntent(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutIntent:
     item: Item
     size: int
 
     @classmethod
-    def of(cls, item: Item) -> "Put":
+    def of(cls, item: Item) -> "PutIntent":
         canonical, size = checked_item(item)
         return cls(canonical, size)
 
@@ -54,61 +54,61 @@ class Put:
         if self.size > ITEM_BYTES:
             raise ValidationException("Item size has exceeded the maximum allowed size")
 
-    def place(self, table: StoredTable) -> bytes:
+    def storage_key(self, table: StoredTable) -> bytes:
         table.check_item(self.item)
-        return table.keys.position(self.item)
+        return table.keys.storage_key(self.item)
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         return ItemVersion.of(self.item, self.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteIntent:
     key: Item
 
-    def place(self, table: StoredTable) -> bytes:
-        return table.position(self.key)
+    def storage_key(self, table: StoredTable) -> bytes:
+        return table.storage_key(self.key)
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionCheck:
+class CheckIntent:
     """A condition check: the item stays as it is."""
 
     key: Item
 
-    def place(self, table: StoredTable) -> bytes:
-        return table.position(self.key)
+    def storage_key(self, table: StoredTable) -> bytes:
+        return table.storage_key(self.key)
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         return before
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class UpdateIntent:
     key: Item
-    changes: Changes | None
+    update: BoundUpdate | None
 
-    def place(self, table: StoredTable) -> bytes:
-        if self.changes:
+    def storage_key(self, table: StoredTable) -> bytes:
+        if self.update:
             for name in table.keys.names:
-                if name in self.changes.recipe.touched:
+                if name in self.update.compiled.touched:
                     raise ValidationException(
                         f"{INVALID}Cannot update attribute {name}. This attribute is part of the key"
                     )
-            table.scalar_paths(self.changes.recipe.paths)
-        return table.position(self.key)
+            table.check_scalar_paths(self.update.compiled.paths)
+        return table.storage_key(self.key)
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
-        if before is None and self.changes and self.changes.recipe.only_removes:
+        if before is None and self.update and self.update.compiled.only_removes:
             return None  # taking away from nothing makes nothing (scylladb/scylladb#5862, tried on the service)
         old = before.item if before else table.primary_key(self.key)[0]
         size = before.size if before else item_size(old)
-        if self.changes is None:
+        if self.update is None:
             return ItemVersion.of(old, size)
-        item, touched = self.changes.apply(old), self.changes.recipe.touched
+        item, touched = self.update.apply(old), self.update.compiled.touched
         for name in touched:
             size += attribute_size(name, item) - attribute_size(name, old)
         if size > ITEM_BYTES:
@@ -129,60 +129,60 @@ class Update:
         table.check_index_keys(item)
 
 
-def update_changes(request: Any, scope: Scope | None) -> Changes | None:
+def update_of(request: Any, scope: Scope | None) -> BoundUpdate | None:
     """The changes of an update, in either form."""
     if request.update_expression is not None:
-        changes: Changes = run_expression(
-            "UpdateExpression", lambda: changes_of(request.update_expression, scope or _NO_PLACEHOLDERS)
+        changes: BoundUpdate = run_expression(
+            "UpdateExpression", lambda: update_of_text(request.update_expression, scope or _NO_PLACEHOLDERS)
         )
         return changes
     updates = getattr(request, "attribute_updates", None)
     return legacy_parameters.attribute_updates(updates) if updates else None
 
 
-class Outcome(NamedTuple):
+class WriteOutcome(NamedTuple):
     """One item's change, decided and not yet applied."""
 
     table: StoredTable
     before: ItemVersion | None
     after: ItemVersion | None
     writes: list[Write]
-    usage: Usage
+    usage: TableUsage
 
 
 def decide(
     context: EngineContext,
     reader: Reader,
     table: StoredTable,
-    position: bytes,
+    storage_key: bytes,
     intent: WriteIntent,
-    condition: Bound | None,
+    condition: BoundCondition | None,
     return_old: bool,
     offset: int = 0,
-) -> Outcome:
+) -> WriteOutcome:
     """Reads the item, holds the condition against it and works out every write that follows."""
     if condition is not None:
-        table.scalar_paths(condition.paths)
-    before = load_version(reader, table, position)
+        table.check_scalar_paths(condition.paths)
+    before = load_version(reader, table, storage_key)
     if condition is not None and not condition.keep(before.item if before else {}):
         raise ConditionalCheckFailedException(before.item if before and return_old else None)
     after = intent.after(table, before)
-    writes, usage = writes_for(reader, table, position, before, after, context.clock(), offset=offset)
-    return Outcome(table, before, after, writes, usage)
+    writes, usage = writes_for(reader, table, storage_key, before, after, context.clock(), offset=offset)
+    return WriteOutcome(table, before, after, writes, usage)
 
 
 def write_job(
-    context: EngineContext, request: Any, intent: WriteIntent, condition: Bound | None, reply: WriteOutput
+    context: EngineContext, request: Any, intent: WriteIntent, condition: BoundCondition | None, reply: WriteOutput
 ) -> Callable[[StorageTransaction], WriteOutput]:
     """The transaction of one PutItem, UpdateItem or DeleteItem."""
     return_old = request.return_values_on_condition_check_failure == "ALL_OLD"
 
     def job(txn: StorageTransaction) -> WriteOutput:
-        table = context.known_table(request.table_name)
-        position = intent.place(table)
-        outcome = decide(context, txn, table, position, intent, condition, return_old)
+        table = context.table_for_write(request.table_name)
+        storage_key = intent.storage_key(table)
+        outcome = decide(context, txn, table, storage_key, intent, condition, return_old)
         txn.apply(outcome.writes)
-        reply.attributes = returned(request.return_values, intent, outcome)
+        reply.attributes = returned_attributes(request.return_values, intent, outcome)
         reply.consumed_capacity = consumed(outcome.usage, request.return_consumed_capacity)
         reply.item_collection_metrics = metrics_of(txn, request, outcome)
         return reply
@@ -190,7 +190,7 @@ def write_job(
     return job
 
 
-def returned(asked: str | None, intent: WriteIntent, outcome: Outcome) -> Raw | None:
+def returned_attributes(asked: str | None, intent: WriteIntent, outcome: WriteOutcome) -> Raw | None:
     """What ReturnValues asks for."""
     if asked is None or asked == "NONE":
         return None
@@ -199,12 +199,12 @@ def returned(asked: str | None, intent: WriteIntent, outcome: Outcome) -> Raw | 
         return None
     if asked.startswith("ALL"):
         return Raw(image.row.value)
-    paths = intent.changes.recipe.paths if isinstance(intent, Update) and intent.changes else []
-    touched = projected(image.item, paths)
+    paths = intent.update.compiled.paths if isinstance(intent, UpdateIntent) and intent.update else []
+    touched = project(image.item, paths)
     return Raw(_encode(touched)) if touched else None
 
 
-def metrics_of(reader: Reader, request: Any, outcome: Outcome) -> ItemCollectionMetrics | None:
+def metrics_of(reader: Reader, request: Any, outcome: WriteOutcome) -> ItemCollectionMetrics | None:
     """The size of the item's collection, where that was asked for and the table has a local index."""
     image = outcome.after or outcome.before
     asked = getattr(request, "return_item_collection_metrics", None)

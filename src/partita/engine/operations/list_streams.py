@@ -8,8 +8,8 @@ from partita.engine.context import EngineContext
 from partita.engine.streams import streams
 
 _MEMBERS = (
-    Constraint("table_name", pattern="[a-zA-Z0-9_.-]+", shortest=3, longest=255, is_name=True),
-    Constraint("limit", least=1),
+    Constraint("table_name", pattern="[a-zA-Z0-9_.-]+", min_length=3, max_length=255, is_table_name=True),
+    Constraint("limit", minimum=1),
 )
 
 

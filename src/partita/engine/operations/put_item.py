@@ -5,14 +5,14 @@ from partita.dynamodb.requests import PutItem
 from partita.dynamodb.responses import PutItemOutput
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
-from partita.engine.operations.item_writes import Put, write_job
+from partita.engine.operations.item_writes import PutIntent, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
 
 
 def put_item(context: EngineContext, request: PutItem) -> Job:
     check_members(request)
     try:
-        intent = Put.of(request.item or {})
+        intent = PutIntent.of(request.item or {})
         check_combination(request, ["condition_expression"], ["expected"])
         scope = scope_of(request)
         condition = condition_of(request, scope)

@@ -16,15 +16,15 @@ from partita.engine.expressions.key_conditions import (
 from partita.engine.expressions.scope import Scope, run_expression
 from partita.engine.operations.selection import (
     check_filter,
+    complete_reply,
     filter_of,
     index_of,
     selection_of,
-    start_position,
-    with_last_key,
+    start_storage_key,
 )
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.read import read_page
-from partita.engine.schema import StoredTable, refuse_empty_key
+from partita.engine.schema import StoredTable, check_not_empty
 
 _NO_PLACEHOLDERS = Scope()
 
@@ -53,17 +53,17 @@ def query(context: EngineContext, request: Query) -> QueryOutput:
     wanted = key_range(keys, conditions)
     for name, condition in conditions.items():
         for value in condition.values:
-            refuse_empty_key(name, value, index)
+            check_not_empty(name, value, index)
     check_filter(table, index, filtered, "QueryFilter" if request.query_filter else "Filter Expression")
     selection = selection_of(request, table, index, filtered, paths)
-    low, high = _started(request, table, wanted)
+    low, high = _remaining_range(request, table, wanted)
     rows = context.storage.range(
         index.space if index else table.space, low, high, reverse=request.scan_index_forward is False
     )
     page = read_page(context.storage, rows, selection)
     reply = QueryOutput(count=page.count, scanned_count=page.scanned)
     used = consumed(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
-    return with_last_key(reply, page, selection, used)
+    return complete_reply(reply, page, selection, used)
 
 
 def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
@@ -83,12 +83,12 @@ def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
     return found
 
 
-def _started(request: Query, table: StoredTable, wanted: KeyInterval) -> tuple[bytes, bytes | None]:
+def _remaining_range(request: Query, table: StoredTable, wanted: KeyInterval) -> tuple[bytes, bytes | None]:
     """The part of the range that is left behind ExclusiveStartKey."""
     if request.exclusive_start_key is None:
         return wanted.low, wanted.high
     index = table.indexes.get(request.index_name or "")
-    start = start_position(table, index, request.exclusive_start_key)
+    start = start_storage_key(table, index, request.exclusive_start_key)
     if not start.startswith(wanted.partition):
         raise ValidationException("The provided starting key is outside query boundaries based on provided conditions")
     if start < wanted.low or (wanted.high is not None and start >= wanted.high):

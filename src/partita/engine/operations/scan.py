@@ -8,11 +8,11 @@ from partita.engine.constraints import check_members
 from partita.engine.consumed_capacity import consumed
 from partita.engine.context import EngineContext
 from partita.engine.operations.selection import (
+    complete_reply,
     filter_of,
     index_of,
     selection_of,
-    start_position,
-    with_last_key,
+    start_storage_key,
 )
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.read import read_page
@@ -36,14 +36,14 @@ def scan(context: EngineContext, request: Scan) -> ScanOutput:
     table = context.table(request.table_name)
     index = index_of(table, request.index_name, request.consistent_read)
     if filtered:
-        table.scalar_paths(iter(filtered.paths))
+        table.check_scalar_paths(iter(filtered.paths))
     selection = selection_of(request, table, index, filtered, paths)
     low, high = _bounds(request, table, index)
     rows = context.storage.range(index.space if index else table.space, low, high)
     page = read_page(context.storage, rows, selection)
     reply = ScanOutput(count=page.count, scanned_count=page.scanned)
     used = consumed(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
-    return with_last_key(reply, page, selection, used)
+    return complete_reply(reply, page, selection, used)
 
 
 def _check_segment(request: Scan) -> None:
@@ -70,7 +70,7 @@ def _bounds(request: Scan, table: StoredTable, index: StoredIndex | None) -> tup
     low, high = key_encoding.segment_bounds(request.segment or 0, request.total_segments or 1)
     if request.exclusive_start_key is None:
         return low, high
-    start = start_position(table, index, request.exclusive_start_key)
+    start = start_storage_key(table, index, request.exclusive_start_key)
     if start < low or (high is not None and start >= high):
         raise ValidationException("The provided starting key is outside query boundaries based on provided conditions")
     return start + b"\0", high

@@ -11,10 +11,10 @@ from partita.dynamodb.responses import PageOutput
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.dynamodb.values import Item, ResolvedPath
 from partita.engine import legacy_parameters
-from partita.engine.expressions.condition import Bound
+from partita.engine.expressions.condition import BoundCondition
 from partita.engine.expressions.scope import Scope
-from partita.engine.parameters import bound_condition
-from partita.engine.read import Page, Selection
+from partita.engine.parameters import parse_condition_parameter
+from partita.engine.read import RowPage, Selection
 from partita.engine.schema import StoredIndex, StoredTable
 
 _encode = msgspec.json.encode
@@ -23,18 +23,18 @@ _BAD_START = "The provided starting key is invalid"
 Output = TypeVar("Output", bound=PageOutput)
 
 
-def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> Bound | None:
+def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> BoundCondition | None:
     """The filter of a Query or Scan, in either form."""
     if request.filter_expression is not None:
-        return bound_condition("FilterExpression", request.filter_expression, scope)
+        return parse_condition_parameter("FilterExpression", request.filter_expression, scope)
     conditions = getattr(request, legacy_field)
     if conditions:
         keep = legacy_parameters.filter_predicate(conditions, request.conditional_operator)
-        return Bound(keep, [(name,) for name in conditions])
+        return BoundCondition(keep, [(name,) for name in conditions])
     return None
 
 
-def check_filter(table: StoredTable, index: StoredIndex | None, found: Bound | None, parameter: str) -> None:
+def check_filter(table: StoredTable, index: StoredIndex | None, found: BoundCondition | None, parameter: str) -> None:
     """A Query's filter may not look at the keys that the Query is about, nor at what the index does not hold."""
     if found is None:
         return
@@ -44,8 +44,8 @@ def check_filter(table: StoredTable, index: StoredIndex | None, found: Bound | N
             raise ValidationException(
                 f"{parameter} can only contain non-primary key attributes: Primary key attribute: {path[0]}"
             )
-    table.scalar_paths(iter(found.paths))
-    missing = sorted({str(path[0]) for path in found.paths if index and not index.holds(str(path[0]))})
+    table.check_scalar_paths(iter(found.paths))
+    missing = sorted({str(path[0]) for path in found.paths if index and not index.projects(str(path[0]))})
     if index and missing:
         raise ValidationException(
             f"{INVALID}Secondary index {index.name} does not project one or more filter attributes: "
@@ -68,7 +68,11 @@ def index_of(table: StoredTable, name: str | None, consistent: bool | None) -> S
 
 
 def selection_of(
-    request: Any, table: StoredTable, index: StoredIndex | None, found: Bound | None, paths: list[ResolvedPath] | None
+    request: Any,
+    table: StoredTable,
+    index: StoredIndex | None,
+    found: BoundCondition | None,
+    paths: list[ResolvedPath] | None,
 ) -> Selection:
     """What of each row is returned, after checking that the index has it."""
     select = request.select
@@ -85,24 +89,24 @@ def selection_of(
     if select == "ALL_PROJECTED_ATTRIBUTES" and index is None:
         raise ValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
     if paths is not None:
-        table.scalar_paths(iter(paths))
+        table.check_scalar_paths(iter(paths))
     return Selection(
         table=table,
         index=index,
         keep=found.keep if found else None,
         paths=paths,
-        counts_only=select == "COUNT",
-        fetches=_fetches(index, select, found, paths),
-        whole=select == "ALL_ATTRIBUTES",
+        count_only=select == "COUNT",
+        fetches_items=_fetches(index, select, found, paths),
+        returns_items=select == "ALL_ATTRIBUTES",
         limit=request.limit,
     )
 
 
 def _fetches(
-    index: StoredIndex | None, select: str | None, found: Bound | None, paths: list[ResolvedPath] | None
+    index: StoredIndex | None, select: str | None, found: BoundCondition | None, paths: list[ResolvedPath] | None
 ) -> bool:
     """Whether the rows of an index must be looked up in the table; a global index cannot do that."""
-    if index is None or index.holds_all:
+    if index is None or index.projects_all:
         return False
     if select == "ALL_ATTRIBUTES":
         if index.is_global:
@@ -111,16 +115,16 @@ def _fetches(
                 "because its projection type is not ALL"
             )
         return True
-    missing = sorted({str(path[0]) for path in paths or [] if not index.holds(str(path[0]))})
+    missing = sorted({str(path[0]) for path in paths or [] if not index.projects(str(path[0]))})
     if missing and index.is_global:
         raise ValidationException(
             f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
     needed = [*(paths or []), *(found.paths if found else [])]
-    return not index.is_global and any(not index.holds(str(path[0])) for path in needed)
+    return not index.is_global and any(not index.projects(str(path[0])) for path in needed)
 
 
-def start_position(table: StoredTable, index: StoredIndex | None, start: Item) -> bytes:
+def start_storage_key(table: StoredTable, index: StoredIndex | None, start: Item) -> bytes:
     """Where ExclusiveStartKey lies; the row itself need not exist."""
     names = index.start_names if index else table.keys.names
     if len(start) != len(names) or any(name not in start for name in names):
@@ -133,13 +137,13 @@ def start_position(table: StoredTable, index: StoredIndex | None, start: Item) -
         for key in index.keys.all:
             if key.type not in canonical[key.name]:
                 raise ValidationException("The provided key element does not match the schema")
-        return index.position(canonical, primary) or b""
+        return index.storage_key(canonical, primary) or b""
     except ValidationException as error:
         raise ValidationException(f"{_BAD_START}: {error.message}") from None
 
 
-def with_last_key(reply: Output, page: Page, selection: Selection, used: ConsumedCapacity | None) -> Output:
-    if not selection.counts_only:
+def complete_reply(reply: Output, page: RowPage, selection: Selection, used: ConsumedCapacity | None) -> Output:
+    if not selection.count_only:
         reply.items = page.items
     if page.last is not None:
         reply.last_evaluated_key = Raw(_encode(page.last))

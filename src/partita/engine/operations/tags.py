@@ -38,7 +38,7 @@ def tag_resource(context: EngineContext, request: TagResource) -> Job:
         tags = record.tags | {tag.key or "": tag.value or "" for tag in request.tags or []}
         if len(tags) > TAGS:
             raise LimitExceededException(f"Subscriber limit exceeded: A resource can have at most {TAGS} tags")
-        context.writing.save(txn, replace(record, tags=tags), record)
+        context.write_catalog.save(txn, replace(record, tags=tags), record)
         return EmptyOutput()
 
     return job
@@ -65,7 +65,7 @@ def untag_resource(context: EngineContext, request: UntagResource) -> Job:
     def job(txn: StorageTransaction) -> EmptyOutput:
         record = _existing(context, name, request.resource_arn).record
         left = {key: value for key, value in record.tags.items() if key not in (request.tag_keys or [])}
-        context.writing.save(txn, replace(record, tags=left), record)
+        context.write_catalog.save(txn, replace(record, tags=left), record)
         return EmptyOutput()
 
     return job
@@ -110,7 +110,7 @@ def _table_name(context: EngineContext, arn: str | None) -> str:
 
 
 def _existing(context: EngineContext, name: str, arn: str | None) -> StoredTable:
-    table = context.writing.tables.get(name)
+    table = context.write_catalog.tables.get(name)
     if table is None:
         raise ResourceNotFoundException(f"Requested resource not found: ResourcArn: {arn} not found")
     return table

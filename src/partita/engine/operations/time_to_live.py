@@ -30,15 +30,15 @@ def update_time_to_live(context: EngineContext, request: UpdateTimeToLive) -> Jo
     wanted = request.time_to_live_specification or TimeToLiveSpecification()
 
     def job(txn: StorageTransaction) -> UpdateTimeToLiveOutput:
-        before = context.known_table(request.table_name).record
+        before = context.table_for_write(request.table_name).record
         _check_change(before, wanted)
         if wanted.enabled:
-            (space,) = context.writing.new_spaces(txn, 1)
+            (space,) = context.write_catalog.new_spaces(txn, 1)
             after = replace(before, ttl_attribute=wanted.attribute_name, ttl_space=space, ttl_filled_to=START)
         else:
             after = replace(before, ttl_attribute=None, ttl_space=None, ttl_filled_to=None)
-        context.writing.save(txn, after, before)
-        context.writing.refresh(txn)
+        context.write_catalog.save(txn, after, before)
+        context.write_catalog.refresh(txn)
         fill(context, after.name, txn)
         return UpdateTimeToLiveOutput(time_to_live_specification=wanted)
 

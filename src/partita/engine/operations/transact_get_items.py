@@ -12,16 +12,16 @@ from partita.dynamodb.requests import Get, TransactGetItems
 from partita.dynamodb.responses import ItemResponse, TransactGetItemsOutput
 from partita.dynamodb.values import ResolvedPath
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import Usage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed
 from partita.engine.context import EngineContext
-from partita.engine.expressions.projection import projected
+from partita.engine.expressions.projection import project
 from partita.engine.parameters import check_combination, projection_of, scope_of
 from partita.engine.schema import StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Row
 
 _encode = msgspec.json.encode
-ONCE = "Transaction request cannot include multiple operations on one item"
+SECOND_ACTION_ON_ITEM = "Transaction request cannot include multiple operations on one item"
 
 
 def transact_get_items(context: EngineContext, request: TransactGetItems) -> TransactGetItemsOutput:
@@ -29,16 +29,16 @@ def transact_get_items(context: EngineContext, request: TransactGetItems) -> Tra
     gets = [each.get for each in request.transact_items or [] if each.get is not None]
     paths = [_paths(get) for get in gets]
     tables = [context.table(get.table_name) for get in gets]
-    positions = _positions(gets, tables)
+    storage_keys = _storage_keys(gets, tables)
     for table, each in zip(tables, paths, strict=True):
-        table.scalar_paths(iter(each or []))
+        table.check_scalar_paths(iter(each or []))
     with context.storage.snapshot() as reader:
-        rows = [reader.get(table.space, position) for table, position in zip(tables, positions, strict=True)]
+        rows = [reader.get(table.space, storage_key) for table, storage_key in zip(tables, storage_keys, strict=True)]
     if sum(row.weight for row in rows if row) > TRANSACTION_BYTES:
         raise ValidationException("Collection size of items exceeded the limit of 4 MB")
-    used: dict[str, Usage] = {}
+    used: dict[str, TableUsage] = {}
     for table, row in zip(tables, rows, strict=True):
-        usage = used.setdefault(table.name, Usage(table))
+        usage = used.setdefault(table.name, TableUsage(table))
         usage.units += 2 * read_units(row.weight if row else 0, True)
     capacities = [consumed(usage, request.return_consumed_capacity, "read") for usage in used.values()]
     return TransactGetItemsOutput(
@@ -56,21 +56,21 @@ def _paths(get: Get) -> list[ResolvedPath] | None:
     return paths
 
 
-def _positions(gets: list[Get], tables: list[StoredTable]) -> list[bytes]:
+def _storage_keys(gets: list[Get], tables: list[StoredTable]) -> list[bytes]:
     """Where each item lies; a key that does not fit its table cancels the transaction and says which."""
-    positions: list[bytes] = []
+    storage_keys: list[bytes] = []
     reasons: list[dict[str, Any]] = []
     for get, table in zip(gets, tables, strict=True):
         try:
-            positions.append(table.position(get.key or {}))
+            storage_keys.append(table.storage_key(get.key or {}))
             reasons.append({"Code": "None"})
         except ValidationException as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})
-    if len(positions) < len(gets):
+    if len(storage_keys) < len(gets):
         raise TransactionCanceledException(reasons)
-    if len({(table.name, position) for table, position in zip(tables, positions, strict=True)}) < len(gets):
-        raise ValidationException(ONCE)
-    return positions
+    if len({(table.name, storage_key) for table, storage_key in zip(tables, storage_keys, strict=True)}) < len(gets):
+        raise ValidationException(SECOND_ACTION_ON_ITEM)
+    return storage_keys
 
 
 def _response(row: Row | None, paths: list[ResolvedPath] | None) -> ItemResponse:
@@ -78,5 +78,5 @@ def _response(row: Row | None, paths: list[ResolvedPath] | None) -> ItemResponse
         return ItemResponse()
     if paths is None:
         return ItemResponse(item=Raw(row.value))
-    item = projected(decode_item(row.value), paths)
+    item = project(decode_item(row.value), paths)
     return ItemResponse(item=Raw(_encode(item)) if item else None)

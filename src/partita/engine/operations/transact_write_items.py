@@ -20,21 +20,21 @@ from partita.dynamodb.requests import TransactWriteItem, TransactWriteItems
 from partita.dynamodb.responses import ItemCollectionMetrics, TransactWriteItemsOutput
 from partita.engine.catalog import TOKENS
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import Usage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed
 from partita.engine.context import EngineContext, Job
-from partita.engine.expressions.condition import Bound
+from partita.engine.expressions.condition import BoundCondition
 from partita.engine.operations.item_writes import (
-    ConditionCheck,
-    Delete,
-    Outcome,
-    Put,
-    Update,
+    CheckIntent,
+    DeleteIntent,
+    PutIntent,
+    UpdateIntent,
     WriteIntent,
+    WriteOutcome,
     decide,
     metrics_of,
-    update_changes,
+    update_of,
 )
-from partita.engine.operations.transact_get_items import ONCE
+from partita.engine.operations.transact_get_items import SECOND_ACTION_ON_ITEM
 from partita.engine.parameters import check_combination, condition_of, scope_of
 from partita.engine.schema import StoredTable
 from partita.engine.write import load_version
@@ -43,7 +43,7 @@ from partita.storage.contract import Row, StorageTransaction, Write
 _encode = msgspec.json.encode
 
 
-class _Token(msgspec.Struct, frozen=True):
+class _StoredToken(msgspec.Struct, frozen=True):
     """What a token stands for: the request it came with, when, and what a repetition is charged for."""
 
     digest: str
@@ -51,27 +51,27 @@ class _Token(msgspec.Struct, frozen=True):
     sizes: list[tuple[str, int]]
 
 
-_decode_token = msgspec.json.Decoder(_Token).decode
+_decode_token = msgspec.json.Decoder(_StoredToken).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class TransactionAction:
     """One write or check of a transaction."""
 
     table_name: str
     intent: WriteIntent
-    condition: Bound | None
+    condition: BoundCondition | None
     return_old: bool
 
     @property
     def is_check(self) -> bool:
-        return isinstance(self.intent, ConditionCheck)
+        return isinstance(self.intent, CheckIntent)
 
 
 def transact_write_items(context: EngineContext, request: TransactWriteItems) -> Job:
     check_members(request)
     actions = [_action(each) for each in request.transact_items or []]
-    puts = [action.intent for action in actions if isinstance(action.intent, Put)]
+    puts = [action.intent for action in actions if isinstance(action.intent, PutIntent)]
     for put in puts:
         put.check_size()
     if sum(put.size for put in puts) > TRANSACTION_BYTES:
@@ -87,7 +87,7 @@ def transact_write_items(context: EngineContext, request: TransactWriteItems) ->
 
 
 def run_transaction(
-    context: EngineContext, txn: StorageTransaction, request: Any, actions: Callable[[], list[Action]]
+    context: EngineContext, txn: StorageTransaction, request: Any, actions: Callable[[], list[TransactionAction]]
 ) -> TransactWriteItemsOutput:
     """Runs the actions, unless the request's token says that they have been run."""
     if request.client_request_token is None:
@@ -97,7 +97,7 @@ def run_transaction(
     return repeated or _run(context, txn, request, actions(), [digest])
 
 
-def _action(item: TransactWriteItem) -> Action:
+def _action(item: TransactWriteItem) -> TransactionAction:
     given = [each for each in (item.condition_check, item.put, item.delete, item.update) if each is not None]
     if len(given) != 1:
         raise ValidationException(
@@ -111,34 +111,34 @@ def _action(item: TransactWriteItem) -> Action:
     scope = scope_of(request)
     intent: WriteIntent
     if item.put is not None:
-        intent = Put.of(item.put.item or {})
+        intent = PutIntent.of(item.put.item or {})
     elif item.update is not None:
-        intent = Update(item.update.key or {}, update_changes(item.update, scope))
+        intent = UpdateIntent(item.update.key or {}, update_of(item.update, scope))
     elif item.delete is not None:
-        intent = Delete(item.delete.key or {})
+        intent = DeleteIntent(item.delete.key or {})
     else:
-        intent = ConditionCheck(request.key or {})
+        intent = CheckIntent(request.key or {})
     condition = condition_of(request, scope)
     if scope:
         scope.check_all_used()
     return_old = request.return_values_on_condition_check_failure == "ALL_OLD"
-    return Action(request.table_name, intent, condition, return_old)
+    return TransactionAction(request.table_name, intent, condition, return_old)
 
 
 def _run(
-    context: EngineContext, txn: StorageTransaction, request: Any, actions: list[Action], digest: list[str]
+    context: EngineContext, txn: StorageTransaction, request: Any, actions: list[TransactionAction], digest: list[str]
 ) -> TransactWriteItemsOutput:
-    context = context.at_one_moment()
-    tables = [context.known_table(action.table_name) for action in actions]
+    context = context.with_frozen_clock()
+    tables = [context.table_for_write(action.table_name) for action in actions]
     outcomes = _outcomes(context, txn, actions, tables)
     writes = [write for outcome in outcomes for write in outcome.writes]
     if digest:
         writes.append(_token_write(context, txn, request, digest[0], outcomes))
     txn.apply(writes)
-    used: dict[str, Usage] = {}
+    used: dict[str, TableUsage] = {}
     metrics: dict[str, list[ItemCollectionMetrics]] = {}
     for outcome in outcomes:
-        usage = used.setdefault(outcome.table.name, Usage(outcome.table))
+        usage = used.setdefault(outcome.table.name, TableUsage(outcome.table))
         usage.add(outcome.usage)
         usage.units += outcome.usage.units  # twice for the table; index writes stay single
         if (metric := metrics_of(txn, request, outcome)) is not None:
@@ -147,21 +147,21 @@ def _run(
 
 
 def _outcomes(
-    context: EngineContext, txn: StorageTransaction, actions: list[Action], tables: list[StoredTable]
-) -> list[Outcome]:
+    context: EngineContext, txn: StorageTransaction, actions: list[TransactionAction], tables: list[StoredTable]
+) -> list[WriteOutcome]:
     """What each action does; the first pass over all of them says for each whether it can."""
-    outcomes: list[Outcome] = []
+    outcomes: list[WriteOutcome] = []
     reasons: list[dict[str, Any]] = []
-    positions: set[tuple[str, bytes]] = set()
+    storage_keys: set[tuple[str, bytes]] = set()
     for action, table in zip(actions, tables, strict=True):
         try:
-            position = action.intent.place(table)
-            if (table.name, position) in positions:
-                raise _TwiceOnOneItem(ONCE)
-            positions.add((table.name, position))
-            outcomes.append(_outcome(context, txn, action, table, position, len(outcomes)))
+            storage_key = action.intent.storage_key(table)
+            if (table.name, storage_key) in storage_keys:
+                raise _SecondActionOnItem(SECOND_ACTION_ON_ITEM)
+            storage_keys.add((table.name, storage_key))
+            outcomes.append(_outcome(context, txn, action, table, storage_key, len(outcomes)))
             reasons.append({"Code": "None"})
-        except _TwiceOnOneItem:
+        except _SecondActionOnItem:
             raise
         except ConditionalCheckFailedException as error:
             reason: dict[str, Any] = {"Code": "ConditionalCheckFailed", "Message": error.message}
@@ -179,18 +179,23 @@ def _outcomes(
     return outcomes
 
 
-class _TwiceOnOneItem(ValidationException):
+class _SecondActionOnItem(ValidationException):
     """A fault of the request, not of one action."""
 
 
 def _outcome(
-    context: EngineContext, txn: StorageTransaction, action: Action, table: StoredTable, position: bytes, offset: int
-) -> Outcome:
-    outcome = decide(context, txn, table, position, action.intent, action.condition, action.return_old, offset)
+    context: EngineContext,
+    txn: StorageTransaction,
+    action: TransactionAction,
+    table: StoredTable,
+    storage_key: bytes,
+    offset: int,
+) -> WriteOutcome:
+    outcome = decide(context, txn, table, storage_key, action.intent, action.condition, action.return_old, offset)
     if not action.is_check:
         return outcome
-    before = load_version(txn, table, position)
-    return Outcome(table, before, before, [], Usage(table, outcome.usage.units))
+    before = load_version(txn, table, storage_key)
+    return WriteOutcome(table, before, before, [], TableUsage(table, outcome.usage.units))
 
 
 def _digest(request: Any) -> str:
@@ -211,28 +216,28 @@ def _repeated(
         return None
     if token.digest != digest:
         raise IdempotentParameterMismatchException()
-    used: dict[str, Usage] = {}
+    used: dict[str, TableUsage] = {}
     for name, size in token.sizes:
-        table = context.known_table(name)
-        used.setdefault(name, Usage(table)).units += 2 * read_units(size, True)
+        table = context.table_for_write(name)
+        used.setdefault(name, TableUsage(table)).units += 2 * read_units(size, True)
     return _output(request, used, "read", {})
 
 
 def _token_write(
-    context: EngineContext, txn: StorageTransaction, request: Any, digest: str, outcomes: list[Outcome]
+    context: EngineContext, txn: StorageTransaction, request: Any, digest: str, outcomes: list[WriteOutcome]
 ) -> Write:
     sizes = [
         (each.table.name, max(each.before.size if each.before else 0, each.after.size if each.after else 0))
         for each in outcomes
     ]
     key = (request.client_request_token or "").encode()
-    token = _Token(digest, context.clock(), sizes)
+    token = _StoredToken(digest, context.clock(), sizes)
     return Write(TOKENS, key, txn.get(TOKENS, key), Row(0, _encode(token)))
 
 
 def _output(
     request: Any,
-    used: dict[str, Usage],
+    used: dict[str, TableUsage],
     kind: str,
     metrics: dict[str, list[ItemCollectionMetrics]],
 ) -> TransactWriteItemsOutput:

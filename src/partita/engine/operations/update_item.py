@@ -5,7 +5,7 @@ from partita.dynamodb.requests import UpdateItem
 from partita.dynamodb.responses import UpdateItemOutput
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
-from partita.engine.operations.item_writes import Update, update_changes, write_job
+from partita.engine.operations.item_writes import UpdateIntent, update_of, write_job
 from partita.engine.parameters import check_combination, condition_of, scope_of
 
 
@@ -18,10 +18,10 @@ def update_item(context: EngineContext, request: UpdateItem) -> Job:
             ["attribute_updates", "expected"],
         )
         scope = scope_of(request)
-        changes = update_changes(request, scope)
+        changes = update_of(request, scope)
         condition = condition_of(request, scope)
     except RequestValidationException as error:
         raise error.with_prefix() from None
     if scope:
         scope.check_all_used()
-    return write_job(context, request, Update(request.key or {}, changes), condition, UpdateItemOutput())
+    return write_job(context, request, UpdateIntent(request.key or {}, changes), condition, UpdateItemOutput())

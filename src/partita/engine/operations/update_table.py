@@ -29,9 +29,9 @@ from partita.engine.operations.create_table import (
     check_throughput,
     index_record,
 )
-from partita.engine.operations.describe_table import description
+from partita.engine.operations.describe_table import describe
 from partita.engine.schema import IndexRecord, StoredTable, TableRecord
-from partita.engine.streams import opened_stream
+from partita.engine.streams import new_stream
 from partita.storage.contract import StorageTransaction
 
 _ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
@@ -44,12 +44,12 @@ def update_table(context: EngineContext, request: UpdateTable) -> Job:
     def job(txn: StorageTransaction) -> UpdateTableOutput:
         before = _existing(context, request.table_name).record
         record = before
-        for change in (_protected, _classed, _billed, _streamed, _indexed):
+        for change in (_set_protection, _set_class, _set_billing, _set_stream, _set_indexes):
             record = change(context, txn, request, record)
         status = "ACTIVE" if record == before else "UPDATING"
-        departing = _departing(context, txn, before, record)
-        context.writing.save(txn, record, before)
-        described = description(context, txn, StoredTable(record), status)
+        departing = _deleted_indexes(context, txn, before, record)
+        context.write_catalog.save(txn, record, before)
+        described = describe(context, txn, StoredTable(record), status)
         if departing:
             described.global_secondary_indexes = [*(described.global_secondary_indexes or []), *departing]
         fill(context, record.name, txn)
@@ -58,7 +58,7 @@ def update_table(context: EngineContext, request: UpdateTable) -> Job:
     return job
 
 
-def _departing(
+def _deleted_indexes(
     context: EngineContext, txn: StorageTransaction, before: TableRecord, after: TableRecord
 ) -> list[IndexDescription]:
     """The indexes that are about to go, as they are seen for the last time."""
@@ -66,12 +66,12 @@ def _departing(
     gone = [replace(each, status="DELETING", backfilled_to=None) for each in before.indexes if each.name not in left]
     if not gone:
         return []
-    return description(context, txn, StoredTable(replace(before, indexes=gone))).global_secondary_indexes or []
+    return describe(context, txn, StoredTable(replace(before, indexes=gone))).global_secondary_indexes or []
 
 
 def _existing(context: EngineContext, name: str | None) -> StoredTable:
     try:
-        return context.known_table(name)
+        return context.table_for_write(name)
     except ResourceNotFoundException:
         raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found") from None
 
@@ -131,7 +131,7 @@ def _check_index_updates(updates: list[IndexUpdate]) -> None:
         raise LimitExceededException(_ONE_AT_A_TIME)
 
 
-def _protected(
+def _set_protection(
     context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord
 ) -> TableRecord:
     if request.deletion_protection_enabled is None:
@@ -139,7 +139,9 @@ def _protected(
     return replace(record, deletion_protection=request.deletion_protection_enabled)
 
 
-def _classed(context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _set_class(
+    context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord
+) -> TableRecord:
     if request.table_class is not None:
         record = replace(record, table_class=request.table_class)
     if request.sse_specification is not None:
@@ -150,7 +152,9 @@ def _classed(context: EngineContext, txn: StorageTransaction, request: UpdateTab
     return record
 
 
-def _billed(context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _set_billing(
+    context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord
+) -> TableRecord:
     now = context.clock()
     if request.billing_mode == "PAY_PER_REQUEST" and record.billing_mode != "PAY_PER_REQUEST":
         indexes = [replace(index, throughput=None) for index in record.indexes]
@@ -190,7 +194,7 @@ def _exceeds(one: ProvisionedThroughput, other: ProvisionedThroughput) -> bool:
     )
 
 
-def _streamed(
+def _set_stream(
     context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord
 ) -> TableRecord:
     wanted = request.stream_specification
@@ -201,7 +205,7 @@ def _streamed(
     if wanted.stream_enabled:
         if table.stream is not None:
             raise ValidationException(f"Table already has an enabled stream: TableName: {record.name}")
-        opened = opened_stream(context, record.name, wanted.stream_view_type, last)
+        opened = new_stream(context, record.name, wanted.stream_view_type, last)
         return replace(record, streams=[*record.streams, opened])
     if table.stream is None:
         raise ValidationException(f"Table doesn't have an enabled stream: TableName: {record.name}")
@@ -209,7 +213,9 @@ def _streamed(
     return replace(record, streams=[*record.streams[:-1], closed])
 
 
-def _indexed(context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord) -> TableRecord:
+def _set_indexes(
+    context: EngineContext, txn: StorageTransaction, request: UpdateTable, record: TableRecord
+) -> TableRecord:
     for update in request.global_secondary_index_updates or []:
         if update.create is not None:
             record = _with_index(context, txn, request, record, update.create)
@@ -242,7 +248,7 @@ def _with_index(
     check_global([index], [name or "" for name in known], on_demand, [])
     included = [SecondaryIndex(projection=each.projection) for each in record.indexes]
     check_included([*included, index])
-    (space,) = context.writing.new_spaces(txn, 1)
+    (space,) = context.write_catalog.new_spaces(txn, 1)
     made = replace(index_record(index, True, space), status="CREATING", backfilled_to=START)
     used = {each.attribute_name for each in record.key_schema}
     used |= {each.attribute_name for one in [*record.indexes, made] for each in one.key_schema}

@@ -5,19 +5,29 @@ from itertools import product
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import AttributeValue, Item, sort_value
 from partita.engine.expressions.key_conditions import KeyCondition, KeyInterval, key_range
-from partita.engine.expressions.nodes import Between, Both, Call, Compare, Condition, In, Operand, Path, Value
+from partita.engine.expressions.nodes import (
+    AndNode,
+    BetweenNode,
+    CompareNode,
+    ConditionNode,
+    FunctionCall,
+    InNode,
+    Operand,
+    Path,
+    Value,
+)
 from partita.engine.expressions.scope import Scope
 from partita.engine.schema import KeySchema, KeySchemaAttribute
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def exact_key(keys: KeySchema, where: Condition | None, scope: Scope) -> tuple[Item, Condition | None]:
+def exact_key(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> tuple[Item, ConditionNode | None]:
     """The key that WHERE fixes by equality, and what else it asks; an error when a key attribute is left open."""
     key: Item = {}
-    rest: list[Condition] = []
+    rest: list[ConditionNode] = []
     for condition in _conjuncts(where):
-        name, found = _on_attribute(condition, scope) or ("", None)
+        name, found = _key_condition(condition, scope) or ("", None)
         if found and found.operator == "=" and name in keys.names and name not in key:
             key[name] = found.values[0]
         else:
@@ -26,36 +36,36 @@ def exact_key(keys: KeySchema, where: Condition | None, scope: Scope) -> tuple[I
         raise ValidationException("Where clause does not contain a mandatory equality on all key attributes")
     for attribute in keys.all:
         check_type(attribute, key[attribute.name])
-    return key, _together(rest)
+    return key, _conjunction(rest)
 
 
-def fixes_key(keys: KeySchema, where: Condition | None, scope: Scope) -> bool:
+def fixes_key(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> bool:
     """Whether WHERE fixes the whole key by equality."""
-    found = [_on_attribute(condition, scope) for condition in _conjuncts(where)]
+    found = [_key_condition(condition, scope) for condition in _conjuncts(where)]
     fixed = {each[0] for each in found if each and each[1].operator == "="}
     return fixed >= set(keys.names)
 
 
-def key_ranges(keys: KeySchema, where: Condition | None, scope: Scope) -> list[KeyInterval] | None:
+def key_ranges(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> list[KeyInterval] | None:
     """The ranges that hold every item of a SELECT, in the order of their values; None: only a Scan finds them.
 
     They only narrow the reading: the whole WHERE is held against each item that is read.
     """
     known: dict[str, list[KeyCondition]] = {}
     for condition in _conjuncts(where):
-        found = _on_attribute(condition, scope)
+        found = _key_condition(condition, scope)
         if found:
             known.setdefault(found[0], []).append(found[1])
     for attribute in keys.all:
         for each in known.get(attribute.name, []):
             for value in each.values:
                 check_type(attribute, value)
-    fixed = [_fixed(known.get(attribute.name, [])) for attribute in keys.partition]
+    fixed = [_equal_values(known.get(attribute.name, [])) for attribute in keys.partition]
     if any(values is None for values in fixed):
         return None
     sort, ranged = _sort_conditions(keys, known)
     names = [attribute.name for attribute in [*keys.partition, *sort]]
-    choices = product(*(values or [] for values in fixed), *(_fixed(known[key.name]) or [] for key in sort))
+    choices = product(*(values or [] for values in fixed), *(_equal_values(known[key.name]) or [] for key in sort))
     ranges: dict[bytes, KeyInterval] = {}
     for values in choices:
         equal = {name: KeyCondition("=", [value]) for name, value in zip(names, values, strict=True)}
@@ -72,13 +82,13 @@ def _sort_conditions(
     fixed: list[KeySchemaAttribute] = []
     for attribute in keys.sort:
         conditions = known.get(attribute.name, [])
-        if _fixed(conditions) is None:
+        if _equal_values(conditions) is None:
             return fixed, [{attribute.name: each} for each in conditions]
         fixed.append(attribute)
     return fixed, []
 
 
-def _fixed(conditions: list[KeyCondition]) -> list[AttributeValue] | None:
+def _equal_values(conditions: list[KeyCondition]) -> list[AttributeValue] | None:
     """The values that equality, or IN, leaves for an attribute; None when it is not fixed."""
     for condition in conditions:
         if condition.operator in ("=", "IN"):
@@ -91,32 +101,32 @@ def _intersection(ranges: list[KeyInterval]) -> KeyInterval:
     return KeyInterval(max(each.low for each in ranges), min(highs) if highs else None, ranges[0].partition)
 
 
-def _conjuncts(where: Condition | None) -> list[Condition]:
+def _conjuncts(where: ConditionNode | None) -> list[ConditionNode]:
     if where is None:
         return []
-    if isinstance(where, Both):
+    if isinstance(where, AndNode):
         return [each for condition in where.conditions for each in _conjuncts(condition)]
     return [where]
 
 
-def _together(conditions: list[Condition]) -> Condition | None:
+def _conjunction(conditions: list[ConditionNode]) -> ConditionNode | None:
     if len(conditions) > 1:
-        return Both(tuple(conditions))
+        return AndNode(tuple(conditions))
     return conditions[0] if conditions else None
 
 
-def _on_attribute(condition: Condition, scope: Scope) -> tuple[str, KeyCondition] | None:
+def _key_condition(condition: ConditionNode, scope: Scope) -> tuple[str, KeyCondition] | None:
     """A condition of one top-level attribute against values, if it is one."""
     match condition:
-        case Compare(operator, Path((str(name),)), Value(value)) if operator in _MIRRORED:
+        case CompareNode(operator, Path((str(name),)), Value(value)) if operator in _MIRRORED:
             return name, KeyCondition(operator, [scope.value(value)])
-        case Compare(operator, Value(value), Path((str(name),))) if operator in _MIRRORED:
+        case CompareNode(operator, Value(value), Path((str(name),))) if operator in _MIRRORED:
             return name, KeyCondition(_MIRRORED[operator], [scope.value(value)])
-        case Between(Path((str(name),)), Value(low), Value(high)):
+        case BetweenNode(Path((str(name),)), Value(low), Value(high)):
             return name, KeyCondition("BETWEEN", [scope.value(low), scope.value(high)])
-        case Call("begins_with", (Path((str(name),)), Value(value))):
+        case FunctionCall("begins_with", (Path((str(name),)), Value(value))):
             return name, KeyCondition("begins_with", [scope.value(value)])
-        case In(Path((str(name),)), choices):
+        case InNode(Path((str(name),)), choices):
             values = _values(choices, scope)
             return (name, KeyCondition("IN", values)) if values is not None else None
     return None

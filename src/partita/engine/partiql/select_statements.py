@@ -10,15 +10,15 @@ from msgspec import Raw
 
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.values import Item, ResolvedPath, value_at
-from partita.engine.consumed_capacity import Usage
+from partita.engine.consumed_capacity import TableUsage
 from partita.engine.context import EngineContext
-from partita.engine.expressions.condition import Bound, bound
+from partita.engine.expressions.condition import BoundCondition, bind_condition
 from partita.engine.expressions.key_conditions import KeyInterval
 from partita.engine.expressions.nodes import Path
-from partita.engine.expressions.projection import check_apart
-from partita.engine.operations.selection import index_of, start_position
+from partita.engine.expressions.projection import check_disjoint
+from partita.engine.operations.selection import index_of, start_storage_key
 from partita.engine.partiql.key_bounds import key_ranges
-from partita.engine.partiql.statement_parameters import BoundStatement, worded
+from partita.engine.partiql.statement_parameters import BoundStatement, run_statement_expression
 from partita.engine.partiql.statements import Select
 from partita.engine.read import Selection, read_page
 from partita.engine.schema import KeySchema, StoredIndex, StoredTable
@@ -33,7 +33,7 @@ _WHOLE = KeyInterval(b"", None, b"")
 class SelectPage:
     items: list[Raw]
     next_token: str | None
-    usage: Usage
+    usage: TableUsage
 
 
 def select_page(
@@ -58,29 +58,29 @@ def select_page(
         index=index,
         keep=keep.keep if keep else None,
         paths=None,
-        counts_only=False,
-        fetches=_fetches(index, keep, paths),
-        whole=paths is not None,
+        count_only=False,
+        fetches_items=_fetches(index, keep, paths),
+        returns_items=paths is not None,
         limit=limit,
     )
     left = _ordered(select, keys, [_WHOLE] if ranges is None else ranges)
     digest = _digest(statement, select)
     if token is not None:
-        left = _behind(start_position(table, index, _opened(token, digest)), left, reverse)
+        left = _ranges_after(start_storage_key(table, index, _start_key(token, digest)), left, reverse)
     rows = _rows(context.storage, index.space if index else table.space, left, reverse)
     page = read_page(context.storage, rows, selection)
     following = None if page.last is None else _token(digest, page.last)
-    items = page.items if paths is None else [shown(decode_item(item), paths) for item in page.items]
+    items = page.items if paths is None else [selected_attributes(decode_item(item), paths) for item in page.items]
     return SelectPage(items, following, page.usage(selection, consistent))
 
 
-def filter_of(table: StoredTable, select: Select, statement: BoundStatement) -> Bound | None:
+def filter_of(table: StoredTable, select: Select, statement: BoundStatement) -> BoundCondition | None:
     """WHERE, to be held against each item."""
     if select.where is None:
         return None
     where = select.where
-    keep: Bound = worded(lambda: bound(where, statement.scope))
-    table.scalar_paths(iter(keep.paths))
+    keep: BoundCondition = run_statement_expression(lambda: bind_condition(where, statement.scope))
+    table.check_scalar_paths(iter(keep.paths))
     return keep
 
 
@@ -89,32 +89,32 @@ def paths_of(table: StoredTable, select: Select) -> tuple[Path, ...] | None:
     if select.paths is None:
         return None
     resolved: list[ResolvedPath] = [path.parts for path in select.paths]
-    worded(lambda: check_apart(resolved))
-    table.scalar_paths(iter(resolved))
+    run_statement_expression(lambda: check_disjoint(resolved))
+    table.check_scalar_paths(iter(resolved))
     return select.paths
 
 
-def shown(item: Item, paths: tuple[Path, ...]) -> Raw:
+def selected_attributes(item: Item, paths: tuple[Path, ...]) -> Raw:
     """The selected parts, each under the last name of its path: `m.a[2]` is `a[2]`."""
-    found = {_shown_name(path): value for path in paths if (value := value_at(item, path.parts)) is not None}
+    found = {_result_name(path): value for path in paths if (value := value_at(item, path.parts)) is not None}
     return Raw(_encode(found))
 
 
-def _shown_name(path: Path) -> str:
+def _result_name(path: Path) -> str:
     last = max(at for at, part in enumerate(path.parts) if isinstance(part, str))
     return str(path.parts[last]) + "".join(f"[{index}]" for index in path.parts[last + 1 :])
 
 
-def _fetches(index: StoredIndex | None, keep: Bound | None, paths: tuple[Path, ...] | None) -> bool:
+def _fetches(index: StoredIndex | None, keep: BoundCondition | None, paths: tuple[Path, ...] | None) -> bool:
     """Whether rows of a local index have to be looked up in the table; a global index cannot do that."""
-    if index is None or index.holds_all:
+    if index is None or index.projects_all:
         return False
-    selected = sorted({str(path.parts[0]) for path in paths or ()} - _held(index, paths))
+    selected = sorted({str(path.parts[0]) for path in paths or ()} - _projected_names(index, paths))
     if selected and index.is_global:
         raise ValidationException(
             f"{INVALID}Global secondary index {index.name} does not project [{', '.join(selected)}]"
         )
-    filtered = sorted({str(path[0]) for path in keep.paths if not index.holds(str(path[0]))}) if keep else []
+    filtered = sorted({str(path[0]) for path in keep.paths if not index.projects(str(path[0]))}) if keep else []
     if filtered and index.is_global:
         raise ValidationException(
             f"{INVALID}Secondary index {index.name} does not project one or more filter attributes: "
@@ -123,8 +123,8 @@ def _fetches(index: StoredIndex | None, keep: Bound | None, paths: tuple[Path, .
     return bool(selected or filtered)
 
 
-def _held(index: StoredIndex, paths: tuple[Path, ...] | None) -> set[str]:
-    return {str(path.parts[0]) for path in paths or () if index.holds(str(path.parts[0]))}
+def _projected_names(index: StoredIndex, paths: tuple[Path, ...] | None) -> set[str]:
+    return {str(path.parts[0]) for path in paths or () if index.projects(str(path.parts[0]))}
 
 
 def _check_order(select: Select, keys: KeySchema, ranges: list[KeyInterval] | None) -> bool:
@@ -157,11 +157,15 @@ def _rows(reader: Reader, space: str, ranges: list[KeyInterval], reverse: bool) 
         yield from reader.range(space, each.low, each.high, reverse=reverse)
 
 
-def _behind(position: bytes, ranges: list[KeyInterval], reverse: bool) -> list[KeyInterval]:
-    """What is left of the ranges behind a position."""
+def _ranges_after(storage_key: bytes, ranges: list[KeyInterval], reverse: bool) -> list[KeyInterval]:
+    """What is left of the ranges behind a storage_key."""
     for at, (low, high, partition) in enumerate(ranges):
-        if low <= position and (high is None or position < high):
-            rest = KeyInterval(low, position, partition) if reverse else KeyInterval(position + b"\0", high, partition)
+        if low <= storage_key and (high is None or storage_key < high):
+            rest = (
+                KeyInterval(low, storage_key, partition)
+                if reverse
+                else KeyInterval(storage_key + b"\0", high, partition)
+            )
             return [rest, *ranges[at + 1 :]]
     raise ValidationException("NextToken does not match request")
 
@@ -175,7 +179,7 @@ def _token(digest: str, last: Item) -> str:
     return urlsafe_b64encode(_encode((digest, last))).decode()
 
 
-def _opened(token: str, digest: str) -> Item:
+def _start_key(token: str, digest: str) -> Item:
     try:
         made_for, last = msgspec.json.decode(urlsafe_b64decode(token), type=tuple[str, dict[str, dict[str, str]]])
     except (ValueError, msgspec.MsgspecError):

@@ -6,21 +6,21 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
 from partita.dynamodb.values import AttributeValue, Item
 from partita.engine.expressions.nodes import (
+    AndNode,
     Arithmetic,
-    Between,
-    Both,
-    Call,
-    Compare,
-    Condition,
-    Either,
-    In,
-    Not,
+    BetweenNode,
+    CompareNode,
+    ConditionNode,
+    FunctionCall,
+    InNode,
+    NotNode,
     Operand,
+    OrNode,
     Path,
     Value,
 )
-from partita.engine.partiql.literals import DEEPEST, literal, starts_literal
-from partita.engine.partiql.statement_tokens import NotWellFormed, Token, Tokens
+from partita.engine.partiql.literals import MAX_DEPTH, parse_literal, starts_literal
+from partita.engine.partiql.statement_tokens import NotWellFormed, StatementToken, StatementTokens
 
 _COMPARISONS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _CONDITIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains")
@@ -31,11 +31,11 @@ _SEQUENCES = {"[": "]", "(": ")", "<<": ">>"}
 Node = Any  # a Condition or an Operand: only what stands around it tells which it has to be
 
 
-class Expressions:
+class StatementExpressionParser:
     """Reads expressions from the tokens of one statement, and collects the literals and parameters in them."""
 
     def __init__(self, source: str) -> None:
-        self.tokens = Tokens(source)
+        self.tokens = StatementTokens(source)
         self.literals: Item = {}
         self.parameters = 0
         self._depth = 0
@@ -53,7 +53,7 @@ class Expressions:
 
     # Conditions
 
-    def condition(self) -> Condition:
+    def condition(self) -> ConditionNode:
         """What stands behind WHERE."""
         return _condition(self._either())
 
@@ -61,19 +61,19 @@ class Expressions:
         terms = [self._both()]
         while self.tokens.accept("OR"):
             terms.append(self._both())
-        return terms[0] if len(terms) == 1 else Either(tuple(map(_condition, terms)))
+        return terms[0] if len(terms) == 1 else OrNode(tuple(map(_condition, terms)))
 
     def _both(self) -> Node:
         terms = [self._negation()]
         while self.tokens.accept("AND"):
             terms.append(self._negation())
-        return terms[0] if len(terms) == 1 else Both(tuple(map(_condition, terms)))
+        return terms[0] if len(terms) == 1 else AndNode(tuple(map(_condition, terms)))
 
     def _negation(self) -> Node:
         if not self.tokens.accept("NOT"):
             return self._comparison()
         self._deeper()
-        negated = Not(_condition(self._negation()))
+        negated = NotNode(_condition(self._negation()))
         self._depth -= 1
         return negated
 
@@ -82,29 +82,29 @@ class Expressions:
         token = self.tokens.peek()
         if token.text in _COMPARISONS and token.kind == "symbol":
             self.tokens.take()
-            return Compare(_COMPARISONS[token.text], _operand(left), _operand(self._sum("Condition")))
-        negated = token.says("NOT") and self.tokens.accept("NOT")
+            return CompareNode(_COMPARISONS[token.text], _operand(left), _operand(self._sum("Condition")))
+        negated = token.matches("NOT") and self.tokens.accept("NOT")
         if self.tokens.accept("BETWEEN"):
             low = _operand(self._sum("Condition"))
             self.tokens.expect("AND")
-            found: Condition = Between(_operand(left), low, _operand(self._sum("Condition")))
+            found: ConditionNode = BetweenNode(_operand(left), low, _operand(self._sum("Condition")))
         elif self.tokens.accept("IN"):
-            found = In(_path(left), self._choices())
+            found = InNode(_path(left), self._choices())
         elif self.tokens.accept("IS"):
             found = self._state(_path(left))
         elif negated:
             raise self.tokens.unexpected("Expected IN or BETWEEN")
         else:
             return left
-        return Not(found) if negated else found
+        return NotNode(found) if negated else found
 
-    def _state(self, path: Operand) -> Condition:
+    def _state(self, path: Operand) -> ConditionNode:
         """`IS [NOT] MISSING` or `IS [NOT] NULL`."""
         negated = self.tokens.accept("NOT")
         if self.tokens.accept("MISSING"):
-            return Call("attribute_exists" if negated else "attribute_not_exists", (path,))
+            return FunctionCall("attribute_exists" if negated else "attribute_not_exists", (path,))
         self.tokens.expect("NULL")
-        return Compare("<>" if negated else "=", path, self.value({"NULL": True}))
+        return CompareNode("<>" if negated else "=", path, self.value({"NULL": True}))
 
     def _choices(self) -> tuple[Operand, ...]:
         start = self.tokens.peek()
@@ -113,7 +113,7 @@ class Expressions:
             raise _not_choices()
         self.tokens.take()
         found: list[Operand] = []
-        while not self.tokens.peek().says(end):
+        while not self.tokens.peek().matches(end):
             if found:
                 self.tokens.expect(",")
             found.append(_operand(self._sum("Condition")))
@@ -136,60 +136,60 @@ class Expressions:
         left = self._single(where)
         while True:
             token = self.tokens.peek()
-            if token.says("+") or token.says("-"):
+            if token.matches("+") or token.matches("-"):
                 if where == "Condition":
                     raise _unsupported_operator(where, token.text)
                 self.tokens.take()
                 left = Arithmetic(token.text, _operand(left), _operand(self._single(where)))
-            elif any(token.says(word) for word in _FOREIGN):
+            elif any(token.matches(word) for word in _FOREIGN):
                 raise _unsupported_operator(where, token.text.lower())
             else:
                 return left
 
     def _single(self, where: str) -> Node:
         token = self.tokens.peek()
-        if token.says("?"):
+        if token.matches("?"):
             self.tokens.take()
             return self.parameter()
-        if token.says("MISSING"):
+        if token.matches("MISSING"):
             raise ValidationException("MISSING must be compared using IS operator")
         if starts_literal(self.tokens):
-            return self.value(literal(self.tokens))
-        if token.says("("):
+            return self.value(parse_literal(self.tokens))
+        if token.matches("("):
             return self._in_parentheses(where)
-        if token.kind == "word" and self.tokens.peek(1).says("("):
+        if token.kind == "word" and self.tokens.peek(1).matches("("):
             return self._call(token)
         return self.path()
 
     def _in_parentheses(self, where: str) -> Node:
         start = self.tokens.take()
         inside = self.tokens.peek()
-        if inside.says("SELECT"):
-            raise ValidationException(f"Unsupported token in expression: SELECT at {inside.place}")
+        if inside.matches("SELECT"):
+            raise ValidationException(f"Unsupported token in expression: SELECT at {inside.location}")
         self._deeper()
         node = self._sum(where) if where == "Update" else self._either()
         self._depth -= 1
         if not self.tokens.accept(")"):
-            raise NotWellFormed(f"Expected ) for the parenthesis at {start.place}")
+            raise NotWellFormed(f"Expected ) for the parenthesis at {start.location}")
         return node
 
-    def _call(self, token: Token) -> Call:
+    def _call(self, token: StatementToken) -> FunctionCall:
         name = token.text.lower()
-        if name == "exists" and self.tokens.peek(2).says("SELECT"):
-            raise ValidationException(f"Unsupported token in expression: SELECT at {self.tokens.peek(2).place}")
+        if name == "exists" and self.tokens.peek(2).matches("SELECT"):
+            raise ValidationException(f"Unsupported token in expression: SELECT at {self.tokens.peek(2).location}")
         if name not in (*_CONDITIONS, *_OPERANDS):
             raise ValidationException(f"Unrecognized function: {token.text}")
         self.tokens.take()
         self.tokens.take()
         self._deeper()
         arguments: list[Operand] = []
-        while not self.tokens.peek().says(")"):
+        while not self.tokens.peek().matches(")"):
             if arguments:
                 self.tokens.expect(",")
             arguments.append(_operand(self._sum("Update")))
         self.tokens.expect(")")
         self._depth -= 1
-        return Call(name, tuple(arguments))
+        return FunctionCall(name, tuple(arguments))
 
     def path(self) -> Path:
         """`name`, `"quoted name"`, `map.name`, `list[0]`, `map['name']`."""
@@ -209,7 +209,7 @@ class Expressions:
             return int(token.text)
         if token.kind == "string":
             return token.text
-        raise NotWellFormed(f"Expected a list index at {token.place}")
+        raise NotWellFormed(f"Expected a list index at {token.location}")
 
     def name(self) -> str:
         token = self.tokens.peek()
@@ -222,18 +222,20 @@ class Expressions:
     def _deeper(self) -> None:
         """Bounds the depth, or the parser would run out of stack."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise ValidationException(f"The expression is nested too deeply; nesting limit: {DEEPEST}")
+        if self._depth > MAX_DEPTH:
+            raise ValidationException(f"The expression is nested too deeply; nesting limit: {MAX_DEPTH}")
 
 
-def _condition(node: Node) -> Condition:
-    if isinstance(node, Path | Value | Arithmetic) or (isinstance(node, Call) and node.function not in _CONDITIONS):
+def _condition(node: Node) -> ConditionNode:
+    if isinstance(node, Path | Value | Arithmetic) or (
+        isinstance(node, FunctionCall) and node.function not in _CONDITIONS
+    ):
         raise ValidationException("WHERE clause must contain an expression that resolves to a boolean")
     return node  # type: ignore[no-any-return]
 
 
 def _operand(node: Node) -> Operand:
-    if isinstance(node, Path | Value | Arithmetic) or (isinstance(node, Call) and node.function in _OPERANDS):
+    if isinstance(node, Path | Value | Arithmetic) or (isinstance(node, FunctionCall) and node.function in _OPERANDS):
         return node
     raise ValidationException("A condition cannot be an operand of another operator or function")
 

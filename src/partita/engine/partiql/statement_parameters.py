@@ -41,7 +41,7 @@ class BoundStatement:
         self.scope = StatementScope(statement.literals | {f":?{number}": value for number, value in enumerate(given)})
 
 
-def worded(work: Callable[[], Any]) -> Any:
+def run_statement_expression(work: Callable[[], Any]) -> Any:
     """Does `work` with expressions; what is wrong with one is said without the name of a parameter."""
     try:
         return work()

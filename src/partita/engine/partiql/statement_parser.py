@@ -4,11 +4,20 @@ from functools import lru_cache
 
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item
-from partita.engine.expressions.nodes import Action, Call, Condition, Operand, Path, Value
-from partita.engine.partiql.literals import literal, starts_literal, struct_key
-from partita.engine.partiql.statement_expressions import Expressions
+from partita.engine.expressions.nodes import ConditionNode, FunctionCall, Operand, Path, UpdateAction, Value
+from partita.engine.partiql.literals import parse_literal, parse_struct_key, starts_literal
+from partita.engine.partiql.statement_expressions import StatementExpressionParser
 from partita.engine.partiql.statement_tokens import NotWellFormed
-from partita.engine.partiql.statements import Body, Exists, Insert, Order, Remove, Select, Statement, UpdateClause
+from partita.engine.partiql.statements import (
+    Body,
+    DeleteClause,
+    ExistsCheck,
+    Insert,
+    OrderBy,
+    Select,
+    Statement,
+    UpdateClause,
+)
 
 _SET_FUNCTIONS = {"set_add": "ADD", "set_delete": "DELETE"}
 _ONE_TABLE = "FROM clause may only contain a single table name in data manipulation statements"
@@ -22,7 +31,7 @@ def parse_statement(source: str) -> Statement:
     >>> parse_statement("SELECT * FROM notes WHERE id = ?").parameters
     1
     """
-    parser = _Parser(source)
+    parser = _StatementParser(source)
     body = parser.statement()
     parser.tokens.accept(";")
     if parser.tokens.peek().kind != "end":
@@ -30,7 +39,7 @@ def parse_statement(source: str) -> Statement:
     return Statement(body, parser.literals, parser.parameters)
 
 
-class _Parser(Expressions):
+class _StatementParser(StatementExpressionParser):
     def statement(self) -> Body:
         if self.tokens.accept("SELECT"):
             return self._select()
@@ -44,32 +53,32 @@ class _Parser(Expressions):
             self.tokens.expect("SELECT")
             inner = self._select()
             self.tokens.expect(")")
-            return Exists(inner)
+            return ExistsCheck(inner)
         first, second = self.tokens.peek(), self.tokens.peek(1)
-        if first.says("CREATE") or first.says("DROP"):
+        if first.matches("CREATE") or first.matches("DROP"):
             raise ValidationException(f"Unsupported operation: {first.text.capitalize()}{second.text.capitalize()}")
         raise self.tokens.unexpected("Expected data manipulation")
 
     # SELECT
 
     def _select(self) -> Select:
-        if self.tokens.peek().says("DISTINCT"):
+        if self.tokens.peek().matches("DISTINCT"):
             raise ValidationException("Unsupported token in expression: DISTINCT")
-        if self.tokens.peek().says("VALUE") or self.tokens.peek().says("PIVOT"):
+        if self.tokens.peek().matches("VALUE") or self.tokens.peek().matches("PIVOT"):
             raise ValidationException("Select projection doesn't support value or pivot keywords")
         paths = None if self.tokens.accept("*") else self._projection()
         self.tokens.expect("FROM")
         table, index = self._source()
         where = self.condition() if self.tokens.accept("WHERE") else None
         order = self._order(where) if self.tokens.accept("ORDER", "BY") else ()
-        self._refuse_clauses()
+        self._reject_clauses()
         return Select(table, index, paths, where, order)
 
     def _projection(self) -> tuple[Path, ...]:
         found: list[Path] = []
         while True:
-            found.append(self._projected())
-            if self.tokens.peek().says("AS"):
+            found.append(self._projected_path())
+            if self.tokens.peek().matches("AS"):
                 raise ValidationException("Aliasing is not supported")
             if not self.tokens.accept(","):
                 break
@@ -79,44 +88,44 @@ class _Parser(Expressions):
                 raise ValidationException(f"Duplicate identifiers in select clause: {name}")
         return tuple(found)
 
-    def _projected(self) -> Path:
+    def _projected_path(self) -> Path:
         """Only document paths can be selected: no value, function or sum."""
         token, following = self.tokens.peek(), self.tokens.peek(1)
-        if token.says("?") or starts_literal(self.tokens) or (token.kind == "word" and following.says("(")):
-            raise ValidationException(f"Unexpected path component at {token.place}")
+        if token.matches("?") or starts_literal(self.tokens) or (token.kind == "word" and following.matches("(")):
+            raise ValidationException(f"Unexpected path component at {token.location}")
         path = self.path()
         token = self.tokens.peek()
         if token.kind == "symbol" and token.text != ",":
-            raise ValidationException(f"Unexpected path component at {token.place}")
+            raise ValidationException(f"Unexpected path component at {token.location}")
         return path
 
     def _source(self) -> tuple[str, str | None]:
         table = self.name()
         index = self.name() if self.tokens.accept(".") else None
         token = self.tokens.peek()
-        if token.says(","):
+        if token.matches(","):
             raise ValidationException("Only select from a single table or index is supported.")
-        if token.is_identifier or token.says("AS"):
+        if token.is_identifier or token.matches("AS"):
             raise ValidationException("Aliasing is not supported")
         return table, index
 
-    def _order(self, where: Condition | None) -> tuple[Order, ...]:
+    def _order(self, where: ConditionNode | None) -> tuple[OrderBy, ...]:
         if where is None:
             raise ValidationException("Must have WHERE clause in the statement when using ORDER BY clause.")
-        found: list[Order] = []
+        found: list[OrderBy] = []
         while True:
             name = self.name()
             descending = self.tokens.accept("DESC")
             if not descending:
                 self.tokens.accept("ASC")
-            found.append(Order(name, descending))
+            found.append(OrderBy(name, descending))
             if not self.tokens.accept(","):
                 return tuple(found)
 
-    def _refuse_clauses(self) -> None:
+    def _reject_clauses(self) -> None:
         for words in (("LIMIT",), ("GROUP", "BY"), ("HAVING",), ("OFFSET",)):
             if self.tokens.accept(*words):
-                place = f" at {self.tokens.peek().place}" if words == ("LIMIT",) else ""
+                place = f" at {self.tokens.peek().location}" if words == ("LIMIT",) else ""
                 raise ValidationException(f"Unsupported clause: {' '.join(words)}{place}")
 
     # INSERT
@@ -126,29 +135,29 @@ class _Parser(Expressions):
         table = self.name()
         if self.tokens.accept("."):
             raise ValidationException(_ONE_TABLE)
-        if self.tokens.peek().says("{"):
+        if self.tokens.peek().matches("{"):
             raise ValidationException("Unsupported operation: InsertOp")
         self.tokens.expect("VALUE")
         members = self._members()
-        if self.tokens.peek().says("RETURNING"):
+        if self.tokens.peek().matches("RETURNING"):
             raise ValidationException("RETURNING is not supported in INSERT")
         return Insert(table, members)
 
     def _members(self) -> tuple[tuple[str, Value], ...]:
         start = self.tokens.take()
-        if not start.says("{"):
+        if not start.matches("{"):
             raise ValidationException(
                 "Unsupported format in item expression. Please use struct format {...} to express item values for "
-                f"insert statement. at {start.place}"
+                f"insert statement. at {start.location}"
             )
         found: dict[str, Value] = {}
         names: Item = {}
         if self.tokens.accept("}"):
             return ()
         while True:
-            name = struct_key(self.tokens, "root", names)
+            name = parse_struct_key(self.tokens, "root", names)
             names[name] = {}
-            found[name] = self.parameter() if self.tokens.accept("?") else self.value(literal(self.tokens))
+            found[name] = self.parameter() if self.tokens.accept("?") else self.value(parse_literal(self.tokens))
             if not self.tokens.accept(","):
                 self.tokens.expect("}")
                 return tuple(found.items())
@@ -156,15 +165,15 @@ class _Parser(Expressions):
     # UPDATE and DELETE
 
     def _update(self) -> UpdateClause:
-        table = self._written_table()
-        actions: list[Action] = []
+        table = self._target_table()
+        actions: list[UpdateAction] = []
         while True:
             if self.tokens.accept("SET"):
                 actions.append(self._assignment())
                 while self.tokens.accept(","):
                     actions.append(self._assignment())
             elif self.tokens.accept("REMOVE"):
-                actions.append(Action("REMOVE", self.path(), None))
+                actions.append(UpdateAction("REMOVE", self.path(), None))
             else:
                 break
         if not actions:
@@ -172,15 +181,15 @@ class _Parser(Expressions):
         where = self.condition() if self.tokens.accept("WHERE") else None
         return UpdateClause(table, tuple(actions), where, self._returning())
 
-    def _assignment(self) -> Action:
+    def _assignment(self) -> UpdateAction:
         path = self.path()
         self.tokens.expect("=")
         operand = self.operand()
-        if isinstance(operand, Call) and operand.function in _SET_FUNCTIONS:
+        if isinstance(operand, FunctionCall) and operand.function in _SET_FUNCTIONS:
             return self._set_change(path, operand)
-        return Action("SET", path, operand)
+        return UpdateAction("SET", path, operand)
 
-    def _set_change(self, path: Path, call: Call) -> Action:
+    def _set_change(self, path: Path, call: FunctionCall) -> UpdateAction:
         """`SET s = set_add(s, <<...>>)` is what ADD is in an update expression, and set_delete is DELETE."""
         name, arguments = call.function.upper(), call.arguments
         if len(arguments) != 2:
@@ -192,7 +201,7 @@ class _Parser(Expressions):
             raise ValidationException(f"The first argument to {name} must equal the assignment value")
         if not self._is_set(arguments[1]):
             raise ValidationException(f"The second argument to {name} must be a value with type SET")
-        return Action(_SET_FUNCTIONS[call.function], path, arguments[1])
+        return UpdateAction(_SET_FUNCTIONS[call.function], path, arguments[1])
 
     def _is_set(self, operand: Operand) -> bool:
         if not isinstance(operand, Value):
@@ -200,9 +209,9 @@ class _Parser(Expressions):
         spelled = self.literals.get(operand.name)
         return spelled is None or not spelled.keys().isdisjoint(("SS", "NS", "BS"))
 
-    def _delete(self) -> Remove:
+    def _delete(self) -> DeleteClause:
         self.tokens.expect("FROM")
-        table = self._written_table()
+        table = self._target_table()
         where = self.condition() if self.tokens.accept("WHERE") else None
         returning = self._returning()
         if returning not in (None, "ALL_OLD"):
@@ -211,9 +220,9 @@ class _Parser(Expressions):
                 f"Invalid returning clause: RETURNING {words} *. Only RETURNING ALL OLD * is allowed in DELETE "
                 "statements."
             )
-        return Remove(table, where, returning)
+        return DeleteClause(table, where, returning)
 
-    def _written_table(self) -> str:
+    def _target_table(self) -> str:
         table = self.name()
         if self.tokens.accept("."):
             raise ValidationException(_NO_INDEX)
@@ -227,6 +236,6 @@ class _Parser(Expressions):
         age = self.tokens.take().text.upper()
         if extent not in ("ALL", "MODIFIED") or age not in ("OLD", "NEW"):
             raise NotWellFormed("Expected ( MODIFIED | ALL ) ( NEW | OLD ) after RETURNING")
-        if not self.tokens.take().says("*"):
+        if not self.tokens.take().matches("*"):
             raise ValidationException("Expected '*' after ( MODIFIED | ALL ) ( NEW | OLD ) in RETURNING clause")
         return f"{'ALL' if extent == 'ALL' else 'UPDATED'}_{age}"

@@ -27,7 +27,7 @@ class NotWellFormed(ValidationException):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class StatementToken:
     """`kind` is word, quoted, string, number, symbol or end; `text` is without quotes."""
 
     kind: str
@@ -37,11 +37,11 @@ class Token:
     length: int = 0
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Line, column and length, as DynamoDB's messages show them."""
         return f"{self.line}:{self.column}:{self.length}"
 
-    def says(self, word: str) -> bool:
+    def matches(self, word: str) -> bool:
         """Whether this is the symbol, or the keyword in any case."""
         return (self.kind == "symbol" and self.text == word) or (self.kind == "word" and self.text.upper() == word)
 
@@ -50,21 +50,21 @@ class Token:
         return self.kind == "quoted" or (self.kind == "word" and self.text.upper() not in KEYWORDS)
 
 
-_END = Token("end", "end of statement")
+_END = StatementToken("end", "end of statement")
 
 
-class Tokens:
+class StatementTokens:
     """A cursor over the tokens of one statement."""
 
     def __init__(self, source: str) -> None:
         self._all = _split(source)
         self._at = 0
 
-    def peek(self, ahead: int = 0) -> Token:
+    def peek(self, ahead: int = 0) -> StatementToken:
         at = self._at + ahead
         return self._all[at] if at < len(self._all) else _END
 
-    def take(self) -> Token:
+    def take(self) -> StatementToken:
         token = self.peek()
         if token is _END:
             raise NotWellFormed("Unexpected end of statement")
@@ -73,12 +73,12 @@ class Tokens:
 
     def accept(self, *words: str) -> bool:
         """Takes the next tokens when they are exactly these keywords or symbols."""
-        if all(self.peek(ahead).says(word) for ahead, word in enumerate(words)):
+        if all(self.peek(ahead).matches(word) for ahead, word in enumerate(words)):
             self._at += len(words)
             return True
         return False
 
-    def expect(self, word: str) -> Token:
+    def expect(self, word: str) -> StatementToken:
         token = self.peek()
         if not self.accept(word):
             raise self.unexpected(f"Expected {word}")
@@ -86,11 +86,11 @@ class Tokens:
 
     def unexpected(self, wanted: str) -> NotWellFormed:
         token = self.peek()
-        return NotWellFormed(f"{wanted}, found {token.text} at {token.place}" if token.length else f"{wanted}")
+        return NotWellFormed(f"{wanted}, found {token.text} at {token.location}" if token.length else f"{wanted}")
 
 
-def _split(source: str) -> list[Token]:
-    found: list[Token] = []
+def _split(source: str) -> list[StatementToken]:
+    found: list[StatementToken] = []
     at, line, line_start = 0, 1, 0
     while at < len(source):
         match = _TOKEN.match(source, at)
@@ -98,7 +98,7 @@ def _split(source: str) -> list[Token]:
             raise NotWellFormed(f"Unexpected character {source[at]} at {line}:{at - line_start + 1}:1")
         kind, text = match.lastgroup or "", match[0]
         if kind != "space":
-            found.append(Token(kind, _unquoted(kind, text), line, at - line_start + 1, len(text)))
+            found.append(StatementToken(kind, _unquoted(kind, text), line, at - line_start + 1, len(text)))
         line += text.count("\n")
         if "\n" in text:
             line_start = at + text.rindex("\n") + 1

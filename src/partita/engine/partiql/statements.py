@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from partita.dynamodb.values import Item
-from partita.engine.expressions.nodes import Action, Condition, Path, Value
+from partita.engine.expressions.nodes import ConditionNode, Path, UpdateAction, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OrderBy:
     name: str
     descending: bool
 
@@ -20,8 +20,8 @@ class Select:
     table: str
     index: str | None
     paths: tuple[Path, ...] | None
-    where: Condition | None
-    order: tuple[Order, ...] = ()
+    where: ConditionNode | None
+    order: tuple[OrderBy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +35,28 @@ class UpdateClause:
     """UPDATE; `returning` is what UpdateItem's ReturnValues would be."""
 
     table: str
-    actions: tuple[Action, ...]
-    where: Condition | None
+    actions: tuple[UpdateAction, ...]
+    where: ConditionNode | None
     returning: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class DeleteClause:
     """DELETE."""
 
     table: str
-    where: Condition | None
+    where: ConditionNode | None
     returning: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Exists:
+class ExistsCheck:
     """A condition check of a transaction."""
 
     select: Select
 
 
-Body: TypeAlias = Select | Insert | UpdateClause | Remove | Exists
+Body: TypeAlias = Select | Insert | UpdateClause | DeleteClause | ExistsCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +73,4 @@ class Statement:
 
     @property
     def table(self) -> str:
-        return self.body.select.table if isinstance(self.body, Exists) else self.body.table
+        return self.body.select.table if isinstance(self.body, ExistsCheck) else self.body.table
