@@ -149,6 +149,10 @@ def test_library_requires_storage_and_codec_only(partita: Wheel) -> None:
     assert sorted(extras) == sorted(MODULES)
 
 
+def test_systems_require_the_library_of_their_version_with_what_serve_needs(systems: Wheel) -> None:
+    assert "Requires-Dist: partita[cli,rest,server]==0.1.0" in systems.metadata.splitlines()
+
+
 def test_systems_are_declared_as_entry_points(systems: Wheel) -> None:
     head, *lines = systems.entry_points.split()
     assert head == "[partita.systems]"

@@ -1,4 +1,4 @@
-"""`partita serve` as a user has it: started, tried as it says, interrupted; what cannot work is told in one line."""
+"""`partita serve` as a user runs it: started, its examples tried, interrupted; errors are one line."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def _shell(script: str) -> str:
     return done.stdout
 
 
-def test_what_is_printed_works_and_an_interrupt_ends_it(tmp_path: Path) -> None:
+def test_printed_examples_work_and_an_interrupt_ends_the_server(tmp_path: Path) -> None:
     begun = time.monotonic()
     with _serving(tmp_path) as (process, lines):
         assert time.monotonic() - begun < 30  # about five on a machine that does nothing else
@@ -70,7 +70,7 @@ def test_what_is_printed_works_and_an_interrupt_ends_it(tmp_path: Path) -> None:
     assert (process.returncode, errors) == (0, "")
 
 
-def test_second_start_finds_the_data_and_takes_the_first_ones_tokens(tmp_path: Path) -> None:
+def test_second_start_finds_the_data_and_accepts_tokens_of_the_first(tmp_path: Path) -> None:
     with _serving(tmp_path, "checks", "--scale", "0.1") as (_, lines):
         token = next(line for line in lines if line.startswith("TOKEN="))
     begun = time.monotonic()
@@ -85,14 +85,14 @@ def test_second_start_finds_the_data_and_takes_the_first_ones_tokens(tmp_path: P
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_each_system_alone_shows_something_of_its_own(name: str) -> None:
+def test_examples_of_each_system_are_its_own(name: str) -> None:
     lines = list(example_commands([SYSTEMS[name]], "http://127.0.0.1:1", "token"))
     assert len(lines) == 4
     assert all(f"/api/{name}/" in line for line in lines if line.startswith("curl"))
     assert SYSTEMS[name].design.tables[0].name in lines[-1]
 
 
-def _refused(folder: Path, *arguments: str) -> str:
+def _error(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [PARTITA, *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT
     )
@@ -101,26 +101,26 @@ def _refused(folder: Path, *arguments: str) -> str:
     return done.stderr
 
 
-def test_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+def test_port_in_use_is_one_line(tmp_path: Path) -> None:
     import socket
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        told = f"--port {port}: Address already in use; choose another with --port"
-        assert told in _refused(tmp_path, "serve", "checks", "--port", port)
-        assert f"--port {port}" in _refused(tmp_path, "engine", "--memory", "--port", port)
+        said = f"--port {port}: Address already in use; choose another with --port"
+        assert said in _error(tmp_path, "serve", "checks", "--port", port)
+        assert f"--port {port}" in _error(tmp_path, "engine", "--memory", "--port", port)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "said"),
     [
         (["shop"], "'shop' is neither an installed system"),
         (["checks", "--on", "missing/folder/x.db"], "cannot be opened"),
         (["checks", "--on", "text.txt"], "not a database file"),
-        (["checks", "--on", "ftp://x"], "address: 'ftp://x' is none"),
+        (["checks", "--on", "ftp://x"], "'ftp://x' is not a valid address"),
         (["checks", "--host", "192.0.2.1"], "--public"),
         (["checks", "--on", "memory:", "--keys", "absent.json"], "absent.json: the key set cannot be read"),
         (
@@ -132,13 +132,13 @@ def test_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_work_is_told_in_one_line(tmp_path: Path, arguments: Sequence[str], told: str) -> None:
+def test_error_is_one_line(tmp_path: Path, arguments: Sequence[str], said: str) -> None:
     (tmp_path / "text.txt").write_text("not a database " * 100)
     (tmp_path / "x.db.issuer.pem").write_text("not a key")
-    assert told in _refused(tmp_path, "serve", *arguments, "--port", str(free_port()))
+    assert said in _error(tmp_path, "serve", *arguments, "--port", str(free_port()))
 
 
-def test_interrupted_seed_command_ends_without_a_word_and_goes_on_later(tmp_path: Path) -> None:
+def test_interrupted_seed_command_ends_silently_and_is_incomplete(tmp_path: Path) -> None:
     command = [str(PARTITA), "seed", "checks", "--on", "x.db", "--scale", "20"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         file = tmp_path / "x.db"
@@ -158,12 +158,12 @@ def _log_size(file: Path) -> int:
 
 
 class Interrupted(Exception):
-    """Somebody pulled the plug."""
+    """Stands for a crash."""
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_interrupted_seeding_goes_on_and_ends_as_one_that_was_not(name: str) -> None:
-    """Interrupted after each third piece, and once after a piece was written and before that was noted."""
+def test_interrupted_seeding_resumes_and_writes_the_same_items(name: str) -> None:
+    """Interrupted after every third step, and once between writing a step and recording it."""
     counts = []
     for interrupted in (False, True):
         with connect("memory:", maintain=False) as backend:
