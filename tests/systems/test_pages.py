@@ -32,6 +32,6 @@ def test_example_of_the_page_runs(name: str) -> None:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_page_has_what_a_design_document_has(name: str) -> None:
     page = system_page(SYSTEMS[name])
-    for part in ("## What differs from the document", "## Entities", "## Access patterns", "## What a write costs"):
+    for part in ("## What differs from the document", "## Entities", "## Access patterns", "## Write costs"):
         assert part in page
     assert "## Over HTTP" in page

@@ -1,1 +1,1 @@
-"""A design in words: explanations of patterns and writes, the design page, examples. Pure functions."""
+"""Descriptions of a design: explanations of reads and writes, the design page, examples. Pure functions."""

@@ -1,4 +1,4 @@
-"""A condition as a person would say it."""
+"""A condition in words, for the page of a design."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,11 +11,11 @@ Names = Mapping[str, str]  # on disk, by those in Python
 
 
 def condition_in_words(condition: Condition, names: Names = MappingProxyType({})) -> str:
-    """A condition as a person would say it.
+    """The condition with the names of attributes on disk.
 
     >>> from partita.design.conditions import F
     >>> condition_in_words((F.status == "OPEN") & F.owner_id.exists(), {"owner_id": "ownerId"})
-    '`status` = OPEN and `ownerId` is there'
+    '`status` = OPEN and `ownerId` exists'
     """
     match condition:
         case All(terms):
@@ -27,7 +27,7 @@ def condition_in_words(condition: Condition, names: Names = MappingProxyType({})
         case Not(term):
             return f"not ({condition_in_words(term, names)})"
         case Exists(field):
-            return f"{_field(field, names)} is there"
+            return f"{_field(field, names)} exists"
         case Comparison(operator, field, value):
             return f"{_field(field, names)} {operator} {_value(value, names)}"
         case OneOf(field, values):

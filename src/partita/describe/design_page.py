@@ -1,7 +1,6 @@
-"""A design as a document: everything a team's own design document has, printed from the declaration.
+"""A design as a document in Markdown: tables and indexes, entities, access patterns and costs.
 
-Tables, indexes and projections, entities with their keys, attributes and an example, access patterns with the request
-that serves them and what it costs, and what a write costs with its indexes.
+An entity has its keys, its attributes and an example; a pattern its key range, its cost and its proof.
 """
 
 from math import ceil
@@ -16,10 +15,10 @@ from partita.plan.design import Design
 
 
 def page(design: Design, front: str, item_bytes: int = 1024) -> str:
-    """The document in Markdown; `front` is what people wrote to stand before it."""
+    """The document in Markdown; `front` is the text in front of the generated part."""
     parts = [front.rstrip(), *(_table(table) for table in design.tables)]
     parts += ["## Entities", *EntityPages().of(design.models)]
-    parts += ["## Access patterns", _patterns(design, item_bytes), "## What a write costs", _writes(design, item_bytes)]
+    parts += ["## Access patterns", _patterns(design, item_bytes), "## Write costs", _writes(design, item_bytes)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -29,20 +28,20 @@ def page(design: Design, front: str, item_bytes: int = 1024) -> str:
 def _table(table: Table) -> str:
     facts = [f"## Table `{table.name}`", f"Primary key: {', '.join(map(code, table.key_names))}. On-demand capacity."]
     if table.ttl:
-        facts.append(f"Time to live: `{table.ttl}`, seconds since 1970; what has expired is hidden from every read.")
+        facts.append(f"TTL attribute: `{table.ttl}`, in seconds since 1970; reads leave expired items out.")
     if table.stream:
         facts.append(f"Stream: `{table.stream}`.")
     if table.recovery_days:
         facts.append(f"Point-in-time recovery: {table.recovery_days} days.")
     if table.indexes:
         listed = [[code(each.name), codes(each.pk), codes(each.sk), _projection(each)] for each in table.indexes]
-        facts.append(rows(["Index", "Partition key", "Sort key", "Holds"], listed))
+        facts.append(rows(["Index", "Partition key", "Sort key", "Projection"], listed))
     return "\n\n".join(facts)
 
 
 def _projection(index: Index) -> str:
     if isinstance(index.project, str):
-        return {"ALL": "whole items", "KEYS_ONLY": "keys only"}[index.project]
+        return {"ALL": "all attributes", "KEYS_ONLY": "keys only"}[index.project]
     return "keys and " + codes(index.project)
 
 
@@ -50,18 +49,18 @@ def _projection(index: Index) -> str:
 
 
 def _patterns(design: Design, item_bytes: int) -> str:
-    told = []
+    sections = []
     for name, pattern in design.patterns.items():
         about = f"{pattern.__doc__.strip()}\n\n" if pattern.__doc__ else ""
         parameters = ", ".join(pattern.signature.parameters)
-        told.append(f"### `{name}({parameters})`\n\n{about}```text\n{explain_read(pattern.read, item_bytes)}\n```")
-    return "\n\n".join(told)
+        sections.append(f"### `{name}({parameters})`\n\n{about}```text\n{explain_read(pattern.read, item_bytes)}\n```")
+    return "\n\n".join(sections)
 
 
 def _writes(design: Design, item_bytes: int) -> str:
-    head = f"Write units to create an item of {item_bytes:,} bytes, its copies in indexes included, promises not."
+    head = f"Write units to create an item of {item_bytes:,} bytes, without guards, counters and referenced items."
     listed = [[model.name, *_units(model, item_bytes)] for model in design.models]
-    return head + "\n\n" + rows(["Entity", "Table", "Indexes", "Sum"], listed)
+    return head + "\n\n" + rows(["Entity", "Table", "Indexes", "Total"], listed)
 
 
 def _units(model: Model, item_bytes: int) -> list[str]:

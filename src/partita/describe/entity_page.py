@@ -1,4 +1,4 @@
-"""An entity on a design's page: its keys, its attributes with their values, the structs in them, and an example."""
+"""An entity on the page of a design: its keys, attributes, invariants, nested structs, and an example."""
 
 import json
 import re
@@ -11,13 +11,14 @@ from typing import Any, get_type_hints
 import msgspec
 
 from partita.describe.conditions_in_words import condition_in_words
+from partita.describe.examples import example_item, example_of
 from partita.describe.markdown import code, rows
-from partita.describe.samples import example_item, example_of
 from partita.describe.types_in_words import structs_in, type_in_words, values_in_words
 from partita.design.codec_factory import members_of
 from partita.design.codecs import AttributeMember, CompressedCodec
 from partita.design.conditions import Condition
 from partita.design.markers import (
+    AUTOMATIC,
     Compressed,
     CountOf,
     CreatedAt,
@@ -32,14 +33,12 @@ from partita.design.markers import (
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, model_of
 from partita.design.naming import naming
 
-_KEPT = (CountOf, SumOf, Version, CreatedAt, UpdatedAt)
-
 
 class EntityPages:
-    """The entities of one page, on which each struct is told once: below the first entity that holds it."""
+    """The entities of one page; each nested struct is described once, below the first entity that contains it."""
 
     def __init__(self) -> None:
-        self._told: set[type[msgspec.Struct]] = set()
+        self._described: set[type[msgspec.Struct]] = set()
 
     def of(self, models: Iterable[Model]) -> Iterator[str]:
         return map(self._entity, models)
@@ -49,22 +48,22 @@ class EntityPages:
         parts = [f"### {model.name}", *([about] if about and not about.startswith(model.name + "(") else [])]
         keys = [["table", *_key(model, model.key)]]
         keys += [[code(name), *_key(model, each)] for name, sets in model.indexes.items() for each in sets]
-        parts.append(rows(["In", "Partition key", "Sort key", "While"], keys))
+        parts.append(rows(["Table or index", "Partition key", "Sort key", "Condition"], keys))
         attributes = [
             [code(each.name), _type(each), _values(each.hint, each.member, each.markers), _remarks(model, each)]
             for each in model.attributes.values()
         ]
         parts.append(rows(["Attribute", "Type", "Values", "Remarks"], attributes))
-        promises = list(_promises(model))
-        if promises:
-            parts.append("\n".join(f"- {promise}" for promise in promises))
-        return "\n\n".join([*parts, "For example:", _example(model), *self._structs(model)])
+        invariants = list(_invariants(model))
+        if invariants:
+            parts.append("\n".join(f"- {each}" for each in invariants))
+        return "\n\n".join([*parts, "Example:", _example(model), *self._structs(model)])
 
     def _structs(self, model: Model) -> Iterator[str]:
         for attribute in model.attributes.values():
             for struct in structs_in(attribute.hint):
-                if struct not in self._told:
-                    self._told.add(struct)
+                if struct not in self._described:
+                    self._described.add(struct)
                     yield f"#### {struct.__name__}"
                     yield _members(struct, model)
 
@@ -103,7 +102,7 @@ def _source(attribute: KeyAttribute, names: dict[str, str]) -> str:
 
 def _type(attribute: Attribute) -> str:
     if attribute.in_key:
-        return "in the key"
+        return "part of the key"
     kind = type_in_words(attribute.hint)
     return _optional(f"Binary ({kind})" if isinstance(attribute.codec, CompressedCodec) else kind, attribute.optional)
 
@@ -113,16 +112,16 @@ def _optional(kind: str, optional: bool) -> str:
 
 
 def _values(hint: Any, member: AttributeMember, markers: Iterable[Any] = ()) -> str:
-    """What it may be, and what it is where an older item lacks it."""
-    told = [values_in_words(hint)]
-    is_kept = any(isinstance(each, _KEPT) for each in markers)
-    if not is_kept and _is_shown(member.default):
+    """The allowed values, and the value of an older item without the attribute."""
+    words = [values_in_words(hint)]
+    is_automatic = any(isinstance(each, AUTOMATIC) for each in markers)
+    if not is_automatic and _has_text(member.default):
         default = str(member.default).lower() if isinstance(member.default, bool) else member.default
-        told.append(f"{_value(default)} if absent")
-    return "; ".join(filter(None, told)) or "-"
+        words.append(f"default {_value(default)}")
+    return "; ".join(filter(None, words)) or "-"
 
 
-def _is_shown(default: Any) -> bool:
+def _has_text(default: Any) -> bool:
     return isinstance(default, str | int | float | Decimal | Enum) and default != ""
 
 
@@ -134,61 +133,62 @@ def _remark(model: Model, marker: Any) -> str:
     match marker:
         case CountOf():
             child = model_of(marker.child())
-            return f"counts {child.name}{_while(child, marker.when)}, exactly"
+            return f"number of {child.name} items{_where(child, marker.when)}"
         case SumOf():
             child = model_of(marker.child())
             summed = child.attributes[marker.amount].name
-            return f"sums `{summed}` of {child.name}{_while(child, marker.when)}, exactly"
+            return f"sum of `{summed}` over {child.name} items{_where(child, marker.when)}"
         case References():
-            return f"must name an existing {marker.entity().__name__}"
+            return f"refers to an existing {marker.entity().__name__}"
         case Transitions():
             return _transitions(marker)
         case CreatedAt():
-            return "when it was created"
+            return "time of creation"
         case UpdatedAt():
-            return "when it was last edited"
+            return "time of the last edit"
         case Version():
-            return "raised at every edit"
+            return "incremented at every edit"
         case Untracked():
-            return "changing it is no edit"
+            return "a change of it does not count as an edit"
         case Compressed():
             return "compressed JSON"
         case InKey():
-            return "read back from the key"
+            return "stored in the key only"
     return ""
 
 
 def _transitions(marker: Transitions) -> str:
-    """`DRAFT` to `PUBLISHED` or `REMOVED`, `PUBLISHED` to `REMOVED`; begins as `DRAFT`."""
+    """`DRAFT` to `PUBLISHED` or `REMOVED`, `PUBLISHED` to `REMOVED`; starts as `DRAFT`."""
     steps = ", ".join(f"{_value(value)} to {' or '.join(map(_value, then))}" for value, then in marker.allowed.items())
-    return steps + (f"; begins as {' or '.join(map(_value, marker.start))}" if marker.start is not None else "")
+    return steps + (f"; starts as {' or '.join(map(_value, marker.start))}" if marker.start is not None else "")
 
 
 def _value(value: Any) -> str:
     return code(getattr(value, "value", value))
 
 
-def _promises(model: Model) -> Iterator[str]:
+def _invariants(model: Model) -> Iterator[str]:
     names = _names(model)
     for unique in model.uniques:
-        folded = ", compared without case" if unique.case_insensitive else ""
-        held = " and ".join(code(names[each]) for each in unique.fields)
-        yield f"{held}: no two items hold the same{folded}{_while(model, unique.when)}"
+        fields = " and ".join(code(names[each]) for each in unique.fields)
+        unique_as = "is unique" if len(unique.fields) == 1 else "are unique together"
+        ignoring = ", ignoring case" if unique.case_insensitive else ""
+        yield f"{fields} {unique_as}{ignoring}{_where(model, unique.when)}"
     for limit in model.limits:
-        yield f"always {condition_in_words(limit.condition, names)}"
+        yield f"limit: {condition_in_words(limit.condition, names)}"
     for child in (each for owns in model.owns for each in owns.entities):
-        yield f"takes its {child.__name__} items with it when it is deleted"
+        yield f"deleting it deletes its {child.__name__} items"
     if model.expires is not None:
         after = f"{model.expires.after.days} days after" if model.expires.after else "at"
-        yield f"expires {after} `{names[model.expires.at]}`{_while(model, model.expires.when)}"
+        yield f"expires {after} `{names[model.expires.at]}`{_where(model, model.expires.when)}"
 
 
-def _while(model: Model, condition: Condition | None) -> str:
-    return f", while {condition_in_words(condition, _names(model))}" if condition is not None else ""
+def _where(model: Model, condition: Condition | None) -> str:
+    return f", where {condition_in_words(condition, _names(model))}" if condition is not None else ""
 
 
 def _example(model: Model) -> str:
-    """An item as it lies on disk, its key first; what compression makes of a value depends on its library."""
+    """A stored item, its key first; compressed values are left out, as they depend on the library's version."""
     item = example_item(model, example_of(model))
     for attribute in model.attributes.values():
         if isinstance(attribute.codec, CompressedCodec) and attribute.name in item:

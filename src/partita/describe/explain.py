@@ -1,4 +1,4 @@
-"""What a read sends, where it looks, what it costs for items of a given size, and why it is right."""
+"""The explanation of a read: where it looks, its request, its cost for items of a given size, and its proof."""
 
 from math import ceil
 from typing import Any
@@ -43,11 +43,11 @@ def _head(plan: Plan) -> list[str]:
 
 def _range(plan: Plan) -> str:
     found = plan.proof.range
-    told = [f"{fixed.attribute.name} = {_fixed(fixed)}" for fixed in found.fixed]
+    words = [f"{fixed.attribute.name} = {_fixed(fixed)}" for fixed in found.fixed]
     start = found.sort_prefix
     if start is not None:
-        told.append(f"{start.attribute.name} {_beginning(start)}")
-    return " and ".join(told) + ("" if plan.proof.forward else ", backwards")
+        words.append(f"{start.attribute.name} {_prefix(start)}")
+    return " and ".join(words) + ("" if plan.proof.forward else ", in reverse order")
 
 
 def _fixed(fixed: key_ranges.FixedKey) -> str:
@@ -72,7 +72,7 @@ def _value_text(value: Any) -> str:
     return str(getattr(value, "value", value))
 
 
-def _beginning(start: key_ranges.SortPrefix) -> str:
+def _prefix(start: key_ranges.SortPrefix) -> str:
     prefix = "#".join(_piece(piece) for piece in start.pieces)
     if start.with_parent:
         return f"is {prefix}, or begins with {prefix}#"
@@ -80,7 +80,7 @@ def _beginning(start: key_ranges.SortPrefix) -> str:
     if start.bounds is None and not start.is_plain_prefix:
         return f"from {prefix}{start.low} to {prefix}{start.high if start.high is not None else 'the last'}"
     if start.bounds is None:
-        return f"begins with {prefix + start.constant_prefix}" if prefix + start.constant_prefix else "is anything"
+        return f"begins with {prefix + start.constant_prefix}" if prefix + start.constant_prefix else "has any value"
     bounds = start.bounds
     if bounds.prefix is not None:
         return f"begins with {prefix}{_value_text(bounds.prefix)}"
@@ -101,7 +101,7 @@ def _cost_and_proof(plan: Plan, count: int, item_bytes: int) -> list[str]:
 def _cost(plan: Plan, count: int, item_bytes: int) -> str:
     if plan.read.single:
         strong = ceil(item_bytes / limits.READ_UNIT_BYTES)
-        return f"{strong / 2:g} read units ({strong} strongly read) for an item of {item_bytes} bytes"
+        return f"{strong / 2:g} read units ({strong} if strongly consistent) for an item of {item_bytes} bytes"
     page = plan.read.page_size or limits.PAGE_BYTES // max(item_bytes, 1)
     units = ceil(page * item_bytes / limits.READ_UNIT_BYTES) / 2
     times = f" in each of {count} queries" if count > 1 else ""

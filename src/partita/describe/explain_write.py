@@ -1,6 +1,4 @@
-"""What a write does: each item that it touches, under which conditions, in which request, for how many units."""
-
-from typing import Any
+"""The explanation of a write: each item that it changes, the conditions, the request, and the cost."""
 
 import msgspec
 
@@ -10,10 +8,14 @@ from partita.dynamodb.canonical import item_size
 from partita.dynamodb.capacity import write_units
 from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.actions import (
+    AddToSet,
+    AppendToList,
+    DeleteFromSet,
     IncrementAttribute,
     ItemAction,
     RemoveAttribute,
     SetAttribute,
+    Step,
     merge,
     single_request,
     transaction_request,
@@ -39,22 +41,22 @@ def explain_actions(title: str, model: Model, actions: list[ItemAction]) -> str:
 
 
 def explain_change(design: Design, change: ItemChange) -> str:
-    """The explanation of a change; one that needs a read says what for."""
+    """The explanation of a change; where it needs a read, the attributes that it reads and why."""
     title = f"change {change.model.name}"
     if not needs_read(design, change):
         return explain_actions(title, change.model, plan_blind_change(design, change))
     touched = set(change.edits)
     known = {*change.key, *(name for name, edit in change.edits.items() if isinstance(edit, Assign))}
-    lines = [f"{title}: one GetItem, then one write under a fence; again when somebody was faster"]
+    lines = [f"{title}: one GetItem, then one conditional write; repeated if the item changes in between"]
     for group in derivations(change.model):
         missing = sorted(group.fields - known)
         if group.fields & touched and missing:
             lines.append(f"  reads    {', '.join(missing)}, for {', '.join(group.names)}")
-    kept = [f"{change.model.name}.{each.name}" for each in change.model.uniques if set(each.fields) & touched]
+    invariants = [f"{change.model.name}.{each.name}" for each in change.model.uniques if set(each.fields) & touched]
     counters = design.counters.get(change.model, ())
-    kept += [f"{each.parent.name}.{each.attribute.field}" for each in counters if each.fields & touched]
-    if kept:
-        lines.append(f"  keeps    {', '.join(kept)}")
+    invariants += [f"{each.parent.name}.{each.attribute.field}" for each in counters if each.fields & touched]
+    if invariants:
+        lines.append(f"  updates  {', '.join(invariants)}")
     return "\n".join(lines)
 
 
@@ -68,30 +70,40 @@ def _action_lines(action: ItemAction) -> list[str]:
 
 
 class _InlinedExpression(Expression):
-    """An expression with its names and values in place, for people."""
+    """An expression with its names and values in place of the placeholders."""
 
     def name(self, *path: str) -> str:
         return ".".join(path)
 
     def value(self, value: AttributeValue) -> str:
-        return str(next(iter(value.values())))
+        return _text(value)
 
 
-def _step(name: str, step: Any) -> str:
-    if isinstance(step, SetAttribute):
-        return f"{name} = {next(iter(step.value.values()))}"
-    if isinstance(step, IncrementAttribute):
-        return f"{name} + {step.by}"
-    return f"{name} is removed" if isinstance(step, RemoveAttribute) else f"{name} is added to"
+def _step(name: str, step: Step) -> str:
+    match step:
+        case SetAttribute(value):
+            return f"{name} = {_text(value)}"
+        case IncrementAttribute(by):
+            return f"{name} += {by}"
+        case DeleteFromSet(values):
+            return f"{name} -= {_text(values)}"
+        case AppendToList(values) | AddToSet(values):
+            return f"{name} += {_text(values)}"
+        case RemoveAttribute():
+            return f"remove {name}"
+
+
+def _text(value: AttributeValue) -> str:
+    return str(next(iter(value.values())))
 
 
 def _cost(model: Model, actions: list[ItemAction], alone: bool) -> str:
     times = 1 if alone else 2
     table = sum(times * write_units(0, item_size(action.item)) for action in actions if action.item is not None)
     others = sum(1 for action in actions if action.item is None)
-    parts = [f"{table:g} for what is put"] if table else []
+    parts = [f"{table:g} for the items that are put"] if table else []
     if others:
-        parts.append(f"{others} x {times} for each begun KB of what is changed, checked or deleted")
+        parts.append(f"{others} x {times} per KB of each item that is updated, checked or deleted")
     for action in actions:
         if action.item is not None and action.entity == model.name and action is actions[0]:
             parts += [f"{units:g} for {name}" for name, units in _index_units(model, action.item).items()]
@@ -99,7 +111,7 @@ def _cost(model: Model, actions: list[ItemAction], alone: bool) -> str:
 
 
 def _index_units(model: Model, item: Item) -> dict[str, float]:
-    """Units of each index that a new item enters: it has all of the index's keys."""
+    """Write units of each index that a new item is in, because it has all of its keys."""
     return {
         index.name: write_units(0, item_size(_projected(index, model, item)))
         for index in model.table.indexes

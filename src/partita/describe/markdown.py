@@ -1,10 +1,10 @@
-"""Tables and names as a page in Markdown has them."""
+"""Tables and code spans in Markdown."""
 
 from collections.abc import Iterable
 
 
 def rows(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
-    """A table; a bar inside a cell would end it."""
+    """A table; a bar inside a cell is escaped."""
     head = list(head)
     every = [head, ["---"] * len(head), *(list(line) for line in lines)]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in every)

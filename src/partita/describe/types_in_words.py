@@ -1,4 +1,4 @@
-"""What an attribute may hold, as a design document says it: its type in DynamoDB, its values and their bounds."""
+"""The type of an attribute in words, for the page of a design: its type in DynamoDB, its values and their bounds."""
 
 import enum
 from collections.abc import Iterator
@@ -9,26 +9,31 @@ from uuid import UUID
 
 import msgspec
 
+from partita.describe.markdown import code
+from partita.describe.vocabulary import (
+    DATE,
+    DECIMAL,
+    TIME,
+    UUID_TEXT,
+    WHOLE_NUMBER,
+    bounds,
+    joined,
+    one_of,
+    strict_bounds,
+)
 from partita.design.codec_factory import codec_of, unwrapped_type
 from partita.design.naming import snake_case
 from partita.design.open_enum import OpenEnum
 
 _TYPES = {"S": "String", "N": "Number", "B": "Binary", "BOOL": "Boolean"}
-_FORMS = {
-    int: "whole",
-    Decimal: "decimal",
-    datetime: "time in UTC, ISO 8601",
-    date: "date, YYYY-MM-DD",
-    UUID: "UUID",
-}
-_LONG = 10_000  # from here on digits are easier to read in threes
+_KINDS = {int: WHOLE_NUMBER, Decimal: DECIMAL, datetime: f"{TIME}, in UTC", date: DATE, UUID: UUID_TEXT}
 
 
 def type_in_words(hint: Any) -> str:
     """The type on disk.
 
     >>> type_in_words(list[str]), type_in_words(dict[str, Any] | None), type_in_words(frozenset[int])
-    ('List of String', 'Map, open', 'Number set')
+    ('List of String', 'Map', 'Number set')
     """
     kind = unwrapped_type(hint)[0]
     origin, inner = get_origin(kind), get_args(kind)
@@ -39,8 +44,8 @@ def type_in_words(hint: Any) -> str:
     if origin in (set, frozenset):
         return f"{type_in_words(inner[0])} set"
     if kind is dict or origin is dict:
-        return f"Map of {_inside(inner[1])}" if inner and inner[1] is not Any else "Map, open"
-    return "anything" if kind is Any else _TYPES[codec_of(kind, "", snake_case)[0].tag]
+        return f"Map of {_inside(inner[1])}" if inner and inner[1] is not Any else "Map"
+    return "any type" if kind is Any else _TYPES[codec_of(kind, "", snake_case)[0].tag]
 
 
 def _inside(hint: Any) -> str:
@@ -53,22 +58,21 @@ def _link(struct: Any) -> str:
 
 
 def values_in_words(hint: Any) -> str:
-    """The values, or nothing where any of the type will do.
+    """The values that are allowed, or nothing where every value of the type is.
 
     >>> values_in_words(Annotated[list[Annotated[str, msgspec.Meta(max_length=40)]], msgspec.Meta(max_length=10)])
-    'at most 10, each at most 40 characters'
+    'at most 10 elements, each at most 40 characters'
     >>> values_in_words(Literal["a", "b"]), values_in_words(Annotated[int | None, msgspec.Meta(ge=1, le=200)])
-    ('`a`, `b`', 'whole, 1 to 200')
+    ('one of `a`, `b`', 'whole number, 1 to 200')
     """
     kind, metas = unwrapped_type(hint)[0], bounds_of(hint)
-    told = [_known_values(kind), _range(metas), _length(kind, metas), *(_described(each) for each in metas)]
+    words = [_known_values(kind), _range(metas), _length(kind, metas), *map(_description, metas)]
     inner = [] if get_origin(kind) is Literal else [each for each in get_args(kind) if each not in (str, Any, ...)]
-    told += [f"each {each}" for each in map(values_in_words, inner[:1]) if each]
-    return ", ".join(each for each in told if each)
+    return joined(*words, *(f"each {each}" for each in map(values_in_words, inner[:1]) if each))
 
 
 def bounds_of(hint: Any) -> list[msgspec.Meta]:
-    """The bounds of a type, inside its `| None` too."""
+    """The bounds of a type, also inside `| None`."""
     found: list[msgspec.Meta] = []
     for each in _layers(hint):
         found += [marker for marker in get_args(each)[1:] if isinstance(marker, msgspec.Meta)]
@@ -87,7 +91,7 @@ def _layers(hint: Any) -> Iterator[Any]:
 
 
 def structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
-    """The structs that a value may hold, those inside them too, each once."""
+    """The structs that a value may contain, at any depth, each once."""
     seen: dict[Any, None] = {}
     _collect(hint, seen)
     yield from seen
@@ -111,45 +115,28 @@ def is_struct(kind: Any) -> bool:
 
 def _known_values(kind: Any) -> str:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        listed = ", ".join(f"`{each.value}`" for each in kind)
-        return f"{listed}; others are read too" if issubclass(kind, OpenEnum) else listed
+        return one_of((code(each.value) for each in kind), others=issubclass(kind, OpenEnum))
     if get_origin(kind) is Literal:
-        return ", ".join(f"`{each}`" for each in get_args(kind))
-    return _FORMS.get(kind, "")
+        return one_of(map(code, get_args(kind)))
+    return _KINDS.get(kind, "")
 
 
 def _range(metas: list[msgspec.Meta]) -> str:
-    low = _first(metas, "ge")
-    high = _first(metas, "le")
-    above, below, step = (_first(metas, each) for each in ("gt", "lt", "multiple_of"))
-    told = [_between(low, high, ""), "" if above is None else f"above {_number(above)}"]
-    told += ["" if below is None else f"below {_number(below)}", "" if step is None else f"a multiple of {step}"]
-    return ", ".join(each for each in told if each)
+    low, high, above, below, step = (_first(metas, each) for each in ("ge", "le", "gt", "lt", "multiple_of"))
+    return joined(bounds(low, high), strict_bounds(above, below, step))
 
 
 def _length(kind: Any, metas: list[msgspec.Meta]) -> str:
-    of = " characters" if unwrapped_type(kind)[0] is str else ""
+    unit = "characters" if kind is str else "bytes" if kind is bytes else "elements"
     pattern = _first(metas, "pattern")
-    told = [_between(_first(metas, "min_length"), _first(metas, "max_length"), of)]
-    return ", ".join(each for each in (*told, f"`{pattern}`" if pattern else "") if each)
+    length = bounds(_first(metas, "min_length"), _first(metas, "max_length"), unit)
+    return joined(length, f"matching {code(pattern)}" if pattern else "")
 
 
-def _between(low: Any, high: Any, of: str) -> str:
-    if low is None and high is None:
-        return ""
-    if high is None:
-        return f"at least {_number(low)}{of}"
-    return f"{_number(low)} to {_number(high)}{of}" if low is not None else f"at most {_number(high)}{of}"
-
-
-def _described(meta: msgspec.Meta) -> str:
+def _description(meta: msgspec.Meta) -> str:
     unit = (meta.extra or {}).get("unit")
-    return ", ".join(each for each in (meta.description, f"in {unit}" if unit else "") if each)
+    return joined(meta.description or "", f"in {unit}" if unit else "")
 
 
 def _first(metas: list[msgspec.Meta], name: str) -> Any:
-    return next((held for each in metas if (held := getattr(each, name)) is not None), None)
-
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if abs(value) >= _LONG else str(value)
+    return next((value for each in metas if (value := getattr(each, name)) is not None), None)

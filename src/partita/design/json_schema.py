@@ -41,6 +41,8 @@ def json_schemas(kinds: Sequence[Any], ref_template: str) -> JsonSchemas:
             members |= {field.encode_name: _member(members[field.encode_name], field) for field in kind.fields}
         elif isinstance(kind, inspect.EnumType) and issubclass(kind.cls, OpenEnum):
             components[names[kind.cls]] = _open_enum(kind.cls)
+        elif isinstance(kind, inspect.EnumType):
+            components[names[kind.cls]]["enum"] = [each.value for each in kind.cls]  # in the declared order
     _decimals_as_numbers([*schemas, components])
     return JsonSchemas(schemas, components, names)
 

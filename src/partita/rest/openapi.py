@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from partita.design.json_schema import json_schemas
+from partita.describe.examples import example
+from partita.design.json_schema import Schema, json_schemas
 from partita.design.open_enum import OpenEnum
 from partita.rest.api import Api
-from partita.rest.examples import Schema, example
 from partita.rest.parsing import choices
 from partita.rest.problems import TITLES
 from partita.rest.routes import Parameter, Route

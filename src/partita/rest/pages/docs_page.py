@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from partita.describe.schema_in_words import Schema, members, schema_in_words
+from partita.describe.schema_in_words import members, schema_in_words
 from partita.design.json_codec import encoded
+from partita.design.json_schema import Schema
 from partita.rest.pages.html import asset, html_page
 
 _STYLE, _SCRIPT = asset("docs_page.css"), asset("docs_page.js")
