@@ -1,13 +1,13 @@
-"""boto3 without a network: clients of botocore and boto3 that are answered by a backend in this process.
+"""boto3 without a network: a backend in this process answers clients of botocore and boto3.
 
-botocore offers every request to listeners before it is sent (`before-send`); a listener that returns a response is
-the network. So a client keeps everything that it does itself (validation, serialisation, waiters, paginators, errors),
-and needs neither credentials nor a region nor a server.
+botocore passes every request to listeners before it is sent (`before-send`), and takes the response of a listener
+instead of the network's. So a client still does everything else itself (validation, serialization, waiters,
+paginators, errors), and needs neither credentials nor a region nor a server.
 
-    with partita.boto.embedded(backend):        code that makes its own clients, changed nowhere
+    with partita.boto.embedded(backend):        code that creates its own clients, unchanged
         existing_code()
     partita.boto.client(backend)                one client
-    partita.boto.session(backend)               a session, for clients and resources alike
+    partita.boto.session(backend)               a session, for clients and resources
 """
 
 import inspect
@@ -41,9 +41,9 @@ _lock = threading.Lock()
 
 @contextmanager
 def embedded(backend: Backend) -> Iterator[Backend]:
-    """Every DynamoDB client made inside the block, in any thread, talks to the backend; so does its later use.
+    """Connects every DynamoDB client created in the block, in any thread, to the backend, also after the block.
 
-    Clients made before the block, and clients of other services, are left alone. Blocks nest: the innermost counts.
+    Clients created before the block, and clients of other services, are unaffected. Blocks nest: the innermost applies.
     """
     session_class = _botocore_session_class()
     block = _Block(backend)
@@ -61,22 +61,22 @@ def embedded(backend: Backend) -> Iterator[Backend]:
 
 
 def client(backend: Backend) -> "DynamoDBClient":
-    """A boto3 client that is answered by the backend."""
+    """Returns a boto3 client that the backend answers."""
     return session(backend).client("dynamodb")
 
 
 def resource(backend: Backend) -> "DynamoDBServiceResource":
-    """A boto3 resource that is answered by the backend."""
+    """Returns a boto3 resource that the backend answers."""
     return session(backend).resource("dynamodb")
 
 
 def streams_client(backend: Backend) -> "DynamoDBStreamsClient":
-    """A boto3 client of the streams of the backend's tables."""
+    """Returns a boto3 client of the streams of the backend's tables."""
     return session(backend).client("dynamodbstreams")
 
 
 def session(backend: Backend) -> "boto3.Session":
-    """A boto3 session whose DynamoDB clients and resources are answered by the backend."""
+    """Returns a boto3 session whose DynamoDB clients and resources the backend answers."""
     with needs("partita.boto", "boto"):
         import boto3
     below = _botocore_session_class()()
@@ -91,7 +91,7 @@ def session(backend: Backend) -> "boto3.Session":
 
 
 class _Block:
-    """One running `embedded`; the same backend may be in several."""
+    """An open `embedded` block; several may have the same backend."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -101,7 +101,7 @@ def _patched(create_client: Callable[..., Any]) -> Any:
     def create_embedded_client(self: Any, *args: Any, **kwargs: Any) -> Any:
         with _lock:
             block = _blocks[-1] if _blocks else None
-        if block is None:  # the last block ended in another thread, between look-up and call
+        if block is None:  # the last block ended in another thread, between lookup and call
             return create_client(self, *args, **kwargs)
         return _create(create_client, block.backend, self, *args, **kwargs)
 
@@ -110,7 +110,7 @@ def _patched(create_client: Callable[..., Any]) -> Any:
 
 
 def _create(create_client: Callable[..., Any], backend: Backend, session: Any, *args: Any, **kwargs: Any) -> Any:
-    """Makes a client with `create_client`; one of ours needs no keys, no region, and is bound to the backend."""
+    """Calls `create_client`; a DynamoDB client gets the backend, and needs no credentials and no region."""
     from botocore import UNSIGNED
     from botocore.config import Config
 
@@ -122,13 +122,13 @@ def _create(create_client: Callable[..., Any], backend: Backend, session: Any, *
     if not (arguments.get("region_name") or config.region_name or session.get_config_variable("region")):
         arguments["region_name"] = _REGION
     arguments.pop("self", None)
-    made = create_client(session, **arguments)
-    made.meta.events.register("before-send", lambda request, **_: _answer(backend, request))
-    return made
+    created = create_client(session, **arguments)
+    created.meta.events.register("before-send", lambda request, **_: _answer(backend, request))
+    return created
 
 
 def _answer(backend: Backend, request: "AWSPreparedRequest") -> "AWSResponse":
-    """The backend's answer to a request as botocore would have had it from the network."""
+    """The backend's response to a request, as botocore expects it from the network."""
     from botocore.awsrequest import AWSResponse
 
     try:
@@ -147,7 +147,7 @@ def _answer(backend: Backend, request: "AWSPreparedRequest") -> "AWSResponse":
 
 
 class _Body:
-    """A body that has already arrived."""
+    """A complete response body."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -166,7 +166,7 @@ def _bytes(body: Any) -> bytes:
 
 @cache
 def _loader() -> Any:
-    """botocore's models, read once: a new session of its own would read them again, for 50 ms."""
+    """botocore's loader of service models, shared by sessions: each would read them again, which takes 50 ms."""
     return _botocore_session_class()().get_component("data_loader")
 
 

@@ -1,10 +1,10 @@
-"""Fixtures for whoever tests code that uses DynamoDB: an empty engine for each test, and boto3 on top of it.
+"""pytest fixtures for code that uses DynamoDB: an empty engine for each test, and boto3 on top of it.
 
-pytest loads this in every run of everybody who has installed Partita, so it imports nothing until a fixture is used.
+pytest loads this module in every run where Partita is installed, so it imports nothing until a fixture is used.
 
     partita_backend    an empty engine in memory
-    partita_clock      the engine's time, moved by hand
-    partita_boto3      every boto3 client that the test makes talks to the engine; gives a session as well
+    partita_clock      the engine's clock, which the test moves
+    partita_boto3      connects every boto3 client of the test to the engine; is a session itself
     partita_client     a boto3 client
     partita_resource   a boto3 resource
 """
@@ -44,13 +44,13 @@ class HandMovedClock:
 
 @pytest.fixture
 def partita_clock() -> HandMovedClock:
-    """The time of `partita_backend`, from the beginning of 2026 on; without this fixture it has the real one."""
+    """The clock of `partita_backend`, from 2026-01-01 on; without this fixture the backend uses the real time."""
     return HandMovedClock()
 
 
 @pytest.fixture
 def partita_backend(request: pytest.FixtureRequest) -> "Iterator[Backend]":
-    """An empty DynamoDB in this process, for this test alone."""
+    """An empty DynamoDB engine in this process, for one test."""
     from partita.connect import connect
 
     if "partita_clock" not in request.fixturenames:
@@ -70,7 +70,7 @@ def partita_backend(request: pytest.FixtureRequest) -> "Iterator[Backend]":
 
 @pytest.fixture
 def partita_boto3(partita_backend: "Backend") -> "Iterator[boto3.Session]":
-    """Clients that the code under test makes with boto3 talk to `partita_backend`, as does the session given."""
+    """Connects the boto3 clients of the code under test to `partita_backend`; gives a session for it."""
     from partita import boto
 
     with boto.embedded(partita_backend):
@@ -79,7 +79,7 @@ def partita_boto3(partita_backend: "Backend") -> "Iterator[boto3.Session]":
 
 @pytest.fixture
 def partita_client(partita_backend: "Backend") -> "DynamoDBClient":
-    """A boto3 client that is answered by `partita_backend`."""
+    """A boto3 client that `partita_backend` answers."""
     from partita import boto
 
     return boto.client(partita_backend)
@@ -87,7 +87,7 @@ def partita_client(partita_backend: "Backend") -> "DynamoDBClient":
 
 @pytest.fixture
 def partita_resource(partita_backend: "Backend") -> "DynamoDBServiceResource":
-    """A boto3 resource that is answered by `partita_backend`."""
+    """A boto3 resource that `partita_backend` answers."""
     from partita import boto
 
     return boto.resource(partita_backend)

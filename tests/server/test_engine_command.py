@@ -167,7 +167,7 @@ def test_file_that_is_not_a_database_is_rejected(tmp_path: Path) -> None:
     file.write_text("dear reader\n" * 1000)
     done = run("--data", str(file))
     assert done.returncode == 2
-    assert done.stderr == f"partita: {file}: not a database file of Partita's (nor of SQLite's)\n"
+    assert done.stderr == f"partita: {file}: not a Partita database file; name another file\n"
 
 
 # Stopping ------------------------------------------------------------------------------------------------------

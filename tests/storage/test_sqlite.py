@@ -172,7 +172,7 @@ def refusal(path: str) -> str:
 def test_text_file_is_refused_and_left_alone(path: str) -> None:
     Path(path).write_text("this is not a database, and it is longer than a header\n" * 100)
     before = Path(path).read_bytes()
-    assert refusal(path) == f"{path}: not a database file of Partita's (nor of SQLite's)"
+    assert refusal(path) == f"{path}: not a Partita database file; name another file"
     assert Path(path).read_bytes() == before
 
 
@@ -182,7 +182,7 @@ def test_sqlite_file_of_another_program_is_refused_and_left_alone(path: str) -> 
         connection.execute("INSERT INTO theirs VALUES (1)")
     connection.close()
     before = Path(path).read_bytes()
-    assert refusal(path) == f"{path}: an SQLite file, but not one of Partita's"
+    assert refusal(path) == f"{path}: an SQLite file of another program; name another file"
     assert Path(path).read_bytes() == before
     assert list(Path(path).parent.iterdir()) == [Path(path)]
 
@@ -192,12 +192,12 @@ def test_file_of_a_later_version_is_refused(storage: SqliteStorage, path: str) -
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    assert refusal(path) == f"{path}: written by another version of Partita (format 99)"
+    assert refusal(path) == f"{path}: has format 99, of another version of Partita; this one has 1"
 
 
 def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = str(tmp_path / "none" / "file.db")
-    assert refusal(path) == f"{path}: cannot be opened; does its folder exist and may it be written?"
+    assert refusal(path) == f"{path}: cannot be opened; check that its folder exists and is writable"
 
 
 def test_directory_is_refused(tmp_path: Path) -> None:

@@ -76,16 +76,16 @@ class _FastCheck:
         self._all = [(attrgetter(member.field), _test(member)) for member in members]
 
     def passes(self, request: Any) -> bool:
-        given = self._optional(request)
+        values = self._optional(request)
         try:
-            is_fine = given in self._passed_before
+            has_passed = values in self._passed_before
         except TypeError:  # a list or a map among them
             return not [value for value, test in self._all if not test(value(request))]
-        tests = self._required if is_fine else self._all
+        tests = self._required if has_passed else self._all
         if [value for value, test in tests if not test(value(request))]:
             return False
-        if not is_fine and len(self._passed_before) < self.MAX_REMEMBERED:
-            self._passed_before.add(given)
+        if not has_passed and len(self._passed_before) < self.MAX_REMEMBERED:
+            self._passed_before.add(values)
         return True
 
 
@@ -149,8 +149,8 @@ def _child_violations(value: Any, member: Constraint, where: str) -> Iterator[st
 
 
 def _violation(value: Any, where: str, constraint: str) -> str:
-    shown = "null" if value is None else f"'{_printed(value)}'"
-    return f"Value {shown} at '{where}' failed to satisfy constraint: {constraint}"
+    printed = "null" if value is None else f"'{_printed(value)}'"
+    return f"Value {printed} at '{where}' failed to satisfy constraint: {constraint}"
 
 
 def _printed(value: Any) -> str:
@@ -163,8 +163,8 @@ def _printed(value: Any) -> str:
         return "{" + ", ".join(f"{key}={_printed(each)}" for key, each in value.items()) + "}"
     if hasattr(value, "__struct_fields__"):
         fields = ((Constraint(name).wire_name, getattr(value, name)) for name in value.__struct_fields__)
-        shown = ", ".join(f"{name}={_printed(each)}" for name, each in fields if each is not None)
-        return f"{type(value).__name__}({shown})"
+        printed = ", ".join(f"{name}={_printed(each)}" for name, each in fields if each is not None)
+        return f"{type(value).__name__}({printed})"
     return str(value)
 
 

@@ -9,7 +9,7 @@ from partita.engine.schema import StoredTable
 
 @dataclass(slots=True)
 class TableUsage:
-    """What one request used of one table and its indexes."""
+    """The capacity that one request used of one table and its indexes."""
 
     table: StoredTable
     units: float = 0.0
@@ -24,26 +24,26 @@ class TableUsage:
             self.add_index(name, units)
 
 
-def consumed(usage: TableUsage, asked: str | None, kind: str | None = None) -> ConsumedCapacity | None:
-    """The reply's member; `kind` is "read" or "write" where the operation (a transaction) reports it."""
-    if asked is None or asked == "NONE":
+def consumed(usage: TableUsage, mode: str | None, kind: str | None = None) -> ConsumedCapacity | None:
+    """The ConsumedCapacity of a usage; `kind` is "read" or "write" where the operation (a transaction) reports it."""
+    if mode is None or mode == "NONE":
         return None
     total = usage.units + sum(usage.indexes.values())
     reply = ConsumedCapacity(table_name=usage.table.name, capacity_units=total)
     _set_units(reply, total, kind)
-    if asked == "INDEXES":
+    if mode == "INDEXES":
         reply.table = _capacity(usage.units, kind)
         reply.local_secondary_indexes = _of_indexes(usage, False, kind)
         reply.global_secondary_indexes = _of_indexes(usage, True, kind)
     return reply
 
 
-def consumed_by_get(table: StoredTable, size: int, asked: str, consistent: bool | None) -> ConsumedCapacity | None:
-    """The same for one item of that size."""
+def consumed_by_get(table: StoredTable, size: int, mode: str, consistent: bool | None) -> ConsumedCapacity | None:
+    """The ConsumedCapacity of reading one item of that size."""
     units = read_units(size, consistent)
-    if asked == "TOTAL":
+    if mode == "TOTAL":
         return ConsumedCapacity(table_name=table.name, capacity_units=units)
-    return consumed(TableUsage(table, units), asked)
+    return consumed(TableUsage(table, units), mode)
 
 
 def _of_indexes(usage: TableUsage, is_global: bool, kind: str | None) -> dict[str, Capacity] | None:

@@ -1,4 +1,4 @@
-"""The parameters from before expressions: Expected, AttributeUpdates, KeyConditions, QueryFilter, ScanFilter."""
+"""The legacy parameters: Expected, AttributeUpdates, KeyConditions, QueryFilter, ScanFilter."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ def filter_predicate(conditions: Mapping[str, Condition], operator: str | None) 
 
 
 def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyCondition]:
-    """KeyConditions in the form that a KeyConditionExpression has after parsing."""
+    """KeyConditions in the form of a parsed KeyConditionExpression."""
     found: dict[str, KeyCondition] = {}
     for name, condition in conditions.items():
         operator, values = condition.comparison_operator or "", _values(condition)
@@ -54,7 +54,7 @@ def expected_predicate(expected: Mapping[str, ExpectedAttributeValue], operator:
 
 
 def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> BoundUpdate:
-    """AttributeUpdates as the changes of an update expression."""
+    """AttributeUpdates as an update expression."""
     values: Item = {}
     names: dict[str, str] = {}
     actions: list[UpdateAction] = []

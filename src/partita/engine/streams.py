@@ -105,15 +105,15 @@ _decode_iterator = msgspec.json.Decoder(IteratorPosition).decode
 
 def shard_iterator(context: EngineContext, stream: Stream, after: int) -> str:
     """An iterator that continues after a number."""
-    held = msgspec.json.encode(IteratorPosition(stream.shard_id, after, context.clock()))
-    return f"{stream.arn}|1|{b64encode(held).decode()}"
+    encoded = msgspec.json.encode(IteratorPosition(stream.shard_id, after, context.clock()))
+    return f"{stream.arn}|1|{b64encode(encoded).decode()}"
 
 
 def parse_iterator(context: EngineContext, text: str) -> tuple[str, IteratorPosition]:
     """Parses an iterator into the ARN of its stream and the position; rejects invalid and expired ones."""
-    arn, _, held = text.partition("|1|")
+    arn, _, encoded = text.partition("|1|")
     try:
-        found = _decode_iterator(b64decode(held, validate=True))
+        found = _decode_iterator(b64decode(encoded, validate=True))
     except (Base64Error, msgspec.MsgspecError, ValueError):
         raise ValidationException("Invalid ShardIterator") from None
     if context.clock() - found.issued > ITERATOR_SECONDS:

@@ -46,11 +46,13 @@ class Cors:
         await self._application(scope, receive, send_allowed)
 
 
-async def _answer_preflight(asked: dict[bytes, bytes], allowed: list[tuple[bytes, bytes]], send: Send) -> None:
+async def _answer_preflight(
+    request_headers: dict[bytes, bytes], allowed: list[tuple[bytes, bytes]], send: Send
+) -> None:
     headers = [
         *allowed,
         (b"access-control-allow-methods", b"POST"),
-        (b"access-control-allow-headers", asked.get(b"access-control-request-headers", b"")),
+        (b"access-control-allow-headers", request_headers.get(b"access-control-request-headers", b"")),
         (b"access-control-max-age", MAX_AGE),
         (b"content-length", b"0"),
     ]

@@ -116,9 +116,11 @@ def _accepts_html(headers: list[tuple[bytes, bytes]]) -> bool:
     return any(name == b"accept" and b"text/html" in value for name, value in headers)
 
 
-async def _send(send: Send, status: int, body: bytes, asked: dict[bytes, bytes], content_type: bytes = JSON) -> None:
+async def _send(
+    send: Send, status: int, body: bytes, request_headers: dict[bytes, bytes], content_type: bytes = JSON
+) -> None:
     extra = []
-    if len(body) >= MIN_GZIP and accepts_gzip(asked.get(b"accept-encoding", b"")):
+    if len(body) >= MIN_GZIP and accepts_gzip(request_headers.get(b"accept-encoding", b"")):
         body = gzip.compress(body, 1, mtime=0)
         extra = [(b"content-encoding", b"gzip")]
     headers = reply_headers(body, content_type) + extra

@@ -85,14 +85,14 @@ class SignatureVerifier:
 
     def verify(self, request: SignedRequest) -> Credential:
         """Returns the credential that signed a request; raises DynamoDB's error for an invalid signature."""
-        given = request.headers.get("authorization", "")
-        if "x-amz-algorithm" in request.query.lower() and given:
+        header = request.headers.get("authorization", "")
+        if "x-amz-algorithm" in request.query.lower() and header:
             raise InvalidSignatureException(
                 "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."
             )
-        if not given.startswith("AWS4-"):
+        if not header.startswith("AWS4-"):
             raise MissingAuthenticationToken()
-        authorization = _authorization(given, request)
+        authorization = _authorization(header, request)
         _check_scope(authorization)
         _check_signed(authorization, request)
         self._check_time(authorization, request)
@@ -128,9 +128,9 @@ class SignatureVerifier:
             )
 
 
-def _authorization(given: str, request: SignedRequest) -> _Authorization:
-    algorithm = given.split(maxsplit=1)[0]
-    found = dict(_PARAMETER.findall(given))
+def _authorization(header: str, request: SignedRequest) -> _Authorization:
+    algorithm = header.split(maxsplit=1)[0]
+    found = dict(_PARAMETER.findall(header))
     missing = [
         f"Authorization header requires '{name}' parameter. "
         for name in ("Credential", "Signature", "SignedHeaders")
@@ -139,7 +139,7 @@ def _authorization(given: str, request: SignedRequest) -> _Authorization:
     if not _time_of(request):
         missing.append("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ")
     if missing:
-        raise IncompleteSignatureException(f"{''.join(missing)}Authorization={given}")
+        raise IncompleteSignatureException(f"{''.join(missing)}Authorization={header}")
     if algorithm != ALGORITHM:
         raise IncompleteSignatureException(f"Unsupported AWS 'algorithm': '{algorithm}'. ")
     parts = found["Credential"].split("/")

@@ -1,1 +1,1 @@
-"""Ordered bytes in transactions: the contract, in memory, and in a file."""
+"""Ordered bytes in transactions: the contract, and its implementations in memory and in a file."""

@@ -1,12 +1,11 @@
-"""Folds the write-ahead log into the file, most of it in the background, so that no commit waits long for it.
+"""Checkpoints: copies the write-ahead log into the file, most of it in the background, so that no commit waits long.
 
-SQLite does this inside the commit that makes the log long enough, and that commit then waits for the whole file. Here a
-thread copies what is in the log, while commits go on and make it longer. The log can begin anew only at a moment when
-all of it has been copied, and while commits go on the thread alone never meets that moment. So the next commit copies
-what came meanwhile, which is little:
+SQLite itself checkpoints inside the commit that makes the log long enough, and that commit waits for the whole file.
+Here a thread copies the log while commits make it longer. The log restarts only when all of it has been copied, which
+the thread alone never achieves while commits go on. So the next commit copies the rest, which is little:
 
     commits   . . . . . . . . . . . .|rest|. . . .
-    log       grows ............... 4000    begins anew
+    log       grows ............... 4000    restarts
     thread                  [ copies most ]
 """
 
@@ -14,13 +13,13 @@ import threading
 
 import apsw
 
-CHECKPOINT_PAGES = 4000  # 32 MB of log: from here on it is folded in
-MAX_PAGES = 12_000  # where a commit waits for the thread, should that be so slow
+CHECKPOINT_PAGES = 4000  # 32 MB of log
+MAX_PAGES = 12_000  # at this length a commit waits for the thread
 WAIT_SECONDS = 10.0
 
 
 class Checkpointer:
-    """What folds one file's log in; its thread starts when it is first needed."""
+    """The checkpoints of one file; its thread starts when it is first needed."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -34,15 +33,15 @@ class Checkpointer:
         self._thread: threading.Thread | None = None
 
     def after_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
-        """SQLite calls this after each commit with the length of the log."""
-        if pages < self._last_pages:  # it has begun anew
+        """SQLite calls this after each commit, with the length of the log."""
+        if pages < self._last_pages:  # it has restarted
             self._from, self._has_copied = CHECKPOINT_PAGES, False
         self._last_pages = pages
         is_long = pages >= self._from
         if self._has_copied or (is_long and pages >= MAX_PAGES):
             self._is_idle.wait(WAIT_SECONDS)
             self._has_copied = False
-            self._from = pages + CHECKPOINT_PAGES  # should a long read keep the log from beginning anew
+            self._from = pages + CHECKPOINT_PAGES  # a long read may keep the log from restarting
             _copy(connection)
         elif is_long and self._is_idle.is_set():
             self._begin()
@@ -64,9 +63,9 @@ class Checkpointer:
     def _work(self) -> None:
         connection = apsw.Connection(self._path)
         try:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # or it would not know of the log
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens the log
             while self._wake.wait():
-                self._wake.clear()  # before the work, or a call that comes meanwhile would be lost
+                self._wake.clear()  # before the work, or a wake-up during it would be lost
                 if self._is_stopping:
                     return
                 _copy(connection)
@@ -78,8 +77,8 @@ class Checkpointer:
 
 
 def _copy(connection: apsw.Connection) -> tuple[int, int]:
-    """Copies what no reader needs in the log any more, and waits for nobody; pages in the log, and of them copied."""
+    """Copies pages that no reader needs in the log, without waiting; returns the pages in the log, and those copied."""
     try:
         return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-    except apsw.Error:  # another process is at it; or the disk fails, which is for the next commit to tell
+    except apsw.Error:  # another process does it, or the disk fails, which the next commit reports
         return 0, 0

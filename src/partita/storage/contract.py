@@ -1,15 +1,15 @@
-"""Ordered bytes in transactions: what the engine asks of a place that keeps data.
+"""The storage contract: ordered bytes in transactions.
 
-A storage holds *spaces*. A space is an ordered map from a key (bytes, compared bytewise) to a row: the value and its
-weight, a number that the caller chose and that the storage adds up. Nothing here knows DynamoDB.
+A storage has *spaces*. A space is an ordered map from a key (bytes, compared bytewise) to a row: a value and its
+weight, a number that the storage adds up. Nothing here depends on DynamoDB.
 
     storage.get("t1", key)                      one row, or None
     storage.range("t1", low, high)              rows with low <= key < high, lazily, in either direction
-    with storage.snapshot() as view: ...        several reads of one moment
+    with storage.snapshot() as view: ...        several reads of one state
     with storage.transaction() as txn: ...      reads and writes, all or nothing, one writer at a time
 
-Readers never wait for a writer, and a reader who meets a space that another process dropped gets `SpaceMissing`.
-Names of dropped spaces are never used again: that is what makes a cached catalogue safe (see `engine.catalog`).
+Readers never wait for a writer. A reader of a space that another process has dropped gets `SpaceMissing`. Names of
+dropped spaces are never used again, which makes a cached catalogue safe (`engine.catalog`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 class Write(NamedTuple):
-    """One change: the row as the caller read it (None: there was none) and as it shall be (None: deleted)."""
+    """One change: the row that the caller read (None: no row), and the new one (None: deleted)."""
 
     space: str
     key: bytes
@@ -34,28 +34,28 @@ class Write(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """How many rows a space has, and the sum of their weights."""
+    """The number of rows of a space, and the sum of their weights."""
 
     rows: int
     weight: int
 
 
 class Reader(Protocol):
-    """Reads of one moment, or of the latest one."""
+    """Reads of the latest state, or of a snapshot."""
 
     def get(self, space: str, key: bytes) -> Row | None: ...
 
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        """(key, weight, value) for low <= key < high; no `high` means to the end."""
+        """Yields (key, weight, value) for low <= key < high; `high` None means to the end."""
         ...
 
     def totals(self, space: str) -> Totals: ...
 
 
 class StorageTransaction(Reader, Protocol):
-    """Reads see the transaction's own writes; leaving the block by an error undoes all of them."""
+    """Reads see the transaction's own writes; an error that leaves the block undoes them all."""
 
     def apply(self, writes: Iterable[Write]) -> None: ...
 
@@ -65,19 +65,19 @@ class StorageTransaction(Reader, Protocol):
 
 
 class Storage(Reader, Protocol):
-    """A place that keeps data until it is closed (or, when durable, for longer)."""
+    """A storage; durable ones keep their data after they are closed."""
 
     waits_for_disk: bool
     """Whether a commit may take long enough to be worth a thread; if so, any thread may leave a transaction's block."""
 
     def version(self) -> int:
-        """Changes with every commit, whoever made it; what one thread is told is to be compared in that thread."""
+        """A number that changes with every commit of any process; comparable only within one thread."""
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]: ...
 
     def transaction(self, *, wait: bool = True) -> AbstractContextManager[StorageTransaction]:
-        """`wait=False` raises `StorageBusy` at once when somebody else is writing."""
+        """`wait=False` raises `StorageBusy` at once when another writer has the lock."""
         ...
 
     def close(self) -> None: ...

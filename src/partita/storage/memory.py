@@ -1,7 +1,7 @@
-"""Storage in plain Python: for each space a dict of rows and a sorted list of its keys.
+"""Storage in memory: for each space a dict of rows and a sorted list of its keys.
 
-Made to be read and to be empty fast, for tests and demonstrations. An insertion moves the keys behind it, which is
-unnoticeable to about a hundred thousand rows a space; beyond that, open a file.
+For tests and demonstrations: readable, and fast to create. An insertion moves the keys after it, which is noticeable
+above about a hundred thousand rows in a space; use a file then.
 """
 
 import threading
@@ -22,7 +22,7 @@ class _Space:
         self.weight = 0
 
     def set(self, key: bytes, row: Row | None) -> Row | None:
-        """Puts or removes one row and returns what was there."""
+        """Puts or removes one row and returns the row before."""
         before = self.rows.get(key)
         if before is not None:
             self.weight -= before.weight
@@ -38,7 +38,7 @@ class _Space:
 
 
 class MemoryStorage:
-    """Everything is gone when the process ends."""
+    """A storage that ends with the process."""
 
     waits_for_disk = False
 
@@ -54,7 +54,7 @@ class MemoryStorage:
             raise SpaceMissing(space) from None
 
     def get(self, space: str, key: bytes) -> Row | None:
-        with self._lock:  # a transaction writes in place: what it may still undo is not to be seen
+        with self._lock:  # a transaction writes in place, and may still undo it
             return self._space(space).rows.get(key)
 
     def range(
@@ -69,7 +69,7 @@ class MemoryStorage:
             low, high = (low, key) if reverse else (key + b"\0", high)
 
     def _chunk(self, space: str, low: bytes, high: bytes | None, reverse: bool) -> list[tuple[bytes, Row]]:
-        """The next rows of a range: enough for most readers, few enough that a long range is never copied whole."""
+        """The next rows of a range: enough for most readers, without copying a long range."""
         with self._lock:
             found = self._space(space)
             start = bisect_left(found.keys, low)
@@ -109,11 +109,11 @@ class MemoryStorage:
             self._lock.release()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
 
 class _MemoryTransaction:
-    """Writes in place and remembers how to take it back."""
+    """Writes in place, and records how to undo it."""
 
     def __init__(self, storage: MemoryStorage) -> None:
         self._spaces = storage._spaces

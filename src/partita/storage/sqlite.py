@@ -1,14 +1,14 @@
-"""Storage in one SQLite file that any SQLite tool can open, several processes may share, and power loss cannot break.
+"""Storage in one SQLite file, which survives power loss, can be shared by processes, and opens in any SQLite tool.
 
-Each space is a table `(k, w, v)`: key, weight, value, clustered by key. A value that would overflow a page lives in
-the table `large`, and `v` is its number there: clustered tables are slow once rows overflow.
+Each space is a table `(k, w, v)`: key, weight, value, clustered by key. A value that would overflow a page is stored in
+the table `large`, and `v` is its number there: clustered tables are slow with overflowing rows.
 
-    journal      WAL: readers never wait for a writer, and a writer never for readers
-    synchronous  FULL survives power loss; NORMAL survives the end of the process, and may lose the last commits
-                 (never tear them) when the power goes
-    cache, mmap  a small page cache and the file mapped into memory (docs/decisions/0003)
+    journal      WAL: readers never wait for a writer, nor a writer for readers
+    synchronous  FULL survives power loss; NORMAL survives a crash of the process, and may lose the last commits
+                 (but never a part of one) at power loss
+    cache, mmap  a small page cache and a memory-mapped file (docs/decisions/0003)
 
-Each thread that reads has its own connection; all writes go through one more, which a lock guards.
+Each reading thread has its own connection; all writes go through one more, under a lock.
 """
 
 import os
@@ -31,7 +31,7 @@ Durability = Literal["power", "process"]
 APPLICATION_ID = 0x50415254  # "PART"
 FORMAT = 1
 BUSY_SECONDS = 30.0
-MAX_INLINE = 1900  # bytes of key and value; about what an 8 KB page keeps without an overflow page
+MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
 
 _row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
 _SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
@@ -71,7 +71,7 @@ class _SqliteConnection:
         return _row(found)
 
     def _get_large(self, space: str, key: bytes) -> Row | None:
-        """One statement, so that both tables are read at one moment."""
+        """Reads both tables in one statement, and so in one state."""
         sql = f'SELECT s.w, l.v FROM "{space}" s JOIN large l ON l.id = s.v WHERE s.k = ?'
         found = self.apsw.execute(sql, (key,)).fetchall()
         return Row._make(found[0]) if found else self.get(space, key)
@@ -136,13 +136,13 @@ class SqliteStorage:
             if is_first:
                 _initialize(connection)
         except apsw.NotADBError:
-            raise ConfigurationError(f"{self.path}: not a database file of Partita's (nor of SQLite's)") from None
+            raise ConfigurationError(f"{self.path}: not a Partita database file; name another file") from None
         except apsw.CantOpenError:
             raise ConfigurationError(
-                f"{self.path}: cannot be opened; does its folder exist and may it be written?"
+                f"{self.path}: cannot be opened; check that its folder exists and is writable"
             ) from None
         except apsw.ReadOnlyError:
-            raise ConfigurationError(f"{self.path}: cannot be written") from None
+            raise ConfigurationError(f"{self.path}: the file is read-only; make it writable") from None
         except apsw.Error as error:
             raise StorageError(f"{self.path}: {error}") from error
         self._open.add(connection)
@@ -173,7 +173,7 @@ class SqliteStorage:
         return self._reader().totals(space)
 
     def version(self) -> int:
-        """SQLite's own: the reader's connection is told of every commit of another one, the writer's among them."""
+        """SQLite's data_version, which changes with the commits of all other connections, the writer's included."""
         found: int = self._reader().execute("PRAGMA data_version").get
         return found
 
@@ -211,7 +211,7 @@ class SqliteStorage:
             self._lock.release()
 
     def _begin(self, wait: bool) -> None:
-        """Takes the file's write lock, for which another process may have to be waited."""
+        """Takes the write lock of the file, which may mean waiting for another process."""
         if not wait:
             self._writer.apsw.set_busy_timeout(0)
         try:
@@ -221,7 +221,7 @@ class SqliteStorage:
                 self._writer.apsw.set_busy_timeout(int(BUSY_SECONDS * 1000))
 
     def close(self) -> None:
-        """Closes every connection; the write-ahead log is folded into the file."""
+        """Closes every connection; the write-ahead log is copied into the file."""
         with self._lock:
             self._is_closed = True
             self._checkpointer.stop()
@@ -231,7 +231,7 @@ class SqliteStorage:
 
 
 class _SqliteTransaction:
-    """The one open write transaction of a storage."""
+    """The open write transaction of a storage."""
 
     def __init__(self, connection: _SqliteConnection) -> None:
         self._execute = connection.execute
@@ -291,7 +291,7 @@ def _is_large(key: bytes, row: Row) -> bool:
 
 
 def _check_existing_file(path: str) -> None:
-    """Looks before anything is written: setting a journal mode already changes a file."""
+    """Checks a file before anything is written: setting the journal mode already changes it."""
     file = Path(path)
     if not file.is_file() or not file.stat().st_size:
         return
@@ -301,7 +301,7 @@ def _check_existing_file(path: str) -> None:
 
 
 def _is_ours(connection: apsw.Connection, path: str) -> bool:
-    """Whether the file is one of ours (False: empty); raises when it is somebody else's or of another version."""
+    """Whether the file is a Partita database; False for an empty file, an error for any other file."""
     application, version, entries = connection.execute(
         "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema) "
         "FROM pragma_application_id a, pragma_user_version v"
@@ -309,14 +309,14 @@ def _is_ours(connection: apsw.Connection, path: str) -> bool:
     if application == APPLICATION_ID and version == FORMAT:
         return True
     if application == APPLICATION_ID:
-        raise ConfigurationError(f"{path}: written by another version of Partita (format {version})")
+        raise ConfigurationError(f"{path}: has format {version}, of another version of Partita; this one has {FORMAT}")
     if entries:
-        raise ConfigurationError(f"{path}: an SQLite file, but not one of Partita's")
+        raise ConfigurationError(f"{path}: an SQLite file of another program; name another file")
     return False
 
 
 def _initialize(connection: _SqliteConnection) -> None:
-    """Makes an empty file ours, also when several processes begin at once."""
+    """Creates the tables of an empty file, also when several processes open it at once."""
     connection.apsw.execute("BEGIN IMMEDIATE")
     with connection.apsw:
         if not _is_ours(connection.apsw, connection.path):

@@ -1,1 +1,1 @@
-"""DynamoDB's expressions: text to a tree (cached), a tree and placeholders to something that runs."""
+"""DynamoDB's expressions: text is parsed to a tree, and a tree is compiled with the placeholders of a request."""

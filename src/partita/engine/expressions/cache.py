@@ -1,11 +1,11 @@
-"""Expressions that have been met before: programs send few distinct ones, with ever new values.
+"""A cache of compiled expressions: programs send few distinct ones, with ever new values.
 
-What is made of an expression depends on its text and on the *shape* of the placeholders: names, and types of values.
-The values themselves it takes when it is used, so it is made once for each shape and kept:
+A compiled expression depends on its text and on the *shape* of the placeholders: names, and types of values. It takes
+the values when it is used, so it is compiled once for each shape:
 
-    text, shape --- made once ---+
-                                 +--- condition, update or key range of this request
-                       values ---+
+    text, shape --- compiled once ---+
+                                     +--- condition, update or key range of this request
+                           values ---+
 """
 
 from collections.abc import Callable
@@ -16,18 +16,18 @@ from partita.engine.expressions.scope import Check, Scope, Shape
 Compiled = TypeVar("Compiled")
 
 MAX_ENTRIES = 2048
-MAX_NAMES_LENGTH = 4096  # characters; what is longer is made again each time
+MAX_NAMES_LENGTH = 4096  # characters; longer ones are not cached
 
 
 class ExpressionCache(Generic[Compiled]):
-    """What `make` has made of texts and scopes."""
+    """The results of `compile` by text and shape."""
 
     def __init__(self, make: Callable[[str, Scope], Compiled]) -> None:
         self._compile = make
         self._entries: dict[tuple[str, Shape], tuple[Compiled, frozenset[str], list[Check]]] = {}
 
     def __call__(self, text: str, scope: Scope) -> Compiled:
-        """As `make` gives it, or raises: the scope's use of placeholders is noted, its values are checked."""
+        """Returns the result of `compile`, or raises its error; marks placeholders as used, and checks the values."""
         shape = scope.shape
         met = self._entries.get((text, shape))
         if met is None:

@@ -1,7 +1,6 @@
-"""A condition's tree and a scope to a test, and that and values to a predicate over items: `bound(tree, scope).keep`.
+"""Compiles a condition's tree to a test, and binds it to values: `bind_condition(tree, scope).keep(item)`.
 
-What can be known before any item is seen (wrong operand types, an inverted BETWEEN) is refused while the test is made,
-as DynamoDB does.
+Errors that need no item (wrong operand types, an inverted BETWEEN) are raised while compiling, as in DynamoDB.
 """
 
 from collections.abc import Callable
@@ -43,14 +42,14 @@ _TYPE_ORDER = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
 
 class BoundCondition(NamedTuple):
-    """A condition that fits one request, and the paths that it reads."""
+    """A condition with the values of one request, and the paths that it reads."""
 
     keep: Predicate
     paths: list[ResolvedPath]
 
 
 class CompiledCondition(NamedTuple):
-    """A condition with its names put in, which fits every request with values of the same types."""
+    """A condition with resolved names, for every request with values of the same types."""
 
     test: Test
     paths: list[ResolvedPath]
@@ -61,7 +60,7 @@ class CompiledCondition(NamedTuple):
 
 
 def condition_of_text(text: str, scope: Scope) -> BoundCondition:
-    """The condition of an expression."""
+    """Parses a condition and binds it to the values of a request."""
     return _compiled(text, scope).bind(scope.values)
 
 
@@ -141,7 +140,7 @@ def _unordered(operator: str, kind: str | None) -> ExpressionError:
 
 
 def check_between(low: AttributeValue, high: AttributeValue) -> None:
-    """Refuses bounds of two types, of a type without an order, or the wrong way round."""
+    """Rejects bounds of two types, of a type without an order, or in the wrong order."""
     bounds = (
         f"lower bound operand: AttributeValue: {{{_printed(low)}}}, "
         f"upper bound operand: AttributeValue: {{{_printed(high)}}}"
@@ -227,7 +226,7 @@ def _check_type(named: str) -> None:
 
 
 def check_distinct(name: str, operands: tuple[Operand, ...], scope: Scope) -> None:
-    """Refuses a comparison of an attribute with itself."""
+    """Rejects a comparison of an attribute with itself."""
     if not isinstance(operands[0], Path):
         return
     first = scope.path(operands[0])

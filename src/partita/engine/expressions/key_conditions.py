@@ -1,4 +1,4 @@
-"""Key conditions: a tree to one condition for each key attribute, and those to a contiguous range of keys."""
+"""Key conditions: from a tree to one condition for each key attribute, and from these to a contiguous range of keys."""
 
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ class KeyCondition(NamedTuple):
 
 
 class KeyInterval(NamedTuple):
-    """Positions low <= key < high, all of which begin with the partition's hash."""
+    """Storage keys low <= key < high, which all begin with the hash of the partition."""
 
     low: bytes
     high: bytes | None
@@ -44,7 +44,7 @@ class KeyInterval(NamedTuple):
 
 
 class _UnboundCondition(NamedTuple):
-    """A condition on one attribute, whose values are still placeholders."""
+    """A condition on one attribute, whose values are placeholders."""
 
     attribute: str
     operator: str
@@ -52,7 +52,7 @@ class _UnboundCondition(NamedTuple):
 
 
 def key_conditions(text: str, scope: Scope) -> dict[str, KeyCondition]:
-    """The conditions by attribute; raises DynamoDB's error for whatever is not a condition on one key."""
+    """The conditions by attribute; raises DynamoDB's error for anything but one condition on each key."""
     given = scope.values
     return {
         name: KeyCondition(operator, [given[placeholder] for placeholder in values])
@@ -153,7 +153,7 @@ def _top_level(path: Path, scope: Scope) -> str:
 
 
 def _value(operand: Operand, scope: Scope) -> str:
-    """The placeholder of a value that is given."""
+    """The placeholder of a value."""
     if isinstance(operand, Value):
         scope.value(operand.name)
         return operand.name
@@ -165,7 +165,7 @@ def _value(operand: Operand, scope: Scope) -> str:
 
 
 def key_range(keys: KeySchema, conditions: dict[str, KeyCondition]) -> KeyInterval:
-    """The one range that the conditions describe: `=` on the partition, at most one range, on the last sort key."""
+    """The range of the conditions: `=` on the partition, and at most one range, on the last sort key."""
     _check_conditions(keys, conditions)
     partition = key_encoding.partition_hash([conditions[key.name].values[0] for key in keys.partition])
     prefix = partition
@@ -201,7 +201,7 @@ def _check_conditions(keys: KeySchema, conditions: dict[str, KeyCondition]) -> N
 
 
 def _check_composite(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
-    """A key of several attributes: every HASH is fixed, and every RANGE to the left of the last one asked for."""
+    """Checks the conditions on a composite key: every HASH, and every RANGE before the last one used, has `=`."""
 
     def unfixed(names: list[str]) -> list[str]:
         return [name for name in names if name not in conditions or conditions[name].operator != "="]

@@ -1,4 +1,4 @@
-"""What a parsed expression is made of. Placeholders (`#name`, `:value`) stay placeholders: a tree fits any request."""
+"""The nodes of parsed expressions. Placeholders (`#name`, `:value`) stay placeholders, so a tree fits any request."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -20,7 +20,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A function: `size(path)` as an operand, `begins_with(path, :v)` as a condition, `list_append` in an update."""
+    """A function call: `size(path)` is an operand, `begins_with(path, :v)` a condition, `list_append` for updates."""
 
     function: str
     arguments: tuple["Operand", ...]

@@ -1,7 +1,7 @@
-"""Expression text to a tree, by recursive descent; trees are cached, since programs send few distinct expressions.
+"""Parses expressions by recursive descent; trees are cached, since programs send few distinct expressions.
 
-Faults of form are reported in DynamoDB's order: syntax, redundant parentheses, unknown function, misplaced function,
-reserved word. What depends on the placeholders (`scope`) comes after them.
+Errors are reported in DynamoDB's order: syntax, redundant parentheses, unknown function, misplaced function, reserved
+word. Errors that depend on the placeholders (`scope`) come after them.
 """
 
 from collections.abc import Callable, Iterator
@@ -64,14 +64,14 @@ class _ExpressionParser:
         self._faults.setdefault(kind, message)
 
     def count_operator(self) -> None:
-        """Bounds the work, and the depth, that one expression can ask for."""
+        """Limits the number of operators, and so the work and depth, of one expression."""
         self._operators += 1
         if self._operators > EXPRESSION_OPERATORS:
             raise ExpressionError(f"The expression contains too many operators; operator limit: {EXPRESSION_OPERATORS}")
 
     @contextmanager
     def parentheses(self) -> Iterator[None]:
-        """What stands between a parenthesis and its end; the depth is bounded, or the parser would run out of stack."""
+        """Takes `(` before the block and `)` after it; limits the depth, and so the parser's stack."""
         self.tokens.expect("(")
         self._depth += 1
         if self._depth > _MAX_DEPTH:
@@ -147,7 +147,7 @@ class _ExpressionParser:
         )
 
     def _operand_in_parentheses(self) -> bool:
-        """Whether the parenthesis ahead closes over an operand, as in `(a) = :v`."""
+        """Whether the next parentheses enclose an operand, as in `(a) = :v`."""
         behind = self.tokens.after_parenthesis()
         return behind is not None and behind.upper() in (*COMPARATORS, "BETWEEN", "IN", ".", "[")
 
@@ -158,7 +158,7 @@ class _ExpressionParser:
             return self.condition()
 
     def _closes_twice(self) -> bool:
-        """Whether the parenthesis ahead is closed right before the one that holds it."""
+        """Whether the next parentheses end right before those around them."""
         return self.tokens.after_parenthesis() == ")"
 
     # Operands
@@ -300,7 +300,7 @@ def _check_text(source: str) -> None:
 
 @lru_cache(maxsize=4096)
 def parse_condition(source: str) -> ConditionNode:
-    """A condition, filter or key condition.
+    """Parses a condition, filter or key condition.
 
     >>> parse_condition("a = :x").operator
     '='

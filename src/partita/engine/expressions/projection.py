@@ -1,4 +1,4 @@
-"""A projection's tree and a scope to a function that keeps only some parts of an item."""
+"""Projections: the paths of a projection's tree, and the parts of an item at these paths."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from partita.engine.expressions.tokens import ExpressionError
 
 
 def resolve_paths(tree: ProjectionNode, scope: Scope) -> list[ResolvedPath]:
-    """The paths with names put in; no two may overlap."""
+    """The paths of a projection with resolved names; no two may overlap."""
     paths = [scope.path(path) for path in tree.paths]
     check_disjoint(paths)
     return paths
 
 
 def check_disjoint(paths: Sequence[ResolvedPath]) -> None:
-    """Refuses two paths of which one holds the other, or that disagree on what a part is."""
+    """Rejects two paths of which one contains the other, or that disagree on the type of a part."""
     for at, later in enumerate(paths):
         for earlier in paths[:at]:
             relation = _relation(earlier, later)
@@ -38,7 +38,7 @@ def _relation(one: ResolvedPath, two: ResolvedPath) -> str | None:
 
 
 def project(item: Item, paths: Iterable[ResolvedPath]) -> Item:
-    """The parts of an item that the paths lead to; list elements move together.
+    """The parts of an item at the paths; selected list elements move together.
 
     >>> project({"a": {"M": {"b": {"N": "1"}, "c": {"N": "2"}}}}, [("a", "c")])
     {'a': {'M': {'c': {'N': '2'}}}}
@@ -52,7 +52,7 @@ def project(item: Item, paths: Iterable[ResolvedPath]) -> Item:
 
 
 class _Branch(dict[str | int, Any]):
-    """Parts below one path; told apart from the values at its ends by its class."""
+    """The parts below one path, as a class of its own, to distinguish it from values."""
 
 
 def _insert(found: dict[Any, Any], path: ResolvedPath, value: AttributeValue) -> None:

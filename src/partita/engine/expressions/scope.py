@@ -1,4 +1,4 @@
-"""The placeholders of one request: gives names and values to trees, and knows which of them nobody used."""
+"""The placeholders of one request: resolves names and values, and knows which were used."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -34,11 +34,11 @@ class Scope:
 
     @property
     def shape(self) -> Shape:
-        """All that an expression depends on before it meets values and items: names, and the types of the values."""
+        """Everything that a compiled expression depends on: the names, and the types of the values."""
         return tuple(self.names.items()), tuple([(name, *value) for name, value in self.values.items()])
 
     def unused_copy(self) -> "Scope":
-        """The same placeholders, as if nothing had been made of them."""
+        """The same placeholders, none of them used."""
         scope = Scope()
         scope.names, scope.values = self.names, self.values
         return scope
@@ -70,12 +70,12 @@ class Scope:
         return type_of(self.value(placeholder))
 
     def check_values(self, check: Check) -> None:
-        """Holds the values to what their types do not tell; who keeps an expression has to do it again."""
+        """Checks the values beyond their types, now and on every use of the cached expression."""
         check(self.values)
         self.checks.append(check)
 
     def check_all_used(self) -> None:
-        """DynamoDB refuses placeholders that no expression mentions."""
+        """Rejects placeholders that no expression uses, as DynamoDB does."""
         if len(self.used) == len(self.names) + len(self.values):
             return
         for kind, given in (("Names", self.names), ("Values", self.values)):
@@ -86,7 +86,7 @@ class Scope:
 
 
 def run_expression(parameter: str, work: Callable[[], Any]) -> Any:
-    """Does `work` and names the request's parameter in what goes wrong."""
+    """Calls `work`, and names the parameter of the request in its errors."""
     try:
         return work()
     except EmptyExpression as error:

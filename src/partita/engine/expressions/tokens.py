@@ -1,4 +1,4 @@
-"""Splits an expression into tokens and says where it stops making sense, in DynamoDB's words."""
+"""Splits an expression into tokens; syntax errors have DynamoDB's messages."""
 
 import re
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ _TOKEN = re.compile(r"[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|[0-9]+|
 
 
 class ExpressionError(Exception):
-    """What is wrong with an expression, without the name of the parameter that it came in."""
+    """An error in an expression, without the name of its parameter."""
 
 
 class EmptyExpression(ExpressionError):
-    """An expression without a single character."""
+    """An empty expression."""
 
     def __init__(self) -> None:
         super().__init__("The expression can not be empty;")
@@ -46,7 +46,7 @@ class Tokens:
         self._closings = _closing_parentheses(self._all)
 
     def after_parenthesis(self, ahead: int = 0) -> str | None:
-        """The text behind the parenthesis that is closed for the one `ahead`; None where it is not closed."""
+        """The text after the parenthesis that closes the one `ahead`; None where it is not closed."""
         closed = self._closings.get(self._at + ahead)
         return None if closed is None else self.peek(closed + 1 - self._at).text
 
@@ -73,7 +73,7 @@ class Tokens:
             raise self.unexpected()
 
     def unexpected(self) -> ExpressionError:
-        """The syntax error at the next token; `near` shows it with its neighbours."""
+        """The syntax error at the next token; `near` has its neighbours."""
         token, before, after = self.peek(), self._all[self._at - 1] if self._at else None, self.peek(1)
         if token is END:
             near = self.source[before.start :].strip() if before else self.source
@@ -84,12 +84,12 @@ class Tokens:
 
 
 def _split(source: str) -> list[Token]:
-    """Any other character is a token of its own: the parser says that it does not belong there."""
+    """Splits a source; an unknown character is a token too, which the parser rejects."""
     return [Token(match[1], match.start(1)) for match in _TOKEN.finditer(source.rstrip(" \t\r\n"))]
 
 
 def _closing_parentheses(tokens: list[Token]) -> dict[int, int]:
-    """Where each parenthesis is closed, by the places of the two tokens; found once, however deep they nest."""
+    """The index of the closing parenthesis for each opening one, in one pass."""
     found: dict[int, int] = {}
     open_ones: list[int] = []
     for at, token in enumerate(tokens):

@@ -1,6 +1,6 @@
-"""An update's tree and a scope to a recipe, and that and values to a function from the item before to the item after.
+"""Compiles an update's tree, and binds it to values: a function from the item before to the item after.
 
-Every operand is read from the item as it was; then REMOVE, SET, ADD and DELETE act on a copy. Elements that SET puts
+Every operand is read from the item before; then REMOVE, SET, ADD and DELETE change a copy. Elements that SET assigns
 beyond the end of a list are appended, in the order of their indexes.
 """
 
@@ -28,17 +28,17 @@ _NO_ATTRIBUTE = "The provided expression refers to an attribute that does not ex
 _TYPE_NAMES = {"S": "STRING", "N": "NUMBER", "B": "BINARY", "NULL": "NULL", "BOOL": "BOOLEAN", "L": "LIST", "M": "MAP"}
 _ARGUMENTS = {"if_not_exists": 2, "list_append": 2}
 
-# The difference of two DynamoDB numbers can have 2 * 126 + 38 digits before it is found to be too precise.
+# The difference of two DynamoDB numbers can have 2 * 126 + 38 digits before its precision is checked.
 _EXACT = Context(prec=400, Emin=-999999, Emax=999999)
 
-_small_integer = re.compile(r"-?[0-9]{1,30}\Z").match  # as counters are; no sum of two can be too long
+_small_integer = re.compile(r"-?[0-9]{1,30}\Z").match  # like counters; their sums are always valid
 
 Operation = Callable[[Item, Item], AttributeValue]
 """The value of an operand, from the item before and the values of the request."""
 
 
 class BoundUpdate(NamedTuple):
-    """An update that fits one request."""
+    """An update with the values of one request."""
 
     compiled: "CompiledUpdate"
     values: Item
@@ -48,17 +48,17 @@ class BoundUpdate(NamedTuple):
 
 
 def update_of_text(text: str, scope: Scope) -> BoundUpdate:
-    """The changes of an UpdateExpression."""
+    """Parses an UpdateExpression and binds it to the values of a request."""
     return BoundUpdate(_compiled(text, scope), scope.values)
 
 
 class CompiledUpdate:
-    """What an update does, with names put in and operands checked: `paths` are what it touches."""
+    """An update with resolved names and checked operands; `paths` are those that it changes."""
 
     __slots__ = ("_steps", "only_removes", "paths", "touched")
 
     def __init__(self, tree: UpdateNode, scope: Scope, *, lists_add: bool = False) -> None:
-        """`lists_add`: ADD appends to a list, as it does in the parameters from before expressions."""
+        """`lists_add`: ADD appends to a list, as with the legacy AttributeUpdates."""
         self.paths = [scope.path(action.path) for action in tree.actions]
         self.touched = frozenset(str(path[0]) for path in self.paths)
         self.only_removes = all(action.section in ("REMOVE", "DELETE") for action in tree.actions)
@@ -73,11 +73,11 @@ class CompiledUpdate:
         ]
 
     def apply(self, before: Item, values: Item) -> Item:
-        made = [operand(before, values) if operand else None for _, _, operand in self._steps]
+        results = [operand(before, values) if operand else None for _, _, operand in self._steps]
         after = dict(before)
         opened: dict[ResolvedPath, Any] = {}
         lists = _ListChanges()
-        for (section, path, _), value in zip(self._steps, made, strict=True):
+        for (section, path, _), value in zip(self._steps, results, strict=True):
             parent, last = (after, path[0]) if len(path) == 1 else _open_container(after, path, opened)
             if section == "REMOVE":
                 _remove(parent, last, lists)
@@ -88,7 +88,7 @@ class CompiledUpdate:
 
 
 class _ListChanges:
-    """What is done to lists when every action has been: till then each index means the element that it meant before."""
+    """Removals and appends of list elements, made after all actions, so that indexes mean the elements before."""
 
     __slots__ = ("appended", "removed")
 
@@ -143,7 +143,7 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
     path = scope.path(target)
 
     def first_there(item: Item, values: Item) -> AttributeValue:
-        instead = second(item, values)  # looked at in any case: what it names has to be there (DynamoDB Local)
+        instead = second(item, values)  # evaluated in any case: its attributes must exist (DynamoDB Local)
         return instead if (value := value_at(item, path)) is None else value
 
     return first_there
@@ -158,7 +158,7 @@ def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: 
 
 
 def _check_operator(action: UpdateAction, scope: Scope) -> None:
-    """ADD takes a number or a set, DELETE a set."""
+    """Checks that ADD has a number or a set, and DELETE a set."""
     if action.section in ("ADD", "DELETE") and isinstance(action.operand, Value):
         kind = scope.type_of_value(action.operand.name)
         if kind in _TYPE_NAMES and not (action.section == "ADD" and kind == "N"):
@@ -191,10 +191,10 @@ def _concatenated(first: AttributeValue, second: AttributeValue) -> AttributeVal
 
 
 def _open_container(item: Item, path: ResolvedPath, opened: dict[ResolvedPath, Any]) -> tuple[Any, str | int]:
-    """The container that the path's last part is in.
+    """The container of the path's last part, and that part.
 
-    Containers on the way are copied, so that the old item stays as it was, each once: `opened` holds the copies, since
-    several actions may meet in one of them.
+    Containers on the path are copied, each once, so that the old item is unchanged. `opened` has the copies, which
+    several actions may share.
     """
     parent: Any = item
     for at, (part, following) in enumerate(pairwise(path), 1):

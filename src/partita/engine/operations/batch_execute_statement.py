@@ -47,7 +47,7 @@ _SINGLE = "Only single item select is supported"
 
 @dataclass(frozen=True, slots=True)
 class _LocatedStatement:
-    """A statement that is about one item of a table."""
+    """A statement on one item of a table."""
 
     table: StoredTable
     storage_key: bytes
@@ -59,9 +59,9 @@ def batch_select(context: EngineContext, request: BatchExecuteStatement) -> Batc
     report_violations(request, _MEMBERS)
     asked = request.statements or []
     batch = _StatementBatch(request)
-    placed = batch.locate_all(lambda each: _locate_select(context, each))
+    located = batch.locate_all(lambda each: _locate_select(context, each))
     with context.storage.snapshot() as reader:
-        for number, each in placed.items():
+        for number, each in located.items():
             batch.read(reader, number, each, asked[number].consistent_read)
     return batch.output()
 
@@ -84,7 +84,7 @@ def batch_write(context: EngineContext, request: BatchExecuteStatement) -> Job:
 
 
 def _body(asked: StatementRequest) -> Body | None:
-    """What a statement is; None when it is not one, which its own answer will say."""
+    """The parsed statement; None for an invalid one, which gets an error of its own in the reply."""
     try:
         return parse_statement(asked.statement or "").body
     except ValidationException:
@@ -109,23 +109,23 @@ def _locate_write(context: EngineContext, asked: StatementRequest) -> _LocatedSt
     if isinstance(statement.body, ExistsCheck):
         raise ValidationException(ONLY_IN_TRANSACTIONS)
     table = context.table_for_write(statement.table)
-    means = statement_write(table, statement)
-    return _LocatedStatement(table, means.intent.storage_key(table), statement, means)
+    write = statement_write(table, statement)
+    return _LocatedStatement(table, write.intent.storage_key(table), statement, write)
 
 
 class _StatementBatch:
-    """The answers of one batch, in the order of its statements."""
+    """The responses of one batch, in the order of its statements."""
 
     def __init__(self, request: BatchExecuteStatement) -> None:
         self._request = request
-        self._asked = request.statements or []
+        self._requests = request.statements or []
         self._answers: dict[int, BatchStatementResponse] = {}
         self._used: dict[str, TableUsage] = {}
 
     def locate_all(self, place: Callable[[StatementRequest], _LocatedStatement]) -> dict[int, _LocatedStatement]:
-        """Where each statement's item lies; no two may be about one. What cannot be placed is answered with why."""
+        """Locates the item of each statement, at most one statement for an item; errors become responses."""
         found: dict[int, _LocatedStatement] = {}
-        for number, asked in enumerate(self._asked):
+        for number, asked in enumerate(self._requests):
             try:
                 found[number] = place(asked)
             except DynamoDBError as error:
@@ -134,41 +134,41 @@ class _StatementBatch:
             raise ValidationException(DUPLICATES)
         return found
 
-    def read(self, reader: Reader, number: int, placed: _LocatedStatement, consistent: bool | None) -> None:
-        image = load_version(reader, placed.table, placed.storage_key)
-        usage = self._used.setdefault(placed.table.name, TableUsage(placed.table))
+    def read(self, reader: Reader, number: int, located: _LocatedStatement, consistent: bool | None) -> None:
+        image = load_version(reader, located.table, located.storage_key)
+        usage = self._used.setdefault(located.table.name, TableUsage(located.table))
         usage.units += read_units(image.size if image else 0, consistent)
         item: Raw | None = None
         if image is not None:
-            assert isinstance(placed.statement.body, Select)
-            paths = placed.statement.body.paths
+            assert isinstance(located.statement.body, Select)
+            paths = located.statement.body.paths
             item = Raw(image.row.value) if paths is None else selected_attributes(image.item, paths)
-        self._answers[number] = BatchStatementResponse(table_name=placed.table.name, item=item)
+        self._answers[number] = BatchStatementResponse(table_name=located.table.name, item=item)
 
-    def write(self, context: EngineContext, txn: StorageTransaction, number: int, placed: _LocatedStatement) -> None:
-        assert placed.write is not None
-        means, table = placed.write, placed.table
-        return_old = self._asked[number].return_values_on_condition_check_failure == "ALL_OLD"
+    def write(self, context: EngineContext, txn: StorageTransaction, number: int, located: _LocatedStatement) -> None:
+        assert located.write is not None
+        write, table = located.write, located.table
+        return_old = self._requests[number].return_values_on_condition_check_failure == "ALL_OLD"
         try:
-            outcome = decide(context, txn, table, placed.storage_key, means.intent, means.condition, return_old)
+            outcome = decide(context, txn, table, located.storage_key, write.intent, write.condition, return_old)
         except DynamoDBError as error:
             self._fail(number, table.name, error)
             return
         txn.apply(outcome.writes)
         self._used.setdefault(table.name, TableUsage(table)).add(outcome.usage)
-        item = returned_attributes(means.returning, means.intent, outcome)
+        item = returned_attributes(write.returning, write.intent, outcome)
         self._answers[number] = BatchStatementResponse(table_name=table.name, item=item)
 
     def output(self) -> BatchExecuteStatementOutput:
         capacities = (consumed(usage, self._request.return_consumed_capacity) for usage in self._used.values())
         used: list[ConsumedCapacity] = [each for each in capacities if each is not None]
-        answers = [self._answers[number] for number in range(len(self._asked))]
+        answers = [self._answers[number] for number in range(len(self._requests))]
         return BatchExecuteStatementOutput(responses=answers, consumed_capacity=used or None)
 
     def _fail(self, number: int, table: str | None, error: DynamoDBError) -> None:
         item = error.item if isinstance(error, ConditionalCheckFailedException) else None
-        told = BatchStatementError(code=_code(error), message=error.message, item=item)
-        self._answers[number] = BatchStatementResponse(error=told, table_name=table)
+        failure = BatchStatementError(code=_code(error), message=error.message, item=item)
+        self._answers[number] = BatchStatementResponse(error=failure, table_name=table)
 
 
 def _code(error: DynamoDBError) -> str:

@@ -1,4 +1,4 @@
-"""BatchGetItem: up to a hundred items of several tables; what would make the reply too large is left unprocessed."""
+"""BatchGetItem: up to a hundred items of several tables; those beyond the size of a reply stay unprocessed."""
 
 import msgspec
 from msgspec import Raw
@@ -38,7 +38,7 @@ def batch_get_item(context: EngineContext, request: BatchGetItem) -> BatchGetIte
 
 
 class _BatchRead:
-    """The reading of one batch, up to the size that a reply may have."""
+    """The read of one batch, up to the maximum size of a reply."""
 
     def __init__(self, context: EngineContext, reader: Reader, request: BatchGetItem) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""BatchWriteItem: up to 25 puts and deletes of several tables, each on its own, here all in one transaction."""
+"""BatchWriteItem: up to 25 puts and deletes of several tables, here in one transaction."""
 
 from msgspec import Raw
 
@@ -18,11 +18,11 @@ from partita.storage.contract import StorageTransaction, Write
 
 def batch_write_item(context: EngineContext, request: BatchWriteItem) -> Job:
     check_members(request)
-    asked = request.request_items or {}
-    if not asked:
+    request_items = request.request_items or {}
+    if not request_items:
         raise ValidationException("The requestItems parameter is required for BatchWriteItem")
-    _check_number(asked)
-    intents = {name: [_intent(each) for each in requests] for name, requests in asked.items()}
+    _check_number(request_items)
+    intents = {name: [_intent(each) for each in requests] for name, requests in request_items.items()}
     if sum(map(len, intents.values())) > BATCH_WRITE_REQUESTS:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
 
@@ -64,7 +64,7 @@ def _run(
 def _by_table(
     context: EngineContext, intents: dict[str, list[WriteIntent]]
 ) -> list[tuple[StoredTable, list[WriteIntent]]]:
-    """The intents of each table, which may be named by its name and by its ARN in one request."""
+    """The intents of each table; one request may name a table both by name and by ARN."""
     found: dict[str, tuple[StoredTable, list[WriteIntent]]] = {}
     for name, each in intents.items():
         table = context.table_for_write(name)
@@ -79,8 +79,8 @@ def _with_storage_keys(table: StoredTable, intents: list[WriteIntent]) -> list[t
     return list(zip(storage_keys, intents, strict=True))
 
 
-def _check_number(asked: dict[str, list[WriteRequest]]) -> None:
-    for name, requests in asked.items():
+def _check_number(request_items: dict[str, list[WriteRequest]]) -> None:
+    for name, requests in request_items.items():
         if not 1 <= len(requests) <= BATCH_WRITE_REQUESTS:
             raise ValidationException(
                 f"1 validation error detected: Value '{{{name}=[{len(requests)} write requests]}}' at 'requestItems' "

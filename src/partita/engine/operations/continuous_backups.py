@@ -1,4 +1,4 @@
-"""UpdateContinuousBackups and DescribeContinuousBackups: whether a table's history is kept, and for how long."""
+"""UpdateContinuousBackups and DescribeContinuousBackups: point-in-time recovery of a table, and its period."""
 
 from msgspec.structs import replace
 

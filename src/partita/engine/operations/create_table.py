@@ -1,4 +1,4 @@
-"""CreateTable: checks a table's form in DynamoDB's order, makes its spaces and writes its record."""
+"""CreateTable: checks the request in DynamoDB's order, creates the spaces of the table and writes its record."""
 
 from partita.dynamodb.exceptions import (
     INVALID,
@@ -105,7 +105,7 @@ def index_record(index: SecondaryIndex, is_global: bool, space: str) -> IndexRec
 
 
 def check_form(request: CreateTable) -> None:
-    """Everything that can be wrong with a table before anybody looks whether there is one."""
+    """Checks everything that does not depend on other tables."""
     on_demand = request.billing_mode == "PAY_PER_REQUEST"
     _check_billing(request.provisioned_throughput, on_demand)
     defined = [each.attribute_name or "" for each in request.attribute_definitions or []]
@@ -167,7 +167,7 @@ def _check_defined(schema: list[KeySchemaElement], defined: list[str]) -> None:
 
 
 def check_schema(schema: list[KeySchemaElement]) -> None:
-    """One HASH, then at most one RANGE."""
+    """Checks for one HASH, then at most one RANGE."""
     names = [each.attribute_name for each in schema]
     if len(set(names)) != len(names):
         raise ValidationException("Both the Hash Key and the Range Key element in the KeySchema have the same name")
@@ -178,7 +178,7 @@ def check_schema(schema: list[KeySchemaElement]) -> None:
 
 
 def _check_global_schema(schema: list[KeySchemaElement]) -> None:
-    """Up to four HASH attributes, then up to four RANGE attributes."""
+    """Checks for up to four HASH attributes, then up to four RANGE attributes."""
     kinds = [each.key_type for each in schema]
     if len(schema) <= 2 and kinds != ["HASH", "HASH"]:
         check_schema(schema)

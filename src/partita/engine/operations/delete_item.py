@@ -1,4 +1,4 @@
-"""DeleteItem: takes one item away; an item that is not there is no error."""
+"""DeleteItem: deletes one item; a missing item is not an error."""
 
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.requests import DeleteItem

@@ -1,4 +1,4 @@
-"""DeleteTable: the table and its indexes; its streams stay for a day, and a protected table stays."""
+"""DeleteTable: deletes a table and its indexes, unless it is protected; its streams can be read for another day."""
 
 from msgspec.structs import replace
 
@@ -40,7 +40,7 @@ def delete_table(context: EngineContext, request: DeleteTable) -> Job:
 
 
 def _with_closed_stream(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> TableRecord:
-    """The table's record with its stream closed: it can be read for another day."""
+    """The record of the table with its stream closed."""
     if table.stream is None:
         return table.record
     closed = replace(table.stream, closed=last_number(txn, table), closed_at=context.clock())

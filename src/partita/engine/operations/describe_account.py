@@ -1,4 +1,4 @@
-"""DescribeLimits and DescribeEndpoints: what an account may use, and where it is answered."""
+"""DescribeLimits and DescribeEndpoints: the limits of an account, and the endpoint of its region."""
 
 from partita.dynamodb.limits import ACCOUNT_CAPACITY, TABLE_CAPACITY
 from partita.dynamodb.tag_shapes import (
@@ -23,6 +23,6 @@ def describe_limits(context: EngineContext, request: DescribeLimits) -> Describe
 
 
 def describe_endpoints(context: EngineContext, request: DescribeEndpoints) -> DescribeEndpointsOutput:
-    """The region's own name, as DynamoDB says it: whoever gave an SDK another address is never sent there."""
+    """Amazon's own host name, as in DynamoDB; an SDK with an endpoint of its own does not use it."""
     address = f"dynamodb.{context.region}.amazonaws.com"
     return DescribeEndpointsOutput(endpoints=[Endpoint(address=address, cache_period_in_minutes=_CACHE_MINUTES)])

@@ -1,4 +1,4 @@
-"""DescribeStream: a stream's state and its shards."""
+"""DescribeStream: the state and the shards of a stream."""
 
 from partita.dynamodb.exceptions import INVALID, ResourceNotFoundException, ValidationException
 from partita.dynamodb.limits import STREAM_LIST
@@ -49,7 +49,7 @@ def describe_stream(context: EngineContext, request: DescribeStream) -> Describe
 
 
 def _matching_shards(stream: Stream, request: DescribeStream) -> list[Shard]:
-    """The one shard of the stream, unless the request asks for what comes behind it, or was born of it."""
+    """The one shard of the stream, unless the request asks for later shards or for its children."""
     if request.shard_filter is not None and request.shard_filter.shard_id is not None:
         return []
     if request.exclusive_start_shard_id is not None and stream.shard_id <= request.exclusive_start_shard_id:

@@ -1,4 +1,4 @@
-"""DescribeTable: everything there is to say about a table."""
+"""DescribeTable: the description of a table, which CreateTable, UpdateTable and DeleteTable return too."""
 
 from partita.dynamodb.exceptions import ResourceNotFoundException
 from partita.dynamodb.requests import DescribeTable
@@ -20,7 +20,7 @@ from partita.engine.context import EngineContext
 from partita.engine.schema import StoredIndex, StoredTable, TableRecord
 from partita.storage.contract import Reader
 
-_ON_DEMAND_READS, _ON_DEMAND_WRITES = 12000, 4000  # what a new on-demand table serves at once
+_ON_DEMAND_READS, _ON_DEMAND_WRITES = 12000, 4000  # units per second of a new on-demand table
 
 
 def describe_table(context: EngineContext, request: DescribeTable) -> DescribeTableOutput:
@@ -30,7 +30,7 @@ def describe_table(context: EngineContext, request: DescribeTable) -> DescribeTa
 
 
 def find_table(context: EngineContext, name: str | None) -> StoredTable:
-    """The table as it is in storage now; the error of the table operations names what was not found."""
+    """The table as it is in storage now; the error names the table."""
     context.catalog.refresh()
     try:
         return context.table(name)

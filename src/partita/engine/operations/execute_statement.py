@@ -1,4 +1,4 @@
-"""ExecuteStatement: one PartiQL statement; a SELECT gives a page, anything else writes one item."""
+"""ExecuteStatement: one PartiQL statement; a SELECT returns a page, all others write one item."""
 
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.requests import UpdateItem
@@ -55,14 +55,14 @@ def execute_write(context: EngineContext, request: ExecuteStatement) -> Job:
         raise ValidationException(ONLY_IN_TRANSACTIONS)
 
     def job(txn: StorageTransaction) -> ExecuteStatementOutput:
-        means = statement_write(context.table_for_write(statement.table), statement)
-        asked = UpdateItem(
+        write = statement_write(context.table_for_write(statement.table), statement)
+        update = UpdateItem(
             table_name=statement.table,
-            return_values=means.returning,
+            return_values=write.returning,
             return_consumed_capacity=request.return_consumed_capacity,
             return_values_on_condition_check_failure=request.return_values_on_condition_check_failure,
         )
-        reply = write_job(context, asked, means.intent, means.condition, UpdateItemOutput())(txn)
+        reply = write_job(context, update, write.intent, write.condition, UpdateItemOutput())(txn)
         return ExecuteStatementOutput(
             items=[] if reply.attributes is None else [reply.attributes], consumed_capacity=reply.consumed_capacity
         )

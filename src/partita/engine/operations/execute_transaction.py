@@ -1,4 +1,4 @@
-"""ExecuteTransaction: up to a hundred statements, all of them SELECTs of one item, or all of them writes and checks."""
+"""ExecuteTransaction: up to a hundred statements, either all SELECTs of one item, or all writes and checks."""
 
 from dataclasses import dataclass
 
@@ -107,7 +107,7 @@ def _storage_key(at: int, table: StoredTable, statement: BoundStatement) -> byte
 
 
 def _selected_item(table: StoredTable, statement: BoundStatement, image: ItemVersion | None) -> Raw | None:
-    """The item as it is selected, where it is there and the whole WHERE holds for it."""
+    """The selected parts of an item; None where it is missing or WHERE does not hold."""
     assert isinstance(statement.body, Select)
     keep = filter_of(table, statement.body, statement)
     if image is None or (keep is not None and not keep.keep(image.item)):
@@ -119,7 +119,7 @@ def _selected_item(table: StoredTable, statement: BoundStatement, image: ItemVer
 
 @dataclass(frozen=True, slots=True)
 class _InvalidStatement:
-    """A statement that its table makes impossible: the transaction is cancelled, and this is the reason."""
+    """An intent that raises the error of an invalid statement, as a cancellation reason."""
 
     error: ValidationException
 
@@ -144,9 +144,9 @@ def _action(context: EngineContext, at: int, asked: StatementRequest, statement:
     return_old = asked.return_values_on_condition_check_failure == "ALL_OLD"
     table = context.table_for_write(statement.table)
     try:
-        means = statement_write(table, statement)
+        write = statement_write(table, statement)
     except ValidationException as error:
         if isinstance(statement.body, ExistsCheck):
             raise _statement_error(at, error.message) from None
         return TransactionAction(table.name, _InvalidStatement(error), None, return_old)
-    return TransactionAction(table.name, means.intent, means.condition, return_old)
+    return TransactionAction(table.name, write.intent, write.condition, return_old)

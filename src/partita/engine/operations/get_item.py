@@ -37,7 +37,7 @@ def get_item(context: EngineContext, request: GetItem) -> GetItemOutput:
         reply = GetItemOutput(item=Raw(row.value))
     else:
         reply = GetItemOutput(item=Raw(_encode(project(decode_item(row.value), paths))))
-    asked = request.return_consumed_capacity
-    if asked is not None:
-        reply.consumed_capacity = consumed_by_get(table, row.weight if row else 0, asked, request.consistent_read)
+    mode = request.return_consumed_capacity
+    if mode is not None:
+        reply.consumed_capacity = consumed_by_get(table, row.weight if row else 0, mode, request.consistent_read)
     return reply

@@ -1,4 +1,4 @@
-"""GetRecords: what changed, in order, and an iterator for what comes next."""
+"""GetRecords: changes in order, and an iterator for the next ones."""
 
 from hashlib import blake2b
 
@@ -60,31 +60,31 @@ def _page(context: EngineContext, stream: Stream, after: int, limit: int) -> Get
             break
         if number < horizon:
             raise TrimmedDataAccessException(TRIMMED)
-        shown = _visible_record(stream, number, change)
-        size += shown.size_bytes or 0
+        visible = _visible_record(stream, number, change)
+        size += visible.size_bytes or 0
         if len(records) == limit or (records and size > STREAM_BYTES):
             ended = False
             break
-        records.append(_record(context, stream, number, change, shown))
+        records.append(_record(context, stream, number, change, visible))
         after = number
     following = None if ended else shard_iterator(context, stream, after)
     return GetRecordsOutput(records=records, next_shard_iterator=following)
 
 
-def _record(context: EngineContext, stream: Stream, number: int, change: LogRecord, shown: StreamRecord) -> Record:
+def _record(context: EngineContext, stream: Stream, number: int, change: LogRecord, visible: StreamRecord) -> Record:
     return Record(
         event_id=blake2b(f"{stream.arn}#{number}".encode(), digest_size=16).hexdigest(),
         event_name=change.event,
         event_version="1.1",
         event_source="aws:dynamodb",
         aws_region=context.region,
-        dynamodb=shown,
+        dynamodb=visible,
         user_identity=_SERVICE if change.expired else None,
     )
 
 
 def _visible_record(stream: Stream, number: int, change: LogRecord) -> StreamRecord:
-    """The change as the stream's view type shows it; its size is that of the keys and of the images shown."""
+    """A change in the stream's view type; its size is that of the keys and images in it."""
     view = stream.record.view_type
     new = change.new if change.new and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
     old = change.old if change.old and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None

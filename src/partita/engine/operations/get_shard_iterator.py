@@ -1,4 +1,4 @@
-"""GetShardIterator: a place in a shard to read from, good for fifteen minutes."""
+"""GetShardIterator: a position in a shard, valid for fifteen minutes."""
 
 import math
 
@@ -50,7 +50,7 @@ def _check_form(request: GetShardIterator) -> None:
 
 
 def _start(context: EngineContext, stream: Stream, request: GetShardIterator) -> int:
-    """The lowest number that the iterator will give."""
+    """The lowest number that the iterator returns."""
     oldest = max(stream.first, trim_horizon(context))
     kind = request.shard_iterator_type
     if kind == "TRIM_HORIZON":
@@ -73,13 +73,13 @@ def _start(context: EngineContext, stream: Stream, request: GetShardIterator) ->
 
 
 def _at_timestamp(context: EngineContext, moment: float) -> int:
-    """Records show the second of their creation, so the first whose second is not before `moment` is wanted."""
+    """Records have the second of their creation, so the first record of that second or later is wanted."""
     if not math.isfinite(moment) or moment > context.clock():
         raise ValidationException(f"{INVALID}Timestamp cannot be in the future")
     return number_at(math.ceil(moment))
 
 
 def _last(context: EngineContext, stream: Stream) -> int:
-    """The highest number that a caller can know of."""
+    """The highest number that a client can have seen."""
     last = last_number(context.storage, stream.table) if stream.record.closed is None else stream.record.closed
     return max(stream.first, last)

@@ -1,4 +1,4 @@
-"""What PutItem, UpdateItem, DeleteItem and their forms in a transaction have in common."""
+"""The writes of single items, shared by PutItem, UpdateItem, DeleteItem, batches and transactions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ _NO_PLACEHOLDERS = Scope()
 
 
 class WriteIntent(Protocol):
-    """What a request means to do with one item, once its table is known."""
+    """The change that a request makes to one item."""
 
     def storage_key(self, table: StoredTable) -> bytes:
-        """Checks the request against the table's keys; where the item lies."""
+        """Checks the request against the table's keys; returns the storage key of the item."""
         ...
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
-        """The item as it shall be; None: gone."""
+        """The item after the write; None when it is deleted."""
         ...
 
 
@@ -75,7 +75,7 @@ class DeleteIntent:
 
 @dataclass(frozen=True, slots=True)
 class CheckIntent:
-    """A condition check: the item stays as it is."""
+    """A condition check: the item does not change."""
 
     key: Item
 
@@ -103,7 +103,7 @@ class UpdateIntent:
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         if before is None and self.update and self.update.compiled.only_removes:
-            return None  # taking away from nothing makes nothing (scylladb/scylladb#5862, tried on the service)
+            return None  # removals create no item (scylladb/scylladb#5862, tried on the service)
         old = before.item if before else table.primary_key(self.key)[0]
         size = before.size if before else item_size(old)
         if self.update is None:
@@ -130,7 +130,7 @@ class UpdateIntent:
 
 
 def update_of(request: Any, scope: Scope | None) -> BoundUpdate | None:
-    """The changes of an update, in either form."""
+    """The update of a request, in either form."""
     if request.update_expression is not None:
         changes: BoundUpdate = run_expression(
             "UpdateExpression", lambda: update_of_text(request.update_expression, scope or _NO_PLACEHOLDERS)
@@ -141,7 +141,7 @@ def update_of(request: Any, scope: Scope | None) -> BoundUpdate | None:
 
 
 class WriteOutcome(NamedTuple):
-    """One item's change, decided and not yet applied."""
+    """The change of one item, not yet applied."""
 
     table: StoredTable
     before: ItemVersion | None
@@ -160,7 +160,7 @@ def decide(
     return_old: bool,
     offset: int = 0,
 ) -> WriteOutcome:
-    """Reads the item, holds the condition against it and works out every write that follows."""
+    """Reads the item, checks the condition and returns all writes of the change."""
     if condition is not None:
         table.check_scalar_paths(condition.paths)
     before = load_version(reader, table, storage_key)
@@ -174,7 +174,7 @@ def decide(
 def write_job(
     context: EngineContext, request: Any, intent: WriteIntent, condition: BoundCondition | None, reply: WriteOutput
 ) -> Callable[[StorageTransaction], WriteOutput]:
-    """The transaction of one PutItem, UpdateItem or DeleteItem."""
+    """The job of one PutItem, UpdateItem or DeleteItem."""
     return_old = request.return_values_on_condition_check_failure == "ALL_OLD"
 
     def job(txn: StorageTransaction) -> WriteOutput:
@@ -190,14 +190,14 @@ def write_job(
     return job
 
 
-def returned_attributes(asked: str | None, intent: WriteIntent, outcome: WriteOutcome) -> Raw | None:
-    """What ReturnValues asks for."""
-    if asked is None or asked == "NONE":
+def returned_attributes(return_values: str | None, intent: WriteIntent, outcome: WriteOutcome) -> Raw | None:
+    """The attributes for ReturnValues."""
+    if return_values is None or return_values == "NONE":
         return None
-    image = outcome.after if asked.endswith("NEW") else outcome.before
+    image = outcome.after if return_values.endswith("NEW") else outcome.before
     if image is None:
         return None
-    if asked.startswith("ALL"):
+    if return_values.startswith("ALL"):
         return Raw(image.row.value)
     paths = intent.update.compiled.paths if isinstance(intent, UpdateIntent) and intent.update else []
     touched = project(image.item, paths)
@@ -205,9 +205,9 @@ def returned_attributes(asked: str | None, intent: WriteIntent, outcome: WriteOu
 
 
 def metrics_of(reader: Reader, request: Any, outcome: WriteOutcome) -> ItemCollectionMetrics | None:
-    """The size of the item's collection, where that was asked for and the table has a local index."""
+    """The ItemCollectionMetrics, where the request asks for them and the table has a local index."""
     image = outcome.after or outcome.before
-    asked = getattr(request, "return_item_collection_metrics", None)
-    if asked != "SIZE" or not outcome.table.has_local_indexes or image is None:
+    wanted = getattr(request, "return_item_collection_metrics", None)
+    if wanted != "SIZE" or not outcome.table.has_local_indexes or image is None:
         return None
     return collection_metrics(reader, outcome.table, image.item)

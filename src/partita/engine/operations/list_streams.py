@@ -1,4 +1,4 @@
-"""ListStreams: the streams that can be read, those of deleted tables for a day among them."""
+"""ListStreams: the streams that can be read, for a day those of deleted tables too."""
 
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.limits import STREAM_LIST

@@ -1,4 +1,4 @@
-"""ListTables: the names, a hundred at a time."""
+"""ListTables: the names of the tables, a hundred at a time."""
 
 from bisect import bisect_right
 

@@ -1,4 +1,4 @@
-"""PutItem: a whole item, new or in place of the one with its key."""
+"""PutItem: a whole item, which replaces one with the same key."""
 
 from partita.dynamodb.exceptions import RequestValidationException
 from partita.dynamodb.requests import PutItem

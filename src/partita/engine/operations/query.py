@@ -84,7 +84,7 @@ def _conditions(request: Query, scope: Scope | None) -> dict[str, KeyCondition]:
 
 
 def _remaining_range(request: Query, table: StoredTable, wanted: KeyInterval) -> tuple[bytes, bytes | None]:
-    """The part of the range that is left behind ExclusiveStartKey."""
+    """The rest of the range after ExclusiveStartKey."""
     if request.exclusive_start_key is None:
         return wanted.low, wanted.high
     index = table.indexes.get(request.index_name or "")

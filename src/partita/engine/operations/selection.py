@@ -1,4 +1,4 @@
-"""What Query and Scan have in common: the index, the filter, what is selected, where a page starts and ends."""
+"""The parts that Query and Scan share: index, filter, selected attributes, start and end of a page."""
 
 from typing import Any, TypeVar
 
@@ -35,7 +35,7 @@ def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> BoundCond
 
 
 def check_filter(table: StoredTable, index: StoredIndex | None, found: BoundCondition | None, parameter: str) -> None:
-    """A Query's filter may not look at the keys that the Query is about, nor at what the index does not hold."""
+    """Checks that the filter of a Query reads no key attributes, and only attributes in the index."""
     if found is None:
         return
     keys = index.keys if index else table.keys
@@ -54,7 +54,7 @@ def check_filter(table: StoredTable, index: StoredIndex | None, found: BoundCond
 
 
 def index_of(table: StoredTable, name: str | None, consistent: bool | None) -> StoredIndex | None:
-    """The index that a request names."""
+    """The index of a request; None for the table itself."""
     if name is None:
         return None
     index = table.indexes.get(name)
@@ -74,7 +74,7 @@ def selection_of(
     found: BoundCondition | None,
     paths: list[ResolvedPath] | None,
 ) -> Selection:
-    """What of each row is returned, after checking that the index has it."""
+    """The selected rows and attributes, checked against the index."""
     select = request.select
     if select == "SPECIFIC_ATTRIBUTES" and paths is None:
         raise ValidationException(
@@ -105,7 +105,7 @@ def selection_of(
 def _fetches(
     index: StoredIndex | None, select: str | None, found: BoundCondition | None, paths: list[ResolvedPath] | None
 ) -> bool:
-    """Whether the rows of an index must be looked up in the table; a global index cannot do that."""
+    """Whether items must be read from the table beside a local index; raises where a global index would need that."""
     if index is None or index.projects_all:
         return False
     if select == "ALL_ATTRIBUTES":
@@ -125,7 +125,7 @@ def _fetches(
 
 
 def start_storage_key(table: StoredTable, index: StoredIndex | None, start: Item) -> bytes:
-    """Where ExclusiveStartKey lies; the row itself need not exist."""
+    """The storage key of ExclusiveStartKey; there need not be a row."""
     names = index.start_names if index else table.keys.names
     if len(start) != len(names) or any(name not in start for name in names):
         raise ValidationException(_BAD_START)

@@ -1,4 +1,4 @@
-"""TagResource, UntagResource and ListTagsOfResource: names and values that somebody hangs on a table."""
+"""TagResource, UntagResource and ListTagsOfResource: the tags of a table."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
@@ -45,7 +45,7 @@ def tag_resource(context: EngineContext, request: TagResource) -> Job:
 
 
 def check_tags(tags: list[Tag]) -> None:
-    """Refuses keys that are given twice, or that only the service itself may give, and too many of them."""
+    """Rejects duplicate keys, reserved keys and too many tags."""
     if len(tags) > TAGS:
         raise ValidationException(f"{INVALID}Too many tags, a resource can have at most {TAGS}")
     keys = [tag.key or "" for tag in tags]
@@ -100,7 +100,7 @@ def _start(token: str) -> int:
 
 
 def _table_name(context: EngineContext, arn: str | None) -> str:
-    """The table in an ARN; an index or stream cannot have tags of its own."""
+    """The table of an ARN; indexes and streams cannot have tags."""
     if arn is None:
         raise ValidationException("Invalid TableArn")
     parts = arn.split(":", 5)

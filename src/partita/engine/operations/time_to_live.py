@@ -1,4 +1,4 @@
-"""UpdateTimeToLive and DescribeTimeToLive: which attribute says when an item expires."""
+"""UpdateTimeToLive and DescribeTimeToLive: the attribute with the expiry time of items."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""TransactGetItems: up to a hundred items as they were at one moment."""
+"""TransactGetItems: up to a hundred items from one snapshot."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def _paths(get: Get) -> list[ResolvedPath] | None:
 
 
 def _storage_keys(gets: list[Get], tables: list[StoredTable]) -> list[bytes]:
-    """Where each item lies; a key that does not fit its table cancels the transaction and says which."""
+    """The storage keys of the items; invalid keys cancel the transaction, with a reason for each."""
     storage_keys: list[bytes] = []
     reasons: list[dict[str, Any]] = []
     for get, table in zip(gets, tables, strict=True):

@@ -44,7 +44,7 @@ _encode = msgspec.json.encode
 
 
 class _StoredToken(msgspec.Struct, frozen=True):
-    """What a token stands for: the request it came with, when, and what a repetition is charged for."""
+    """A token in storage: the digest of its request, its time, and the sizes that a repetition is charged for."""
 
     digest: str
     at: float
@@ -89,7 +89,7 @@ def transact_write_items(context: EngineContext, request: TransactWriteItems) ->
 def run_transaction(
     context: EngineContext, txn: StorageTransaction, request: Any, actions: Callable[[], list[TransactionAction]]
 ) -> TransactWriteItemsOutput:
-    """Runs the actions, unless the request's token says that they have been run."""
+    """Runs the actions, unless the request repeats the token of one that has run."""
     if request.client_request_token is None:
         return _run(context, txn, request, actions(), [])
     digest = _digest(request)
@@ -98,14 +98,14 @@ def run_transaction(
 
 
 def _action(item: TransactWriteItem) -> TransactionAction:
-    given = [each for each in (item.condition_check, item.put, item.delete, item.update) if each is not None]
-    if len(given) != 1:
+    present = [each for each in (item.condition_check, item.put, item.delete, item.update) if each is not None]
+    if len(present) != 1:
         raise ValidationException(
             "TransactItems can only contain one of Check, Put, Update or Delete"
-            if given
+            if present
             else "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
         )
-    request: Any = given[0]
+    request: Any = present[0]
     expressions = ["update_expression", "condition_expression"] if item.update else ["condition_expression"]
     check_combination(request, expressions, [])
     scope = scope_of(request)
@@ -140,7 +140,7 @@ def _run(
     for outcome in outcomes:
         usage = used.setdefault(outcome.table.name, TableUsage(outcome.table))
         usage.add(outcome.usage)
-        usage.units += outcome.usage.units  # twice for the table; index writes stay single
+        usage.units += outcome.usage.units  # table writes count twice in a transaction, index writes once
         if (metric := metrics_of(txn, request, outcome)) is not None:
             metrics.setdefault(outcome.table.name, []).append(metric)
     return _output(request, used, "write", metrics)
@@ -149,7 +149,7 @@ def _run(
 def _outcomes(
     context: EngineContext, txn: StorageTransaction, actions: list[TransactionAction], tables: list[StoredTable]
 ) -> list[WriteOutcome]:
-    """What each action does; the first pass over all of them says for each whether it can."""
+    """The outcome of each action; raises one error with the reasons of all that fail."""
     outcomes: list[WriteOutcome] = []
     reasons: list[dict[str, Any]] = []
     storage_keys: set[tuple[str, bytes]] = set()
@@ -180,7 +180,7 @@ def _outcomes(
 
 
 class _SecondActionOnItem(ValidationException):
-    """A fault of the request, not of one action."""
+    """An error of the whole request, not of one action."""
 
 
 def _outcome(
@@ -199,7 +199,7 @@ def _outcome(
 
 
 def _digest(request: Any) -> str:
-    """The request without what may differ between repetitions."""
+    """A digest of the request, without the members that a repetition may change."""
     same = msgspec.structs.replace(request, client_request_token=None, return_consumed_capacity=None)
     return blake2b(_encode(same), digest_size=16).hexdigest()
 
@@ -207,7 +207,7 @@ def _digest(request: Any) -> str:
 def _repeated(
     context: EngineContext, txn: StorageTransaction, request: Any, digest: str
 ) -> TransactWriteItemsOutput | None:
-    """The answer to a token that was seen within ten minutes; it is charged as a transactional read."""
+    """The reply to a repeated token within ten minutes, charged as a transactional read; None for a new token."""
     row = txn.get(TOKENS, (request.client_request_token or "").encode())
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""UpdateItem: changes some attributes of an item, and makes the item when it is not there."""
+"""UpdateItem: changes attributes of an item, and creates the item when it is missing."""
 
 from partita.dynamodb.exceptions import RequestValidationException
 from partita.dynamodb.requests import UpdateItem

@@ -1,4 +1,4 @@
-"""UpdateTable: throughput, billing, stream, protection, class, and global indexes made or removed."""
+"""UpdateTable: throughput, billing, stream, deletion protection, class, and global indexes."""
 
 from msgspec.structs import replace
 
@@ -61,7 +61,7 @@ def update_table(context: EngineContext, request: UpdateTable) -> Job:
 def _deleted_indexes(
     context: EngineContext, txn: StorageTransaction, before: TableRecord, after: TableRecord
 ) -> list[IndexDescription]:
-    """The indexes that are about to go, as they are seen for the last time."""
+    """The descriptions of the indexes that this update deletes."""
     left = {each.name for each in after.indexes}
     gone = [replace(each, status="DELETING", backfilled_to=None) for each in before.indexes if each.name not in left]
     if not gone:
@@ -77,7 +77,7 @@ def _existing(context: EngineContext, name: str | None) -> StoredTable:
 
 
 def _check_form(request: UpdateTable) -> None:
-    asked = (
+    settings = (
         request.provisioned_throughput,
         request.billing_mode,
         request.stream_specification,
@@ -88,7 +88,7 @@ def _check_form(request: UpdateTable) -> None:
         request.on_demand_throughput,
         request.warm_throughput,
     )
-    if all(each is None for each in asked):
+    if all(each is None for each in settings):
         raise ValidationException(
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates "
             "or SSESpecification or ReplicaUpdates is required"
@@ -110,23 +110,23 @@ def _check_form(request: UpdateTable) -> None:
 def _check_index_updates(updates: list[IndexUpdate]) -> None:
     names: list[str | None] = []
     for update in updates:
-        given = [each for each in (update.update, update.create, update.delete) if each is not None]
-        if not given:
+        present = [each for each in (update.update, update.create, update.delete) if each is not None]
+        if not present:
             raise ValidationException(
                 f"{INVALID}One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
                 "GlobalSecondaryIndexUpdate.Delete must not be null"
             )
-        if len(given) > 1:
+        if len(present) > 1:
             raise ValidationException(
                 f"{INVALID}Only one of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
                 "GlobalSecondaryIndexUpdate.Delete may be given"
             )
-        if given[0].index_name in names:
+        if present[0].index_name in names:
             raise ValidationException(
                 f"{INVALID}Only one global secondary index update per index is allowed simultaneously. "
-                f"Index: {given[0].index_name}"
+                f"Index: {present[0].index_name}"
             )
-        names.append(given[0].index_name)
+        names.append(present[0].index_name)
     if sum(update.create is not None or update.delete is not None for update in updates) > 1:
         raise LimitExceededException(_ONE_AT_A_TIME)
 
@@ -249,18 +249,18 @@ def _with_index(
     included = [SecondaryIndex(projection=each.projection) for each in record.indexes]
     check_included([*included, index])
     (space,) = context.write_catalog.new_spaces(txn, 1)
-    made = replace(index_record(index, True, space), status="CREATING", backfilled_to=START)
+    new_index = replace(index_record(index, True, space), status="CREATING", backfilled_to=START)
     used = {each.attribute_name for each in record.key_schema}
-    used |= {each.attribute_name for one in [*record.indexes, made] for each in one.key_schema}
+    used |= {each.attribute_name for one in [*record.indexes, new_index] for each in one.key_schema}
     return replace(
         record,
         attributes=[definition for name, definition in known.items() if name in used],
-        indexes=[*record.indexes, made],
+        indexes=[*record.indexes, new_index],
     )
 
 
 def _without_index(record: TableRecord, name: str) -> TableRecord:
-    _index(record, name)  # one that is being filled can be deleted too (API reference, Backfilling)
+    _index(record, name)  # also one that is being backfilled (API reference, Backfilling)
     left = [each for each in record.indexes if each.name != name]
     used = {each.attribute_name for each in record.key_schema}
     used |= {each.attribute_name for one in left for each in one.key_schema}

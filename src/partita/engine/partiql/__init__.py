@@ -1,9 +1,9 @@
-"""PartiQL as DynamoDB speaks it: text to a statement, a statement to the trees, intents and reads that requests have.
+"""PartiQL: parses a statement, and turns it into the trees, intents and reads of the other operations.
 
-'UPDATE t SET n = n + ? WHERE pk = ?'     tokens, parse     text to a statement; parameters stay open
-  +-- Action(SET, n, n + :1)              statements        what a statement is made of
-  +-- where  pk = :2                      parameters        a statement and its parameters to a scope
-        |            |                    places            the keys that a WHERE fixes
-      Changes      Key, condition         selecting         SELECT to ranges of keys and a page
-                                          writing           the others to intents and conditions
+'UPDATE t SET n = n + ? WHERE pk = ?'     statement_tokens, statement_parser   text to a statement
+  +-- UpdateAction(SET, n, n + :?0)       statements             the parts of a statement
+  +-- where  pk = :?1                     statement_parameters   a statement and its parameters
+        |            |                    key_bounds             the keys that WHERE determines
+   BoundUpdate   key, condition           select_statements      SELECT to ranges of keys and a page
+                                          write_statements       all others to intents and conditions
 """

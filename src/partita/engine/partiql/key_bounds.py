@@ -1,4 +1,4 @@
-"""What a WHERE says of keys: the one item that it fixes, or the ranges of keys that its items lie in."""
+"""The keys that a WHERE determines: one item, or the ranges of keys of its items."""
 
 from itertools import product
 
@@ -23,7 +23,7 @@ _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def exact_key(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> tuple[Item, ConditionNode | None]:
-    """The key that WHERE fixes by equality, and what else it asks; an error when a key attribute is left open."""
+    """The key that WHERE determines by equality, and its other conditions; raises where a key attribute is missing."""
     key: Item = {}
     rest: list[ConditionNode] = []
     for condition in _conjuncts(where):
@@ -40,16 +40,16 @@ def exact_key(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> tup
 
 
 def fixes_key(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> bool:
-    """Whether WHERE fixes the whole key by equality."""
+    """Whether WHERE has equality on every key attribute."""
     found = [_key_condition(condition, scope) for condition in _conjuncts(where)]
     fixed = {each[0] for each in found if each and each[1].operator == "="}
     return fixed >= set(keys.names)
 
 
 def key_ranges(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> list[KeyInterval] | None:
-    """The ranges that hold every item of a SELECT, in the order of their values; None: only a Scan finds them.
+    """The ranges of all items of a SELECT, in the order of their values; None where it needs a Scan.
 
-    They only narrow the reading: the whole WHERE is held against each item that is read.
+    They only narrow the read: the whole WHERE is evaluated on each item that is read.
     """
     known: dict[str, list[KeyCondition]] = {}
     for condition in _conjuncts(where):
@@ -78,7 +78,7 @@ def key_ranges(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> li
 def _sort_conditions(
     keys: KeySchema, known: dict[str, list[KeyCondition]]
 ) -> tuple[list[KeySchemaAttribute], list[dict[str, KeyCondition]]]:
-    """The sort attributes that are fixed, from the left, and the conditions on the one behind them."""
+    """The leading sort attributes with equality or IN, and the conditions on the next one."""
     fixed: list[KeySchemaAttribute] = []
     for attribute in keys.sort:
         conditions = known.get(attribute.name, [])
@@ -89,7 +89,7 @@ def _sort_conditions(
 
 
 def _equal_values(conditions: list[KeyCondition]) -> list[AttributeValue] | None:
-    """The values that equality, or IN, leaves for an attribute; None when it is not fixed."""
+    """The values of an attribute's equality or IN; None without one."""
     for condition in conditions:
         if condition.operator in ("=", "IN"):
             return sorted(condition.values, key=sort_value)
@@ -116,7 +116,7 @@ def _conjunction(conditions: list[ConditionNode]) -> ConditionNode | None:
 
 
 def _key_condition(condition: ConditionNode, scope: Scope) -> tuple[str, KeyCondition] | None:
-    """A condition of one top-level attribute against values, if it is one."""
+    """The attribute and condition of a comparison of one top-level attribute with values; None for any other."""
     match condition:
         case CompareNode(operator, Path((str(name),)), Value(value)) if operator in _MIRRORED:
             return name, KeyCondition(operator, [scope.value(value)])
@@ -138,7 +138,7 @@ def _values(choices: tuple[Operand, ...], scope: Scope) -> list[AttributeValue] 
 
 
 def check_type(attribute: KeySchemaAttribute, value: AttributeValue) -> None:
-    """A value that a key is compared with must have the key's type."""
+    """Checks that a value has the type of the key attribute."""
     if attribute.type not in value:
         raise ValidationException(
             f"Key attribute's data type should match its data type in table's schema: Key {attribute.name}"

@@ -1,4 +1,4 @@
-"""The words that a statement cannot use as a name without double quotes: those of SQL-92, and PartiQL's own."""
+"""The keywords of SQL-92 and PartiQL, which are names only in double quotes."""
 
 KEYWORDS = frozenset(
     """

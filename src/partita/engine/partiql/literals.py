@@ -1,4 +1,4 @@
-"""The values that a statement spells out: text, numbers, lists, structs, and bags, which are DynamoDB's sets."""
+"""Literals in statements: text, numbers, lists, structs, and bags, which are DynamoDB's sets."""
 
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import AttributeValue
@@ -18,7 +18,7 @@ def starts_literal(tokens: StatementTokens) -> bool:
 
 
 def parse_literal(tokens: StatementTokens, under: str = "root", depth: int = 0) -> AttributeValue:
-    """The literal that comes next; `under` is where it stands, for what may be wrong with it."""
+    """Parses the next literal; `under` is its path, for error messages."""
     token = tokens.take()
     if token.kind == "string":
         return {"S": token.text}
@@ -82,7 +82,7 @@ def _struct(tokens: StatementTokens, under: str, depth: int) -> dict[str, Attrib
 
 
 def parse_struct_key(tokens: StatementTokens, under: str, found: dict[str, AttributeValue]) -> str:
-    """The next `'name' :` of a struct."""
+    """Parses the next `'name' :` of a struct."""
     token = tokens.take()
     if token.kind != "string":
         kind = "Number" if token.kind == "number" else "VariableReference"

@@ -1,4 +1,4 @@
-"""SELECT: a page of the ranges that WHERE leaves, or of the whole table, filtered and projected."""
+"""SELECT: a page of the ranges that WHERE determines, or of the whole table, filtered and projected."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def select_page(
     consistent: bool | None,
     token: str | None,
 ) -> SelectPage:
-    """A page from where `token` says."""
+    """Reads a page from `token` on."""
     table = context.table(select.table)
     index = index_of(table, select.index, consistent)
     keys = index.keys if index else table.keys
@@ -75,7 +75,7 @@ def select_page(
 
 
 def filter_of(table: StoredTable, select: Select, statement: BoundStatement) -> BoundCondition | None:
-    """WHERE, to be held against each item."""
+    """The condition of WHERE, for each item."""
     if select.where is None:
         return None
     where = select.where
@@ -85,7 +85,7 @@ def filter_of(table: StoredTable, select: Select, statement: BoundStatement) -> 
 
 
 def paths_of(table: StoredTable, select: Select) -> tuple[Path, ...] | None:
-    """What is selected, checked; None: whole items."""
+    """The checked paths of a SELECT; None for whole items."""
     if select.paths is None:
         return None
     resolved: list[ResolvedPath] = [path.parts for path in select.paths]
@@ -106,7 +106,7 @@ def _result_name(path: Path) -> str:
 
 
 def _fetches(index: StoredIndex | None, keep: BoundCondition | None, paths: tuple[Path, ...] | None) -> bool:
-    """Whether rows of a local index have to be looked up in the table; a global index cannot do that."""
+    """Whether items must be read from the table beside a local index; raises where a global index would need that."""
     if index is None or index.projects_all:
         return False
     selected = sorted({str(path.parts[0]) for path in paths or ()} - _projected_names(index, paths))
@@ -128,7 +128,7 @@ def _projected_names(index: StoredIndex, paths: tuple[Path, ...] | None) -> set[
 
 
 def _check_order(select: Select, keys: KeySchema, ranges: list[KeyInterval] | None) -> bool:
-    """Whether the sort key runs backwards; only keys can be ordered by, and only within known partitions."""
+    """Whether the sort key is descending; checks that ORDER BY has only keys, and WHERE their partitions."""
     if not select.order:
         return False
     for order in select.order:
@@ -145,7 +145,7 @@ def _check_order(select: Select, keys: KeySchema, ranges: list[KeyInterval] | No
 
 
 def _ordered(select: Select, keys: KeySchema, ranges: list[KeyInterval]) -> list[KeyInterval]:
-    """Ranges come in the order of their partition and then their sort values."""
+    """The ranges in the order of ORDER BY."""
     partition, sort = [key.name for key in keys.partition], [key.name for key in keys.sort]
     if any(order.descending for order in select.order if order.name in partition + sort):
         return ranges[::-1]
@@ -158,7 +158,7 @@ def _rows(reader: Reader, space: str, ranges: list[KeyInterval], reverse: bool) 
 
 
 def _ranges_after(storage_key: bytes, ranges: list[KeyInterval], reverse: bool) -> list[KeyInterval]:
-    """What is left of the ranges behind a storage_key."""
+    """The rest of the ranges after a storage key."""
     for at, (low, high, partition) in enumerate(ranges):
         if low <= storage_key and (high is None or storage_key < high):
             rest = (

@@ -1,4 +1,4 @@
-"""Conditions and operands of a statement, by recursive descent, to the trees that expressions have."""
+"""Parses the conditions and operands of a statement by recursive descent, to the nodes of expressions."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ _OPERANDS = ("size", "if_not_exists", "list_append", "set_add", "set_delete")
 _FOREIGN = ("*", "/", "%", "||", "LIKE")
 _SEQUENCES = {"[": "]", "(": ")", "<<": ">>"}
 
-Node = Any  # a Condition or an Operand: only what stands around it tells which it has to be
+Node = Any  # a ConditionNode or an Operand: which one it must be depends on its context
 
 
 class StatementExpressionParser:
-    """Reads expressions from the tokens of one statement, and collects the literals and parameters in them."""
+    """Parses expressions from the tokens of one statement, and collects their literals and parameters."""
 
     def __init__(self, source: str) -> None:
         self.tokens = StatementTokens(source)
@@ -54,7 +54,7 @@ class StatementExpressionParser:
     # Conditions
 
     def condition(self) -> ConditionNode:
-        """What stands behind WHERE."""
+        """The condition after WHERE."""
         return _condition(self._either())
 
     def _either(self) -> Node:
@@ -129,7 +129,7 @@ class StatementExpressionParser:
     # Operands
 
     def operand(self) -> Operand:
-        """What stands on the right of SET."""
+        """The right side of an assignment in SET."""
         return _operand(self._sum("Update"))
 
     def _sum(self, where: str) -> Node:
@@ -220,7 +220,7 @@ class StatementExpressionParser:
         return self.tokens.take().text
 
     def _deeper(self) -> None:
-        """Bounds the depth, or the parser would run out of stack."""
+        """Limits the depth, and so the parser's stack."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ValidationException(f"The expression is nested too deeply; nesting limit: {MAX_DEPTH}")

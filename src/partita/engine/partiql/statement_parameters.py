@@ -1,4 +1,4 @@
-"""A statement and the parameters of its request: a scope that gives its trees their values."""
+"""A statement with the parameters of its request."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,22 +27,22 @@ class StatementScope(Scope):
 
 
 class BoundStatement:
-    """A statement that is ready to run."""
+    """A statement with its values."""
 
     __slots__ = ("body", "scope", "table")
 
     def __init__(self, text: str, parameters: list[AttributeValue] | None) -> None:
         statement = parse_statement(text)
-        given = parameters or []
-        if len(given) != statement.parameters:
+        values = parameters or []
+        if len(values) != statement.parameters:
             raise ValidationException("Number of parameters in request and statement don't match.")
         self.table = statement.table
         self.body: Body = statement.body
-        self.scope = StatementScope(statement.literals | {f":?{number}": value for number, value in enumerate(given)})
+        self.scope = StatementScope(statement.literals | {f":?{number}": value for number, value in enumerate(values)})
 
 
 def run_statement_expression(work: Callable[[], Any]) -> Any:
-    """Does `work` with expressions; what is wrong with one is said without the name of a parameter."""
+    """Calls `work`; its expression errors name no parameter."""
     try:
         return work()
     except ExpressionError as error:

@@ -1,4 +1,4 @@
-"""A statement's text to a statement; parsed ones are kept, since programs send few distinct ones."""
+"""Parses statements; they are cached, since programs send few distinct ones."""
 
 from functools import lru_cache
 
@@ -26,7 +26,7 @@ _NO_INDEX = "This operation is not supported on an index"
 
 @lru_cache(maxsize=4096)
 def parse_statement(source: str) -> Statement:
-    """The statement in a text; raises what DynamoDB would say of one that there cannot be.
+    """Parses a statement; raises DynamoDB's error for an invalid one.
 
     >>> parse_statement("SELECT * FROM notes WHERE id = ?").parameters
     1
@@ -82,14 +82,14 @@ class _StatementParser(StatementExpressionParser):
                 raise ValidationException("Aliasing is not supported")
             if not self.tokens.accept(","):
                 break
-        shown = [str(path.parts[0]) for path in found if len(path.parts) == 1]
-        for name in shown:
-            if shown.count(name) > 1:
+        names = [str(path.parts[0]) for path in found if len(path.parts) == 1]
+        for name in names:
+            if names.count(name) > 1:
                 raise ValidationException(f"Duplicate identifiers in select clause: {name}")
         return tuple(found)
 
     def _projected_path(self) -> Path:
-        """Only document paths can be selected: no value, function or sum."""
+        """Parses a document path; a value, function or sum cannot be selected."""
         token, following = self.tokens.peek(), self.tokens.peek(1)
         if token.matches("?") or starts_literal(self.tokens) or (token.kind == "word" and following.matches("(")):
             raise ValidationException(f"Unexpected path component at {token.location}")
@@ -190,7 +190,7 @@ class _StatementParser(StatementExpressionParser):
         return UpdateAction("SET", path, operand)
 
     def _set_change(self, path: Path, call: FunctionCall) -> UpdateAction:
-        """`SET s = set_add(s, <<...>>)` is what ADD is in an update expression, and set_delete is DELETE."""
+        """`SET s = set_add(s, <<...>>)` is ADD in an update expression, and set_delete is DELETE."""
         name, arguments = call.function.upper(), call.arguments
         if len(arguments) != 2:
             raise ValidationException(
@@ -229,7 +229,7 @@ class _StatementParser(StatementExpressionParser):
         return table
 
     def _returning(self) -> str | None:
-        """`RETURNING ALL OLD *` is ReturnValues ALL_OLD; what is modified there is updated here."""
+        """`RETURNING ALL OLD *` is ReturnValues ALL_OLD, and MODIFIED is UPDATED."""
         if not self.tokens.accept("RETURNING"):
             return None
         extent = self.tokens.take().text.upper()

@@ -1,4 +1,4 @@
-"""Splits a statement into tokens, each with its place, and words the faults of its form."""
+"""Splits a statement into tokens with their locations, for error messages."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
 
 
 class NotWellFormed(ValidationException):
-    """A statement that is not PartiQL."""
+    """A syntax error in a statement."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"Statement wasn't well formed, can't be processed: {why}")
@@ -28,7 +28,7 @@ class NotWellFormed(ValidationException):
 
 @dataclass(frozen=True, slots=True)
 class StatementToken:
-    """`kind` is word, quoted, string, number, symbol or end; `text` is without quotes."""
+    """`kind` is word, quoted, string, number, symbol, ion or end; `text` is without quotes."""
 
     kind: str
     text: str
@@ -38,7 +38,7 @@ class StatementToken:
 
     @property
     def location(self) -> str:
-        """Line, column and length, as DynamoDB's messages show them."""
+        """Line, column and length, as in DynamoDB's messages."""
         return f"{self.line}:{self.column}:{self.length}"
 
     def matches(self, word: str) -> bool:

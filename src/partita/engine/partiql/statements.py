@@ -1,4 +1,4 @@
-"""What a parsed statement is made of. Values are placeholders: `:0` for one of its literals, `:?0` for a parameter."""
+"""The parts of parsed statements. Values are placeholders: `:0` for a literal, `:?0` for a parameter."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -32,7 +32,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class UpdateClause:
-    """UPDATE; `returning` is what UpdateItem's ReturnValues would be."""
+    """UPDATE; `returning` is as ReturnValues of UpdateItem."""
 
     table: str
     actions: tuple[UpdateAction, ...]
@@ -61,7 +61,7 @@ Body: TypeAlias = Select | Insert | UpdateClause | DeleteClause | ExistsCheck
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement with its literals and the number of its open parameters."""
+    """A statement with its literals and the number of its parameters."""
 
     body: Body
     literals: Item

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and EXISTS as what a write means to do with one item, and under which condition."""
+"""INSERT, UPDATE, DELETE and EXISTS as the intent and condition of a write."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from partita.engine.write import ItemVersion
 
 @dataclass(frozen=True, slots=True)
 class InsertIntent(PutIntent):
-    """A put that never replaces."""
+    """A put that does not replace an item."""
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
         if before is not None:
@@ -28,7 +28,7 @@ class InsertIntent(PutIntent):
 
 @dataclass(frozen=True, slots=True)
 class StatementWrite:
-    """What a statement means for its table: `returning` is ReturnValues of the operation that it stands for."""
+    """The write of a statement; `returning` is as ReturnValues of its operation."""
 
     intent: WriteIntent
     condition: BoundCondition | None
@@ -36,7 +36,7 @@ class StatementWrite:
 
 
 def statement_write(table: StoredTable, statement: BoundStatement) -> StatementWrite:
-    """The write in a statement."""
+    """The write of a statement on its table."""
     body, scope = statement.body, statement.scope
     match body:
         case Insert():
@@ -72,19 +72,19 @@ def _insert_intent(table: StoredTable, body: Insert, scope: Scope) -> InsertInte
 
 
 def _item_exists_and(rest: ConditionNode | None, scope: Scope) -> BoundCondition:
-    """UPDATE never makes an item: it has to be there, and the rest of WHERE has to hold."""
+    """UPDATE does not create items: the item must exist, and the rest of WHERE must hold."""
     if rest is None:
         return BoundCondition(bool, [])
-    held: BoundCondition = run_statement_expression(lambda: bind_condition(rest, scope))
-    return BoundCondition(lambda item: bool(item) and held.keep(item), held.paths)
+    condition: BoundCondition = run_statement_expression(lambda: bind_condition(rest, scope))
+    return BoundCondition(lambda item: bool(item) and condition.keep(item), condition.paths)
 
 
 def _item_missing_or(rest: ConditionNode | None, scope: Scope) -> BoundCondition | None:
-    """DELETE of nothing succeeds, whatever else it asks."""
+    """DELETE of a missing item succeeds, whatever the rest of WHERE."""
     if rest is None:
         return None
-    held: BoundCondition = run_statement_expression(lambda: bind_condition(rest, scope))
-    return BoundCondition(lambda item: not item or held.keep(item), held.paths)
+    condition: BoundCondition = run_statement_expression(lambda: bind_condition(rest, scope))
+    return BoundCondition(lambda item: not item or condition.keep(item), condition.paths)
 
 
 def _check_error() -> ValidationException:
