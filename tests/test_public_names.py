@@ -11,8 +11,9 @@ ConfigurationError CountOf CreatedAt Design DesignError DynamoDBError Entity Exp
 InvalidTransaction InvalidTransition InvalidValue Item Items Keys Limit LimitReached MissingExtra NoReply NotFound
 NotUnique OpenEnum Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
 RejectionUnexplained RetriesExhausted SeedStep SentRequest StorageBusy StorageError Store StoreError StoredAs
-StoredItemInvalid SumOf System Table Transaction Transitions Unique UnknownAttribute Untracked UpdatedAt Version
-VersionConflict View collection connect connect_async convert fan_out get new_id pattern prove query time_in_id
+StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique UnknownAttribute Untracked UpdatedAt
+Version VersionConflict View collection connect connect_async convert fan_out get new_id pattern prove query
+time_in_id
 """.split()
 
 

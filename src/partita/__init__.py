@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         StorageError,
         StoredItemInvalid,
         StoreError,
+        TableNotFound,
         UnknownAttribute,
         VersionConflict,
     )
@@ -168,6 +169,7 @@ __all__ = [
     "SumOf",
     "System",
     "Table",
+    "TableNotFound",
     "Transaction",
     "Transitions",
     "Unique",

@@ -8,6 +8,7 @@ PartitaError
 ├── UnknownAttribute       a draft has no such attribute
 ├── InvalidValue           a value that the design does not allow; nothing was sent
 ├── StoreError             a read or write that could not be done as asked
+│   ├── TableNotFound      a table of the design does not exist
 │   ├── NotFound           no such item, or it has expired
 │   ├── AlreadyExists      create found an item with the same key
 │   ├── NotUnique          another item holds the value
@@ -63,6 +64,7 @@ __all__ = [
     "StorageError",
     "StoreError",
     "StoredItemInvalid",
+    "TableNotFound",
     "UnknownAttribute",
     "VersionConflict",
 ]
@@ -247,6 +249,16 @@ class InvalidValue(PartitaError):
 
 class StoreError(PartitaError):
     """A read or write that could not be done as asked; nothing of it was written."""
+
+
+@dataclass(eq=False)
+class TableNotFound(StoreError):
+    """The read or write is on a table that does not exist."""
+
+    table: str
+
+    def __str__(self) -> str:
+        return f"table {self.table!r} does not exist; create the tables of the design with db.create_tables()"
 
 
 @dataclass(eq=False)

@@ -647,7 +647,7 @@ def test_a_view_is_read_by_its_keys_and_projected_by_its_name() -> None:
 
 
 def test_a_condition_has_no_truth_of_its_own() -> None:
-    with pytest.raises(TypeError, match=r"combine conditions with & and |"):
+    with pytest.raises(DesignError, match=r"combine conditions with & and \|"):
         bool((F.a == 1) and (F.b == 2))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partita import Store
+from partita import DesignError, Store
 from partita.rest import Api, anyone, owned_by
 from partita.rest.application import RestApplication
 from partita.rest.mounted_api import MountedApi
@@ -220,11 +220,11 @@ def test_declared_caching_is_kept(ana: Client, db: Store) -> None:
 def test_declarations_that_cannot_work_are_refused() -> None:
     api = Api("x", "X", notes_api.design)
     api.expose_get("/notes/{note_id}", notes_api.note)
-    with pytest.raises(TypeError, match="declared twice"):
+    with pytest.raises(DesignError, match="declared twice"):
         api.expose_get("/notes/{note_id}", notes_api.note, name="again")
-    with pytest.raises(TypeError, match="nothing takes other"):
+    with pytest.raises(DesignError, match="no parameter is named other; the parameters are"):
         api.expose_get("/others/{other}", notes_api.note, name="third")
-    with pytest.raises(TypeError, match="has no wings"):
+    with pytest.raises(DesignError, match="has no attribute wings"):
         api.expose_patch("/n/{note_id}", notes_api.note, "wings", who=anyone)
-    with pytest.raises(TypeError, match="with on="):
+    with pytest.raises(DesignError, match="with on="):
         api.get("/n/{note_id}", who=owned_by("owner_id"))(lambda service: None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from partita.dynamodb.values import AttributeValue
+from partita.errors import DesignError
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,8 @@ class Condition:
         return Not(self)
 
     def __bool__(self) -> bool:
-        raise TypeError(
-            "a condition is neither true nor false; combine conditions with & and |, not with 'and' and 'or'"
-        )
+        instead = "combine conditions with & and |, not with 'and' and 'or'"
+        raise DesignError("a condition", "is neither true nor false", instead)
 
     @property
     def fields(self) -> Iterator[str]:

@@ -24,6 +24,7 @@ from partita.design.json_codec import encoded, open_decimal
 from partita.design.json_schema import Schema, json_schemas
 from partita.design.markers import AUTO, auto
 from partita.design.open_enum import OpenEnum
+from partita.validation import fault_in
 
 Location = tuple[int | str, ...]
 
@@ -108,8 +109,8 @@ def _own_errors(decoder: msgspec.json.Decoder[Any], raw: Raw, location: Location
     try:
         decoded = decoder.decode(raw)
     except msgspec.ValidationError as error:
-        message, _, _ = str(error).partition(" - at `$")
-        yield MemberError("value_error", message, location, msgspec.json.decode(raw))
+        _, fault = fault_in(error)
+        yield MemberError("value_error", str(fault), location, msgspec.json.decode(raw))
         return
     if isinstance(decoded, OpenEnum) and decoded not in list(type(decoded)):
         known = ", ".join(each.value for each in type(decoded))

@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from partita.dynamodb.exceptions import SerializationException
+from partita.errors import PartitaError
 
 BODY_SECONDS = 30.0
 
 
-class BodyTooLarge(Exception):
+class BodyTooLarge(PartitaError):
     """The body is larger than allowed."""
 
 

@@ -45,7 +45,7 @@ def _test(condition: Condition) -> test.Test:
             return test.membership(_operand(field), [_operand(value) for value in values])
         case Holds(function, field, value):
             return test.function(function, [_operand(field), _operand(value)])
-    raise TypeError(f"{condition!r} is not a condition")
+    raise AssertionError(condition)
 
 
 def _operand(operand: object) -> test.Operand:

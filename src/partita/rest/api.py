@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from partita.design.patterns import Pattern
+from partita.errors import DesignError
 from partita.plan.design import Design
 from partita.rest import pattern_routes
 from partita.rest.access import Rule, anyone
@@ -154,11 +155,12 @@ class Api(Generic[S]):
     def _lookup(self, path: str, who: Rule, on: Any) -> EntityLookup | None:
         """How a rule finds the thing that it looks at; None where it has been decided without."""
         if who.needs_entity and on is None:
-            raise TypeError(f"{self.name} {path}: say what {who.description!r} is looked up in, with on=")
+            reason = f"{who.description!r} needs an entity to look at"
+            raise DesignError(f"{self.name} {path}", reason, "name the pattern or function that finds it with on=")
         return looked_up(on) if who.needs_entity else None
 
     def _add(self, route: Route) -> None:
         for each in self.routes:
             if each.name == route.name or (each.method, each.path) == (route.method, route.path):
-                raise TypeError(f"{self.name} {route.method} {route.path} ({route.name}): declared twice")
+                raise DesignError(f"{self.name} {route.method} {route.path} ({route.name})", "declared twice")
         self.routes.append(route)

@@ -12,6 +12,7 @@ import msgspec
 
 from partita.design.json_codec import encoded
 from partita.design.patterns import Pattern
+from partita.errors import DesignError
 from partita.rest.access import Rule
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch
@@ -95,7 +96,9 @@ def split(path: str, parameters: Sequence[Parameter]) -> tuple[tuple[Parameter, 
     named = placeholders(path)
     unknown = [name for name in named if name not in by_name]
     if unknown:
-        raise TypeError(f"{path}: nothing takes {', '.join(unknown)}")
+        raise DesignError(
+            path, f"no parameter is named {', '.join(unknown)}", f"the parameters are {', '.join(by_name)}"
+        )
     return tuple(by_name[name] for name in named), tuple(each for each in parameters if each.name not in named)
 
 
@@ -170,7 +173,7 @@ def patch_struct(entity: Any, fields: Sequence[str], name: str) -> Any:
     hints = get_type_hints(entity, include_extras=True)
     unknown = [field for field in fields if field not in hints]
     if unknown:
-        raise TypeError(f"{entity.__name__} has no {', '.join(unknown)}")
+        raise DesignError(entity.__name__, f"has no attribute {', '.join(unknown)}")
     members = [(field, without_markers(hints[field]) | msgspec.UnsetType, msgspec.UNSET) for field in fields]
     renamed = {field.name: field.encode_name for field in msgspec.structs.fields(entity)}
     return msgspec.defstruct(

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from partita.dynamodb import requests as wire
-from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.exceptions import DynamoDBError, ResourceNotFoundException
 from partita.dynamodb.operations import WRITES
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.errors import NoReply, OutcomeUnknown, PartitaError
 from partita.store.flows import Flow, Wait
+from partita.store.missing_tables import raise_table_not_found
 
 T = TypeVar("T")
 
@@ -133,6 +134,8 @@ def send(
             doubtful = doubtful or may_have_been_applied(error)
             if doubtful and not repeatable:
                 raise OutcomeUnknown(entity) from error
+            if isinstance(error, ResourceNotFoundException):
+                yield from raise_table_not_found(request, error)
             if attempt == context.retries or not is_transient(error):
                 raise
             yield context.pause(attempt)

@@ -3,10 +3,12 @@
 import re
 from dataclasses import dataclass
 
+from partita.errors import PartitaError
+
 _TOKEN = re.compile(r"[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|[0-9]+|<>|<=|>=|[^ \t\r\n])")
 
 
-class ExpressionError(Exception):
+class ExpressionError(PartitaError):
     """An error in an expression, without the name of its parameter."""
 
 
