@@ -109,8 +109,8 @@ def _root(service: Blog) -> blog_design.Category:
 def nbhd(service: Nbhd, owner: str) -> Things:
     number = next(_numbers)
     service.register(owner, f"user{number}.bsky.social", "Léa")
-    at = service.found(owner, f"Maple Street {number}")
-    hidden = service.found(owner, f"Hidden {number}", privacy=nbhd_design.Privacy.PRIVATE)
+    at = service.create_neighborhood(owner, f"Maple Street {number}")
+    hidden = service.create_neighborhood(owner, f"Hidden {number}", privacy=nbhd_design.Privacy.PRIVATE)
     site = service.create_site(owner, "Bread", "blog", f"bread-{number}")
     deleted = service.create_site(owner, "Old", "blog", f"old-{number}")
     service.delete_site(owner, deleted.site_id)
@@ -131,7 +131,7 @@ def nbhd(service: Nbhd, owner: str) -> Things:
 
 
 def eecar(service: Eecar, owner: str) -> Things:
-    part = service.parts.list_(
+    part = service.parts.offer(
         eecar_design.Part(
             name="배터리 모듈",
             category=Category.BATTERY,
@@ -155,11 +155,11 @@ def eecar(service: Eecar, owner: str) -> Things:
             target_application="저장",
         )
     )
-    watch = service.watches.begin(
+    watch = service.watches.add(
         eecar_design.Watch(buyer_id=owner, email="a@example.com", criteria=eecar_design.Criteria())
     )
     sent, received = (
-        service.proposals.make(
+        service.proposals.create(
             eecar_design.Proposal(
                 from_company_id=sender,
                 to_company_id=receiver,

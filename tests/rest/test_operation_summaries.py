@@ -32,7 +32,7 @@ def test_sentence_is_the_patterns_own_or_made_of_its_name(told: str, expected: s
 
 
 def test_number_of_the_teams_document_is_not_told() -> None:
-    assert list_summary(eecar.most_hit_matches) == "Cached queries, the most frequently hit first."
+    assert list_summary(eecar.most_hit_matches) == "Cached matches, most hits first."
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

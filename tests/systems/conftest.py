@@ -1,4 +1,4 @@
-"""The backends that the systems are tried on: embedded in memory and on file, over HTTP, and DynamoDB Local."""
+"""The backends that the systems are tested on: embedded in memory and in a file, over HTTP, and DynamoDB Local."""
 
 from collections.abc import Iterator
 from pathlib import Path

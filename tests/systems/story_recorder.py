@@ -81,10 +81,10 @@ def _compact(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value, order="deterministic").decode()
 
 
-def check_story(design: Design, tell: Callable[[StoryRecorder], None], golden: Path) -> None:
+def check_story(design: Design, record: Callable[[StoryRecorder], None], golden: Path) -> None:
     """The transcript equals the golden file; PARTITA_UPDATE=1 writes the file."""
     story = StoryRecorder(design)
-    tell(story)
+    record(story)
     transcript = "\n".join(story.lines) + "\n"
     if os.environ.get("PARTITA_UPDATE"):
         golden.write_text(transcript, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The pages of the systems in the documentation are what their designs and APIs print; PARTITA_UPDATE=1 writes them."""
+"""The pages of the systems in docs are generated from page.md, design and API; PARTITA_UPDATE=1 writes them."""
 
 import os
 import re
@@ -13,16 +13,16 @@ FOLDER = Path(__file__).parents[2] / "docs" / "systems"
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_page_is_what_the_system_prints(name: str) -> None:
-    printed, file = system_page(SYSTEMS[name]), FOLDER / f"{name}.md"
+def test_page_is_generated(name: str) -> None:
+    page, file = system_page(SYSTEMS[name]), FOLDER / f"{name}.md"
     if os.environ.get("PARTITA_UPDATE"):
         FOLDER.mkdir(exist_ok=True)
-        file.write_text(printed, encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == printed
+        file.write_text(page, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == page
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_example_of_the_page_runs(name: str) -> None:
+def test_examples_of_the_page_run(name: str) -> None:
     examples = re.findall(r"^```python\n(.*?)^```$", system_page(SYSTEMS[name]), re.DOTALL | re.MULTILINE)
     assert examples
     for example in examples:
@@ -30,7 +30,7 @@ def test_example_of_the_page_runs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_page_has_what_a_design_document_has(name: str) -> None:
+def test_page_has_the_sections_of_a_design_document(name: str) -> None:
     page = system_page(SYSTEMS[name])
     for part in ("## What differs from the document", "## Entities", "## Access patterns", "## Write costs"):
         assert part in page

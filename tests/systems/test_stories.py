@@ -12,4 +12,4 @@ from tests.systems.story_recorder import check_story
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_story_sends_the_requests_of_the_golden_file(name: str) -> None:
     story = import_module(f"tests.systems.{name}.story")
-    check_story(SYSTEMS[name].design, story.tell, Path(__file__).parent / name / "story.txt")
+    check_story(SYSTEMS[name].design, story.record, Path(__file__).parent / name / "story.txt")

@@ -47,7 +47,7 @@ def post(blog: Blog) -> d.Post:
 
 
 @pytest.fixture
-def nobody(db: Store) -> Iterator[Client]:
+def anonymous(db: Store) -> Iterator[Client]:
     """An HTTP client without a token."""
     issuer = LocalIssuer()
     app = RestApplication([MountedApi(api, db)], issuer.verifier())

@@ -6,7 +6,7 @@ from partita_systems.blog.service import Blog
 from tests.systems.story_recorder import StoryRecorder, counted_ids
 
 
-def tell(story: StoryRecorder) -> None:
+def record(story: StoryRecorder) -> None:
     blog = Blog(story.db, counted_ids())
     subcategory_id = _opening(story, blog)
     post_id = _publishing(story, blog, subcategory_id)

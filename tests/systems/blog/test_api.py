@@ -13,18 +13,18 @@ from tests.systems.blog.rows import put_documented
 
 
 @pytest.fixture
-def ana(nobody: Client) -> Client:
-    return nobody.by(ANA, "AUTHOR")
+def ana(anonymous: Client) -> Client:
+    return anonymous.by(ANA, "AUTHOR")
 
 
 @pytest.fixture
-def bia(nobody: Client) -> Client:
-    return nobody.by(BIA)
+def bia(anonymous: Client) -> Client:
+    return anonymous.by(BIA)
 
 
 @pytest.fixture
-def editor(nobody: Client) -> Client:
-    return nobody.by("sub-eva", "EDITOR")
+def editor(anonymous: Client) -> Client:
+    return anonymous.by("sub-eva", "EDITOR")
 
 
 # unpublished posts ------------------------------------------------------------------------------------------------
@@ -51,11 +51,11 @@ def unpublished(blog: Blog, post: d.Post) -> dict[str, str]:
 
 
 def test_others_cannot_see_an_unpublished_post_or_its_comments(
-    nobody: Client, ana: Client, editor: Client, unpublished: dict[str, str]
+    anonymous: Client, ana: Client, editor: Client, unpublished: dict[str, str]
 ) -> None:
-    stranger = nobody.by("sub-x", "AUTHOR")
+    stranger = anonymous.by("sub-x", "AUTHOR")
     for name, address in unpublished.items():
-        seen = [who.get(address).status for who in (nobody, stranger, ana, editor)]
+        seen = [who.get(address).status for who in (anonymous, stranger, ana, editor)]
         assert seen == [401, 403, 200, 200], name
 
 
@@ -71,23 +71,23 @@ def test_users_see_and_delete_their_own_comments_on_an_unpublished_post(
 @pytest.mark.usefixtures("unpublished")
 @pytest.mark.parametrize("what", ["comments", "likes"])
 def test_lists_of_a_user_leave_out_unpublished_posts_for_others(
-    nobody: Client, ana: Client, bia: Client, editor: Client, blog: Blog, post: d.Post, what: str
+    anonymous: Client, ana: Client, bia: Client, editor: Client, blog: Blog, post: d.Post, what: str
 ) -> None:
     assert post.subcategory_id is not None
     other = published(blog, post.subcategory_id, "Choro").post_id
     blog.like(BIA, other)
     blog.comments.add(other, BIA, "à vista")
     address = f"/users/{BIA}/{what}"
-    seen = [{each["postId"] for each in who.get(address).json["items"]} for who in (nobody, ana, bia, editor)]
+    seen = [{each["postId"] for each in who.get(address).json["items"]} for who in (anonymous, ana, bia, editor)]
     both = {other, post.post_id}
     assert seen == [{other}, {other}, both, both]
 
 
-def test_comments_of_a_user_have_their_entity_type(nobody: Client, blog: Blog, post: d.Post) -> None:
+def test_comments_of_a_user_have_their_entity_type(anonymous: Client, blog: Blog, post: d.Post) -> None:
     comment = blog.comments.add(post.post_id, BIA, "raiz")
     blog.comments.reply(comment.comment_id, BIA, "resposta")
-    listed = nobody.get(f"/users/{BIA}/comments?limit=1").json
-    more = nobody.get(f"/users/{BIA}/comments?cursor={listed['cursor']}").json
+    listed = anonymous.get(f"/users/{BIA}/comments?limit=1").json
+    more = anonymous.get(f"/users/{BIA}/comments?cursor={listed['cursor']}").json
     kinds = {each["entityType"] for each in listed["items"] + more["items"]}
     assert (kinds, more["cursor"]) == ({"COMMENT", "REPLY"}, None)
 
@@ -179,16 +179,16 @@ def test_reordering_under_an_unknown_category_is_not_found(editor: Client) -> No
 
 
 def test_a_cursor_is_rejected_after_the_subcategories_change(
-    nobody: Client, editor: Client, blog: Blog, db: Store, post: d.Post
+    anonymous: Client, editor: Client, blog: Blog, db: Store, post: d.Post
 ) -> None:
     (root,) = [each.category_id for each in db(d.root_categories())]
     other = blog.categories.add("Choro", root).category_id
     assert post.subcategory_id is not None
     published(blog, post.subcategory_id)
-    cursor = nobody.get(f"/categories/{root}/all-posts?limit=1").json["cursor"]
-    assert nobody.get(f"/categories/{root}/all-posts?cursor={cursor}").status == 200
+    cursor = anonymous.get(f"/categories/{root}/all-posts?limit=1").json["cursor"]
+    assert anonymous.get(f"/categories/{root}/all-posts?cursor={cursor}").status == 200
     assert editor.delete(f"/categories/{other}").status == 204
-    response = nobody.get(f"/categories/{root}/all-posts?cursor={cursor}")
+    response = anonymous.get(f"/categories/{root}/all-posts?cursor={cursor}")
     assert (response.status, response.json["field"]) == (400, "cursor")
     assert "the subcategories have changed since; start again without a cursor" in response.json["detail"]
 
@@ -197,15 +197,15 @@ def test_a_cursor_is_rejected_after_the_subcategories_change(
 
 
 def test_a_machine_creates_a_notification_and_its_user_reads_changes_and_deletes_it(
-    nobody: Client, ana: Client, bia: Client
+    anonymous: Client, ana: Client, bia: Client
 ) -> None:
     new = {"type": "LIKE", "actorId": BIA, "postId": "p_1"}
-    machine = nobody.by("stream", "MACHINE")
+    machine = anonymous.by("stream", "MACHINE")
     assert bia.post(f"/users/{ANA}/notifications", new).status == 403
-    made = machine.post(f"/users/{ANA}/notifications", new)
-    assert made.status == 201
-    place = made.headers["location"].removeprefix("/api/blog")
-    assert [who.get(place).status for who in (nobody, bia, ana)] == [401, 403, 200]
+    created = machine.post(f"/users/{ANA}/notifications", new)
+    assert created.status == 201
+    place = created.headers["location"].removeprefix("/api/blog")
+    assert [who.get(place).status for who in (anonymous, bia, ana)] == [401, 403, 200]
     for read in (True, False):
         assert ana.patch(place, {"read": read}).json["read"] is read
         assert ana.get(place).json["read"] is read
@@ -215,9 +215,9 @@ def test_a_machine_creates_a_notification_and_its_user_reads_changes_and_deletes
     assert [ana.get(place).status, ana.delete(place).status] == [404, 404]
 
 
-def test_a_post_of_the_team_s_own_code_is_read_with_its_text_and_thread(nobody: Client, db: Store) -> None:
+def test_a_post_of_the_team_s_own_code_is_read_with_its_text_and_thread(anonymous: Client, db: Store) -> None:
     put_documented(db)
-    assert nobody.get("/posts/p1").json["status"] == "PUBLISHED"
-    assert nobody.get("/posts/p1/text").json["content"] == "Texto"
-    listed: list[dict[str, Any]] = nobody.get("/posts/p1/comments").json["items"]
+    assert anonymous.get("/posts/p1").json["status"] == "PUBLISHED"
+    assert anonymous.get("/posts/p1/text").json["content"] == "Texto"
+    listed: list[dict[str, Any]] = anonymous.get("/posts/p1/comments").json["items"]
     assert [each["entityType"] for each in listed] == ["COMMENT", "REPLY"]

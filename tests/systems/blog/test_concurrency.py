@@ -68,9 +68,9 @@ def test_concurrent_likes_and_unlikes_leave_an_exact_counter(blog: Blog, db: Sto
 
 
 def test_concurrent_comments_replies_and_deletions_are_counted_exactly(blog: Blog, db: Store, post: d.Post) -> None:
-    made = at_once(lambda number: blog.comments.add(post.post_id, BIA, f"nº {number}").comment_id, range(8))
-    replies = at_once(lambda number: blog.comments.reply(made[number % 4], CAIO, "oi").reply_id, range(12))
-    at_once(blog.comments.delete, [*made[::2], *replies[::3]])
+    created = at_once(lambda number: blog.comments.add(post.post_id, BIA, f"nº {number}").comment_id, range(8))
+    replies = at_once(lambda number: blog.comments.reply(created[number % 4], CAIO, "oi").reply_id, range(12))
+    at_once(blog.comments.delete, [*created[::2], *replies[::3]])
     assert counters(db, post.post_id) == counted(db, post.post_id)
     roots = {each.comment_id: each for each in db(d.thread(post.post_id)) if isinstance(each, d.Comment)}
     for root in roots.values():
@@ -100,8 +100,8 @@ def test_a_reply_never_outlives_its_concurrently_deleted_root(blog: Blog, db: St
 
 def test_concurrent_additions_and_reorderings_keep_category_and_link_equal(blog: Blog, db: Store) -> None:
     root = blog.categories.add("Música").category_id
-    made = at_once(lambda number: blog.categories.add(f"Ritmo {number}", root).category_id, range(6))
-    at_once(lambda turn: blog.categories.reorder(root, made[turn:] + made[:turn]), range(4))
+    created = at_once(lambda number: blog.categories.add(f"Ritmo {number}", root).category_id, range(6))
+    at_once(lambda turn: blog.categories.reorder(root, created[turn:] + created[:turn]), range(4))
     places = {each.category_id: each.order for each in db(d.subcategories(root))}
     assert {each.child_id: each.order for each in db(d.children(root))} == places
     assert sorted(places.values()) == list(range(6))

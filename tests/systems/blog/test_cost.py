@@ -9,7 +9,7 @@ from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, disk, published
-from tests.systems.cost import ONE_READ, costs, put_as_they_are
+from tests.systems.cost import ONE_READ, costs, put_unchecked
 
 CROWD = 100
 
@@ -90,13 +90,13 @@ def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(blog: Blog,
     expected = dict.fromkeys(every, ONE_READ) | {"posts_by_categories": (2, 1.0)}
     before = len(disk(db))
     assert costs(db, every.values()) == expected
-    put_as_they_are(db, crowd(clock))
+    put_unchecked(db, crowd(clock))
     assert len(disk(db)) >= before + 12 * CROWD
     assert costs(db, every.values()) == expected
 
 
 def test_a_thread_of_two_hundred_comments_is_one_request(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
-    put_as_they_are(
+    put_unchecked(
         db,
         (
             d.Comment(post_id=post.post_id, comment_id=f"c_{number:03}", author_id=BIA, content="Que lindo! " * 10)
@@ -113,7 +113,7 @@ def test_a_page_of_posts_reads_no_more_than_the_page(blog: Blog, db: Store, cloc
     category = post.subcategory_id
     assert category is not None
     more: dict[str, Any] = {"author_id": ANA, "subcategory_id": category, "status": d.PostStatus.PUBLISHED}
-    put_as_they_are(
+    put_unchecked(
         db,
         (d.Post(**more, post_id=f"p_{number:04}", title="Outro", published_at=clock()) for number in range(CROWD * 10)),
     )

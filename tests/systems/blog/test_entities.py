@@ -86,20 +86,20 @@ def test_every_entity_is_tested() -> None:
 def test_an_entity_is_created_read_changed_and_deleted(db: Store, clock: Clock, entity: type[Any]) -> None:
     given, key, changes = ENTITIES[entity]
     before = disk(db)
-    made = db.create(given)
-    assert db.one(key(made)) == made
+    created = db.create(given)
+    assert db.one(key(created)) == created
     with pytest.raises(AlreadyExists):
         db.create(given)
     if changes:
         clock.passes(hours=1)
-        with db.change(key(made)) as draft:
+        with db.change(key(created)) as draft:
             for name, value in changes.items():
                 setattr(draft, name, value)
-        changed = db.one(key(made))
+        changed = db.one(key(created))
         assert {name: getattr(changed, name) for name in changes} == changes
         assert (changed.updated_at == clock()) != ("read" in changes)
-    db.delete(key(made))
-    assert db(key(made)) is None
+    db.delete(key(created))
+    assert db(key(created)) is None
     assert disk(db) == before
 
 

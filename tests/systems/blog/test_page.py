@@ -10,7 +10,7 @@ from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, published
-from tests.systems.cost import put_as_they_are
+from tests.systems.cost import put_unchecked
 
 PAGE = Path(d.__file__).with_name("page.md").read_text(encoding="utf-8")
 CELLS = 4
@@ -34,7 +34,7 @@ def test_documented_units_equal_the_measured_units(blog: Blog, db: Store, clock:
     post = [published(blog, samba) for _ in range(10)][-1].post_id
     comment = blog.comments.add(post, BIA, "Oi").comment_id
     long = published(blog, samba).post_id
-    put_as_they_are(
+    put_unchecked(
         db,
         (
             d.Comment(

@@ -85,12 +85,12 @@ def test_two_indexes_serve_every_pattern() -> None:
 
 
 def test_notifications_are_read_from_the_first_index_newest_first(blog: Blog, db: Store, clock: Clock) -> None:
-    made = []
+    created = []
     for kind in (d.NotificationType.LIKE, d.NotificationType.COMMENT, d.NotificationType.REPLY):
-        made.append(blog.notify(ANA, kind, BIA, "p_1").notification_id)
+        created.append(blog.notify(ANA, kind, BIA, "p_1").notification_id)
         clock.passes(minutes=1)
     found = db(d.notifications(ANA)).first(10)
-    assert [each.notification_id for each in found] == made[::-1]
+    assert [each.notification_id for each in found] == created[::-1]
     blog.mark_read(ANA, found[0].notification_id)
     assert [each.read for each in db(d.notifications(ANA))] == [True, False, False]
 
@@ -116,15 +116,15 @@ def test_posts_of_an_author_are_posts_only_though_likes_and_comments_share_the_p
     assert [each.post_id for each in db(d.likes_of_user(ANA))] == [post.post_id]
 
 
-def test_posts_of_a_category_come_newest_first_ten_a_page(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
+def test_posts_of_a_category_are_newest_first_ten_per_page(blog: Blog, db: Store, clock: Clock, post: d.Post) -> None:
     assert post.subcategory_id is not None
-    made = [post.post_id]
+    created = [post.post_id]
     for number in range(14):
         clock.passes(hours=1)
-        made.append(published(blog, post.subcategory_id, f"Samba nº {number}").post_id)
+        created.append(published(blog, post.subcategory_id, f"Samba nº {number}").post_id)
     first = db(d.posts_by_category(post.subcategory_id)).page()
     second = db(d.posts_by_category(post.subcategory_id)).page(cursor=first.cursor)
-    assert [each.post_id for each in first.items + second.items] == made[::-1]
+    assert [each.post_id for each in first.items + second.items] == created[::-1]
     assert (len(first.items), len(second.items), second.cursor) == (10, 5, None)
 
 
@@ -309,7 +309,7 @@ def test_replies_are_found_by_id_and_by_author_like_comments(blog: Blog, db: Sto
 # drafts -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_draft_is_found_by_its_author_alone(blog: Blog, db: Store, post: d.Post) -> None:
+def test_a_draft_is_listed_for_its_author_only(blog: Blog, db: Store, post: d.Post) -> None:
     draft = blog.write(ANA, "Rascunho", "Ainda não.", subcategory_id=post.subcategory_id)
     assert post.subcategory_id is not None
     assert [each.post_id for each in db(d.posts_of_author(ANA))] == [post.post_id]
@@ -332,7 +332,7 @@ def test_publishing_moves_a_draft_to_its_category_and_back(blog: Blog, db: Store
     assert db.one(d.category(post.subcategory_id)).post_count == 1
 
 
-def test_drafts_come_last_edited_first(blog: Blog, db: Store, clock: Clock) -> None:
+def test_drafts_are_listed_last_edited_first(blog: Blog, db: Store, clock: Clock) -> None:
     first = blog.write(ANA, "Um", "texto").post_id
     clock.passes(minutes=1)
     second = blog.write(ANA, "Dois", "texto").post_id
@@ -341,7 +341,7 @@ def test_drafts_come_last_edited_first(blog: Blog, db: Store, clock: Clock) -> N
     assert [each.post_id for each in db(d.drafts_of_author(ANA))] == [first, second]
 
 
-def test_nobody_comments_likes_or_bookmarks_a_draft(blog: Blog, db: Store) -> None:
+def test_a_draft_cannot_be_commented_on_liked_or_bookmarked(blog: Blog, db: Store) -> None:
     draft = blog.write(ANA, "Rascunho", "Ainda não.").post_id
     before = disk(db)
     for rejected in (
@@ -357,7 +357,7 @@ def test_nobody_comments_likes_or_bookmarks_a_draft(blog: Blog, db: Store) -> No
 # categories: order in two places, unpadded, by id -----------------------------------------------------------------
 
 
-def test_subcategories_come_in_their_order_beyond_ten(blog: Blog, db: Store) -> None:
+def test_more_than_ten_subcategories_are_sorted(blog: Blog, db: Store) -> None:
     root = blog.categories.add("Música").category_id
     names = [f"Ritmo {number}" for number in range(12)]
     for name in names:
@@ -384,8 +384,8 @@ def test_a_link_of_the_old_form_without_leading_zeros_is_read(blog: Blog, db: St
 
 
 def test_root_categories_can_be_reordered(blog: Blog, db: Store) -> None:
-    made = [blog.categories.add(name).category_id for name in ("Música", "Cinema", "Livros")]
-    blog.categories.reorder(None, made[::-1])
+    created = [blog.categories.add(name).category_id for name in ("Música", "Cinema", "Livros")]
+    blog.categories.reorder(None, created[::-1])
     assert [each.name for each in db(d.root_categories())] == ["Livros", "Cinema", "Música"]
 
 
@@ -423,15 +423,15 @@ def test_a_category_moves_with_its_link_and_its_parents_counts(blog: Blog, db: S
 def test_posts_of_a_root_are_a_merge_of_one_query_for_each_subcategory(blog: Blog, db: Store, clock: Clock) -> None:
     root = blog.categories.add("Música").category_id
     places = [root, *(blog.categories.add(name, root).category_id for name in ("Samba", "Choro"))]
-    made = []
+    created = []
     for number in range(13):
         clock.passes(hours=1)
-        made.append(published(blog, places[number % 3], f"nº {number}").post_id)
+        created.append(published(blog, places[number % 3], f"nº {number}").post_id)
     with db.measure() as used:
         first = blog.categories.posts(root)
     assert used.requests == 1 + len(places)
     second = blog.categories.posts(root, cursor=first.cursor)
-    assert [each.post_id for each in first.items + second.items] == made[::-1]
+    assert [each.post_id for each in first.items + second.items] == created[::-1]
     assert (len(first.items), second.cursor) == (10, None)
 
 

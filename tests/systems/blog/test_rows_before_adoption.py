@@ -100,7 +100,7 @@ def test_a_notification_with_keys_only_breaks_no_list(blog: Blog, db: Store) -> 
     assert adopts_everything(db)
 
 
-def test_a_new_profile_and_a_new_notification_require_them(blog: Blog, nobody: Client) -> None:
+def test_a_new_profile_and_a_new_notification_require_them(blog: Blog, anonymous: Client) -> None:
     for rejected in (
         lambda: blog.register("u3", ""),
         lambda: blog.notify("u1", d.NotificationType.LIKE, "", "p1"),
@@ -108,8 +108,8 @@ def test_a_new_profile_and_a_new_notification_require_them(blog: Blog, nobody: C
     ):
         with pytest.raises(InvalidValue):
             rejected()
-    machine, notes = nobody.by("stream", "MACHINE"), "/users/u1/notifications"
-    assert nobody.by("u3").post("/users", {"bio": "…"}).status == 422
+    machine, notes = anonymous.by("stream", "MACHINE"), "/users/u1/notifications"
+    assert anonymous.by("u3").post("/users", {"bio": "…"}).status == 422
     assert machine.post(notes, {"type": "LIKE", "postId": "p1"}).status == 422
     for field in ("actorId", "postId", "commentId"):
         response = machine.post(notes, {"type": "LIKE", "actorId": "u2", "postId": "p1", field: ""})

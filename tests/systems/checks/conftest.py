@@ -1,4 +1,4 @@
-"""Checks on an embedded engine, with a clock that is moved by hand."""
+"""Checks on an embedded engine, with a manual clock."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ DOWN = d.Outcome(status="DOWN", reason="timeout")
 
 
 class Clock(clocks.Clock):
-    """It begins where the document's examples are long past."""
+    """Starts after the times in the document's examples."""
 
     def __init__(self) -> None:
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
@@ -47,12 +47,12 @@ def add(checks: Checks, userid: str, delay_ms: int = 60_000) -> d.Check:
 
 
 def disk(db: Store, table: str) -> list[dict[str, dict[str, Any]]]:
-    """Every item as it is stored; only a test may scan."""
+    """Every stored item."""
     return [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name=table)).items or ()]
 
 
 def put(db: Store, table: str, **attributes: Any) -> None:
-    """An item as the team's own code writes it; DynamoDB's types follow from Python's."""
+    """Store an item as the team's own code does; DynamoDB's types follow from Python's."""
     db.backend.call(PutItem(table_name=table, item={name: _value(each) for name, each in attributes.items()}))
 
 

@@ -10,7 +10,7 @@ UP = d.Outcome(status="UP", response_time=250, keyword_found=True)
 DOWN = d.Outcome(status="DOWN", response_time=90, reason="HTTP status 503")
 
 
-def tell(story: StoryRecorder) -> None:
+def record(story: StoryRecorder) -> None:
     checks = Checks(story.db, counted_ids())
     _registering(story, checks)
     page, listing = _watching(story, checks)

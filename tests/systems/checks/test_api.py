@@ -1,4 +1,4 @@
-"""Checks over HTTP: what a client is told, and what the machines that run checks may do."""
+"""The API of Checks: error details, and claims and results of runners."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ NEW = {"url": "https://example.com/", "checkType": "AVAILABILITY", "delayMs": 60
 
 
 @pytest.fixture
-def nobody(db: Store) -> Iterator[Client]:
+def anonymous(db: Store) -> Iterator[Client]:
     issuer = LocalIssuer()
     app = RestApplication([MountedApi(api, db, db.backend.version)], issuer.verifier())  # type: ignore[attr-defined]
     with asyncio.Runner() as runner:
@@ -29,32 +29,32 @@ def nobody(db: Store) -> Iterator[Client]:
 
 
 @pytest.fixture
-def ana(nobody: Client) -> Client:
-    ana = nobody.by("ana")
+def ana(anonymous: Client) -> Client:
+    ana = anonymous.by("ana")
     assert ana.post("/users", {"email": "ana@example.com"}).status == 201
     return ana
 
 
 @pytest.fixture
-def admin(nobody: Client) -> Client:
-    return nobody.by("root", "admin")
+def admin(anonymous: Client) -> Client:
+    return anonymous.by("root", "admin")
 
 
 @pytest.fixture
-def runner(nobody: Client) -> Client:
-    return nobody.by("machine-1", "runner")
+def runner(anonymous: Client) -> Client:
+    return anonymous.by("machine-1", "runner")
 
 
-def made(client: Client) -> str:
+def new_check(client: Client) -> str:
     reply = client.post("/checks", NEW)
     assert reply.status == 201, reply.body
     return str(reply.json["checkId"])
 
 
-def test_the_document_s_own_example_is_served(nobody: Client, db: Store) -> None:
+def test_the_example_item_of_the_document_is_served(anonymous: Client, db: Store) -> None:
     document_user(db)
     document_check(db)
-    owner = nobody.by("123456")
+    owner = anonymous.by("123456")
     assert owner.get("/users/123456").json["checkLimit"] == 100
     check = owner.get("/checks/abcdef").json
     assert (check["dueAt"], check["lastResult"]["responseTime"]) == ("2024-06-29T14:10:00Z", 250)
@@ -65,16 +65,16 @@ def test_the_document_s_own_example_is_served(nobody: Client, db: Store) -> None
     assert owner.delete("/checks/abcdef").status == 204
 
 
-def test_a_limit_is_told_in_the_words_of_the_api(ana: Client) -> None:
+def test_the_limit_error_names_the_limit_and_the_count(ana: Client) -> None:
     for _ in range(5):
-        made(ana)
-    refused = ana.post("/checks", NEW)
-    assert (refused.status, refused.json["field"]) == (409, "checkLimit")
-    assert refused.json["detail"] == "your checkLimit is 5, and you have 5 checks; delete one first"
+        new_check(ana)
+    response = ana.post("/checks", NEW)
+    assert (response.status, response.json["field"]) == (409, "checkLimit")
+    assert response.json["detail"] == "your checkLimit is 5, and you have 5 checks; delete one first"
 
 
-def test_a_deleted_user_s_checks_are_gone_and_counted_no_more(ana: Client, admin: Client) -> None:
-    first, *_ = [made(ana) for _ in range(5)]
+def test_deleting_a_user_deletes_the_checks_and_their_count(ana: Client, admin: Client) -> None:
+    first, *_ = [new_check(ana) for _ in range(5)]
     tag = admin.get("/users/ana").tag
     assert ana.put("/users/ana/email", {"email": "new@example.com"}).status == 204
     assert admin.delete("/users/ana", if_match=tag).status == 412
@@ -84,7 +84,7 @@ def test_a_deleted_user_s_checks_are_gone_and_counted_no_more(ana: Client, admin
     assert ana.post("/users", {"email": "new@example.com"}).status == 201
     assert ana.get("/users/ana/checks").json["items"] == []
     for _ in range(5):
-        made(ana)
+        new_check(ana)
     assert ana.post("/checks", NEW).status == 409
     assert ana.get("/users/ana").json["checkCount"] == 5
 
@@ -92,21 +92,21 @@ def test_a_deleted_user_s_checks_are_gone_and_counted_no_more(ana: Client, admin
 @pytest.mark.parametrize(
     "url", ["http://[::1", "http://exa mple.com:99999999/", "http://\0/", "http://user:pass@h:abc/"]
 )
-def test_a_url_that_is_none_is_refused_by_name(ana: Client, url: str) -> None:
-    check = made(ana)
+def test_an_invalid_url_is_rejected_naming_the_field(ana: Client, url: str) -> None:
+    check = new_check(ana)
     for reply in (ana.patch(f"/checks/{check}", {"url": url}), ana.post("/checks", NEW | {"url": url})):
         assert (reply.status, reply.json["field"]) == (422, "url")
 
 
 @pytest.mark.parametrize("price", ["NaN", "-1", "Infinity", "1e999"])
-def test_a_price_that_is_none_is_refused_by_name(ana: Client, price: str) -> None:
+def test_an_invalid_price_is_rejected_naming_the_field(ana: Client, price: str) -> None:
     reply = ana.post("/checks", NEW | {"checkType": "EBAY", "attributes": {"maxPrice": price}})
     assert (reply.status, reply.json["field"]) == (422, "attributes.maxPrice")
     assert reply.json["detail"].startswith("attributes.maxPrice: ")
 
 
 @pytest.mark.parametrize(
-    ("check_type", "attributes", "field", "said"),
+    ("check_type", "attributes", "field", "message"),
     [
         ("EBAY", {"maxPrice": True}, "attributes.maxPrice", " must be a number or null"),
         ("EBAY", {"maxPrice": "abc"}, "attributes.maxPrice", " must be a number"),
@@ -115,39 +115,39 @@ def test_a_price_that_is_none_is_refused_by_name(ana: Client, price: str) -> Non
         ("AVAILABILITY", {"colour": 1}, "attributes.colour", ": AVAILABILITY has no 'colour'; it has keyword"),
     ],
 )
-def test_an_option_that_is_none_is_refused_by_name_and_in_plain_words(
-    ana: Client, check_type: str, attributes: dict[str, Any], field: str, said: str
+def test_an_invalid_attribute_is_rejected_naming_the_field(
+    ana: Client, check_type: str, attributes: dict[str, Any], field: str, message: str
 ) -> None:
     reply = ana.post("/checks", NEW | {"checkType": check_type, "attributes": attributes})
-    assert (reply.status, reply.json["field"], reply.json["detail"]) == (422, field, field + said)
+    assert (reply.status, reply.json["field"], reply.json["detail"]) == (422, field, field + message)
 
 
-# the runner
+# runners
 
 
-def test_a_runner_claims_what_is_due_and_says_what_it_found(ana: Client, runner: Client) -> None:
-    check = made(ana)
+def test_a_runner_claims_due_checks_and_records_the_outcome(ana: Client, runner: Client) -> None:
+    check = new_check(ana)
     (claim,) = runner.post("/claims", {}).json["items"]
     assert claim["check"]["checkId"] == check
     assert runner.post("/claims", {"count": 5}).json["items"] == []
     found = {"status": "DOWN", "responseTime": 90, "reason": "HTTP status 503"}
-    told = runner.post(f"/checks/{check}/results", found | {"until": claim["until"]})
-    assert (told.status, told.json["checkId"]) == (201, check)
+    recorded = runner.post(f"/checks/{check}/results", found | {"until": claim["until"]})
+    assert (recorded.status, recorded.json["checkId"]) == (201, check)
     (result,) = ana.get(f"/checks/{check}/results").json["items"]
-    assert result == told.json
+    assert result == recorded.json
     assert {name: result["outcome"][name] for name in found} == found
     stored = ana.get(f"/checks/{check}").json
     assert (stored["lastResult"], stored["failures"]) == (result["outcome"], 1)
 
 
-def test_a_result_is_taken_once_and_only_of_who_holds_the_claim(ana: Client, runner: Client, clock: Clock) -> None:
-    check = made(ana)
+def test_a_result_is_accepted_once_and_only_under_its_claim(ana: Client, runner: Client, clock: Clock) -> None:
+    check = new_check(ana)
     (late,) = runner.post("/claims", {}).json["items"]
     clock.passes(seconds=LEASE.total_seconds())
     (claim,) = runner.post("/claims", {}).json["items"]
     path = f"/checks/{check}/results"
-    refused = runner.post(path, {"status": "UP", "until": late["until"]})
-    assert (refused.status, refused.json["field"]) == (409, "until")
+    response = runner.post(path, {"status": "UP", "until": late["until"]})
+    assert (response.status, response.json["field"]) == (409, "until")
     assert [runner.post(path, {"status": "UP", "until": claim["until"]}).status for _ in range(2)] == [201, 409]
     assert len(ana.get(path).json["items"]) == 1
 
@@ -162,35 +162,33 @@ def test_a_result_is_taken_once_and_only_of_who_holds_the_claim(ana: Client, run
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_a_result_that_makes_no_sense_is_refused(
-    ana: Client, runner: Client, wrong: dict[str, Any], field: str
-) -> None:
-    check = made(ana)
+def test_an_invalid_result_is_rejected(ana: Client, runner: Client, wrong: dict[str, Any], field: str) -> None:
+    check = new_check(ana)
     (claim,) = runner.post("/claims", {}).json["items"]
     reply = runner.post(f"/checks/{check}/results", {"status": "UP", "until": claim["until"]} | wrong)
     assert (reply.status, reply.json["field"]) == (422, field)
     assert ana.get(f"/checks/{check}/results").json["items"] == []
 
 
-def test_nobody_else_claims_or_tells_results(ana: Client) -> None:
-    check = made(ana)
+def test_only_runners_can_claim_and_record(ana: Client) -> None:
+    check = new_check(ana)
     assert ana.post("/claims", {}).status == 403
     assert ana.post(f"/checks/{check}/results", {"status": "UP", "until": "2025-01-01T00:00:00Z"}).status == 403
 
 
-def test_uptime_says_from_when_it_counts(ana: Client, runner: Client, clock: Clock) -> None:
-    check = made(ana)
+def test_uptime_contains_the_start_of_its_window(ana: Client, runner: Client, clock: Clock) -> None:
+    check = new_check(ana)
     (claim,) = runner.post("/claims", {}).json["items"]
     runner.post(f"/checks/{check}/results", {"status": "UP", "responseTime": 250, "until": claim["until"]})
-    told = ana.get(f"/checks/{check}/uptime?days=3").json
+    found = ana.get(f"/checks/{check}/uptime?days=3").json
     since = (clock() - timedelta(days=3)).isoformat().replace("+00:00", "Z")
-    assert told == {"runs": 1, "share": 1.0, "meanMs": 250.0, "since": since, "whole": True}
+    assert found == {"runs": 1, "share": 1.0, "meanMs": 250.0, "since": since, "whole": True}
 
 
-def test_a_row_of_another_kind_of_check_is_listed_among_the_others(nobody: Client, db: Store) -> None:
+def test_a_check_of_an_unknown_type_is_listed_with_the_others(anonymous: Client, db: Store) -> None:
     document_check(db)
     document_check(db, PK="fax", checkType="FAX", status="RESTING", attributes={})
     put(db, "CHECK", PK="bare", SK="CHECK", userid="123456", url="x", checkType="EBAY", delayMs=1, status="ACTIVE")
     document_check(db, PK="shop", lastResult={"available": True})
-    listed = nobody.by("123456").get("/users/123456/checks").json["items"]
+    listed = anonymous.by("123456").get("/users/123456/checks").json["items"]
     assert [each["checkId"] for each in listed] == ["abcdef", "bare", "fax", "shop"]

@@ -1,4 +1,4 @@
-"""Many at once, on every backend: afterwards the count is what is counted, and each unique thing exists once."""
+"""Concurrent writers on every backend: counters stay exact, and unique items exist once."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ THREADS = 8
 
 @pytest.fixture
 def db(backend: Any) -> Store:
-    """New tables on each backend in turn; real time and real pauses, as writers meet."""
+    """New tables on each backend in turn, with the real clock and real pauses between retries."""
     fresh(backend, d.design, Clock())
     return Store(backend, d.design)
 
@@ -31,7 +31,7 @@ def at_once(work: Callable[[Any], Any], over: Iterable[Any]) -> list[Any]:
 
 
 def counted(db: Store, user_id: str) -> tuple[int, int]:
-    """What the user says, and what there is."""
+    """The counter, and the number of checks."""
     count = db.one(d.user(user_id), consistent=True).check_count
     return count, len(list(db(d.checks_of_user(user_id))))
 
@@ -43,7 +43,7 @@ def try_to_add(checks: Checks, user_id: str) -> str | None:
         return None
 
 
-def test_of_many_who_want_one_address_exactly_one_gets_it(checks: Checks) -> None:
+def test_of_many_concurrent_registrations_of_one_address_exactly_one_succeeds(checks: Checks) -> None:
     def register(number: int) -> bool:
         try:
             checks.register("one@example.com" if number % 2 else "ONE@example.com")
@@ -55,7 +55,7 @@ def test_of_many_who_want_one_address_exactly_one_gets_it(checks: Checks) -> Non
     assert checks.find_by_email("One@Example.com") is not None
 
 
-def test_of_two_who_change_to_one_address_one_keeps_their_own(checks: Checks) -> None:
+def test_of_two_concurrent_changes_to_one_address_one_fails(checks: Checks) -> None:
     users = [checks.register(f"{name}@example.com").user_id for name in ("a", "b", "c", "d")]
 
     def change(user_id: str) -> bool:
@@ -71,16 +71,16 @@ def test_of_two_who_change_to_one_address_one_keeps_their_own(checks: Checks) ->
     assert checks.register(f"{free[0]}@example.com").user_id
 
 
-def test_creations_and_deletions_at_once_stay_within_the_limit_and_count_exactly(checks: Checks, db: Store) -> None:
+def test_concurrent_creations_and_deletions_stay_within_the_limit(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com", check_limit=10).user_id
-    made = [each for each in at_once(lambda _: try_to_add(checks, user), range(24)) if each]
-    assert counted(db, user) == (10, 10) == (len(made), 10)
-    at_once(lambda turn: checks.remove(made[turn % 4]) if turn % 2 else try_to_add(checks, user), range(16))
+    created = [each for each in at_once(lambda _: try_to_add(checks, user), range(24)) if each]
+    assert counted(db, user) == (10, 10) == (len(created), 10)
+    at_once(lambda turn: checks.remove(created[turn % 4]) if turn % 2 else try_to_add(checks, user), range(16))
     count, there = counted(db, user)
     assert count == there <= 10
 
 
-def test_one_check_deleted_many_times_at_once_is_counted_once(checks: Checks, db: Store) -> None:
+def test_concurrent_deletions_of_one_check_count_once(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com").user_id
     first, *_ = [add(checks, user) for _ in range(3)]
     at_once(lambda _: checks.remove(first.check_id), range(8))
@@ -89,15 +89,15 @@ def test_one_check_deleted_many_times_at_once_is_counted_once(checks: Checks, db
 
 def test_of_several_runners_exactly_one_claims_and_records_a_check(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com", check_limit=20).user_id
-    made = [add(checks, user).check_id for _ in range(12)]
+    created = [add(checks, user).check_id for _ in range(12)]
     claimed = [claim for found in at_once(checks.claim, [12] * 4) for claim in found]
-    assert sorted(claim.check.check_id for claim in claimed) == sorted(made)
+    assert sorted(claim.check.check_id for claim in claimed) == sorted(created)
     recorded = at_once(lambda claim: checks.record(claim, UP) is not None, claimed * 2)
     assert sum(recorded) == 12
-    assert [len(list(db(d.results(each)))) for each in made] == [1] * 12
+    assert [len(list(db(d.results(each)))) for each in created] == [1] * 12
 
 
-def test_a_user_who_is_removed_while_checks_are_made_leaves_none_behind(checks: Checks, db: Store) -> None:
+def test_a_user_who_is_deleted_while_checks_are_created_leaves_none_behind(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com", check_limit=40).user_id
     for _ in range(4):
         add(checks, user)

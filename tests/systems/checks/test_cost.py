@@ -1,4 +1,4 @@
-"""Every access pattern costs what one GetItem or Query costs, however much else there is."""
+"""Every access pattern costs one GetItem or Query, however much data there is."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,7 +8,7 @@ from partita import Get, Query, Store
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add, disk
-from tests.systems.cost import ONE_READ, costs, put_as_they_are
+from tests.systems.cost import ONE_READ, costs, put_unchecked
 
 CROWD = 100
 RUNS = 1_000
@@ -32,7 +32,7 @@ def calls(checks: Checks, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
 
 
 def crowd(clock: Clock) -> Iterator[Any]:
-    """A hundred of everything, of other people, at other times."""
+    """A hundred of every entity, of other users and times."""
     later = clock() + timedelta(days=1)
     for number in range(CROWD):
         user, check = f"u_{number}", f"c_{number}"
@@ -50,14 +50,12 @@ def crowd(clock: Clock) -> Iterator[Any]:
         yield d.Result(check_id=check, at=clock(), outcome=UP)
 
 
-def test_every_pattern_costs_one_read_with_a_hundred_times_more_data_around_it(
-    checks: Checks, db: Store, clock: Clock
-) -> None:
+def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(checks: Checks, db: Store, clock: Clock) -> None:
     every = calls(checks, clock)
     assert every.keys() == d.design.patterns.keys()
     expected = dict.fromkeys(every, ONE_READ) | {"due_checks": (d.SHARD_COUNT, d.SHARD_COUNT * 0.5)}
     assert costs(db, every.values()) == expected
-    put_as_they_are(db, crowd(clock))
+    put_unchecked(db, crowd(clock))
     assert len(disk(db, "CHECK")) >= 2 * CROWD
     assert costs(db, every.values()) == expected
 
@@ -65,7 +63,7 @@ def test_every_pattern_costs_one_read_with_a_hundred_times_more_data_around_it(
 def test_a_page_of_results_reads_no_more_than_the_page(checks: Checks, db: Store, clock: Clock) -> None:
     check = add(checks, checks.register("a@example.com").user_id).check_id
     runs = (d.Result(check_id=check, at=clock() - timedelta(minutes=ago), outcome=UP) for ago in range(RUNS))
-    put_as_they_are(db, runs)
+    put_unchecked(db, runs)
     with db.measure() as used:
         assert len(db(d.results(check)).page(10).items) == 10
     assert (used.requests, used.reads) == (1, 0.5)

@@ -1,4 +1,4 @@
-"""A user or a check that is removed leaves nothing behind, whatever comes between."""
+"""Deleting a user or a check leaves nothing behind, whatever happens concurrently."""
 
 from itertools import count
 from typing import Any
@@ -11,7 +11,7 @@ from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add, disk
 
 
-def test_a_user_who_is_removed_takes_checks_and_results_along(checks: Checks, db: Store) -> None:
+def test_deleting_a_user_deletes_checks_and_results(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com")
     other = add(checks, checks.register("b@example.com").user_id)
     for _ in range(5):
@@ -24,53 +24,51 @@ def test_a_user_who_is_removed_takes_checks_and_results_along(checks: Checks, db
     assert list(db(d.checks_of_user(user.user_id))) == []
 
 
-def test_a_removal_that_was_interrupted_is_done_again(
-    checks: Checks, db: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_deletion_can_be_repeated(checks: Checks, db: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     user = checks.register("a@example.com")
     for _ in range(3):
         add(checks, user.user_id)
     removed: list[str] = []
 
-    def remove_one_and_die(check_id: str) -> None:
+    def remove_one_and_stop(check_id: str) -> None:
         if removed:
             raise KeyboardInterrupt
         removed.append(check_id)
         Checks.remove(checks, check_id)
 
-    monkeypatch.setattr(checks, "remove", remove_one_and_die)
+    monkeypatch.setattr(checks, "remove", remove_one_and_stop)
     with pytest.raises(KeyboardInterrupt):
         checks.remove_user(user.user_id)
     monkeypatch.undo()
     left = db.one(d.user(user.user_id))
-    assert (left.status, left.check_count) == (d.UserStatus.LEAVING, 2)
+    assert (left.status, left.check_count) == (d.UserStatus.DELETING, 2)
     assert checks.claim(10) == []
     checks.remove_user(user.user_id)
     assert disk(db, "USER") == disk(db, "CHECK") == []
 
 
-def test_who_is_leaving_gets_no_new_checks(checks: Checks, db: Store) -> None:
+def test_a_user_under_deletion_gets_no_new_checks(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com")
     with db.change(d.user(user.user_id)) as draft:
-        draft.status = d.UserStatus.LEAVING
-    with pytest.raises(InvalidValue, match=f"Check.userid: '{user.user_id}' is leaving"):
+        draft.status = d.UserStatus.DELETING
+    with pytest.raises(InvalidValue, match=f"Check.userid: user '{user.user_id}' is being deleted"):
         add(checks, user.user_id)
     assert disk(db, "CHECK") == []
 
 
-def test_a_check_that_its_index_does_not_show_yet_is_waited_for(
+def test_deletion_waits_for_a_check_that_the_index_does_not_list_yet(
     checks: Checks, db: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = checks.register("a@example.com")
     add(checks, user.user_id)
-    shown, late = d.checks_of_user, ["nobody", "nobody"]
-    monkeypatch.setattr(d, "checks_of_user", lambda userid: shown(late.pop() if late else userid))
+    listed, late = d.checks_of_user, ["nobody", "nobody"]
+    monkeypatch.setattr(d, "checks_of_user", lambda userid: listed(late.pop() if late else userid))
     checks.remove_user(user.user_id)
     assert disk(db, "USER") == disk(db, "CHECK") == []
 
 
 def left_after_a_result_at(request: int, what: str) -> list[dict[str, Any]] | None:
-    """What is left where a runner tells its result after that request of the removal; None where it had fewer."""
+    """The items that remain if a result is recorded after this request of the deletion; None if there are fewer."""
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock(), sleep=lambda _: None)
         db.create_tables()
@@ -80,11 +78,11 @@ def left_after_a_result_at(request: int, what: str) -> list[dict[str, Any]] | No
         (claim,) = checks.claim(1)
         requests = count(1)
 
-        def listen(_: object) -> None:
+        def count_request(_: object) -> None:
             if next(requests) == request:
                 checks.record(claim, UP)
 
-        removing = Checks(Store(backend, d.design, clock=Clock(), sleep=lambda _: None, on_call=[listen]))
+        removing = Checks(Store(backend, d.design, clock=Clock(), sleep=lambda _: None, on_call=[count_request]))
         if what == "the check":
             removing.remove(check)
         else:
@@ -93,7 +91,7 @@ def left_after_a_result_at(request: int, what: str) -> list[dict[str, Any]] | No
 
 
 @pytest.mark.parametrize("what", ["the check", "its user"])
-def test_no_result_is_left_that_a_runner_tells_while_somebody_removes(what: str) -> None:
+def test_a_result_that_is_recorded_during_the_deletion_is_deleted(what: str) -> None:
     request = 1
     while (left := left_after_a_result_at(request, what)) is not None:
         assert left == [], request

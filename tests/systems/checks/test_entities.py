@@ -1,4 +1,4 @@
-"""Every entity can be created, read, changed and deleted by its own key, whatever the operations do with it."""
+"""Every entity can be created, read, changed and deleted by its key."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -41,11 +41,11 @@ ENTITIES: dict[type[Any], tuple[Any, Key, dict[str, Any]]] = {
 
 @pytest.fixture
 def parents(db: Store) -> None:
-    """What the others refer to."""
+    """The items that the other entities refer to."""
     db.create(d.User(user_id="u0", email="u0@example.com"))
 
 
-def test_every_entity_is_here() -> None:
+def test_every_entity_is_tested() -> None:
     assert {model.cls for model in d.design.models} == ENTITIES.keys()
 
 
@@ -54,17 +54,17 @@ def test_every_entity_is_here() -> None:
 def test_an_entity_is_created_read_changed_and_deleted(db: Store, clock: Clock, entity: type[Any]) -> None:
     given, key, changes = ENTITIES[entity]
     before = disk(db, "USER"), disk(db, "CHECK")
-    made = db.create(given)
-    assert db.one(key(made)) == made
+    created = db.create(given)
+    assert db.one(key(created)) == created
     with pytest.raises(AlreadyExists):
         db.create(given)
     clock.passes(hours=1)
-    with db.change(key(made)) as draft:
+    with db.change(key(created)) as draft:
         for name, value in changes.items():
             setattr(draft, name, value)
-    changed = db.one(key(made))
+    changed = db.one(key(created))
     assert {name: getattr(changed, name) for name in changes} == changes
     assert getattr(changed, "updated_at", clock()) == clock()
-    db.delete(key(made))
-    assert db(key(made)) is None
+    db.delete(key(created))
+    assert db(key(created)) is None
     assert (disk(db, "USER"), disk(db, "CHECK")) == before

@@ -1,4 +1,4 @@
-"""Bad input is refused by name and nothing is written; good input of every kind is taken."""
+"""Bad input is rejected, naming the field, and nothing is written; valid input of every kind is accepted."""
 
 import pytest
 
@@ -33,7 +33,7 @@ from tests.systems.checks.conftest import add, disk
         ),
     ],
 )
-def test_bad_input_is_refused_by_name_and_nothing_is_written(
+def test_bad_input_is_rejected_naming_the_field_and_nothing_is_written(
     checks: Checks, db: Store, given: dict[str, object], named: str
 ) -> None:
     user = checks.register("a@example.com")
@@ -47,28 +47,28 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(
     "url",
     ["https://example.com", "http://10.0.0.1:8080/a?b=c#d", "http://[2001:db8::1]:80/", "https://한국.kr/경로?q=é"],
 )
-def test_an_address_of_any_script_is_taken_as_it_is(checks: Checks, db: Store, url: str) -> None:
-    made = checks.add(checks.register("a@example.com").user_id, url, d.CheckType.AVAILABILITY, 60_000)
-    assert db.one(d.check(made.check_id)).url == url
+def test_an_address_in_any_script_is_stored_unchanged(checks: Checks, db: Store, url: str) -> None:
+    created = checks.add(checks.register("a@example.com").user_id, url, d.CheckType.AVAILABILITY, 60_000)
+    assert db.one(d.check(created.check_id)).url == url
 
 
 @pytest.mark.parametrize("price", ["12.50", 12.5, 12, "0", "999999999999.99"])
 def test_a_price_may_be_text_or_a_number(checks: Checks, price: object) -> None:
     user = checks.register("a@example.com")
-    made = checks.add(user.user_id, "https://x.org", d.CheckType.EBAY, 60_000, {"maxPrice": price})
-    assert made.attributes == {"maxPrice": price}
+    created = checks.add(user.user_id, "https://x.org", d.CheckType.EBAY, 60_000, {"maxPrice": price})
+    assert created.attributes == {"maxPrice": price}
 
 
 @pytest.mark.parametrize(
     ("outcome", "named"),
     [
-        (d.Outcome(), "Outcome.status: None is neither UP nor DOWN"),
-        (d.Outcome(status="UPP"), "Outcome.status: 'UPP' is neither UP nor DOWN"),
+        (d.Outcome(), "Outcome.status: None is not valid; use UP or DOWN"),
+        (d.Outcome(status="UPP"), "Outcome.status: 'UPP' is not valid; use UP or DOWN"),
         (d.Outcome(status="UP", response_time=-1), "Check.last_result.responseTime"),
         (d.Outcome(status="UP", response_time=10**40), "Check.last_result.responseTime"),
     ],
 )
-def test_an_outcome_that_makes_no_sense_is_refused_by_name(
+def test_an_invalid_outcome_is_rejected_naming_the_field(
     checks: Checks, db: Store, outcome: d.Outcome, named: str
 ) -> None:
     check = add(checks, checks.register("a@example.com").user_id)
@@ -85,6 +85,6 @@ def test_unknown_enum_values_of_other_code_do_not_break_a_read(checks: Checks, d
     assert db.one(d.user(user.user_id)).tier.value == "GOLD"
 
 
-def test_every_error_of_the_store_is_one_family() -> None:
+def test_store_errors_have_a_common_base() -> None:
     assert issubclass(NotUnique, StoreError)
     assert issubclass(LimitReached, StoreError)

@@ -1,4 +1,4 @@
-"""Each trouble of the document that SYSTEMS names, and that it is no more."""
+"""Each problem of the document that the page lists, and the behaviour that solves it."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -23,30 +23,30 @@ def test_items_on_disk_have_the_document_s_names_and_keys(checks: Checks, db: St
         "checkCount",
     }
     assert stored["PK"] == {"S": user.user_id}
-    (held,) = disk(db, "CHECK")
-    assert held["PK"] == {"S": check.check_id}
-    assert held["SK"] == {"S": "CHECK"}
-    assert held["userid"] == {"S": user.user_id}
-    assert held["attributes"] == {"M": {"keyword": {"S": "Example"}}}
-    assert held["createdAt"] == {"S": "2025-01-01T00:00:00.000000Z"}
+    (item,) = disk(db, "CHECK")
+    assert item["PK"] == {"S": check.check_id}
+    assert item["SK"] == {"S": "CHECK"}
+    assert item["userid"] == {"S": user.user_id}
+    assert item["attributes"] == {"M": {"keyword": {"S": "Example"}}}
+    assert item["createdAt"] == {"S": "2025-01-01T00:00:00.000000Z"}
 
 
 # find by email: not unique ----------------------------------------------------------------------------------------
 
 
-def test_an_email_address_is_taken_once_whatever_its_case(checks: Checks) -> None:
+def test_an_email_address_is_unique_without_case(checks: Checks) -> None:
     checks.register("Ann@example.com")
     with pytest.raises(NotUnique, match=r"User.email: 'ann@example.com' is taken"):
         checks.register("ANN@EXAMPLE.COM")
 
 
-def test_a_user_is_found_by_email_and_the_guard_is_not(checks: Checks) -> None:
+def test_a_user_is_found_by_email_in_any_case(checks: Checks) -> None:
     ann = checks.register("Ann@example.com")
     found = checks.find_by_email("ANN@example.com")
     assert found == ann
 
 
-def test_a_changed_address_is_free_for_others_and_the_new_one_is_not(checks: Checks) -> None:
+def test_a_changed_address_is_free_again_and_the_new_one_is_taken(checks: Checks) -> None:
     ann = checks.register("ann@example.com")
     checks.change_email(ann.user_id, "anna@example.com")
     checks.register("ann@example.com")
@@ -54,7 +54,7 @@ def test_a_changed_address_is_free_for_others_and_the_new_one_is_not(checks: Che
         checks.register("anna@example.com")
 
 
-def test_of_many_who_want_one_address_exactly_one_gets_it(checks: Checks) -> None:
+def test_of_many_registrations_of_one_address_exactly_one_succeeds(checks: Checks) -> None:
     def register(_: int) -> bool:
         try:
             checks.register("one@example.com")
@@ -102,20 +102,20 @@ def test_concurrent_creations_and_deletions_leave_the_exact_count(checks: Checks
             return None
 
     with ThreadPoolExecutor(8) as threads:
-        made = [check_id for check_id in threads.map(try_to_add, range(30)) if check_id]
-        assert len(made) == 10
-        list(threads.map(checks.remove, made[:4]))
+        created = [check_id for check_id in threads.map(try_to_add, range(30)) if check_id]
+        assert len(created) == 10
+        list(threads.map(checks.remove, created[:4]))
     assert db.one(d.user(user.user_id)).check_count == 6
     assert len(list(db(d.checks_of_user(user.user_id)))) == 6
 
 
-def test_a_check_of_nobody_is_refused_and_nothing_is_written(checks: Checks, db: Store) -> None:
+def test_a_check_of_an_unknown_user_is_rejected_and_nothing_is_written(checks: Checks, db: Store) -> None:
     with pytest.raises(ReferenceMissing, match="Check refers to User nobody, which does not exist"):
         add(checks, "nobody")
     assert disk(db, "CHECK") == []
 
 
-def test_counting_is_no_edit_of_the_user(checks: Checks, db: Store, clock: Clock) -> None:
+def test_counting_does_not_change_updated_at(checks: Checks, db: Store, clock: Clock) -> None:
     user = checks.register("a@example.com")
     clock.passes(hours=1)
     add(checks, user.user_id)
@@ -125,17 +125,17 @@ def test_counting_is_no_edit_of_the_user(checks: Checks, db: Store, clock: Clock
 # running the checks: no index says what is due --------------------------------------------------------------------
 
 
-def test_due_checks_come_in_order_over_all_shards_and_cost_one_query_a_shard(
+def test_due_checks_are_ordered_over_all_shards_with_one_query_per_shard(
     checks: Checks, db: Store, clock: Clock
 ) -> None:
     user = checks.register("a@example.com", check_limit=50)
-    made = []
+    created = []
     for _ in range(20):
-        made.append(add(checks, user.user_id).check_id)
+        created.append(add(checks, user.user_id).check_id)
         clock.passes(seconds=1)
     with db.measure() as used:
         due = [check.check_id for check in db(d.due_checks(clock()))]
-    assert due == made
+    assert due == created
     assert used.requests == d.SHARD_COUNT
 
 
@@ -149,7 +149,7 @@ def test_a_paused_check_is_not_due_and_a_resumed_one_is(checks: Checks, db: Stor
     assert [each.check_id for each in db(d.due_checks(clock()))] == [check.check_id]
 
 
-def test_checks_by_type_and_status_hold_what_the_index_projects(checks: Checks, db: Store) -> None:
+def test_checks_by_type_and_status_have_the_projected_attributes(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com")
     check = add(checks, user.user_id)
     (summary,) = db(d.checks_by_type_and_status(d.CheckType.AVAILABILITY, d.CheckStatus.ACTIVE))
@@ -169,14 +169,14 @@ def test_of_several_runners_exactly_one_claims_a_check(checks: Checks) -> None:
     assert len(claimed) == len(set(claimed)) == 12
 
 
-def test_a_runner_that_dies_loses_its_lease_and_cannot_write_later(checks: Checks, db: Store, clock: Clock) -> None:
+def test_a_crashed_runner_loses_its_lease_and_cannot_record_later(checks: Checks, db: Store, clock: Clock) -> None:
     check = add(checks, checks.register("a@example.com").user_id)
-    (dead,) = checks.claim(1)
+    (expired,) = checks.claim(1)
     assert checks.claim(1) == []
     clock.passes(seconds=LEASE.total_seconds() + 1)
-    (alive,) = checks.claim(1)
-    assert checks.record(alive, UP)
-    assert not checks.record(dead, DOWN)
+    (current,) = checks.claim(1)
+    assert checks.record(current, UP)
+    assert not checks.record(expired, DOWN)
     assert db.one(d.check(check.check_id)).last_result == UP
     assert len(list(db(d.results(check.check_id)))) == 1
 
@@ -209,7 +209,7 @@ def test_a_result_is_in_no_index_and_not_among_the_user_s_checks(checks: Checks,
     assert result["ttl"] == {"N": str(int((clock() + d.KEEP_RESULTS).timestamp()))}
 
 
-def test_results_are_hidden_once_expired_and_go_with_their_check(checks: Checks, db: Store, clock: Clock) -> None:
+def test_results_expire_and_are_deleted_with_their_check(checks: Checks, db: Store, clock: Clock) -> None:
     check = add(checks, checks.register("a@example.com").user_id)
     checks.run_due(lambda _: UP)
     clock.passes(days=29)
@@ -238,7 +238,7 @@ def test_three_failures_set_failed_with_back_off_and_recovery_sets_active(
     assert recovered.updated_at == check.updated_at
 
 
-def test_uptime_and_latency_are_of_the_window(checks: Checks, clock: Clock) -> None:
+def test_uptime_and_latency_are_those_of_the_window(checks: Checks, clock: Clock) -> None:
     check = add(checks, checks.register("a@example.com").user_id, delay_ms=60_000)
     for outcome in (DOWN, UP, UP, DOWN):
         clock.passes(minutes=1)
@@ -249,11 +249,11 @@ def test_uptime_and_latency_are_of_the_window(checks: Checks, clock: Clock) -> N
     assert checks.uptime(check.check_id, timedelta(minutes=2)).runs == 3
 
 
-def test_uptime_reads_no_more_than_so_many_runs_and_says_so(
+def test_uptime_reads_a_bounded_number_of_runs_and_reports_it(
     checks: Checks, db: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check = add(checks, checks.register("a@example.com").user_id)
-    monkeypatch.setattr(service, "MOST_RUNS", 3)
+    monkeypatch.setattr(service, "MAX_RUNS", 3)
     for outcome in (DOWN, DOWN, UP, UP, DOWN):
         clock.passes(minutes=1)
         checks.run_due(lambda _, outcome=outcome: outcome)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Demo data is the same for the same seed, survives an interruption, and keeps every promise of the design."""
+"""Demo data depends on the seed alone, survives an interruption, and satisfies every rule of the design."""
 
 from collections import Counter
 from typing import Any
@@ -14,39 +14,39 @@ from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import Clock, disk
 
 
-def planted(scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
-    """What is stored after a seeding, in which piece number `twice` is run again after it."""
+def seeded(scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
+    """Every stored item after seeding; step number `twice` runs twice."""
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock())
         db.create_tables()
-        for number, piece in enumerate(steps(scale, seed)):
-            assert callable(piece)
-            piece(db)
+        for number, step in enumerate(steps(scale, seed)):
+            assert callable(step)
+            step(db)
             if number == twice:
-                piece(db)
+                step(db)
         return [*disk(db, "USER"), *disk(db, "CHECK")]
 
 
-def test_the_same_seed_plants_the_same_and_another_seed_something_else() -> None:
-    first = planted(0.1, 7)
-    assert first == planted(0.1, 7)
-    assert first != planted(0.1, 8)
+def test_the_same_seed_gives_the_same_data_and_another_seed_other_data() -> None:
+    first = seeded(0.1, 7)
+    assert first == seeded(0.1, 7)
+    assert first != seeded(0.1, 8)
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_a_piece_may_be_planted_twice(number: int) -> None:
+def test_a_step_may_run_twice(number: int) -> None:
     def keys(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
         return [(item["PK"]["S"], item["SK"]["S"]) for item in items]
 
-    assert keys(planted(0.1, 7, twice=number)) == keys(planted(0.1, 7))
+    assert keys(seeded(0.1, 7, twice=number)) == keys(seeded(0.1, 7))
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 40])
-def test_the_number_of_pieces_is_known_before(scale: float) -> None:
+def test_the_number_of_steps_is_known_in_advance(scale: float) -> None:
     assert sum(1 for _ in steps(scale, 1)) == total(scale)
 
 
-def test_some_thousand_items_keep_every_promise(db: Store, checks: Checks, clock: Clock) -> None:
+def test_counters_and_lists_of_the_demo_data_are_exact(db: Store, checks: Checks, clock: Clock) -> None:
     load(db, "checks", steps(1, 1))
     assert is_loaded(db, "checks", total(1))
     assert load(db, "checks", steps(1, 1)) == 0

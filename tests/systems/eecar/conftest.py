@@ -1,4 +1,4 @@
-"""EECAR on an embedded engine, with a clock that is moved by hand and a few things to trade."""
+"""EECAR on an embedded engine, with a manual clock and example entities."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +37,7 @@ def eecar(db: Store) -> Eecar:
 
 @pytest.fixture
 def battery(eecar: Eecar) -> d.Part:
-    return eecar.parts.list_(a_part())
+    return eecar.parts.offer(a_part())
 
 
 def a_part(**other: Any) -> d.Part:

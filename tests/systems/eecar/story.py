@@ -10,7 +10,7 @@ from tests.systems.story_recorder import StoryRecorder, counted_ids
 HANBIT, SAEBYEOK = "c_hanbit", "c_saebyeok"  # 한빛 takes cars apart, 새벽 builds energy storage
 
 
-def tell(story: StoryRecorder) -> None:
+def record(story: StoryRecorder) -> None:
     """Two companies and one battery."""
     eecar = Eecar(story.db, counted_ids())
     wishes(story, eecar)
@@ -35,13 +35,13 @@ def wishes(story: StoryRecorder, eecar: Eecar) -> None:
     eecar.needs.post(need)
     story("It also watches for batteries: the watch and its lookup item under the category, in one transaction.")
     criteria = d.Criteria(category=Category("battery"), max_price=5_000_000)
-    eecar.watches.begin(d.Watch(buyer_id=SAEBYEOK, email="buy@saebyeok.example", criteria=criteria, once=True))
+    eecar.watches.add(d.Watch(buyer_id=SAEBYEOK, email="buy@saebyeok.example", criteria=criteria, once=True))
 
 
 def listing(story: StoryRecorder, eecar: Eecar) -> d.Part:
     story.advance(hours=3)
     story("한빛 lists a battery pack with its specification and usages, in one transaction.")
-    battery = eecar.parts.list_(
+    battery = eecar.parts.offer(
         d.Part(
             name="고전압 배터리 팩",
             category=Category("battery"),
@@ -57,7 +57,7 @@ def listing(story: StoryRecorder, eecar: Eecar) -> d.Part:
         usages=[d.Usage(industry="재생에너지", application="에너지 저장", success_case=True)],
     )
     story("Its vector is stored elsewhere; the part refers to it afterwards.")
-    eecar.parts.refer_to_vector(battery.part_id, f"vectors/{battery.part_id}.bin", "offline-hangul-256", 256)
+    eecar.parts.set_vector(battery.part_id, f"vectors/{battery.part_id}.bin", "offline-hangul-256", 256)
     story("One Query reads the whole part; each item has its own type.")
     story.show([type(each).__name__ for each in story.db(d.whole_part(battery.part_id))])
     return battery
@@ -65,7 +65,7 @@ def listing(story: StoryRecorder, eecar: Eecar) -> d.Part:
 
 def news(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
     story("Who watches this category, or all categories? Two Queries; any alias of the category works.")
-    watching = list(eecar.watches.who_watches("밧데리"))
+    watching = list(eecar.watches.of_category("밧데리"))
     story.show([each.buyer_id for each in watching])
     story("새벽 is notified. The watch is marked `once`, so it ends in the same transaction.")
     story.show(eecar.watches.trigger(watching[0].watch_id, battery, 0.93))
@@ -78,9 +78,9 @@ def news(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
 def searching(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
     story("새벽 searches for batteries. The answer is cached with the version of the catalogue.")
     asked = query_hash("ESS용 중고 배터리", {"category": "배터리"}, "offline-hangul-256", "template")
-    seen = eecar.matches.catalogue([Category.BATTERY])
+    seen = eecar.matches.catalogue_versions([Category.BATTERY])
     found = d.MatchedPart(part_id=battery.part_id, score=0.93, reason="용량과 가격이 조건에 맞습니다")
-    eecar.matches.remember(
+    eecar.matches.cache(
         d.Match(
             query_hash=asked,
             query="ESS용 중고 배터리",
@@ -92,7 +92,7 @@ def searching(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
         )
     )
     story("The next time the cache answers. The hit is counted in memory.")
-    match = eecar.matches.recall(asked)
+    match = eecar.matches.lookup(asked)
     story.show(None if match is None else [each.reason for each in match.matched_parts])
     story("Hits are written in batches; the index key has a fixed width, so it sorts by number.")
     eecar.matches.write_hits()
@@ -101,7 +101,7 @@ def searching(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
 def deal(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
     story.advance(days=1)
     story("새벽 offers eight million won for two. 한빛 is notified in the same transaction.")
-    made = eecar.proposals.make(
+    created = eecar.proposals.create(
         d.Proposal(
             from_company_id=SAEBYEOK,
             to_company_id=HANBIT,
@@ -116,15 +116,17 @@ def deal(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:
     story.show([each.message for each in story.db(d.received_proposals(HANBIT, "pending"))])
     story.advance(hours=2)
     story("한빛 wants to negotiate.")
-    eecar.proposals.answer(made.proposal_id, HANBIT, "negotiating", version=1)
+    eecar.proposals.answer(created.proposal_id, HANBIT, "negotiating", version=1)
     story("새벽 offers more.")
-    eecar.proposals.revise(made.proposal_id, SAEBYEOK, version=2, quantity=2, price_offer=8_600_000)
+    eecar.proposals.revise(created.proposal_id, SAEBYEOK, version=2, quantity=2, price_offer=8_600_000)
     story("Another person at 한빛 rejects the earlier version of the offer.")
-    story.show_error(lambda: eecar.proposals.answer(made.proposal_id, HANBIT, "rejected", version=2), VersionConflict)
+    story.show_error(
+        lambda: eecar.proposals.answer(created.proposal_id, HANBIT, "rejected", version=2), VersionConflict
+    )
     story("The new offer is accepted.")
-    eecar.proposals.answer(made.proposal_id, HANBIT, "accepted", version=3)
+    eecar.proposals.answer(created.proposal_id, HANBIT, "accepted", version=3)
     story("새벽 sees it among its sent proposals.")
-    story.show([(each.status, each.price_offer) for each in eecar.proposals.sent(SAEBYEOK, "accepted").items])
+    story.show([(each.status, each.price_offer) for each in eecar.proposals.sent_by(SAEBYEOK, "accepted").items])
 
 
 def endings(story: StoryRecorder, eecar: Eecar, battery: d.Part) -> None:

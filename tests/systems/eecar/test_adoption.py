@@ -1,4 +1,4 @@
-"""Rows that the team's own code wrote are read as they are, and become what the design says."""
+"""Items of the team's own code can be read as they are, and adoption converts them to the design."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ SENT = "2094-12-31T00:00:00.000Z"
 
 
 def put(db: Store, key: tuple[str, str], index: tuple[str, str] | None, **attributes: Any) -> None:
-    """An item as the document has it; text, numbers, maps and lists are told apart by their Python types."""
+    """Store an item as the document has it; DynamoDB's types follow from Python's."""
     found = {} if index is None else {"GSI1PK": index[0], "GSI1SK": index[1]}
     item = {"PK": key[0], "SK": key[1], **found, **attributes}
     db.backend.call(PutItem(table_name=d.table.name, item={name: _value(each) for name, each in item.items()}))
@@ -88,7 +88,7 @@ def a_part(db: Store, part_id: str, category: str) -> None:
     )
 
 
-def test_old_sort_keys_are_read_and_put_into_order(db: Store) -> None:
+def test_old_sort_keys_can_be_read_and_are_rewritten(db: Store) -> None:
     for priority in ("high", "low", "medium"):
         a_need(db, priority, priority)
     for hits in (9, 10, 100):
@@ -103,7 +103,7 @@ def test_old_sort_keys_are_read_and_put_into_order(db: Store) -> None:
     assert db.adopt().rewritten == 0
 
 
-def a_watch_of_old(
+def put_watch(
     db: Store, watch_id: str, status: str = "active", category: str | None = "battery", **criteria: Any
 ) -> None:
     put(
@@ -120,7 +120,7 @@ def a_watch_of_old(
     )
 
 
-def a_proposal_of_old(db: Store, proposal_id: str, status: str = "pending") -> None:
+def put_proposal(db: Store, proposal_id: str, status: str = "pending") -> None:
     put(
         db,
         (f"PROPOSAL#{proposal_id}", "METADATA"),
@@ -139,8 +139,8 @@ def a_proposal_of_old(db: Store, proposal_id: str, status: str = "pending") -> N
     )
 
 
-def plant(db: Store) -> None:
-    """One row and more of everything, exactly as the document has them."""
+def put_documented(db: Store) -> None:
+    """Items of every entity, as the document has them."""
     a_part(db, "p_1", "battery")
     a_part(db, "p_2", "배터리")
     put(db, ("PART#p_1", "SPEC"), None, materialComposition={"primary": "Li", "secondary": ["Co"]}, weight=3)
@@ -149,19 +149,26 @@ def plant(db: Store) -> None:
     put(db, ("PART#p_1", "USAGE#u_1"), None, **use)
     a_need(db, "n_1", "low")
     a_match(db, "h9", 9)
-    a_watch_of_old(db, "w_1")
-    a_watch_of_old(db, "w_2", category=None)
-    a_watch_of_old(db, "w_3", "cancelled")
+    put_watch(db, "w_1")
+    put_watch(db, "w_2", category=None)
+    put_watch(db, "w_3", "cancelled")
     put(db, ("WATCH#w_1", "TRIGGER#p_1"), None, partId="p_1", matchScore=1, notifiedAt=DAY)
-    a_proposal_of_old(db, "o_1")
-    a_proposal_of_old(db, "o_2", "accepted")
-    told = {"type": "part_available", "title": "제목", "message": "내용", "data": {}, "read": False, "sentAt": SENT}
+    put_proposal(db, "o_1")
+    put_proposal(db, "o_2", "accepted")
+    attributes = {
+        "type": "part_available",
+        "title": "제목",
+        "message": "내용",
+        "data": {},
+        "read": False,
+        "sentAt": SENT,
+    }
     key, index = ("NOTIFICATION#t_1", "METADATA"), (f"RECIPIENT#{BUYER}", f"SENT#{SENT}")
-    put(db, key, index, recipientId=BUYER, TTL=3_945_196_800, **told)
+    put(db, key, index, recipientId=BUYER, TTL=3_945_196_800, **attributes)
 
 
-def test_old_rows_are_used_before_anybody_adopts_them(db: Store, eecar: Eecar) -> None:
-    plant(db)
+def test_every_operation_works_before_adoption(db: Store, eecar: Eecar) -> None:
+    put_documented(db)
     whole = eecar.parts.whole("p_1")
     assert whole is not None
     assert (whole.spec is None, whole.vector is None, len(whole.usages)) == (False, False, 1)
@@ -169,48 +176,48 @@ def test_old_rows_are_used_before_anybody_adopts_them(db: Store, eecar: Eecar) -
     assert {each.watch_id for each in db(d.watches_of_buyer(BUYER, "active"))} == {"w_1", "w_2"}
     assert len(list(db(d.watch_with_triggers("w_1")))) == 2
     assert [each.notification_id for each in db(d.notifications(BUYER))] == ["t_1"]
-    assert eecar.matches.recall("h9") is not None
+    assert eecar.matches.lookup("h9") is not None
     eecar.proposals.answer("o_1", SELLER, "negotiating", version=1)
-    assert [each.proposal_id for each in eecar.proposals.sent(BUYER, "negotiating").items] == ["o_1"]
-    eecar.watches.revise("w_1", d.Criteria(category=Category("motor")))
-    assert [each.watch_id for each in eecar.watches.who_watches("모터")] == ["w_1"]
+    assert [each.proposal_id for each in eecar.proposals.sent_by(BUYER, "negotiating").items] == ["o_1"]
+    eecar.watches.set_criteria("w_1", d.Criteria(category=Category("motor")))
+    assert [each.watch_id for each in eecar.watches.of_category("모터")] == ["w_1"]
     eecar.watches.cancel("w_2")
     eecar.parts.add_usage("p_1", d.Usage(industry="건설", application="전동 공구"))
-    eecar.parts.hand_over("p_2", MAKER)
+    eecar.parts.transfer("p_2", MAKER)
     assert [each.part_id for each in eecar.parts.of_seller(MAKER).items] == ["p_2"]
     eecar.needs.fulfil(MAKER, "n_1")
     eecar.parts.withdraw("p_1")
     assert eecar.parts.whole("p_1") is None
 
 
-def test_adopted_rows_are_in_every_list_that_they_belong_to(db: Store, eecar: Eecar) -> None:
-    plant(db)
+def test_adopted_items_are_in_every_list(db: Store, eecar: Eecar) -> None:
+    put_documented(db)
     done = adopt(db)
     assert (done.seen, done.created, done.unknown, done.refused) == (14, 6, [], [])
     assert {each.part_id for each in eecar.parts.in_category("battery").items} == {"p_1", "p_2"}
     assert {each.part_id for each in eecar.parts.of_seller(SELLER).items} == {"p_1", "p_2"}
     assert db.one(d.part("p_1")).updated_at == db.one(d.part("p_2")).created_at
     assert db.one(d.need(MAKER, "n_1")).required_specs.category is Category.BATTERY
-    assert [each.watch_id for each in eecar.watches.who_watches("배터리")] == ["w_1", "w_2"]
+    assert [each.watch_id for each in eecar.watches.of_category("배터리")] == ["w_1", "w_2"]
     assert db.one(d.watch("w_1")).criteria == db.one(get(d.Watching, "w_1")).criteria
     assert db.one(d.watch("w_1")).criteria.category is Category.BATTERY
-    assert [each.proposal_id for each in eecar.proposals.sent(BUYER, "pending").items] == ["o_1"]
-    assert [each.proposal_id for each in eecar.proposals.sent(BUYER, "accepted").items] == ["o_2"]
+    assert [each.proposal_id for each in eecar.proposals.sent_by(BUYER, "pending").items] == ["o_1"]
+    assert [each.proposal_id for each in eecar.proposals.sent_by(BUYER, "accepted").items] == ["o_2"]
     eecar.proposals.answer("o_1", SELLER, "accepted", version=1)
-    eecar.parts.specify("p_2", d.Spec(weight=1))
+    eecar.parts.set_spec("p_2", d.Spec(weight=1))
 
 
-def test_an_old_match_is_stale_once_anything_changes_after_it_was_adopted(db: Store, eecar: Eecar) -> None:
-    plant(db)
-    eecar.matches.move("motor")
+def test_an_adopted_match_is_stale_after_any_change(db: Store, eecar: Eecar) -> None:
+    put_documented(db)
+    eecar.matches.advance_catalogue("motor")
     adopt(db)
-    assert eecar.matches.recall("h9") is not None
-    eecar.matches.move("motor")
-    assert eecar.matches.recall("h9") is None
+    assert eecar.matches.lookup("h9") is not None
+    eecar.matches.advance_catalogue("motor")
+    assert eecar.matches.lookup("h9") is None
 
 
-def test_adopting_again_finds_nothing_to_do(db: Store) -> None:
-    plant(db)
+def test_a_second_adoption_changes_nothing(db: Store) -> None:
+    put_documented(db)
     adopt(db)
     adopted = disk(db)
     done = adopt(db)
@@ -218,7 +225,7 @@ def test_adopting_again_finds_nothing_to_do(db: Store) -> None:
     assert disk(db) == adopted
 
 
-def said_in_maps(db: Store) -> list[dict[str, Any]]:
+def members_of_maps(db: Store) -> list[dict[str, Any]]:
     """The members of criteria and required specs that are not null."""
     items = disk(db)
     maps = items["WATCH#w_1 METADATA"]["criteria"]["M"], items[f"COMPANY#{MAKER} NEED#n_1"]["requiredSpecs"]["M"]
@@ -227,27 +234,27 @@ def said_in_maps(db: Store) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("category", ["battery", "배터리", None])
 @pytest.mark.parametrize("others", [{"region": "서울", "radius": {"km": 5}}, {"minSpecs": None, "maxPrice": None}, {}])
-def test_what_other_code_alone_knows_of_criteria_and_specs_stays(
+def test_unknown_members_of_criteria_and_specs_are_kept(
     db: Store, eecar: Eecar, category: str | None, others: dict[str, Any]
 ) -> None:
-    a_watch_of_old(db, "w_1", category=category, **others)
+    put_watch(db, "w_1", category=category, **others)
     a_need(db, "n_1", "low", category=category, **others)
-    before = said_in_maps(db)
+    before = members_of_maps(db)
     assert adopt(db).refused == []
     after = disk(db)
     word = {} if category is None else {"category": {"S": "배터리"}}
-    for said, now in zip(before, said_in_maps(db), strict=True):
-        assert now == now | said | word
-    assert [each.watch_id for each in eecar.watches.who_watches("배터리")] == ["w_1"]
+    for earlier, now in zip(before, members_of_maps(db), strict=True):
+        assert now == now | earlier | word
+    assert [each.watch_id for each in eecar.watches.of_category("배터리")] == ["w_1"]
     assert (adopt(db).rewritten, disk(db)) == (0, after)
 
 
 class Interrupted(Exception):
-    """The process ended here."""
+    """Stands for a process that was stopped."""
 
 
 def interrupted_after(calls: int) -> Disk | None:
-    """What an adoption that was interrupted and run again leaves; None where it was through before that."""
+    """The items after an interrupted and a second adoption; None if the first had fewer requests."""
     left = [calls]
 
     def count(_: Any) -> None:
@@ -258,7 +265,7 @@ def interrupted_after(calls: int) -> Disk | None:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock())
         db.create_tables()
-        plant(db)
+        put_documented(db)
         try:
             adopt(Store(backend, d.design, clock=Clock(), on_call=[count]))
         except Interrupted:
@@ -267,8 +274,8 @@ def interrupted_after(calls: int) -> Disk | None:
     return None
 
 
-def test_adoption_goes_on_wherever_it_was_interrupted(db: Store) -> None:
-    plant(db)
+def test_an_adoption_interrupted_after_any_request_is_finished_by_the_next(db: Store) -> None:
+    put_documented(db)
     adopt(db)
     whole, calls = disk(db), 0
     for calls in range(1, 100):
@@ -279,21 +286,21 @@ def test_adoption_goes_on_wherever_it_was_interrupted(db: Store) -> None:
     assert 20 < calls < 99
 
 
-def test_what_adoption_cannot_mend_is_told_and_the_rest_is_done(db: Store, eecar: Eecar) -> None:
+def test_items_that_cannot_be_adopted_are_reported_and_the_others_adopted(db: Store, eecar: Eecar) -> None:
     a_part(db, "p_1", "any")
-    a_watch_of_old(db, "w_1", category="가" * 61)
+    put_watch(db, "w_1", category="가" * 61)
     a_part(db, "p_2", "battery")
     done = adopt(db)
     assert sorted(done.refused) == [
-        "Part p_1: Part.category: 'any' is no category",
-        "Watch w_1: Watch.criteria.category: a category has at most 60 characters",
+        "Part p_1: Part.category: 'any' is not a valid category",
+        "Watch w_1: Watch.criteria.category: must have at most 60 characters",
     ]
     assert {each.part_id for each in eecar.parts.of_seller(SELLER).items} == {"p_1", "p_2"}
     assert [each.part_id for each in eecar.parts.in_category("배터리").items] == ["p_2"]
 
 
 def by_other_code(db: Store, key: str, name: str, value: str) -> None:
-    """The one attribute that other code knows of is changed, and nothing beside it."""
+    """Change one attribute and no key, as other code does."""
     request = UpdateItem(
         table_name=d.table.name,
         key={"PK": {"S": key}, "SK": {"S": "METADATA"}},
@@ -304,34 +311,34 @@ def by_other_code(db: Store, key: str, name: str, value: str) -> None:
     db.backend.call(request)
 
 
-def test_companions_follow_what_other_code_has_changed_or_deleted(db: Store, eecar: Eecar, battery: d.Part) -> None:
-    kept = eecar.proposals.make(a_proposal(battery))
-    gone = eecar.proposals.make(a_proposal(battery))
-    watch = eecar.watches.begin(a_watch())
+def test_lookup_items_follow_changes_and_deletions_of_other_code(db: Store, eecar: Eecar, battery: d.Part) -> None:
+    existing = eecar.proposals.create(a_proposal(battery))
+    deleted = eecar.proposals.create(a_proposal(battery))
+    watch = eecar.watches.add(a_watch())
     a_part(db, "p_1", "배터리")
     adopt(db)
     by_other_code(db, f"PART#{battery.part_id}", "sellerId", MAKER)
     by_other_code(db, f"WATCH#{watch.watch_id}", "status", "cancelled")
-    for key in ("PART#p_1", f"PROPOSAL#{gone.proposal_id}"):
+    for key in ("PART#p_1", f"PROPOSAL#{deleted.proposal_id}"):
         db.backend.call(DeleteItem(table_name=d.table.name, key={"PK": {"S": key}, "SK": {"S": "METADATA"}}))
     adopt(db)
     assert [each.part_id for each in eecar.parts.of_seller(MAKER).items] == [battery.part_id]
     assert list(db(d.parts_of_seller(SELLER))) == []
-    assert list(eecar.watches.who_watches("배터리")) == []
-    assert [each.proposal_id for each in db(d.sent_proposals(BUYER, "pending"))] == [kept.proposal_id]
+    assert list(eecar.watches.of_category("배터리")) == []
+    assert [each.proposal_id for each in db(d.sent_proposals(BUYER, "pending"))] == [existing.proposal_id]
     assert adopt(db).rewritten == 0
 
 
-def test_progress_is_told_while_it_adopts(db: Store) -> None:
-    plant(db)
-    told: list[int] = []
-    adopt(db, lambda done: told.append(done.created))
-    assert told[0] == 0
-    assert told[-1] == 6
+def test_adoption_reports_progress(db: Store) -> None:
+    put_documented(db)
+    created: list[int] = []
+    adopt(db, lambda done: created.append(done.created))
+    assert created[0] == 0
+    assert created[-1] == 6
 
 
-def test_an_item_that_would_be_too_large_is_refused_by_name(db: Store, eecar: Eecar) -> None:
+def test_an_item_that_is_too_large_is_rejected_naming_the_field(db: Store, eecar: Eecar) -> None:
     a_part(db, "p_1", "배터리")
     with pytest.raises(InvalidValue, match=r"Spec.chemicalProps"):
-        eecar.parts.specify("p_1", d.Spec(chemical_props={"성분": "가" * 150_000}))
+        eecar.parts.set_spec("p_1", d.Spec(chemical_props={"성분": "가" * 150_000}))
     assert db(d.spec("p_1")) is None

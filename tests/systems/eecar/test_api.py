@@ -1,4 +1,4 @@
-"""What EECAR answers over HTTP: machines' routes, conditional changes, and refusals that name their member."""
+"""The API of EECAR: routes for machines, conditional requests, and errors that name the field."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,40 +26,40 @@ MATCH = {
 
 
 @pytest.fixture
-def bound(db: Store) -> MountedApi:
+def mounted(db: Store) -> MountedApi:
     return MountedApi(api, db, db.backend.version)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def nobody(bound: MountedApi) -> Iterator[Client]:
+def anonymous(mounted: MountedApi) -> Iterator[Client]:
     issuer = LocalIssuer()
     with asyncio.Runner() as runner:
-        yield Client(RestApplication([bound], issuer.verifier()), "/api/eecar", issuer, runner.get_loop())
+        yield Client(RestApplication([mounted], issuer.verifier()), "/api/eecar", issuer, runner.get_loop())
 
 
 @pytest.fixture
-def machine(nobody: Client) -> Client:
-    return nobody.by("matcher", "machine")
+def machine(anonymous: Client) -> Client:
+    return anonymous.by("matcher", "machine")
 
 
 @pytest.fixture
-def seller(nobody: Client) -> Client:
-    return nobody.by(SELLER)
+def seller(anonymous: Client) -> Client:
+    return anonymous.by(SELLER)
 
 
 @pytest.fixture
-def buyer(nobody: Client) -> Client:
-    return nobody.by(BUYER)
+def buyer(anonymous: Client) -> Client:
+    return anonymous.by(BUYER)
 
 
-def refusal(reply: Response) -> tuple[int, Any]:
+def status_and_field(reply: Response) -> tuple[int, Any]:
     return reply.status, reply.json.get("field")
 
 
 # Matches
 
 
-def test_a_match_that_says_no_catalogue_is_read_until_something_changes(machine: Client, buyer: Client) -> None:
+def test_a_match_without_a_catalogue_is_stale_after_any_change(machine: Client, buyer: Client) -> None:
     assert machine.put("/matches/h", MATCH).status == 204
     assert buyer.get("/matches/h").json["catalogue"] == {"ANY": 0}
     moved = machine.post("/catalogues/battery/moves")
@@ -67,7 +67,7 @@ def test_a_match_that_says_no_catalogue_is_read_until_something_changes(machine:
     assert buyer.get("/matches/h").status == 404
 
 
-def test_a_catalogue_is_called_by_any_of_its_words(machine: Client, buyer: Client) -> None:
+def test_a_catalogue_accepts_every_alias(machine: Client, buyer: Client) -> None:
     machine.post("/catalogues/battery/moves")
     seen = {word: machine.get(f"/catalogues/{word}").json["version"] for word in ("배터리", "any", "motor")}
     assert seen == {"배터리": 1, "any": 1, "motor": 0}
@@ -76,16 +76,16 @@ def test_a_catalogue_is_called_by_any_of_its_words(machine: Client, buyer: Clien
 
 
 @pytest.mark.parametrize("catalogue", [{"": 1}, {"가" * 3000: 1}, {"   ": 1}, {"배터리": -1}, {"배터리": 10**40}])
-def test_a_catalogue_that_cannot_be_looked_up_is_refused_by_name(
+def test_an_invalid_catalogue_is_rejected_naming_the_field(
     machine: Client, buyer: Client, catalogue: dict[str, int]
 ) -> None:
-    status, field = refusal(machine.put("/matches/h", {**MATCH, "catalogue": catalogue}))
+    status, field = status_and_field(machine.put("/matches/h", {**MATCH, "catalogue": catalogue}))
     assert (status, str(field).startswith("catalogue")) == (422, True)
     assert buyer.get("/matches/h").status == 404
 
 
-def test_hits_are_written_while_it_is_served_and_not_by_who_reads(
-    bound: MountedApi, machine: Client, buyer: Client, db: Store
+def test_hits_are_written_by_a_background_job_and_not_by_reads(
+    mounted: MountedApi, machine: Client, buyer: Client, db: Store
 ) -> None:
     machine.put("/matches/h", MATCH)
     with db.measure() as used:
@@ -94,7 +94,7 @@ def test_hits_are_written_while_it_is_served_and_not_by_who_reads(
     assert used.writes == 0
 
     async def serve() -> None:
-        async with running_jobs([bound]):
+        async with running_jobs([mounted]):
             pass
 
     asyncio.run(serve())
@@ -104,75 +104,82 @@ def test_hits_are_written_while_it_is_served_and_not_by_who_reads(
 # Watches
 
 
-def test_a_machine_tells_a_buyer_of_a_part_once(machine: Client, buyer: Client, eecar: Eecar, battery: d.Part) -> None:
-    watch = eecar.watches.begin(a_watch())
+def test_a_machine_notifies_a_buyer_of_a_part_once(
+    machine: Client, buyer: Client, eecar: Eecar, battery: d.Part
+) -> None:
+    watch = eecar.watches.add(a_watch())
     place = f"/watches/{watch.watch_id}/triggers/{battery.part_id}"
-    told = machine.put(place, {"matchScore": 0.75})
-    assert (told.status, told.json["matchScore"]) == (200, 0.75)
-    assert machine.put(place, {"matchScore": 0.5}).json == told.json
+    triggered = machine.put(place, {"matchScore": 0.75})
+    assert (triggered.status, triggered.json["matchScore"]) == (200, 0.75)
+    assert machine.put(place, {"matchScore": 0.5}).json == triggered.json
     assert len(buyer.get(f"/recipients/{BUYER}/notifications").json["items"]) == 1
     assert machine.put(f"/watches/{watch.watch_id}/triggers/p_none", {"matchScore": 0.5}).status == 404
     assert machine.put(f"/watches/w_none/triggers/{battery.part_id}", {"matchScore": 0.5}).status == 404
-    assert refusal(machine.put(place, {"matchScore": 2})) == (422, "matchScore")
+    assert status_and_field(machine.put(place, {"matchScore": 2})) == (422, "matchScore")
     assert buyer.put(place, {"matchScore": 0.5}).status == 403
 
 
-def test_a_watch_that_has_ended_tells_of_nothing(machine: Client, buyer: Client, eecar: Eecar, battery: d.Part) -> None:
-    watch = eecar.watches.begin(a_watch())
+def test_a_cancelled_watch_cannot_be_triggered_or_changed(
+    machine: Client, buyer: Client, eecar: Eecar, battery: d.Part
+) -> None:
+    watch = eecar.watches.add(a_watch())
     place = f"/watches/{watch.watch_id}"
     assert buyer.post(place + "/cancellation").status == 204
     assert machine.put(f"{place}/triggers/{battery.part_id}", {"matchScore": 0.5}).status == 409
     assert buyer.put(place + "/criteria", {"category": "motor"}).status == 409
 
 
-def test_a_buyer_changes_where_to_be_told(buyer: Client, seller: Client, eecar: Eecar) -> None:
-    place = f"/watches/{eecar.watches.begin(a_watch()).watch_id}"
+def test_a_buyer_changes_the_contact_of_a_watch(buyer: Client, seller: Client, eecar: Eecar) -> None:
+    place = f"/watches/{eecar.watches.add(a_watch()).watch_id}"
     assert buyer.put(place + "/address", {"phone": "010-1234-5678"}).status == 204
     found = buyer.get(place).json
     assert (found["email"], found["phone"]) == (None, "010-1234-5678")
-    assert refusal(buyer.put(place + "/address", {})) == (422, "email")
+    assert status_and_field(buyer.put(place + "/address", {})) == (422, "email")
     for email in ("nobody", "   @   ", "a@b@c", "a b@c"):
-        assert refusal(buyer.put(place + "/address", {"email": email})) == (422, "email")
-    assert refusal(buyer.put(place + "/address", {"phone": "   "})) == (422, "phone")
+        assert status_and_field(buyer.put(place + "/address", {"email": email})) == (422, "email")
+    assert status_and_field(buyer.put(place + "/address", {"phone": "   "})) == (422, "phone")
     assert seller.put(place + "/address", {"phone": "1"}).status == 403
 
 
-def test_a_category_that_is_none_is_named_where_it_stands(buyer: Client, nobody: Client) -> None:
-    begun = buyer.post("/watches", {"criteria": {"category": "any"}, "email": "a@b.kr"})
-    assert refusal(begun) == (422, "criteria.category")
-    assert begun.json["detail"].endswith("category: 'any' is no category")
+def test_an_invalid_category_is_rejected_naming_the_nested_field(buyer: Client, anonymous: Client) -> None:
+    response = buyer.post("/watches", {"criteria": {"category": "any"}, "email": "a@b.kr"})
+    assert status_and_field(response) == (422, "criteria.category")
+    assert response.json["detail"].endswith("category: 'any' is not a valid category")
     need = {"companyName": "새벽", "industry": "ESS", "requiredSpecs": {"category": " "}, "targetApplication": "저장"}
-    assert refusal(nobody.by(MAKER).post(f"/companies/{MAKER}/needs", need)) == (422, "requiredSpecs.category")
+    assert status_and_field(anonymous.by(MAKER).post(f"/companies/{MAKER}/needs", need)) == (
+        422,
+        "requiredSpecs.category",
+    )
 
 
 @pytest.mark.parametrize("word", ["ANY", "%20"])
-def test_a_category_in_an_address_is_named(nobody: Client, word: str) -> None:
-    assert refusal(nobody.get(f"/categories/{word}/parts")) == (422, "category")
+def test_an_invalid_category_in_a_path_is_named(anonymous: Client, word: str) -> None:
+    assert status_and_field(anonymous.get(f"/categories/{word}/parts")) == (422, "category")
 
 
-def test_a_catalogue_in_an_address_is_named(machine: Client) -> None:
+def test_an_invalid_catalogue_in_a_path_is_named(machine: Client) -> None:
     replies = machine.get("/catalogues/%20"), machine.post("/catalogues/%20/moves")
-    assert [refusal(each) for each in replies] == [(422, "category")] * 2
+    assert [status_and_field(each) for each in replies] == [(422, "category")] * 2
 
 
-def test_a_watch_s_criteria_are_named_as_they_are_sent(buyer: Client, eecar: Eecar) -> None:
-    place = f"/watches/{eecar.watches.begin(a_watch()).watch_id}/criteria"
-    assert refusal(buyer.put(place, {"category": "any"})) == (422, "category")
+def test_invalid_criteria_are_named_as_they_were_sent(buyer: Client, eecar: Eecar) -> None:
+    place = f"/watches/{eecar.watches.add(a_watch()).watch_id}/criteria"
+    assert status_and_field(buyer.put(place, {"category": "any"})) == (422, "category")
 
 
 # Needs
 
 
-def test_a_company_changes_what_it_requires(nobody: Client, eecar: Eecar) -> None:
-    maker = nobody.by(MAKER)
+def test_a_company_changes_required_specs(anonymous: Client, eecar: Eecar) -> None:
+    maker = anonymous.by(MAKER)
     need = {"companyName": "새벽", "industry": "ESS", "requiredSpecs": {}, "targetApplication": "저장"}
     place = f"/companies/{MAKER}/needs/{maker.post(f'/companies/{MAKER}/needs', need).json['needId']}"
     assert maker.put(place + "/required-specs", {"category": "battery", "minQuantity": 3}).status == 204
     found = maker.get(place).json["requiredSpecs"]
     assert (found["category"], found["minQuantity"], found["maxPrice"]) == ("배터리", 3, None)
-    assert refusal(maker.put(place + "/required-specs", {"category": "any"})) == (422, "category")
+    assert status_and_field(maker.put(place + "/required-specs", {"category": "any"})) == (422, "category")
     nothing = maker.put(place + "/required-specs", {"materialPreferences": [""]})
-    assert refusal(nothing) == (422, "materialPreferences[0]")
+    assert status_and_field(nothing) == (422, "materialPreferences[0]")
     assert maker.patch(place, {"companyName": "새벽 에너지"}).json["companyName"] == "새벽 에너지"
 
 
@@ -180,11 +187,11 @@ def test_a_company_changes_what_it_requires(nobody: Client, eecar: Eecar) -> Non
 
 
 @pytest.mark.parametrize(("member", "value"), [("price", 10**12 + 1), ("quantity", 10**40)])
-def test_a_change_is_bounded_as_what_is_new(seller: Client, battery: d.Part, member: str, value: int) -> None:
-    assert refusal(seller.patch(f"/parts/{battery.part_id}", {member: value})) == (422, member)
+def test_a_change_has_the_limits_of_a_new_part(seller: Client, battery: d.Part, member: str, value: int) -> None:
+    assert status_and_field(seller.patch(f"/parts/{battery.part_id}", {member: value})) == (422, member)
 
 
-def test_a_part_is_withdrawn_as_it_was_read(seller: Client, eecar: Eecar, battery: d.Part) -> None:
+def test_if_match_protects_a_part(seller: Client, eecar: Eecar, battery: d.Part) -> None:
     place = f"/parts/{battery.part_id}"
     seen = seller.get(place).tag
     seller.patch(place, {"price": 1})
@@ -193,22 +200,20 @@ def test_a_part_is_withdrawn_as_it_was_read(seller: Client, eecar: Eecar, batter
     assert seller.delete(place).status == 404
 
 
-def test_what_is_said_of_a_part_that_is_none_is_not_found(seller: Client, machine: Client) -> None:
+def test_spec_and_vector_of_an_unknown_part_are_not_found(seller: Client, machine: Client) -> None:
     vector = {"s3Key": "v/1", "embeddingModel": "m", "dimension": 3}
     replies = seller.put("/parts/nope/spec", {}), machine.put("/parts/nope/vector", vector)
     assert [each.status for each in replies] == [404, 404]
     assert len({each.json["detail"] for each in replies}) == 1
 
 
-def test_a_material_without_a_name_is_refused_by_name(seller: Client, battery: d.Part) -> None:
+def test_a_material_without_a_name_is_rejected(seller: Client, battery: d.Part) -> None:
     spec = {"materialComposition": {"primary": "", "secondary": []}}
-    assert refusal(seller.put(f"/parts/{battery.part_id}/spec", spec)) == (422, "materialComposition.primary")
+    assert status_and_field(seller.put(f"/parts/{battery.part_id}/spec", spec)) == (422, "materialComposition.primary")
 
 
-def test_uses_and_specifications_are_changed_and_deleted_as_they_were_read(
-    seller: Client, buyer: Client, eecar: Eecar
-) -> None:
-    part = eecar.parts.list_(a_part(), spec=a_spec(), usages=[a_usage()])
+def test_if_match_protects_usages_and_specifications(seller: Client, buyer: Client, eecar: Eecar) -> None:
+    part = eecar.parts.offer(a_part(), spec=a_spec(), usages=[a_usage()])
     (usage,) = eecar.db(d.usages(part.part_id))
     place = f"/parts/{part.part_id}/usages/{usage.usage_id}"
     seen = seller.get(place).tag
@@ -229,7 +234,7 @@ def test_uses_and_specifications_are_changed_and_deleted_as_they_were_read(
 # Proposals
 
 
-def test_a_revised_offer_is_bounded(buyer: Client, eecar: Eecar, battery: d.Part) -> None:
-    made = eecar.proposals.make(a_proposal(battery))
+def test_a_revised_offer_has_the_limits_of_a_new_one(buyer: Client, eecar: Eecar, battery: d.Part) -> None:
+    created = eecar.proposals.create(a_proposal(battery))
     revised = {"version": 1, "quantity": 1, "priceOffer": 10**13}
-    assert refusal(buyer.post(f"/proposals/{made.proposal_id}/revision", revised)) == (422, "priceOffer")
+    assert status_and_field(buyer.post(f"/proposals/{created.proposal_id}/revision", revised)) == (422, "priceOffer")

@@ -1,4 +1,4 @@
-"""Every access pattern costs what one GetItem or Query costs, however much else there is."""
+"""Every access pattern costs one GetItem or Query, however much data there is."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,7 +9,7 @@ from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, Category
 from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
-from tests.systems.cost import ONE_READ, costs, put_as_they_are
+from tests.systems.cost import ONE_READ, costs, put_unchecked
 from tests.systems.eecar.conftest import (
     BUYER,
     MAKER,
@@ -30,15 +30,15 @@ CROWD = 100
 
 def calls(eecar: Eecar, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
     """Every pattern with arguments that find something."""
-    part = eecar.parts.list_(a_part(), spec=a_spec(), usages=[a_usage()])
-    eecar.parts.refer_to_vector(part.part_id, "vectors/1.bin", "offline-1", 256)
+    part = eecar.parts.offer(a_part(), spec=a_spec(), usages=[a_usage()])
+    eecar.parts.set_vector(part.part_id, "vectors/1.bin", "offline-1", 256)
     need = eecar.needs.post(a_need())
-    eecar.matches.move("any")
-    eecar.matches.remember(a_match(clock))
-    watch = eecar.watches.begin(a_watch())
-    eecar.watches.begin(a_watch(criteria=d.Criteria()))
+    eecar.matches.advance_catalogue("any")
+    eecar.matches.cache(a_match(clock))
+    watch = eecar.watches.add(a_watch())
+    eecar.watches.add(a_watch(criteria=d.Criteria()))
     eecar.watches.trigger(watch.watch_id, part, 0.9)
-    proposal = eecar.proposals.make(a_proposal(part))
+    proposal = eecar.proposals.create(a_proposal(part))
     told = eecar.notifications.send(a_notification(clock))
     (usage,) = eecar.db(d.usages(part.part_id))
     every: list[Get[Any] | Query[Any]] = [
@@ -57,12 +57,12 @@ def calls(eecar: Eecar, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
 
 
 def crowd(clock: Clock) -> Iterator[Any]:
-    """A hundred of everything, of other parties, in other categories and with other statuses."""
+    """A hundred of every entity, of other parties, categories and statuses."""
     for number in range(CROWD):
         part_id, party, category = f"p_{number}", f"c_{number}", Category(f"다른 부품 {number}")
         part = a_part(part_id=part_id, category=category, seller_id=party, description="설명 " * 50)
         yield part
-        yield d.Offered(part_id=part_id, seller_id=party, created_at=clock())
+        yield d.SellerEntry(part_id=part_id, seller_id=party, created_at=clock())
         yield a_spec(part_id=part_id)
         yield d.VectorReference(part_id=part_id, s3_key="v", embedding_model="m", dimension=8, created_at=clock())
         yield a_usage(part_id=part_id, usage_id="u_1")
@@ -75,19 +75,17 @@ def crowd(clock: Clock) -> Iterator[Any]:
         )
         yield d.Trigger(watch_id=f"w_{number}", part_id=part_id, match_score=0.5, notified_at=clock())
         yield a_proposal(part, proposal_id=f"o_{number}", from_company_id=party, to_company_id=f"{party}b")
-        yield d.Sent(proposal_id=f"o_{number}", from_company_id=party, status="pending", created_at=clock())
+        yield d.SenderEntry(proposal_id=f"o_{number}", from_company_id=party, status="pending", created_at=clock())
         yield a_notification(clock, notification_id=f"t_{number}", recipient_id=party)
 
 
-def test_every_pattern_costs_one_read_with_a_hundred_times_more_data_around_it(
-    eecar: Eecar, db: Store, clock: Clock
-) -> None:
+def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(eecar: Eecar, db: Store, clock: Clock) -> None:
     every = calls(eecar, clock)
     assert every.keys() == d.design.patterns.keys()
     expected = dict.fromkeys(every, ONE_READ) | {"watching_categories": (2, 1.0)}
     before = len(disk(db))
     assert costs(db, every.values()) == expected
-    put_as_they_are(db, crowd(clock))
+    put_unchecked(db, crowd(clock))
     assert len(disk(db)) == before + len(d.design.models) * CROWD
     every.pop("most_hit_matches")  # the crowd is cached too: a page is as long as is asked for
     assert costs(db, every.values()) == {name: cost for name, cost in expected.items() if name in every}
@@ -98,14 +96,14 @@ def test_every_pattern_costs_one_read_with_a_hundred_times_more_data_around_it(
 
 def test_a_page_of_twenty_parts_is_read_from_summaries(eecar: Eecar, db: Store) -> None:
     for _ in range(25):
-        eecar.parts.list_(a_part(description="아주 긴 설명 " * 500))
+        eecar.parts.offer(a_part(description="아주 긴 설명 " * 500))
     with db.measure() as used:
         page = eecar.parts.in_category("battery", 20)
     assert (len(page.items), used.requests) == (20, 1)
     assert used.reads <= 1.5  # 20 whole parts would be 23 units
 
 
-def test_a_hit_is_written_without_a_copy_of_what_was_matched(eecar: Eecar, db: Store, clock: Clock) -> None:
+def test_a_hit_does_not_rewrite_the_matched_parts_in_the_index(eecar: Eecar, db: Store, clock: Clock) -> None:
     parts = [d.MatchedPart(part_id=f"p_{number}", score=0.5, reason="이유 " * 100) for number in range(20)]
     db.put(a_match(clock, matched_parts=parts))
     size = len(str(disk(db)["MATCH#h1 RESULT"]).encode()) // 1024
@@ -121,13 +119,13 @@ def test_operations_cost_their_stated_number_of_requests(eecar: Eecar, db: Store
             act()
         return used.requests
 
-    assert requests(lambda: eecar.parts.list_(a_part(), spec=a_spec(), usages=[a_usage(), a_usage()])) == 1
-    part = eecar.parts.list_(a_part())
-    assert requests(lambda: eecar.proposals.make(a_proposal(part))) == 2
-    made = eecar.proposals.make(a_proposal(part))
-    assert requests(lambda: eecar.proposals.answer(made.proposal_id, SELLER, "accepted", version=1)) == 3
-    assert requests(lambda: eecar.watches.begin(a_watch())) == 1
-    watch = eecar.watches.begin(a_watch())
+    assert requests(lambda: eecar.parts.offer(a_part(), spec=a_spec(), usages=[a_usage(), a_usage()])) == 1
+    part = eecar.parts.offer(a_part())
+    assert requests(lambda: eecar.proposals.create(a_proposal(part))) == 2
+    created = eecar.proposals.create(a_proposal(part))
+    assert requests(lambda: eecar.proposals.answer(created.proposal_id, SELLER, "accepted", version=1)) == 3
+    assert requests(lambda: eecar.watches.add(a_watch())) == 1
+    watch = eecar.watches.add(a_watch())
     assert requests(lambda: eecar.watches.trigger(watch.watch_id, part, 0.9)) == 2
-    eecar.matches.remember(a_match(clock, catalogue=eecar.matches.catalogue([Category.BATTERY])))
-    assert requests(lambda: eecar.matches.recall("h1")) == 2
+    eecar.matches.cache(a_match(clock, catalogue=eecar.matches.catalogue_versions([Category.BATTERY])))
+    assert requests(lambda: eecar.matches.lookup("h1")) == 2

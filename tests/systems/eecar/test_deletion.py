@@ -1,4 +1,4 @@
-"""A part that is withdrawn leaves nothing behind, wherever that was interrupted."""
+"""Withdrawing a part leaves nothing behind, even after an interruption."""
 
 import pytest
 
@@ -11,11 +11,11 @@ from tests.systems.eecar.conftest import a_part, a_spec, a_usage, disk
 
 
 class Interrupted(Exception):
-    """The process ended here."""
+    """Stands for a process that was stopped."""
 
 
-def withdrawn_until(db: Store, part_id: str, calls: int) -> bool:
-    """Whether the withdrawal was through before so many requests."""
+def withdraw_until(db: Store, part_id: str, calls: int) -> bool:
+    """Whether the withdrawal ended before this number of requests."""
     left = [calls]
 
     def count(_: SentRequest) -> None:
@@ -31,15 +31,15 @@ def withdrawn_until(db: Store, part_id: str, calls: int) -> bool:
 
 
 @pytest.mark.parametrize("uses", [2, 95])
-def test_a_withdrawal_is_done_again_wherever_it_was_interrupted(uses: int) -> None:
-    calls, through = 0, False
-    while not through:
+def test_a_withdrawal_interrupted_after_any_request_can_be_repeated(uses: int) -> None:
+    calls, done = 0, False
+    while not done:
         calls += 1
         with connect("memory:", maintain=False) as backend:
             db = Store(backend, d.design, clock=Clock())
             db.create_tables()
-            part = listed(db, uses)
-            through = withdrawn_until(db, part, calls)
+            part = offered_part(db, uses)
+            done = withdraw_until(db, part, calls)
             assert disk(db) == {} or db(d.part(part)) is not None, calls
             adopt(db)
             Eecar(db).parts.withdraw(part)
@@ -47,5 +47,5 @@ def test_a_withdrawal_is_done_again_wherever_it_was_interrupted(uses: int) -> No
     assert calls > 5
 
 
-def listed(db: Store, uses: int) -> str:
-    return Eecar(db).parts.list_(a_part(), spec=a_spec(), usages=[a_usage() for _ in range(uses)]).part_id
+def offered_part(db: Store, uses: int) -> str:
+    return Eecar(db).parts.offer(a_part(), spec=a_spec(), usages=[a_usage() for _ in range(uses)]).part_id

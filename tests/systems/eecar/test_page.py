@@ -1,4 +1,4 @@
-"""What the page of EECAR says is so: its example runs, its units are measured, and its bill is right."""
+"""The page of EECAR is correct: its example runs, its units are measured, and its monthly cost is right."""
 
 import re
 from collections.abc import Callable
@@ -19,11 +19,11 @@ from tests.systems.eecar.conftest import MAKER, SELLER, a_match, a_need, a_part,
 PAGE = Path(d.__file__).with_name("page.md").read_text(encoding="utf-8")
 CELLS = 4
 CENT = 0.01
-READ, WRITE = 0.125, 0.625  # USD for a million units
+READ, WRITE = 0.125, 0.625  # USD per million units
 
 
-def told() -> dict[str, tuple[str, str]]:
-    """The units and the price of each operation."""
+def documented_units() -> dict[str, tuple[str, str]]:
+    """The units and price of each operation."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines()]
     found = {row[0]: (row[2], row[3]) for row in rows if len(row) == CELLS}
     return {name: units for name, units in found.items() if name not in ("Operation", "---")}
@@ -33,66 +33,68 @@ def a_large_part() -> d.Part:
     return a_part(description="설명 " * 1400)
 
 
-def test_its_example_runs() -> None:
+def test_example_runs() -> None:
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(compile(example, "page.md", "exec"), {})  # noqa: S102
 
 
-def test_the_units_that_it_tells_are_measured(eecar: Eecar, db: Store, clock: Clock) -> None:
-    small = eecar.parts.list_(a_part(seller_id=MAKER))
-    whole = [eecar.parts.list_(a_large_part(), spec=a_spec(), usages=[a_usage(), a_usage()]) for _ in range(25)][-1]
+def test_documented_units_equal_the_measured_units(eecar: Eecar, db: Store, clock: Clock) -> None:
+    small = eecar.parts.offer(a_part(seller_id=MAKER))
+    whole = [eecar.parts.offer(a_large_part(), spec=a_spec(), usages=[a_usage(), a_usage()]) for _ in range(25)][-1]
     part = whole.part_id
     need = eecar.needs.post(a_need()).need_id
-    watch = eecar.watches.begin(a_watch()).watch_id
-    made = eecar.proposals.make(a_proposal(whole)).proposal_id
+    watch = eecar.watches.add(a_watch()).watch_id
+    created = eecar.proposals.create(a_proposal(whole)).proposal_id
     parts = [d.MatchedPart(part_id=f"p_{number}", score=0.5, reason="이유 " * 12) for number in range(10)]
-    seen = eecar.matches.catalogue([Category.BATTERY])
-    eecar.matches.remember(a_match(clock, matched_parts=parts, catalogue=seen))
+    seen = eecar.matches.catalogue_versions([Category.BATTERY])
+    eecar.matches.cache(a_match(clock, matched_parts=parts, catalogue=seen))
 
     def reprice() -> None:
         with db.change(d.part(part)) as draft:
             draft.price = 1
 
     operations: dict[str, Callable[[], object]] = {
-        "a part of 4 KB, a need, a watch, a proposal, a notification": lambda: db(d.part(small.part_id)),
-        "a whole part of 10 KB": lambda: eecar.parts.whole(part),
-        "twenty parts of a category": lambda: eecar.parts.in_category("battery", 20),
-        "a seller's twenty parts of 10 KB": lambda: eecar.parts.of_seller(SELLER, 20),
-        "who watches a category": lambda: list(eecar.watches.who_watches("배터리")),
-        "a cached match, and whether it is fresh": lambda: eecar.matches.recall("h1"),
-        "list a part of 10 KB with its specification and two uses": lambda: eecar.parts.list_(
+        "get a part of 4 KB, a need, a watch, a proposal or a notification": lambda: db(d.part(small.part_id)),
+        "get a whole part of 10 KB": lambda: eecar.parts.whole(part),
+        "list twenty parts of a category": lambda: eecar.parts.in_category("battery", 20),
+        "list twenty parts of a seller, of 10 KB": lambda: eecar.parts.of_seller(SELLER, 20),
+        "list the watches of a category": lambda: list(eecar.watches.of_category("배터리")),
+        "look up a cached match": lambda: eecar.matches.lookup("h1"),
+        "offer a part of 10 KB with its specification and two usages": lambda: eecar.parts.offer(
             a_large_part(), spec=a_spec(), usages=[a_usage(), a_usage()]
         ),
-        "refer to its vector": lambda: eecar.parts.refer_to_vector(part, "vectors/1.bin", "offline-1", 256),
+        "set its vector reference": lambda: eecar.parts.set_vector(part, "vectors/1.bin", "offline-1", 256),
         "post a need": lambda: eecar.needs.post(a_need()),
         "fulfil it": lambda: eecar.needs.fulfil(MAKER, need),
-        "begin a watch": lambda: eecar.watches.begin(a_watch()),
-        "tell a buyer of a part": lambda: eecar.watches.trigger(watch, whole, 0.9),
-        "make a proposal for a part of 10 KB": lambda: eecar.proposals.make(a_proposal(whole)),
-        "answer it": lambda: eecar.proposals.answer(made, SELLER, "accepted", version=1),
+        "add a watch": lambda: eecar.watches.add(a_watch()),
+        "trigger a watch": lambda: eecar.watches.trigger(watch, whole, 0.9),
+        "create a proposal for a part of 10 KB": lambda: eecar.proposals.create(a_proposal(whole)),
+        "answer it": lambda: eecar.proposals.answer(created, SELLER, "accepted", version=1),
         "write the hits of a match of 2 KB": eecar.matches.write_hits,
         "change its price": reprice,
         "withdraw it": lambda: eecar.parts.withdraw(part),
     }
-    assert told().keys() == operations.keys()
+    assert documented_units().keys() == operations.keys()
     for name, act in operations.items():
         with db.measure() as used:
             act()
         units = [f"{used.reads:g} read"] * bool(used.reads) + [f"{used.writes:g} write"] * bool(used.writes)
-        assert told()[name][0] == ", ".join(units), name
-        assert abs(float(told()[name][1]) - used.reads * READ - used.writes * WRITE) <= CENT / 2 + 1e-9, name
+        assert documented_units()[name][0] == ", ".join(units), name
+        assert abs(float(documented_units()[name][1]) - used.reads * READ - used.writes * WRITE) <= CENT / 2 + 1e-9, (
+            name
+        )
 
 
-def test_the_document_s_bill_is_less_than_three_cents() -> None:
+def test_the_example_of_the_document_costs_less_than_three_cents() -> None:
     reads, writes = 10_000 * 1.5, 1_000 * 30
-    assert told()["a whole part of 10 KB"][0] == "1.5 read"
-    assert told()["list a part of 10 KB with its specification and two uses"][0] == "30 write"
+    assert documented_units()["get a whole part of 10 KB"][0] == "1.5 read"
+    assert documented_units()["offer a part of 10 KB with its specification and two usages"][0] == "30 write"
     storage = 0.01 * 0.25
     assert 2 * CENT < (reads * READ + writes * WRITE) / 1e6 + storage < 3 * CENT
 
 
 # Every name, member and value of the document that is not an attribute of an entity.
-SAID = """
+DOCUMENTED = """
     신품 중고 재생 배터리 모터 전장부품 현대 기아 테슬라 재생에너지 ESS 건설 주_소재 부_소재 제안자 수신자 7일 30일
     primary secondary length width height unit mm cm kg voltage capacity power
     minQuantity maxPrice materialPreferences minSpecs high medium low active fulfilled cancelled triggered
@@ -102,12 +104,12 @@ SAID = """
 """
 
 
-@pytest.mark.parametrize("word", SAID.split())
-def test_the_printed_page_says_all_that_the_document_says(word: str) -> None:
+@pytest.mark.parametrize("word", DOCUMENTED.split())
+def test_the_generated_page_contains_every_term_of_the_document(word: str) -> None:
     assert word.replace("_소재", " 소재") in system_page(system)
 
 
-def test_the_printed_page_has_every_entity_and_pattern() -> None:
+def test_generated_page_has_every_entity_and_pattern() -> None:
     printed = page(d.design, PAGE)
     for name in (model.name for model in d.design.models):
         assert f"### {name}\n" in printed

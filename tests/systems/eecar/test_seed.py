@@ -1,4 +1,4 @@
-"""Demo data: the same for the same seed, harmless when planted again, and as true as what people write."""
+"""Demo data depends on the seed alone, steps can be repeated, and all items are in their lists."""
 
 import time
 from collections import Counter
@@ -14,51 +14,53 @@ from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import Disk, disk
 
 
-def planted(scale: float, number: int, times: int = 1) -> Disk:
+def seeded(scale: float, number: int, times: int = 1) -> Disk:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock(), sleep=lambda _: None)
         db.create_tables()
-        for piece in seed.steps(scale, number):
+        for step in seed.steps(scale, number):
             for _ in range(times):
-                if callable(piece):
-                    piece(db)
+                if callable(step):
+                    step(db)
                 else:
-                    db.put_many(piece)
+                    db.put_many(step)
         return disk(db)
 
 
 def test_the_same_seed_gives_the_same_items_and_another_gives_others() -> None:
-    first = planted(0.3, 1)
-    assert planted(0.3, 1) == first
-    shared = planted(0.3, 2).keys() & first.keys()
+    first = seeded(0.3, 1)
+    assert seeded(0.3, 1) == first
+    shared = seeded(0.3, 2).keys() & first.keys()
     assert all(key.startswith(("CATALOGUE#", "MATCH#")) for key in shared)
 
 
-def test_a_piece_planted_twice_is_there_once() -> None:
-    assert planted(0.3, 1, times=2) == planted(0.3, 1)
+def test_a_step_may_run_twice() -> None:
+    assert seeded(0.3, 1, times=2) == seeded(0.3, 1)
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 2.5])
-def test_the_total_is_how_many_pieces_there_are(scale: float) -> None:
+def test_the_number_of_steps_is_known_in_advance(scale: float) -> None:
     assert seed.total(scale) == len(list(seed.steps(scale, 1)))
 
 
-def test_a_few_hundred_items_are_planted_quickly_and_all_can_be_seen(db: Store, eecar: Eecar) -> None:
-    begun = time.perf_counter()
+def test_seeding_is_fast_and_every_item_is_in_its_list(db: Store, eecar: Eecar) -> None:
+    start = time.perf_counter()
     assert load(db, "eecar", seed.steps(1, 0)) == seed.total(1)
-    assert time.perf_counter() - begun < 3
+    assert time.perf_counter() - start < 3
     assert load(db, "eecar", seed.steps(1, 0)) == 0
     items = disk(db)
     assert 300 <= len(items) <= 999
-    held = Counter(key.split("#")[0] + " " + key.split(" ")[1].split("#")[0] for key in items)
-    assert sum(len(eecar.parts.in_category(each.value, 100).items) for each in seed.CATEGORIES) == held["PART METADATA"]
-    assert held["PART METADATA"] == held["PART SELLER"] == held["PART SPEC"] == held["PART VECTOR"] == 40
-    assert held["COMPANY NEED"] == sum(
+    counts = Counter(key.split("#")[0] + " " + key.split(" ")[1].split("#")[0] for key in items)
+    assert (
+        sum(len(eecar.parts.in_category(each.value, 100).items) for each in seed.CATEGORIES) == counts["PART METADATA"]
+    )
+    assert counts["PART METADATA"] == counts["PART SELLER"] == counts["PART SPEC"] == counts["PART VECTOR"] == 40
+    assert counts["COMPANY NEED"] == sum(
         len(list(db(d.needs_by_status(each)))) for each in ("active", "fulfilled", "cancelled")
     )
-    assert held["PROPOSAL METADATA"] == held["PROPOSAL SENT"] == 20
-    assert len(list(db(d.most_hit_matches()))) == held["MATCH RESULT"] == 5
-    told = {item["recipientId"]["S"] for key, item in items.items() if key.startswith("NOTIFICATION#")}
-    assert sum(len(list(db(d.notifications(each)))) for each in told) == held["NOTIFICATION METADATA"] >= 20
-    recalled = [each for each in db(d.most_hit_matches()) if eecar.matches.recall(each.query_hash) is not None]
-    assert len(recalled) == 5
+    assert counts["PROPOSAL METADATA"] == counts["PROPOSAL SENT"] == 20
+    assert len(list(db(d.most_hit_matches()))) == counts["MATCH RESULT"] == 5
+    recipients = {item["recipientId"]["S"] for key, item in items.items() if key.startswith("NOTIFICATION#")}
+    assert sum(len(list(db(d.notifications(each)))) for each in recipients) == counts["NOTIFICATION METADATA"] >= 20
+    current = [each for each in db(d.most_hit_matches()) if eecar.matches.lookup(each.query_hash) is not None]
+    assert len(current) == 5

@@ -1,4 +1,4 @@
-"""Korean from end to end: composed or not, with emoji, and as long as it may be."""
+"""Korean text in any normalisation form, with emoji, and of maximum length."""
 
 from unicodedata import normalize
 
@@ -21,8 +21,8 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_comes_back_as_it_was_written(eecar: Eecar, db: Store, text: str) -> None:
-    part = eecar.parts.list_(
+def test_text_is_stored_unchanged(eecar: Eecar, db: Store, text: str) -> None:
+    part = eecar.parts.offer(
         a_part(name=text, manufacturer=text, description=text * 90),
         spec=a_spec(chemical_props={text: [text]}),
         usages=[a_usage(industry=text, application=text)],
@@ -37,9 +37,9 @@ def test_text_comes_back_as_it_was_written(eecar: Eecar, db: Store, text: str) -
 
 
 @pytest.mark.parametrize("text", TEXTS[:5])
-def test_ids_with_such_text_are_keys_that_do_not_meet(eecar: Eecar, db: Store, text: str) -> None:
-    mine = eecar.parts.list_(a_part(seller_id=text[:20]))
-    eecar.parts.list_(a_part(seller_id=f"{text[:20]}#x"))
+def test_ids_with_such_text_have_different_keys(eecar: Eecar, db: Store, text: str) -> None:
+    mine = eecar.parts.offer(a_part(seller_id=text[:20]))
+    eecar.parts.offer(a_part(seller_id=f"{text[:20]}#x"))
     eecar.needs.post(a_need(company_id=text[:20]))
     eecar.needs.post(a_need(company_id=f"{text[:20]}#NEED"))
     assert [each.part_id for each in eecar.parts.of_seller(text[:20]).items] == [mine.part_id]
@@ -48,7 +48,7 @@ def test_ids_with_such_text_are_keys_that_do_not_meet(eecar: Eecar, db: Store, t
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKD"])
 def test_composed_and_decomposed_hangul_are_one_key(eecar: Eecar, db: Store, form: str) -> None:
-    part = eecar.parts.list_(
+    part = eecar.parts.offer(
         a_part(seller_id=normalize("NFD", "한빛 자동차"), category=Category(normalize("NFD", "타이어")))
     )
     seller, category = (normalize(form, text) for text in ("한빛 자동차", "타이어"))  # type: ignore[arg-type]
@@ -57,22 +57,22 @@ def test_composed_and_decomposed_hangul_are_one_key(eecar: Eecar, db: Store, for
     assert disk(db)[f"PART#{part.part_id} METADATA"]["GSI1PK"] == {"S": f"CATEGORY#{normalize('NFC', '타이어')}"}
 
 
-def test_a_watch_on_a_category_in_decomposed_hangul_is_found_by_the_composed_word(eecar: Eecar) -> None:
+def test_a_watch_with_a_decomposed_category_is_found_by_the_composed_word(eecar: Eecar) -> None:
     criteria = d.Criteria(category=Category(normalize("NFD", "배터리")), min_specs={"용량": "70kWh"})
-    watch = eecar.watches.begin(a_watch(criteria=criteria))
-    (found,) = eecar.watches.who_watches("배터리")
+    watch = eecar.watches.add(a_watch(criteria=criteria))
+    (found,) = eecar.watches.of_category("배터리")
     assert (found.watch_id, found.criteria.min_specs) == (watch.watch_id, {"용량": "70kWh"})
 
 
-LONGEST = {"name": 200, "manufacturer": 200, "seller_id": 64, "description": 20_000}
+MAX_LENGTHS = {"name": 200, "manufacturer": 200, "seller_id": 64, "description": 20_000}
 
 
 def test_the_longest_texts_fit_and_one_more_character_does_not(eecar: Eecar) -> None:
-    longest = {name: "힣" * length for name, length in LONGEST.items()}
-    part = eecar.parts.list_(a_part(**longest, images=["힣" * 2_000] * 40))
+    longest = {name: "힣" * length for name, length in MAX_LENGTHS.items()}
+    part = eecar.parts.offer(a_part(**longest, images=["힣" * 2_000] * 40))
     whole = eecar.parts.whole(part.part_id)
     assert whole is not None
     assert whole.part == part
     for name, text in longest.items():
         with pytest.raises(InvalidValue, match=rf"Part.{name.partition('_')[0]}"):
-            eecar.parts.list_(a_part(**{name: text + "힣"}))
+            eecar.parts.offer(a_part(**{name: text + "힣"}))

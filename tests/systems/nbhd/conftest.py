@@ -1,4 +1,4 @@
-"""nbhd.city on an embedded engine, with three people in it."""
+"""nbhd.city on an embedded engine, with three users."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def nbhd(db: Store) -> Nbhd:
 
 @pytest.fixture
 def downtown(nbhd: Nbhd) -> d.Neighborhood:
-    return nbhd.found(ALICE, "Downtown Collective", description="A neighborhood for downtown residents")
+    return nbhd.create_neighborhood(ALICE, "Downtown Collective", description="A neighborhood for downtown residents")
 
 
 @pytest.fixture
@@ -56,13 +56,13 @@ def blog(nbhd: Nbhd) -> d.Site:
 
 
 def disk(db: Store) -> Disk:
-    """Every item as it is stored, by its key; only a test may scan."""
+    """Every stored item, by its key."""
     items = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="nbhd-city")).items or ()]
     return {f"{item['PK']['S']} {item['SK']['S']}": item for item in items}
 
 
 def restore(db: Store, items: Disk) -> None:
-    """The table as it was."""
+    """Make the table contain exactly these items."""
     for key in disk(db).keys() - items.keys():
         partition, sort = key.split(" ", 1)
         db.backend.call(DeleteItem(table_name="nbhd-city", key={"PK": {"S": partition}, "SK": {"S": sort}}))
@@ -71,8 +71,8 @@ def restore(db: Store, items: Disk) -> None:
 
 
 @pytest.fixture
-def nobody(db: Store) -> Iterator[Client]:
-    """Nobody in particular, who asks over HTTP."""
+def anonymous(db: Store) -> Iterator[Client]:
+    """An HTTP client without a token."""
     issuer = LocalIssuer()
     with asyncio.Runner() as runner:
         app = RestApplication([MountedApi(api, db)], issuer.verifier())
@@ -80,11 +80,11 @@ def nobody(db: Store) -> Iterator[Client]:
 
 
 class Interrupted(Exception):
-    """The process died here."""
+    """Stands for a process that was stopped."""
 
 
 class Interrupting:
-    """Hears of every request, and acts once, when the `at`th is answered."""
+    """Counts requests and calls `act` after the `at`th."""
 
     def __init__(self, at: int, act: Callable[[], object]) -> None:
         self.left = at
@@ -96,11 +96,10 @@ class Interrupting:
             self.act()
 
 
-def dies() -> None:
+def stop() -> None:
     raise Interrupted
 
 
 def interrupted(db: Store, at: int, act: Callable[[], object]) -> Nbhd:
-    """The service on the same table, with something that happens after its `at`th request."""
-    context = db.context
-    return Nbhd(Store(db.backend, d.design, clock=context.clock, sleep=lambda _: None, on_call=[Interrupting(at, act)]))
+    """The service on the same table, with `act` called after its `at`th request."""
+    return Nbhd(Store(db.backend, d.design, clock=db.now, sleep=lambda _: None, on_call=[Interrupting(at, act)]))

@@ -8,7 +8,7 @@ from tests.systems.story_recorder import StoryRecorder, counted_ids
 ALICE, BORA = "did:plc:alice", "did:plc:bora"
 
 
-def tell(story: StoryRecorder) -> None:
+def record(story: StoryRecorder) -> None:
     """Two neighbors, one neighborhood, one site."""
     nbhd = Nbhd(story.db, counted_ids())
     people(story, nbhd)
@@ -29,9 +29,9 @@ def people(story: StoryRecorder, nbhd: Nbhd) -> None:
 def neighborhood(story: StoryRecorder, nbhd: Nbhd) -> str:
     story.advance(hours=1)
     story("Alice creates a neighborhood. One transaction reserves the slug and counts her as the first member.")
-    home = nbhd.found(ALICE, "Downtown Collective").id
+    home = nbhd.create_neighborhood(ALICE, "Downtown Collective").id
     story("Bora tries to use the same name. Nothing is written.")
-    story.show_error(lambda: nbhd.found(BORA, "Downtown collective"), NotUnique)
+    story.show_error(lambda: nbhd.create_neighborhood(BORA, "Downtown collective"), NotUnique)
     story("She finds the neighborhood by its slug (guard, then neighborhood) and joins it.")
     found = nbhd.find_by_slug("downtown-collective")
     assert found is not None

@@ -1,4 +1,4 @@
-"""Rows as the document shows them: read as they are, and brought to what the design says by adoption."""
+"""Items of the document can be read as they are, and adoption converts them to the design."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,7 +14,7 @@ from partita_systems.nbhd.adoption import adopt
 from partita_systems.nbhd.service import Nbhd
 from tests.rest.client import Client
 from tests.store.clocks import Clock
-from tests.systems.nbhd.conftest import Interrupted, Interrupting, dies, disk, restore
+from tests.systems.nbhd.conftest import Interrupted, Interrupting, disk, restore, stop
 
 ALICE = "did:plc:abc123"
 HOME, SITE, JOB = "nbhd-001", "site-001", "job-abc123"
@@ -123,14 +123,14 @@ def nbhd(db: Store) -> Nbhd:
     return Nbhd(db)
 
 
-def done_nothing(done: Adoption) -> bool:
+def changed_nothing(done: Adoption) -> bool:
     return (done.rewritten, done.guards_created, done.counted, done.created) == (0, 0, 0, 0)
 
 
 # as they are ------------------------------------------------------------------------------------------------------
 
 
-def test_every_row_of_the_document_is_read_as_it_is(db: Store) -> None:
+def test_every_item_of_the_document_can_be_read(db: Store) -> None:
     assert db.one(d.user(ALICE)).bio == "Community organizer"
     assert db.one(d.neighborhood(HOME)).settings == d.Settings()
     assert [each.user_did for each in db(d.members(HOME))] == [ALICE]
@@ -139,21 +139,21 @@ def test_every_row_of_the_document_is_read_as_it_is(db: Store) -> None:
     assert [(each.job_id, each.started_at, each.error) for each in db(d.builds_of_site(SITE))] == [(JOB, BEGUN, None)]
 
 
-def test_what_other_code_stored_inside_settings_and_images_is_read_past(db: Store) -> None:
+def test_unknown_members_of_settings_and_images_are_ignored(db: Store) -> None:
     put(db, NEIGHBORHOOD | {"settings": {"require_email_verification": True, "theme": "dark"}})
     put(db, USER | {"profile_images": {"avatar": {"url": "u", "size": "large", "width": 200}}})
     assert db.one(d.neighborhood(HOME)).settings == d.Settings(require_email_verification=True)
     assert db.one(d.user(ALICE)).profile_images == {"avatar": d.Image(url="u", size="large")}
 
 
-def test_operations_take_the_rows_of_the_document_before_any_adoption(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+def test_every_operation_works_before_adoption(nbhd: Nbhd, db: Store, clock: Clock) -> None:
     nbhd.register("did:plc:b", "b.bsky.social", "B")
     nbhd.join(HOME, "did:plc:b")
     nbhd.set_role(HOME, ALICE, d.Role.ADMIN)
     nbhd.change_handle(ALICE, "alice.nbhd.city")
     nbhd.rename(HOME, "Uptown")
     nbhd.configure(ALICE, SITE, {"author": "Alice"})
-    made = nbhd.create_site(ALICE, "Ours", "blog", "ours", neighborhood_id=HOME)
+    created = nbhd.create_site(ALICE, "Ours", "blog", "ours", neighborhood_id=HOME)
     assert nbhd.find_build(SITE, JOB) is not None
     nbhd.finish_build(ALICE, nbhd.start_build(ALICE, SITE))
     assert db.one(d.site(ALICE, SITE)).built_at == clock()
@@ -161,21 +161,21 @@ def test_operations_take_the_rows_of_the_document_before_any_adoption(nbhd: Nbhd
     assert (past.role, past.member_since) == (d.Role.ADMIN, datetime(2095, 1, 5, 10, tzinfo=UTC))
     nbhd.close(HOME, ALICE)
     assert {each.did for each in db(d.past_members(HOME))} == {ALICE, "did:plc:b"}
-    assert made.neighborhood_id == HOME
+    assert created.neighborhood_id == HOME
 
 
-def test_a_setting_that_a_row_lacks_is_the_default_for_new_sites_too(nbhd: Nbhd, db: Store) -> None:
+def test_a_missing_setting_has_its_default(nbhd: Nbhd, db: Store) -> None:
     put(db, {name: value for name, value in NEIGHBORHOOD.items() if name != "settings"})
     nbhd.create_site(ALICE, "Ours", "blog", "ours", neighborhood_id=HOME)
 
 
-def test_a_build_under_a_key_without_a_time_is_not_said_to_be_deleted(db: Store, nobody: Client) -> None:
+def test_a_build_under_a_key_without_a_time_cannot_be_deleted(db: Store, anonymous: Client) -> None:
     put(db, BUILD_JOB | {"SK": "JOB#1768036500", "job_id": "job-epoch"})
-    alice, builds = nobody.by(ALICE), f"/users/{ALICE}/sites/{SITE}/builds"
+    alice, builds = anonymous.by(ALICE), f"/users/{ALICE}/sites/{SITE}/builds"
     assert alice.get(f"{builds}/job-epoch").status == 200
-    refused = alice.delete(f"{builds}/job-epoch")
-    assert (refused.status, alice.get(f"{builds}/job-epoch").status) == (409, 200)
-    assert "under a key without a time" in refused.json["detail"]
+    response = alice.delete(f"{builds}/job-epoch")
+    assert (response.status, alice.get(f"{builds}/job-epoch").status) == (409, 200)
+    assert "under a key without a time" in response.json["detail"]
     tag = alice.get(f"{builds}/{JOB}").tag
     assert [alice.delete(f"{builds}/{JOB}", if_match=tag).status for _ in range(2)] == [204, 404]
     assert adopt(db).unknown == [f"BUILD#{SITE} JOB#1768036500"]
@@ -184,7 +184,7 @@ def test_a_build_under_a_key_without_a_time_is_not_said_to_be_deleted(db: Store,
 # adopted ----------------------------------------------------------------------------------------------------------
 
 
-def test_adoption_lists_guards_counts_and_dates_the_rows_of_the_document(nbhd: Nbhd, db: Store) -> None:
+def test_adoption_creates_guards_counts_index_keys_and_expiry(nbhd: Nbhd, db: Store) -> None:
     done = adopt(db)
     assert (done.refused, done.unknown) == ([], [])
     assert [each.did for each in db(d.users())] == [ALICE]
@@ -196,10 +196,10 @@ def test_adoption_lists_guards_counts_and_dates_the_rows_of_the_document(nbhd: N
     assert stored["created_at"] == stored["started_at"] == {"S": "2095-01-10T09:15:00.000000Z"}
     assert [each.job_id for each in db(d.builds_in_index(SITE))] == [JOB]
     assert "ttl" in stored
-    assert done_nothing(adopt(db))
+    assert changed_nothing(adopt(db))
 
 
-def test_a_build_that_other_code_began_is_ended_after_adoption(nbhd: Nbhd, db: Store) -> None:
+def test_a_running_build_of_other_code_can_be_ended_after_adoption(nbhd: Nbhd, db: Store) -> None:
     put(db, BUILD_JOB | {"status": "running", "completed_at": None})
     adopt(db)
     running = nbhd.running_build(SITE)
@@ -210,7 +210,7 @@ def test_a_build_that_other_code_began_is_ended_after_adoption(nbhd: Nbhd, db: S
     assert found.status == d.BuildStatus.COMPLETED
 
 
-def test_adoption_brings_names_to_the_form_in_which_they_are_looked_for(nbhd: Nbhd, db: Store) -> None:
+def test_adoption_stores_canonical_handles_slugs_and_subdomains(nbhd: Nbhd, db: Store) -> None:
     put(db, USER | {"bluesky_handle": "@Alice.bsky.social"})
     put(db, NEIGHBORHOOD | {"slug": "Downtown_Collective"}, STATIC_SITE | {"subdomain": "Alice"})
     adopt(db)
@@ -224,52 +224,52 @@ def test_adoption_brings_names_to_the_form_in_which_they_are_looked_for(nbhd: Nb
         "UNIQUE#Site#subdomain#alice UNIQUE",
         "UNIQUE#User#bluesky_handle#alice.bsky.social UNIQUE",
     ]
-    assert done_nothing(adopt(db))
+    assert changed_nothing(adopt(db))
 
 
-def test_adoption_names_what_it_cannot_mend(db: Store) -> None:
+def test_items_that_cannot_be_adopted_are_reported(db: Store) -> None:
     put(
         db,
         NEIGHBORHOOD | {"PK": "NBHD#nbhd-002", "id": "nbhd-002", "slug": "Downtown Collective"},
         STATIC_SITE | {"SK": "SITE#site-002", "site_id": "site-002", "subdomain": "my_site"},
         MEMBERSHIP | {"SK": "MEMBER#did:plc:nobody", "user_did": "did:plc:nobody"},
     )
-    refused = sorted(adopt(db).refused)
-    assert [each.split(":")[0] for each in refused] == [
+    report = sorted(adopt(db).refused)
+    assert [each.split(":")[0] for each in report] == [
         "Membership nbhd-001 did",
         "Neighborhood nbhd-002",
         "Site did",
     ]
-    assert "there is no account did:plc:nobody" in refused[0]
-    assert "'downtown-collective' is taken" in refused[1]
-    assert "'my_site'" in refused[2]
+    assert "account did:plc:nobody does not exist" in report[0]
+    assert "'downtown-collective' is taken" in report[1]
+    assert "'my_site'" in report[2]
     again = adopt(db)
-    assert (done_nothing(again), sorted(again.refused)) == (True, refused)
+    assert (changed_nothing(again), sorted(again.refused)) == (True, report)
 
 
-def test_adoption_finishes_what_was_left_half_done(nbhd: Nbhd, db: Store, clock: Clock) -> None:
-    _half_done(nbhd, db, clock)
+def test_adoption_finishes_interrupted_operations(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+    _interrupted_operations(nbhd, db, clock)
     done = adopt(db)
     assert (done.created, done.refused) == (3, [])
     assert db(d.neighborhood(HOME)) is None
     assert {each.did for each in db(d.past_members(HOME))} == {ALICE, "did:plc:b"}
     assert [each.did for each in db(d.past_members("nbhd-gone"))] == [ALICE]
     assert (db.one(d.member("nbhd-003", "did:plc:b")).status, db.one(d.neighborhood("nbhd-003")).member_count) == (
-        d.Standing.INACTIVE,
+        d.MembershipStatus.INACTIVE,
         0,
     )
-    assert done_nothing(adopt(db))
+    assert changed_nothing(adopt(db))
 
 
-def test_adoption_goes_on_wherever_it_was_interrupted(nbhd: Nbhd, db: Store, clock: Clock) -> None:
-    _half_done(nbhd, db, clock)
+def test_an_adoption_interrupted_after_any_request_is_finished_by_the_next(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+    _interrupted_operations(nbhd, db, clock)
     put(db, USER | {"bluesky_handle": "@Alice.bsky.social"}, STATIC_SITE | {"subdomain": "Alice"})
     before = disk(db)
     adopt(db)
     wanted = disk(db)
     for moment in range(1, 200):
         restore(db, before)
-        listened = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[Interrupting(moment, dies)])
+        listened = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[Interrupting(moment, stop)])
         with suppress(Interrupted):
             adopt(listened)
             break
@@ -278,8 +278,8 @@ def test_adoption_goes_on_wherever_it_was_interrupted(nbhd: Nbhd, db: Store, clo
     assert moment > 30
 
 
-def _half_done(nbhd: Nbhd, db: Store, clock: Clock) -> None:
-    """A neighborhood that is being closed, a membership of one that is gone, and one of a deleted account."""
+def _interrupted_operations(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+    """A neighborhood under closing, a membership of a deleted neighborhood, and one of a deleted account."""
     nbhd.register("did:plc:b", "b.bsky.social", "B")
     put(db, NEIGHBORHOOD | {"PK": "NBHD#nbhd-003", "id": "nbhd-003", "slug": "third", "member_count": 0})
     nbhd.join("nbhd-003", "did:plc:b")

@@ -1,4 +1,4 @@
-"""Many at once: counters equal what is counted, and each unique thing exists once, wherever the table is."""
+"""Concurrent writers on every backend: counters stay exact, and unique items exist once."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -32,8 +32,8 @@ def nbhd(db: Store) -> Nbhd:
     return service
 
 
-def won(act: Callable[[Any], object], over: Iterable[Any], *losing: type[Exception]) -> int:
-    """How many of these went through, all at once; the others lost in one of the expected ways."""
+def successes(act: Callable[[Any], object], over: Iterable[Any], *losing: type[Exception]) -> int:
+    """How many of these concurrent calls succeed; the others fail with one of the expected errors."""
 
     def attempt(value: Any) -> bool:
         try:
@@ -47,89 +47,89 @@ def won(act: Callable[[Any], object], over: Iterable[Any], *losing: type[Excepti
 
 
 def count(db: Store, home: str) -> tuple[int, int]:
-    active = [each for each in db(d.members(home)) if each.status == d.Standing.ACTIVE]
+    active = [each for each in db(d.members(home)) if each.status == d.MembershipStatus.ACTIVE]
     return db.one(d.neighborhood(home), consistent=True).member_count, len(active)
 
 
-def test_of_many_who_want_one_name_exactly_one_gets_it(db: Store, nbhd: Nbhd) -> None:
-    assert won(lambda did: nbhd.found(did, "Downtown"), PEOPLE * 2, NotUnique) == 1
+def test_of_many_concurrent_uses_of_one_name_exactly_one_succeeds(db: Store, nbhd: Nbhd) -> None:
+    assert successes(lambda did: nbhd.create_neighborhood(did, "Downtown"), PEOPLE * 2, NotUnique) == 1
     assert len(list(db(d.neighborhoods_by_slug("downtown")))) == 1
-    assert won(lambda did: nbhd.change_handle(did, "one.bsky.social"), PEOPLE, NotUnique) == 1
+    assert successes(lambda did: nbhd.change_handle(did, "one.bsky.social"), PEOPLE, NotUnique) == 1
     assert [each.bluesky_handle for each in db(d.users())].count("one.bsky.social") == 1
-    assert won(lambda did: nbhd.create_site(did, "One", "blog", "one"), PEOPLE * 2, NotUnique) == 1
+    assert successes(lambda did: nbhd.create_site(did, "One", "blog", "one"), PEOPLE * 2, NotUnique) == 1
     assert sum(len(list(db(d.sites_of_user(did)))) for did in PEOPLE) == 1
 
 
-def test_many_renames_to_one_slug_leave_one_holder_and_every_old_slug_of_the_others(db: Store, nbhd: Nbhd) -> None:
-    homes = [nbhd.found(PEOPLE[0], f"Home {number}") for number in range(THREADS)]
-    assert won(lambda home: nbhd.rename(home.id, "Dream"), homes, NotUnique) == 1
-    held = [nbhd.find_by_slug(home.slug) for home in homes]
-    assert sum(each is None for each in held) == 1
+def test_of_many_renames_to_one_slug_one_succeeds_and_the_others_keep_theirs(db: Store, nbhd: Nbhd) -> None:
+    homes = [nbhd.create_neighborhood(PEOPLE[0], f"Home {number}") for number in range(THREADS)]
+    assert successes(lambda home: nbhd.rename(home.id, "Dream"), homes, NotUnique) == 1
+    by_old_slug = [nbhd.find_by_slug(home.slug) for home in homes]
+    assert sum(each is None for each in by_old_slug) == 1
     assert nbhd.find_by_slug("dream") is not None
 
 
-def test_many_who_join_and_leave_are_counted_exactly(db: Store, nbhd: Nbhd) -> None:
-    home = nbhd.found(PEOPLE[0], "Downtown").id
-    assert won(lambda did: nbhd.join(home, did), PEOPLE[1:] * 3, AlreadyExists) == THREADS - 1
+def test_concurrent_joining_and_leaving_is_counted_exactly(db: Store, nbhd: Nbhd) -> None:
+    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").id
+    assert successes(lambda did: nbhd.join(home, did), PEOPLE[1:] * 3, AlreadyExists) == THREADS - 1
     assert count(db, home) == (THREADS, THREADS)
-    assert won(lambda did: nbhd.leave(home, did), PEOPLE[1:4] * 3, NotFound) == 3
+    assert successes(lambda did: nbhd.leave(home, did), PEOPLE[1:4] * 3, NotFound) == 3
     assert count(db, home) == (THREADS - 3, THREADS - 3)
     assert len(list(db(d.past_members(home)))) == 3
 
-    def comes_and_goes(did: str) -> None:
+    def join_and_leave(did: str) -> None:
         nbhd.leave(home, did)
         nbhd.join(home, did)
         nbhd.leave(home, did)
 
-    assert won(comes_and_goes, PEOPLE[4:]) == THREADS - 4
+    assert successes(join_and_leave, PEOPLE[4:]) == THREADS - 4
     assert count(db, home) == (1, 1)
     assert len(list(db(d.past_members(home)))) == 3 + 2 * (THREADS - 4)
 
 
-def test_accounts_deleted_while_others_join_leave_an_exact_count(db: Store, nbhd: Nbhd) -> None:
-    home = nbhd.found(PEOPLE[0], "Downtown").id
+def test_deleting_accounts_while_others_join_leaves_an_exact_count(db: Store, nbhd: Nbhd) -> None:
+    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").id
 
-    def joins_or_goes(number: int) -> None:
+    def join_or_delete_account(number: int) -> None:
         did = PEOPLE[1 + number // 2]
         nbhd.delete_account(did) if number % 2 else nbhd.join(home, did)
 
-    won(joins_or_goes, range(2 * (THREADS - 1)), InvalidValue)
+    successes(join_or_delete_account, range(2 * (THREADS - 1)), InvalidValue)
     for did in PEOPLE[1:]:
         nbhd.delete_account(did)
     assert count(db, home) == (1, 1)
-    assert won(nbhd.restore_account, PEOPLE[1:]) == THREADS - 1
+    assert successes(nbhd.restore_account, PEOPLE[1:]) == THREADS - 1
     counted, active = count(db, home)
     assert counted == active
 
 
-def test_of_all_who_join_while_a_neighborhood_closes_there_is_history_and_no_membership(db: Store, nbhd: Nbhd) -> None:
-    home = nbhd.found(PEOPLE[0], "Downtown").id
+def test_joining_during_a_closing_leaves_history_and_no_membership(db: Store, nbhd: Nbhd) -> None:
+    home = nbhd.create_neighborhood(PEOPLE[0], "Downtown").id
 
-    def joins(number: int) -> None:
+    def join(number: int) -> None:
         nbhd.close(home, PEOPLE[0]) if number == THREADS // 2 else nbhd.join(home, PEOPLE[number])
 
     others = range(1, THREADS)
-    joined = won(joins, others, InvalidValue, ReferenceMissing) - 1
+    joined = successes(join, others, InvalidValue, ReferenceMissing) - 1
     assert db(d.neighborhood(home), consistent=True) is None
     assert list(db(d.memberships(home), consistent=True)) == []
     assert len(list(db(d.past_members(home), consistent=True))) == 1 + joined
-    nbhd.found(PEOPLE[1], "Downtown")
+    nbhd.create_neighborhood(PEOPLE[1], "Downtown")
 
 
-def test_of_many_builds_of_a_site_one_runs(db: Store, nbhd: Nbhd) -> None:
+def test_of_many_concurrent_builds_of_a_site_one_runs(db: Store, nbhd: Nbhd) -> None:
     site = nbhd.create_site(PEOPLE[0], "Blog", "blog", "blog")
     begin = lambda _: nbhd.start_build(PEOPLE[0], site.site_id)  # noqa: E731
-    assert won(begin, range(16), NotUnique, AlreadyExists) == 1
+    assert successes(begin, range(16), NotUnique, AlreadyExists) == 1
     (job,) = db(d.builds_of_site(site.site_id))
     nbhd.finish_build(PEOPLE[0], job)
-    assert won(begin, range(16), NotUnique, AlreadyExists) == 1
+    assert successes(begin, range(16), NotUnique, AlreadyExists) == 1
     assert len(list(db(d.builds_of_site(site.site_id)))) == 2
 
 
-def test_a_site_deleted_by_many_lies_on_one_shelf(db: Store, nbhd: Nbhd) -> None:
+def test_a_site_that_is_deleted_concurrently_exists_once(db: Store, nbhd: Nbhd) -> None:
     site = nbhd.create_site(PEOPLE[0], "Blog", "blog", "blog")
-    assert won(lambda _: nbhd.delete_site(PEOPLE[0], site.site_id), range(8), NotFound) == 1
-    assert won(lambda _: nbhd.restore_site(PEOPLE[0], site.site_id), range(8), NotFound) == 1
+    assert successes(lambda _: nbhd.delete_site(PEOPLE[0], site.site_id), range(8), NotFound) == 1
+    assert successes(lambda _: nbhd.restore_site(PEOPLE[0], site.site_id), range(8), NotFound) == 1
     assert len(list(db(d.sites_of_user(PEOPLE[0])))) == 1
     assert list(db(d.deleted_sites_of_user(PEOPLE[0]))) == []
     assert nbhd.find_by_subdomain("blog") == db.one(d.site(PEOPLE[0], site.site_id))

@@ -1,4 +1,4 @@
-"""Every access pattern costs what one GetItem or Query costs, however much else there is."""
+"""Every access pattern costs one GetItem or Query, however much data there is."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -9,7 +9,7 @@ from partita import Get, Query, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd, month
 from tests.store.clocks import Clock
-from tests.systems.cost import ONE_READ, costs, put_as_they_are
+from tests.systems.cost import ONE_READ, costs, put_unchecked
 from tests.systems.nbhd.conftest import ALICE, BORA, disk
 
 CROWD = 220
@@ -17,8 +17,8 @@ PAGE = Path(d.__file__).with_name("page.md")
 
 
 def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
-    """Every pattern with arguments that find something; lists of everything there is are read by the page."""
-    home = nbhd.found(ALICE, "Downtown").id
+    """Every pattern with arguments that find something."""
+    home = nbhd.create_neighborhood(ALICE, "Downtown").id
     nbhd.join(home, BORA)
     left = nbhd.leave(home, BORA).left_at
     site = nbhd.create_site(ALICE, "Blog", "blog", "alice", {"posts": []}).site_id
@@ -36,7 +36,7 @@ def calls(nbhd: Nbhd, clock: Clock) -> list[Get[Any] | Query[Any]]:
 
 
 def crowd(clock: Clock) -> Iterator[Any]:
-    """As many of everything, of other people, neighborhoods and sites; older, so that it lies behind the newest."""
+    """A hundred of every entity, of other users, neighborhoods and sites, with older times."""
     at = clock() - timedelta(days=60)
     for number in range(CROWD):
         did, home, site = f"did:plc:{number}", f"n_{number}", f"s_{number}"
@@ -57,20 +57,20 @@ def crowd(clock: Clock) -> Iterator[Any]:
         yield d.BuildJob(job_id=f"j_{number}", site_id=site, started_at=at)
 
 
-def test_every_pattern_costs_one_read_amid_a_hundred_times_more(nbhd: Nbhd, db: Store, clock: Clock) -> None:
+def test_every_pattern_costs_one_read_with_a_hundred_times_more_data(nbhd: Nbhd, db: Store, clock: Clock) -> None:
     every = calls(nbhd, clock)
     assert {call.read.name for call in every} == d.design.patterns.keys()
     alone = len(disk(db))
     expected = dict.fromkeys(d.design.patterns, ONE_READ)
     assert costs(db, every) == expected
-    put_as_they_are(db, crowd(clock))
+    put_unchecked(db, crowd(clock))
     assert len(disk(db)) > 100 * alone
     assert costs(db, every) == expected
 
 
 def test_finding_by_name_costs_two_strongly_consistent_gets(nbhd: Nbhd, db: Store, clock: Clock) -> None:
     calls(nbhd, clock)
-    put_as_they_are(db, crowd(clock))
+    put_unchecked(db, crowd(clock))
     for find in (
         lambda: nbhd.find_by_handle("alice@bsky.social"),
         lambda: nbhd.find_by_slug("downtown"),
@@ -83,14 +83,14 @@ def test_finding_by_name_costs_two_strongly_consistent_gets(nbhd: Nbhd, db: Stor
 
 def test_the_neighborhoods_of_a_user_cost_one_query_and_one_batch(nbhd: Nbhd, db: Store, clock: Clock) -> None:
     calls(nbhd, clock)
-    put_as_they_are(db, crowd(clock))
+    put_unchecked(db, crowd(clock))
     with db.measure() as used:
         assert len(nbhd.neighborhoods_of(ALICE).items) == 1
     assert (used.requests, used.reads) == (2, 1.0)
 
 
-def test_joining_rewrites_the_summary_in_one_index_and_no_description(nbhd: Nbhd, db: Store) -> None:
-    home = nbhd.found(ALICE, "Downtown", description="A long story. " * 140).id
+def test_joining_rewrites_one_index_summary_without_the_description(nbhd: Nbhd, db: Store) -> None:
+    home = nbhd.create_neighborhood(ALICE, "Downtown", description="A long story. " * 140).id
     with db.measure() as used:
         nbhd.join(home, BORA)
     # twice each: the membership (1), the neighborhood of 2 to 3 KB (3), the check of the user (1); once each: the
@@ -98,16 +98,16 @@ def test_joining_rewrites_the_summary_in_one_index_and_no_description(nbhd: Nbhd
     assert (used.requests, used.writes) == (1, 12.0)
 
 
-def test_the_units_that_the_page_tells_are_measured(nbhd: Nbhd, db: Store) -> None:
-    told = {row[1].strip(): row[3].strip() for row in map(_cells, PAGE.read_text().splitlines()) if len(row) == 6}
+def test_documented_units_equal_the_measured_units(nbhd: Nbhd, db: Store) -> None:
+    documented = {row[1].strip(): row[3].strip() for row in map(_cells, PAGE.read_text().splitlines()) if len(row) == 6}
     site = nbhd.create_site(ALICE, "Blog", "blog", "alice").site_id
-    home = nbhd.found(ALICE, "Downtown").id
+    home = nbhd.create_neighborhood(ALICE, "Downtown").id
     operations: dict[str, Callable[[], object]] = {
         "register": lambda: nbhd.register("did:plc:dan", "dan.bsky.social", "Dan"),
-        "found a neighborhood": lambda: nbhd.found(ALICE, "Uptown"),
+        "create a neighborhood": lambda: nbhd.create_neighborhood(ALICE, "Uptown"),
         "join": lambda: nbhd.join(home, BORA),
         "leave": lambda: nbhd.leave(home, BORA),
-        "close a neighborhood of one": lambda: nbhd.close(home, ALICE),
+        "close a neighborhood with one member": lambda: nbhd.close(home, ALICE),
         "start and finish a build": lambda: nbhd.finish_build(ALICE, nbhd.start_build(ALICE, site)),
         "find by handle, slug or subdomain": lambda: nbhd.find_by_slug("uptown"),
     }
@@ -115,7 +115,7 @@ def test_the_units_that_the_page_tells_are_measured(nbhd: Nbhd, db: Store) -> No
         with db.measure() as used:
             act()
         units = [f"{used.reads:g} read"] * bool(used.reads) + [f"{used.writes:g} write"] * bool(used.writes)
-        assert told[name] == ", ".join(units), name
+        assert documented[name] == ", ".join(units), name
 
 
 def _cells(line: str) -> list[str]:

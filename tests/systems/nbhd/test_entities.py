@@ -1,4 +1,4 @@
-"""Every entity is created, read, changed and deleted, wherever the table is."""
+"""Every entity can be created, read, changed and deleted, on every backend."""
 
 from typing import Any
 
@@ -34,8 +34,8 @@ def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Cloc
     ]
     assert {type(entity) for entity, *_ in life} == {model.cls for model in d.design.models}
     for entity, call, name, value in life:
-        made = db.create(entity)
-        assert db.one(call) == made
+        created = db.create(entity)
+        assert db.one(call) == created
         with db.change(call) as draft:
             setattr(draft, name, value)
         assert getattr(db.one(call), name) == value
@@ -45,7 +45,7 @@ def test_every_entity_is_created_read_changed_and_deleted(db: Store, clock: Cloc
         assert db(call) is None
 
 
-def test_a_neighborhood_takes_its_memberships_with_it_and_leaves_its_history(db: Store, clock: Clock) -> None:
+def test_deleting_a_neighborhood_deletes_memberships_and_keeps_history(db: Store, clock: Clock) -> None:
     db.create(d.User(did=ALICE, bluesky_handle="alice.bsky.social", display_name="Alice"))
     db.create(d.Neighborhood(id="n_1", name="Downtown", slug="downtown", creator_did=ALICE))
     db.create(d.Membership(neighborhood_id="n_1", user_did=ALICE, joined_at=clock()))

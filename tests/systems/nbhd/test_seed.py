@@ -1,4 +1,4 @@
-"""Demo data: the same for the same seed, harmless when planted again, and as true as what people write."""
+"""Demo data depends on the seed alone, steps can be repeated, and counters are exact."""
 
 import time
 
@@ -12,33 +12,33 @@ from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import Disk, disk
 
 
-def planted(scale: float, number: int, times: int = 1) -> Disk:
+def seeded(scale: float, number: int, times: int = 1) -> Disk:
     with connect("memory:", maintain=False) as backend:
         db = Store(backend, d.design, clock=Clock(), sleep=lambda _: None)
         db.create_tables()
-        for piece in seed.steps(scale, number):
-            assert callable(piece)
+        for step in seed.steps(scale, number):
+            assert callable(step)
             for _ in range(times):
-                piece(db)
+                step(db)
         return disk(db)
 
 
 def test_the_same_seed_gives_the_same_items_and_another_gives_others() -> None:
-    first = planted(0.3, 1)
-    assert planted(0.3, 1) == first
-    assert planted(0.3, 2).keys().isdisjoint(first)
+    first = seeded(0.3, 1)
+    assert seeded(0.3, 1) == first
+    assert seeded(0.3, 2).keys().isdisjoint(first)
 
 
-def test_a_piece_planted_twice_is_there_once() -> None:
-    assert planted(0.3, 1, times=2) == planted(0.3, 1)
+def test_a_step_may_run_twice() -> None:
+    assert seeded(0.3, 1, times=2) == seeded(0.3, 1)
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 2.5])
-def test_the_total_is_how_many_pieces_there_are(scale: float) -> None:
+def test_the_number_of_steps_is_known_in_advance(scale: float) -> None:
     assert seed.total(scale) == len(list(seed.steps(scale, 1)))
 
 
-def test_a_few_hundred_items_are_planted_quickly_and_counted_exactly(db: Store) -> None:
+def test_seeding_is_fast_and_counters_are_exact(db: Store) -> None:
     begun = time.perf_counter()
     assert load(db, "nbhd", seed.steps(1, 0)) == seed.total(1)
     assert time.perf_counter() - begun < 3

@@ -1,4 +1,4 @@
-"""Text of every script goes in and comes out; what does not fit is refused by name, and nothing is written."""
+"""Text in every script is stored unchanged; invalid input is rejected, naming the field, and nothing is written."""
 
 from collections.abc import Callable
 from unicodedata import normalize
@@ -15,39 +15,39 @@ CAFE, HAN = "Café Crème", "한강 이웃"
 
 
 @pytest.mark.parametrize("name", [CAFE, HAN])
-def test_composed_and_decomposed_names_are_one_slug(nbhd: Nbhd, db: Store, name: str) -> None:
+def test_composed_and_decomposed_names_have_one_slug(nbhd: Nbhd, db: Store, name: str) -> None:
     decomposed = normalize("NFD", name)
     assert decomposed != name
-    home = nbhd.found(ALICE, decomposed)
+    home = nbhd.create_neighborhood(ALICE, decomposed)
     assert home.slug == slug_of(name)
     assert nbhd.find_by_slug(name) == nbhd.find_by_slug(decomposed) == home
     assert [each.id for each in db(d.neighborhoods_by_slug(slug_of(name)))] == [home.id]
     with pytest.raises(NotUnique):
-        nbhd.found(BORA, name)
+        nbhd.create_neighborhood(BORA, name)
     nbhd.rename(home.id, name)
 
 
-def test_a_handle_s_accents_are_the_same_however_they_are_composed(nbhd: Nbhd) -> None:
+def test_composed_and_decomposed_handles_are_the_same(nbhd: Nbhd) -> None:
     nbhd.register("did:plc:z", normalize("NFD", "Zoé.bsky.social"), "Zoé")
     with pytest.raises(NotUnique):
         nbhd.register("did:plc:other", "ZOÉ.bsky.social", "Other")
     assert checked_handle(" @zoé.bsky.social ") == "zoé.bsky.social"
 
 
-def test_emoji_korean_and_accents_come_back_as_they_were(nbhd: Nbhd, db: Store) -> None:
+def test_emoji_korean_and_accents_are_stored_unchanged(nbhd: Nbhd, db: Store) -> None:
     config = {"author": "보라", "posts": [{"title": "👩‍👩‍👧‍👦 산책 🌳", "likes": 3, "pinned": True, "cover": None}]}
     site = nbhd.create_site(BORA, "보라의 블로그 ✍️", "blog", "bora", config)
     assert db.one(d.site(BORA, site.site_id)) == site
     assert site.config == config
-    home = nbhd.found(BORA, "🏘 Rua São João", description="Vizinhança à beira-rio 🌊")
+    home = nbhd.create_neighborhood(BORA, "🏘 Rua São João", description="Vizinhança à beira-rio 🌊")
     assert home.slug == "rua-são-joão"
     assert db.one(d.neighborhood(home.id)) == home
 
 
-def test_the_longest_texts_are_taken(nbhd: Nbhd, db: Store) -> None:
+def test_the_longest_texts_are_accepted(nbhd: Nbhd, db: Store) -> None:
     did = "did:plc:" + "x" * 200
     user = nbhd.register(did, "h" * 249 + ".net", "이" * 100, bio="글" * 2000)
-    home = nbhd.found(did, "n" * 63, description="글" * 2000)
+    home = nbhd.create_neighborhood(did, "n" * 63, description="글" * 2000)
     site = nbhd.create_site(did, "🙂" * 100, "blog", "s" * 63)
     nbhd.leave(home.id, did)
     assert db.one(d.user(did)) == user
@@ -58,20 +58,26 @@ def test_the_longest_texts_are_taken(nbhd: Nbhd, db: Store) -> None:
 @pytest.mark.parametrize(
     ("act", "named"),
     [
-        (lambda nbhd: nbhd.register("alice", "z.bsky.social", "Z"), "User.did: 'alice' is no DID"),
+        (lambda nbhd: nbhd.register("alice", "z.bsky.social", "Z"), "User.did: 'alice' is not a valid DID"),
         (lambda nbhd: nbhd.register("did:plc:z", "z.bsky.social", "Z", bluesky_did="x"), "User.bluesky_did"),
-        (lambda nbhd: nbhd.register("did:plc:z", "z", "Z"), "User.bluesky_handle: 'z' is no handle"),
+        (lambda nbhd: nbhd.register("did:plc:z", "z", "Z"), "User.bluesky_handle: 'z' is not a valid handle"),
         (lambda nbhd: nbhd.register("did:plc:z", "z z.bsky.social", "Z"), "User.bluesky_handle"),
         (lambda nbhd: nbhd.register("did:plc:z", "z" * 250 + ".net", "Z"), "User.bluesky_handle"),
         (lambda nbhd: nbhd.register("did:plc:z", "z.bsky.social", ""), "User.display_name"),
         (lambda nbhd: nbhd.register("did:plc:z", "z.bsky.social", "z" * 101), "User.display_name"),
         (lambda nbhd: nbhd.register("did:plc:z", "z.bsky.social", "Z", bio="z" * 2001), "User.bio"),
         (lambda nbhd: nbhd.change_handle(ALICE, "@"), "User.bluesky_handle"),
-        (lambda nbhd: nbhd.found(ALICE, "!?"), "Neighborhood.slug: '!\\?' gives no slug"),
-        (lambda nbhd: nbhd.found(ALICE, "n" * 64), "Neighborhood.slug"),
-        (lambda nbhd: nbhd.found(ALICE, "", "downtown"), "Neighborhood.name"),
-        (lambda nbhd: nbhd.found(ALICE, "X", privacy=d.Privacy("secret")), "Neighborhood.privacy: 'secret' is none of"),
-        (lambda nbhd: nbhd.set_role("n_1", ALICE, d.Role("king")), "Membership.role: 'king' is none of member, admin"),
+        (lambda nbhd: nbhd.create_neighborhood(ALICE, "!?"), "Neighborhood.slug: '!\\?' does not give a slug"),
+        (lambda nbhd: nbhd.create_neighborhood(ALICE, "n" * 64), "Neighborhood.slug"),
+        (lambda nbhd: nbhd.create_neighborhood(ALICE, "", "downtown"), "Neighborhood.name"),
+        (
+            lambda nbhd: nbhd.create_neighborhood(ALICE, "X", privacy=d.Privacy("secret")),
+            "Neighborhood.privacy: 'secret' is not valid; use",
+        ),
+        (
+            lambda nbhd: nbhd.set_role("n_1", ALICE, d.Role("king")),
+            "Membership.role: 'king' is not valid; use member, admin",
+        ),
         (lambda nbhd: nbhd.create_site(ALICE, "T", "blog", "-a"), "Site.subdomain: '-a' is not"),
         (lambda nbhd: nbhd.create_site(ALICE, "T", "blog", "bóra"), "Site.subdomain"),
         (lambda nbhd: nbhd.create_site(ALICE, "T", "blog", "s" * 64), "Site.subdomain"),
@@ -83,7 +89,7 @@ def test_the_longest_texts_are_taken(nbhd: Nbhd, db: Store) -> None:
         (lambda nbhd: nbhd.create_site(ALICE, "T", "blog", "alice", {"n": 1e300}), "Site.config: 1e.300 is larger"),
     ],
 )
-def test_bad_input_is_refused_by_name_and_nothing_is_written(
+def test_bad_input_is_rejected_naming_the_field_and_nothing_is_written(
     nbhd: Nbhd, db: Store, act: Callable[[Nbhd], object], named: str
 ) -> None:
     before = disk(db)
@@ -92,8 +98,8 @@ def test_bad_input_is_refused_by_name_and_nothing_is_written(
     assert disk(db) == before
 
 
-def test_unknown_values_of_other_code_do_not_break_a_read(nbhd: Nbhd, db: Store) -> None:
-    home = nbhd.found(ALICE, "Downtown")
+def test_unknown_enum_values_do_not_break_a_read(nbhd: Nbhd, db: Store) -> None:
+    home = nbhd.create_neighborhood(ALICE, "Downtown")
     with db.change(d.member(home.id, ALICE)) as draft:
         draft.role = d.Role("founder")
     assert db.one(d.member(home.id, ALICE)).role.value == "founder"

@@ -81,7 +81,7 @@ def sent() -> list[SentRequest]:
 
 
 @pytest.fixture
-def nobody(db: Store, clock: Clock, sent: list[SentRequest]) -> Iterator[Client]:
+def anonymous(db: Store, clock: Clock, sent: list[SentRequest]) -> Iterator[Client]:
     """An HTTP client without a token."""
     issuer = LocalIssuer()
     recorded = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[sent.append])
@@ -92,9 +92,9 @@ def nobody(db: Store, clock: Clock, sent: list[SentRequest]) -> Iterator[Client]
 
 def published(perfectit: PerfectIt, author_id: str, **content: Any) -> str:
     """The id of a new published card."""
-    made = perfectit.cards.draft(author_id, msgspec.structs.replace(OIL, **content))
-    perfectit.cards.publish(made.card_id)
-    return made.card_id
+    created = perfectit.cards.draft(author_id, msgspec.structs.replace(OIL, **content))
+    perfectit.cards.publish(created.card_id)
+    return created.card_id
 
 
 def people(perfectit: PerfectIt, count: int) -> list[str]:

@@ -7,7 +7,7 @@ from partita_systems.perfectit.service import PerfectIt
 from tests.systems.story_recorder import StoryRecorder, counted_ids
 
 
-def tell(story: StoryRecorder) -> None:
+def record(story: StoryRecorder) -> None:
     perfectit = PerfectIt(story.db, counted_ids())
     ann, ben = _people(story, perfectit)
     card_id = _draft(story, perfectit, ann, ben)

@@ -19,13 +19,13 @@ DECOMPOSED = ["use\u0301r2", unicodedata.normalize("NFD", "한지민"), unicoded
 
 
 @pytest.fixture
-def boss(nobody: Client) -> Client:
-    return nobody.by("boss", "admin")
+def boss(anonymous: Client) -> Client:
+    return anonymous.by("boss", "admin")
 
 
 @pytest.fixture
-def machine(nobody: Client) -> Client:
-    return nobody.by("consumer", "machine")
+def machine(anonymous: Client) -> Client:
+    return anonymous.by("consumer", "machine")
 
 
 def status_and_field(reply: Response) -> tuple[int, str | None]:
@@ -36,15 +36,15 @@ def status_and_field(reply: Response) -> tuple[int, str | None]:
 
 
 @pytest.mark.parametrize("cursor", ["0001-01-01~", "9999-12-31~", "x", "~", "WyJyZWNlbnQiLFtdXQ", "한국", "."])
-def test_an_invalid_cursor_of_recent_cards_is_rejected(nobody: Client, card: str, cursor: str) -> None:
-    assert status_and_field(nobody.get(f"/cards?cursor={quote(cursor)}")) == (400, "cursor")
+def test_an_invalid_cursor_of_recent_cards_is_rejected(anonymous: Client, card: str, cursor: str) -> None:
+    assert status_and_field(anonymous.get(f"/cards?cursor={quote(cursor)}")) == (400, "cursor")
 
 
-def test_a_cursor_that_is_too_old_is_rejected(nobody: Client, card: str, clock: Clock) -> None:
+def test_a_cursor_that_is_too_old_is_rejected(anonymous: Client, card: str, clock: Clock) -> None:
     cursor = day_cursor(clock().date(), None)
-    assert nobody.get(f"/cards?cursor={cursor}").status == 200
+    assert anonymous.get(f"/cards?cursor={cursor}").status == 200
     clock.passes(days=90)
-    assert status_and_field(nobody.get(f"/cards?cursor={cursor}")) == (400, "cursor")
+    assert status_and_field(anonymous.get(f"/cards?cursor={cursor}")) == (400, "cursor")
 
 
 # Categories -------------------------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ def test_a_category_in_use_is_not_deleted(boss: Client, card: str) -> None:
 
 def test_a_category_is_the_same_composed_and_decomposed(boss: Client, perfectit: PerfectIt, ann: str) -> None:
     apart = unicodedata.normalize("NFD", "도자기")
-    made = boss.post("/categories", {"id": apart, "name": "도자기"})
-    assert (made.status, made.json["categoryId"]) == (201, "도자기")
+    created = boss.post("/categories", {"id": apart, "name": "도자기"})
+    assert (created.status, created.json["categoryId"]) == (201, "도자기")
     assert boss.post("/categories", {"id": "glaze", "name": "Glaze", "parentId": apart}).json["parentId"] == "도자기"
     assert boss.get(f"/categories/{quote(apart)}").json == boss.get("/categories/도자기").json
     published(perfectit, ann, category=apart)
@@ -104,30 +104,30 @@ def test_a_category_is_the_same_composed_and_decomposed(boss: Client, perfectit:
 
 
 @pytest.mark.parametrize("username", DECOMPOSED)
-def test_a_decomposed_username_is_composed_and_taken(nobody: Client, username: str) -> None:
+def test_a_decomposed_username_is_composed_and_taken(anonymous: Client, username: str) -> None:
     together = unicodedata.normalize("NFC", username)
-    made = nobody.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
-    assert (made.status, made.json["username"]) == (201, together)
+    created = anonymous.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
+    assert (created.status, created.json["username"]) == (201, together)
     for asked in (username, together):
-        assert nobody.get(f"/usernames/{quote(asked)}").json["userId"] == "u_1"
-        taken = nobody.by("u_2").post("/users", {"username": asked, "displayName": "Another"})
+        assert anonymous.get(f"/usernames/{quote(asked)}").json["userId"] == "u_1"
+        taken = anonymous.by("u_2").post("/users", {"username": asked, "displayName": "Another"})
         assert status_and_field(taken) == (409, "username")
-    nobody.by("u_1").put("/users/u_1/username", {"username": "plain"})
-    assert nobody.by("u_1").put("/users/u_1/username", {"username": username}).status == 204
+    anonymous.by("u_1").put("/users/u_1/username", {"username": "plain"})
+    assert anonymous.by("u_1").put("/users/u_1/username", {"username": username}).status == 204
 
 
 @pytest.mark.parametrize("username", ["ab", "a b c", "é" * 31, "e\u0301" * 31, "x" * 121, " é "])
-def test_a_bad_username_is_rejected_naming_the_field(nobody: Client, username: str) -> None:
-    response = nobody.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
+def test_a_bad_username_is_rejected_naming_the_field(anonymous: Client, username: str) -> None:
+    response = anonymous.by("u_1").post("/users", {"username": username, "displayName": "Somebody"})
     assert status_and_field(response) == (422, "username")
 
 
 # Comments and collections -----------------------------------------------------------------------------------------
 
 
-def test_if_match_protects_a_comment(nobody: Client, perfectit: PerfectIt, ann: str, card: str) -> None:
+def test_if_match_protects_a_comment(anonymous: Client, perfectit: PerfectIt, ann: str, card: str) -> None:
     comment = perfectit.comment(ann, card, "Old")
-    place, me = f"/cards/{card}/comments/{comment.comment_id}", nobody.by(ann)
+    place, me = f"/cards/{card}/comments/{comment.comment_id}", anonymous.by(ann)
     read = me.get(place).tag
     me.put(f"{place}/votes/{ann}", {"voteType": "UP"})
     me.patch(place, {"text": "New"})
@@ -138,25 +138,25 @@ def test_if_match_protects_a_comment(nobody: Client, perfectit: PerfectIt, ann: 
 
 
 def test_a_collection_of_another_user_rejects_a_card_that_is_in_it(
-    nobody: Client, perfectit: PerfectIt, ann: str, card: str
+    anonymous: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
-    assert nobody.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
-    assert nobody.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
+    assert anonymous.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
+    assert anonymous.by(ann).put(f"/users/{ann}/collections/{later}/cards/{card}").status == 204
     (ben,) = people(perfectit, 1)
-    response = nobody.by(ben).put(f"/users/{ben}/collections/{later}/cards/{card}")
+    response = anonymous.by(ben).put(f"/users/{ben}/collections/{later}/cards/{card}")
     assert status_and_field(response) == (422, "collection_id")
 
 
 def test_entries_of_removed_cards_are_swept_by_the_owner_or_a_machine(
-    nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
+    anonymous: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     later = perfectit.new_collection(ann, "Later").collection_id
     place = f"/users/{ann}/collections/{later}/sweep"
     perfectit.collect(ann, later, card)
-    assert nobody.by(ann).post(place).json == {"removed": 0}
+    assert anonymous.by(ann).post(place).json == {"removed": 0}
     perfectit.cards.remove(card)
-    assert nobody.by("u_other").post(place).status == 403
+    assert anonymous.by("u_other").post(place).status == 403
     assert machine.post(place).json == {"removed": 1}
     assert machine.post(f"/users/u_other/collections/{later}/sweep").status == 404
 
@@ -175,18 +175,18 @@ def test_entries_of_removed_cards_are_swept_by_the_owner_or_a_machine(
     ],
 )
 def test_an_error_in_a_card_names_the_field_as_it_was_sent(
-    nobody: Client, perfectit: PerfectIt, ann: str, given: dict[str, Any], field: str
+    anonymous: Client, perfectit: PerfectIt, ann: str, given: dict[str, Any], field: str
 ) -> None:
-    me = nobody.by(ann)
+    me = anonymous.by(ann)
     assert status_and_field(me.post("/cards", {"title": "Bowl", **given})) == (422, field)
     draft = perfectit.cards.draft(ann, OIL).card_id
     assert status_and_field(me.patch(f"/cards/{draft}", given)) == (422, field)
 
 
 def test_a_missing_reference_names_the_field_as_it_was_sent(
-    nobody: Client, boss: Client, perfectit: PerfectIt, ann: str, card: str
+    anonymous: Client, boss: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
-    me = nobody.by(ann)
+    me = anonymous.by(ann)
     later = perfectit.new_collection(ann, "Later").collection_id
     draft = perfectit.cards.draft(ann, Content(title="Half")).card_id
     assert status_and_field(boss.post("/categories", {"id": "k", "name": "K", "parentId": "nope"})) == (422, "parentId")
@@ -200,16 +200,16 @@ def test_a_missing_reference_names_the_field_as_it_was_sent(
 
 
 def test_a_repeated_notification_is_stored_once_and_stays_read(
-    nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str, clock: Clock
+    anonymous: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str, clock: Clock
 ) -> None:
     event = new_id("n", clock())
     place, body = f"/users/{ann}/notifications/{event}", {"notificationType": "VOTED", "actorId": "u_1", "cardId": card}
-    assert nobody.by(ann).put(place, body).status == 403
+    assert anonymous.by(ann).put(place, body).status == 403
     first = machine.put(place, body)
     assert (first.status, first.json["read"], first.json["notificationType"]) == (200, False, "VOTED")
-    assert nobody.by(ann).put(place + "/read").status == 204
+    assert anonymous.by(ann).put(place + "/read").status == 204
     assert machine.put(place, body).json["read"] is True
-    assert len(nobody.by(ann).get(f"/users/{ann}/notifications").json["items"]) == 1
+    assert len(anonymous.by(ann).get(f"/users/{ann}/notifications").json["items"]) == 1
     assert machine.put(f"/users/nobody/notifications/{event}", body).status == 404
     assert status_and_field(machine.put(f"/users/{ann}/notifications/1", body)) == (422, "created_at")
     assert status_and_field(machine.put(place, {**body, "notificationType": "SUNG"})) == (422, "notificationType")
@@ -223,24 +223,24 @@ def test_an_event_whose_expiry_is_after_the_year_9999_is_rejected(machine: Clien
 
 
 def test_a_trend_is_set_read_and_removed_by_a_machine(
-    nobody: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
+    anonymous: Client, machine: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     place = f"/cards/{card}/trend"
-    assert nobody.by(ann).put(place, {"score": 7}).status == 403
+    assert anonymous.by(ann).put(place, {"score": 7}).status == 403
     assert machine.put(place, {"score": 7}).json["score"] == 7
     assert machine.put(place, {"score": 9}).json == machine.get(place).json
-    assert [each["cardId"] for each in nobody.get("/cards/trending").json["items"]] == [card]
+    assert [each["cardId"] for each in anonymous.get("/cards/trending").json["items"]] == [card]
     assert machine.delete(place).status == 204
-    assert nobody.get("/cards/trending").json["items"] == []
+    assert anonymous.get("/cards/trending").json["items"] == []
     draft = perfectit.cards.draft(ann, OIL).card_id
     assert status_and_field(machine.put(f"/cards/{draft}/trend", {"score": 7})) == (422, "card_id")
 
 
-def test_views_are_added_by_a_machine(nobody: Client, machine: Client, ann: str, card: str) -> None:
-    assert nobody.by(ann).post(f"/cards/{card}/views", {"views": 5}).status == 403
+def test_views_are_added_by_a_machine(anonymous: Client, machine: Client, ann: str, card: str) -> None:
+    assert anonymous.by(ann).post(f"/cards/{card}/views", {"views": 5}).status == 403
     for views in (200, 50):
         assert machine.post(f"/cards/{card}/views", {"views": views}).status == 204
-    assert nobody.get(f"/cards/{card}").json["viewCount"] == 250
+    assert anonymous.get(f"/cards/{card}").json["viewCount"] == 250
     assert status_and_field(machine.post(f"/cards/{card}/views", {"views": 0})) == (422, "views")
 
 

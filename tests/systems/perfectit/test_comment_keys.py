@@ -13,7 +13,7 @@ from partita_systems.perfectit.api import api
 from partita_systems.perfectit.service import PerfectIt
 from tests.rest.client import Client, Response
 from tests.store.clocks import Clock
-from tests.systems.cost import ONE_READ, put_as_they_are
+from tests.systems.cost import ONE_READ, put_unchecked
 from tests.systems.perfectit.conftest import disk, published
 
 WRITTEN = datetime(2095, 1, 1, 12, 30, 0, 123456, tzinfo=UTC)
@@ -42,7 +42,7 @@ def notification_of(user_id: str, notification_id: str, at: datetime) -> d.Notif
 
 
 def put(db: Store, *entities: Entity) -> None:
-    put_as_they_are(db, entities)
+    put_unchecked(db, entities)
 
 
 def requests(sent: list[SentRequest]) -> list[tuple[str, float]]:
@@ -57,23 +57,23 @@ def status_and_field(reply: Response) -> tuple[int, str | None]:
 
 
 def test_a_comment_is_found_by_its_id_alone_with_one_get_item(
-    nobody: Client, ann: str, card: str, sent: list[SentRequest]
+    anonymous: Client, ann: str, card: str, sent: list[SentRequest]
 ) -> None:
-    made = nobody.by(ann).post(f"/cards/{card}/comments", {"text": "Thin coats! 👍"})
-    place = f"/cards/{card}/comments/{made.json['commentId']}"
-    assert (made.status, made.headers["location"]) == (201, "/api/perfectit" + place)
+    created = anonymous.by(ann).post(f"/cards/{card}/comments", {"text": "Thin coats! 👍"})
+    place = f"/cards/{card}/comments/{created.json['commentId']}"
+    assert (created.status, created.headers["location"]) == (201, "/api/perfectit" + place)
     sent.clear()
-    found = nobody.get(place)
-    assert (found.status, found.json) == (200, made.json)
+    found = anonymous.get(place)
+    assert (found.status, found.json) == (200, created.json)
     assert requests(sent) == [("GetItem", ONE_READ[1])]
 
 
 def test_a_notification_is_found_by_its_id_alone_with_one_get_item(
-    nobody: Client, ann: str, clock: Clock, db: Store, sent: list[SentRequest]
+    anonymous: Client, ann: str, clock: Clock, db: Store, sent: list[SentRequest]
 ) -> None:
     event = new_id("n", clock())
     db.create(notification_of(ann, event, clock()))
-    found = nobody.by(ann).get(f"/users/{ann}/notifications/{event}")
+    found = anonymous.by(ann).get(f"/users/{ann}/notifications/{event}")
     assert (found.status, found.json["notificationId"]) == (200, event)
     assert requests(sent) == [("GetItem", ONE_READ[1])]
 
@@ -84,15 +84,15 @@ def test_a_comment_has_the_time_in_its_id_while_the_clock_moves(
     ticks = iter(WRITTEN + timedelta(microseconds=700 * number) for number in range(100))
     ticking = PerfectIt(Store(db.backend, d.design, clock=lambda: next(ticks)))
     for _ in range(9):
-        made = ticking.comment(ann, card, "Now.")
-        assert made.created_at == time_in_id(made.comment_id)
-        assert db.one(d.comment(card, made.created_at, made.comment_id)) == made
+        created = ticking.comment(ann, card, "Now.")
+        assert created.created_at == time_in_id(created.comment_id)
+        assert db.one(d.comment(card, created.created_at, created.comment_id)) == created
 
 
 def test_the_key_of_a_comment_is_its_time_and_its_id(perfectit: PerfectIt, ann: str, card: str, db: Store) -> None:
-    made = perfectit.comment(ann, card, "Yes.")
+    created = perfectit.comment(ann, card, "Yes.")
     (stored,) = [item for item in disk(db) if item.get("entityType") == "Comment"]
-    assert (stored["PK"], stored["SK"]) == (f"CARD#{card}", f"COMMENT#2095-01-01T00:00:00.000000Z#{made.comment_id}")
+    assert (stored["PK"], stored["SK"]) == (f"CARD#{card}", f"COMMENT#2095-01-01T00:00:00.000000Z#{created.comment_id}")
 
 
 def test_concurrent_comments_are_each_found_by_their_id() -> None:
@@ -104,8 +104,8 @@ def test_concurrent_comments_are_each_found_by_their_id() -> None:
         ann = perfectit.register("ann", "Ann").user_id
         card = published(perfectit, ann)
         with ThreadPoolExecutor(8) as threads:
-            made = list(threads.map(lambda number: perfectit.comment(ann, card, f"{number}"), range(64)))
-        for each in made:
+            created = list(threads.map(lambda number: perfectit.comment(ann, card, f"{number}"), range(64)))
+        for each in created:
             at = time_in_id(each.comment_id)
             assert at is not None
             assert db.one(d.comment(card, at, each.comment_id)) == each
@@ -119,59 +119,59 @@ def test_concurrent_comments_are_each_found_by_their_id() -> None:
     [(FOREIGN, 422, "created_at"), ("7", 422, "created_at"), (ANOTHER_TIME, 404, None)],
 )
 def test_a_comment_whose_id_does_not_contain_its_time_is_found_with_created_at(
-    nobody: Client, ann: str, card: str, db: Store, comment_id: str, status: int, field: str | None
+    anonymous: Client, ann: str, card: str, db: Store, comment_id: str, status: int, field: str | None
 ) -> None:
     put(db, comment_of(card, ann, comment_id))
-    (listed,) = nobody.get(f"/cards/{card}/comments").json["items"]
+    (listed,) = anonymous.get(f"/cards/{card}/comments").json["items"]
     assert (listed["commentId"], listed["createdAt"]) == (comment_id, SHOWN)
     place = f"/cards/{card}/comments/{listed['commentId']}"
-    response = nobody.get(place)
+    response = anonymous.get(place)
     assert status_and_field(response) == (status, field)
     assert "add ?created_at= with its createdAt" in response.json["detail"]
-    found = nobody.get(f"{place}?created_at={listed['createdAt']}")
+    found = anonymous.get(f"{place}?created_at={listed['createdAt']}")
     assert (found.status, found.json) == (200, listed)
 
 
 @pytest.mark.parametrize("comment_id", [FOREIGN, ANOTHER_TIME])
 def test_a_comment_of_other_code_is_voted_on_edited_and_removed(
-    nobody: Client, ann: str, card: str, db: Store, comment_id: str
+    anonymous: Client, ann: str, card: str, db: Store, comment_id: str
 ) -> None:
     put(db, comment_of(card, ann, comment_id))
     place, given = f"/cards/{card}/comments/{comment_id}", f"?created_at={SHOWN}"
-    me = nobody.by(ann)
+    me = anonymous.by(ann)
     assert me.put(f"{place}/votes/{ann}{given}", {"voteType": "UP"}).status == 204
     assert me.get(place + given).json["voteScore"] == 1
     assert me.delete(f"{place}/votes/{ann}{given}").status == 204
     tag = me.get(place + given).tag
     assert me.patch(place + given, {"text": "New"}, if_match=tag).json["text"] == "New"
     assert me.patch(place + given, {"text": "Newer"}, if_match=tag).status == 412
-    assert nobody.by("u_other").delete(place + given).status == 403
+    assert anonymous.by("u_other").delete(place + given).status == 403
     assert me.delete(place + given).status == 204
     assert me.get(place + given).status == 404
 
 
 def test_a_comment_is_voted_on_edited_and_removed_by_its_id(
-    nobody: Client, perfectit: PerfectIt, ann: str, card: str
+    anonymous: Client, perfectit: PerfectIt, ann: str, card: str
 ) -> None:
     place = f"/cards/{card}/comments/{perfectit.comment(ann, card, 'Old').comment_id}"
-    me = nobody.by(ann)
+    me = anonymous.by(ann)
     assert me.put(f"{place}/votes/{ann}", {"voteType": "DOWN"}).status == 204
     assert me.get(place).json["voteScore"] == -1
     assert me.delete(f"{place}/votes/{ann}").status == 204
     assert me.patch(place, {"text": "New"}, if_match=me.get(place).tag).json["text"] == "New"
     assert me.patch(place, {}).json["text"] == "New"
-    assert nobody.by("u_other").patch(place, {"text": "Mine"}).status == 403
-    assert nobody.by("u_other", "admin").delete(place).status == 204
+    assert anonymous.by("u_other").patch(place, {"text": "Mine"}).status == 403
+    assert anonymous.by("u_other", "admin").delete(place).status == 204
     assert me.get(place).status == 404
 
 
 @pytest.mark.parametrize("notification_id", ["알림-1", new_id("n", WRITTEN, lambda bits: 2)])
 def test_a_notification_whose_id_does_not_contain_its_time_is_read_and_deleted_with_created_at(
-    nobody: Client, ann: str, db: Store, notification_id: str
+    anonymous: Client, ann: str, db: Store, notification_id: str
 ) -> None:
     put(db, notification_of(ann, notification_id, WRITTEN))
     place, given = f"/users/{ann}/notifications/{notification_id}", f"?created_at={SHOWN}"
-    me = nobody.by(ann)
+    me = anonymous.by(ann)
     assert "?created_at=" in me.put(place + "/read").json["detail"]
     assert me.put(f"{place}/read{given}").status == 204
     assert me.get(place + given).json["read"] is True
@@ -180,11 +180,11 @@ def test_a_notification_whose_id_does_not_contain_its_time_is_read_and_deleted_w
     assert me.get(f"/users/{ann}/notifications").json["items"] == []
 
 
-def test_a_notification_is_read_and_deleted_by_its_id(nobody: Client, ann: str, clock: Clock, db: Store) -> None:
+def test_a_notification_is_read_and_deleted_by_its_id(anonymous: Client, ann: str, clock: Clock, db: Store) -> None:
     event = new_id("n", clock())
     db.create(notification_of(ann, event, clock()))
-    place, me = f"/users/{ann}/notifications/{event}", nobody.by(ann)
-    assert nobody.by("u_other").put(place + "/read").status == 403
+    place, me = f"/users/{ann}/notifications/{event}", anonymous.by(ann)
+    assert anonymous.by("u_other").put(place + "/read").status == 403
     before = me.get(place).tag
     assert me.put(place + "/read").status == 204
     assert me.delete(place, if_match=before).status == 412
@@ -197,8 +197,8 @@ def test_a_notification_is_read_and_deleted_by_its_id(nobody: Client, ann: str, 
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("given", ["", "?created_at=2095-01-01T00:00:00Z"])
-def test_an_unusual_id_is_not_found_or_rejected(nobody: Client, ann: str, card: str, odd: str, given: str) -> None:
-    comment, notification, me = f"/cards/{card}/comments/{odd}", f"/users/{ann}/notifications/{odd}", nobody.by(ann)
+def test_an_unusual_id_is_not_found_or_rejected(anonymous: Client, ann: str, card: str, odd: str, given: str) -> None:
+    comment, notification, me = f"/cards/{card}/comments/{odd}", f"/users/{ann}/notifications/{odd}", anonymous.by(ann)
     asked = [
         me.get(comment + given),
         me.patch(comment + given, {"text": "New"}),
@@ -214,8 +214,8 @@ def test_an_unusual_id_is_not_found_or_rejected(nobody: Client, ann: str, card: 
 
 
 @pytest.mark.parametrize("given", ["yesterday", "", "2025-01-01T00:00:00", "0001-01-01T00:00:00%2B14:00", "한국"])
-def test_an_invalid_created_at_is_rejected(nobody: Client, card: str, given: str) -> None:
-    assert nobody.get(f"/cards/{card}/comments/1?created_at={given}").status == 422
+def test_an_invalid_created_at_is_rejected(anonymous: Client, card: str, given: str) -> None:
+    assert anonymous.get(f"/cards/{card}/comments/1?created_at={given}").status == 422
 
 
 def test_the_api_description_explains_created_at() -> None:

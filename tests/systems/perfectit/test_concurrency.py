@@ -49,12 +49,12 @@ def someone(here: PerfectIt) -> str:
 def test_concurrent_votes_changes_and_withdrawals_leave_an_exact_score(here: PerfectIt, category: str) -> None:
     voters = [someone(here) for _ in range(THREADS)]
     card = published(here, voters[0], category=category)
-    chance = Random(1)
-    votes = [(voter, chance.choice([d.VoteType.UP, d.VoteType.DOWN, None])) for voter in voters for _ in range(6)]
-    chance.shuffle(votes)
+    random = Random(1)
+    votes = [(voter, random.choice([d.VoteType.UP, d.VoteType.DOWN, None])) for voter in voters for _ in range(6)]
+    random.shuffle(votes)
     at_once(lambda each: here.votes.on_card(each[0], card, each[1]), votes)
-    held = [here.db(d.vote(voter, card), consistent=True) for voter in voters]
-    counted = Counter(each.vote_type for each in held if each is not None)
+    stored_votes = [here.db(d.vote(voter, card), consistent=True) for voter in voters]
+    counted = Counter(each.vote_type for each in stored_votes if each is not None)
     up, down = counted[d.VoteType.UP], counted[d.VoteType.DOWN]
     stored = here.db.one(d.card(card), consistent=True)
     assert (stored.vote_score, stored.up_count, stored.down_count) == (up - down, up, down)

@@ -9,7 +9,7 @@ import pytest
 from partita import Entity, Get, Query, Store
 from partita_systems.perfectit import design as d
 from tests.store.clocks import Clock
-from tests.systems.cost import ONE_READ, Cost, costs, put_as_they_are
+from tests.systems.cost import ONE_READ, Cost, costs, put_unchecked
 
 GLOBAL = {"top_voted", "controversial", "trending"}  # a crowd of cards is in their ranges: a page of twenty is read
 
@@ -59,10 +59,10 @@ def every_read(name: str, now: datetime) -> list[Get[Any] | Query[Any]]:
 @pytest.fixture
 def crowded(db: Store, clock: Clock) -> dict[str, Cost]:
     """The cost of every read of one data set, before a hundred others are added."""
-    put_as_they_are(db, world("one", clock()))
+    put_unchecked(db, world("one", clock()))
     alone = costs(db, every_read("one", clock()))
     for number in range(100):
-        put_as_they_are(db, world(f"other{number}", clock() - timedelta(days=1, seconds=number)))
+        put_unchecked(db, world(f"other{number}", clock() - timedelta(days=1, seconds=number)))
     return alone
 
 
@@ -87,9 +87,9 @@ def test_a_page_of_a_list_over_all_cards_costs_its_twenty_cards(db: Store) -> No
 def test_no_index_holds_the_instructions(db: Store) -> None:
     """Lists cost what they return; the long text is read with the card only."""
     long = ["Turn the wheel by hand and listen. " * 50] * 20
-    held = {name for index in d.main.indexes for name in index.project if not isinstance(index.project, str)}
-    assert not held & {"instructions", "description", "materials", "tools"}
-    put_as_they_are(
+    projected = {name for index in d.main.indexes for name in index.project if not isinstance(index.project, str)}
+    assert not projected & {"instructions", "description", "materials", "tools"}
+    put_unchecked(
         db,
         [
             d.PerfectionCard(

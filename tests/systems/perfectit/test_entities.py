@@ -79,8 +79,8 @@ def test_every_entity_is_created_read_changed_and_deleted(kind: type[Any], ann: 
     db.create(d.PerfectionCard(card_id="c_0", author_id=ann, title="Plate", created_at=NOW))
     before = disk(db)
     entity, call, name, value = example(kind, ann)
-    made = db.create(entity)
-    assert db(call) == made
+    created = db.create(entity)
+    assert db(call) == created
     if name not in d.Term.__struct_fields__:  # a term is all key
         with db.change(call) as draft:
             setattr(draft, name, value)
@@ -206,7 +206,7 @@ def test_other_bad_input_is_rejected_naming_the_field(perfectit: PerfectIt, card
 def test_notifications_are_newest_first_can_be_marked_read_and_expire(
     perfectit: PerfectIt, ann: str, clock: Clock, db: Store
 ) -> None:
-    made = [
+    created = [
         d.Notification(
             notification_id=f"n_{number}",
             user_id=ann,
@@ -217,9 +217,9 @@ def test_notifications_are_newest_first_can_be_marked_read_and_expire(
         )
         for number in range(3)
     ]
-    assert [perfectit.notify(each) for each in made] == made
-    assert list(db(d.notifications_of_user(ann))) == made[::-1]
-    perfectit.read_notification(ann, made[0].created_at, "n_0")
+    assert [perfectit.notify(each) for each in created] == created
+    assert list(db(d.notifications_of_user(ann))) == created[::-1]
+    perfectit.read_notification(ann, created[0].created_at, "n_0")
     assert [each.read for each in db(d.notifications_of_user(ann))] == [False, False, True]
     assert (perfectit.read_all_notifications(ann), perfectit.read_all_notifications(ann)) == (2, 0)
     clock.passes(days=91)

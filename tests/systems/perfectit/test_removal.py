@@ -61,11 +61,11 @@ def test_no_concurrent_vote_survives_a_removal(
     perfectit: PerfectIt, card: str, ann: str, db: Store, clock: Clock, at: int
 ) -> None:
     comment = perfectit.comment(ann, card, "Which oil?")
-    heard: list[SentRequest] = []
+    sent: list[SentRequest] = []
 
     def meanwhile(call: SentRequest) -> None:
-        heard.append(call)
-        if len(heard) == at:
+        sent.append(call)
+        if len(sent) == at:
             with suppress(NotFound, ReferenceMissing):
                 perfectit.votes.on_comment(ann, card, comment.created_at, comment.comment_id, UP)
             with suppress(NotFound, ReferenceMissing):

@@ -184,12 +184,12 @@ def test_an_edit_of_an_old_version_changes_neither_card_nor_terms(perfectit: Per
 def test_a_user_s_comments_are_served_newest_first_from_gsi1(
     perfectit: PerfectIt, card: str, ann: str, clock: Clock, db: Store
 ) -> None:
-    made = []
+    created = []
     for text in ("one", "two", "three"):
-        made.append(perfectit.comment(ann, card, text))
+        created.append(perfectit.comment(ann, card, text))
         clock.passes(seconds=1)
-    assert list(db(d.comments_of_user(ann))) == made[::-1]
-    assert list(db(d.comments_of_card(card))) == made
+    assert list(db(d.comments_of_user(ann))) == created[::-1]
+    assert list(db(d.comments_of_card(card))) == created
     assert d.comments_of_user.read.sources[0].keys.index == "GSI1"
 
 
@@ -208,26 +208,26 @@ def test_a_card_is_listed_under_its_day_of_publication_in_utc(
 
 
 def test_recent_cards_are_read_day_by_day_over_empty_days(perfectit: PerfectIt, ann: str, clock: Clock) -> None:
-    made = []
+    created = []
     for hours in (1, 5, 30, 100, 1, 60, 0.5):
         clock.passes(hours=hours)
-        made.append(published(perfectit, ann))
+        created.append(published(perfectit, ann))
     clock.passes(hours=20)
-    assert [each.card_id for each in perfectit.cards.recent(7).items] == made[::-1]
+    assert [each.card_id for each in perfectit.cards.recent(7).items] == created[::-1]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_the_cursor_of_recent_cards_carries_the_day(perfectit: PerfectIt, ann: str, clock: Clock, size: int) -> None:
-    made = []
+    created = []
     for hours in (3, 3, 20, 2, 2, 60, 1, 1, 1, 500, 3):
         clock.passes(hours=hours)
-        made.append(published(perfectit, ann))
+        created.append(published(perfectit, ann))
     page = perfectit.cards.recent(size)
     found = [each.card_id for each in page.items]
     while page.cursor is not None:
         page = perfectit.cards.recent(size, page.cursor)
         found += [each.card_id for each in page.items]
-    assert found == made[::-1]
+    assert found == created[::-1]
 
 
 def test_recent_cards_read_a_bounded_number_of_days(perfectit: PerfectIt, ann: str, clock: Clock, db: Store) -> None:

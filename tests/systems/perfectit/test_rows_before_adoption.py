@@ -37,14 +37,14 @@ def test_a_card_of_other_code_is_removed_with_everything_that_belongs_to_it(team
     assert [item["PK"] for item in disk(db) if item["PK"].startswith(("CARD#", "VOTE#"))] == []
 
 
-def test_a_comment_can_be_read_voted_on_edited_and_removed(team: PerfectIt, nobody: Client, db: Store) -> None:
-    place, me = "/cards/123/comments/m1", nobody.by("user123")
+def test_a_comment_can_be_read_voted_on_edited_and_removed(team: PerfectIt, anonymous: Client, db: Store) -> None:
+    place, me = "/cards/123/comments/m1", anonymous.by("user123")
     given = f"?created_at={T}"
     found = me.get(place + given)
     assert (found.status, found.json["text"]) == (200, "Which oil?")
     assert me.get(f"{place}?created_at=2025-01-01T00:00:01Z").status == 404
     assert me.put(f"{place}/votes/user123{given}", {"voteType": "DOWN"}).status == 204
-    assert nobody.by("u2").delete(f"{place}/votes/u2{given}").status == 204
+    assert anonymous.by("u2").delete(f"{place}/votes/u2{given}").status == 204
     assert (me.get(place + given).json["upCount"], me.get(place + given).json["downCount"]) == (0, 1)
     assert me.patch(place + given, {"text": "Linseed?"}, if_match=found.tag).json["text"] == "Linseed?"
     assert me.delete(place + given).status == 204
@@ -53,9 +53,9 @@ def test_a_comment_can_be_read_voted_on_edited_and_removed(team: PerfectIt, nobo
 
 @pytest.mark.parametrize("match", [False, True])
 def test_a_comment_of_other_code_is_edited_or_removed_at_once(
-    team: PerfectIt, nobody: Client, db: Store, match: bool
+    team: PerfectIt, anonymous: Client, db: Store, match: bool
 ) -> None:
-    place, me = f"/cards/123/comments/m1?created_at={T}", nobody.by("user123")
+    place, me = f"/cards/123/comments/m1?created_at={T}", anonymous.by("user123")
     headers = {"if_match": me.get(place).tag} if match else {}
     assert me.delete(place, **headers).status == 204
     assert list(db(d.comments_of_card("123"))) == []
@@ -84,23 +84,23 @@ def test_a_card_of_other_code_can_be_collected_again_and_removed(team: PerfectIt
 
 @pytest.mark.parametrize("status", ["DRAFT", "REMOVED", "ARCHIVED"])
 def test_others_cannot_see_an_unpublished_card_of_other_code(
-    team: PerfectIt, nobody: Client, db: Store, status: str
+    team: PerfectIt, anonymous: Client, db: Store, status: str
 ) -> None:
     put_card(db, "124", title="Secret", status=status)
     for adopted in (False, True):
         if adopted:
             adopt(db)
         for place in ("/categories/woodworking/cards", "/users/user123/cards"):
-            pages = [nobody.by("u2").get(place + size).json["items"] for size in ("", "?limit=2")]
+            pages = [anonymous.by("u2").get(place + size).json["items"] for size in ("", "?limit=2")]
             assert [[each["cardId"] for each in page] for page in pages] == [["123"], ["123"]]
-        assert nobody.by("u2").get("/cards/124").status == 403
+        assert anonymous.by("u2").get("/cards/124").status == 403
 
 
 @pytest.mark.parametrize("match", [False, True])
 def test_a_category_of_other_code_is_removed_only_if_it_is_empty(
-    team: PerfectIt, nobody: Client, db: Store, match: bool
+    team: PerfectIt, anonymous: Client, db: Store, match: bool
 ) -> None:
-    boss = nobody.by("boss", "admin")
+    boss = anonymous.by("boss", "admin")
     put_category(db, "pine", "woodworking", parentId="woodworking")
     put_category(db, "metal")
     put_card(db, "124", category="metal", status="DRAFT", GSI1PK="CAT#metal")
@@ -115,8 +115,8 @@ def test_a_category_of_other_code_is_removed_only_if_it_is_empty(
     assert remove("woodworking") == 204
 
 
-def test_a_category_that_was_changed_concurrently_stays(team: PerfectIt, nobody: Client, db: Store) -> None:
-    boss = nobody.by("boss", "admin")
+def test_a_category_that_was_changed_concurrently_stays(team: PerfectIt, anonymous: Client, db: Store) -> None:
+    boss = anonymous.by("boss", "admin")
     put_category(db, "metal")
     read = boss.get("/categories/metal").tag
     team.change_category("metal", name="Metal")
@@ -124,10 +124,10 @@ def test_a_category_that_was_changed_concurrently_stays(team: PerfectIt, nobody:
     assert db(d.category("metal")) is not None
 
 
-def test_a_root_category_may_have_a_null_parent(team: PerfectIt, nobody: Client, db: Store) -> None:
+def test_a_root_category_may_have_a_null_parent(team: PerfectIt, anonymous: Client, db: Store) -> None:
     put_category(db, "metal", parentId=None)
-    listed = nobody.get("/categories")
+    listed = anonymous.get("/categories")
     assert {each["categoryId"] for each in listed.json["items"]} == {"metal", "woodworking"}
-    assert nobody.get("/categories/metal").json["parentId"] == "ROOT"
+    assert anonymous.get("/categories/metal").json["parentId"] == "ROOT"
     assert adopt(db).refused == []
     assert {each.category_id for each in db(d.root_categories())} == {"metal", "woodworking"}

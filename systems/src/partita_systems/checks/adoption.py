@@ -1,24 +1,24 @@
-"""Bringing rows of the team's own code to what the design says: what only Checks knows.
+"""Adoption of items that other code stored: the steps that are specific to Checks.
 
-The store writes when a check is due and how often it failed (the design derives both), makes the guards of e-mail
-addresses and counts the checks. Here the addresses that were stored with capitals become what `find_by_email` asks for.
+The store's own adoption writes due times and failures (which the design derives), creates the guards of e-mail
+addresses and counts the checks. Here e-mail addresses with capitals are rewritten without case.
 """
 
 from collections.abc import Callable
 
 from partita import Adoption, Store
 from partita_systems.checks import design as d
-from partita_systems.checks.service import folded
+from partita_systems.checks.service import canonical_email
 
 
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
-    """Whatever cannot be mended is named in `refused`, and stands as it was; run again, it finds nothing to do."""
+    """Adopt all items. `refused` lists what cannot be adopted and stays unchanged; a second run has nothing to do."""
     done = db.adopt(progress)
     users = set()
     for user in db.scan(d.User):
         users.add(user.user_id)
         with done.collecting_errors(f"User {user.user_id}"):
-            done.rewritten += _fold(db, user)
+            done.rewritten += _fold_email(db, user)
     progress(done)
     for check in db.scan(d.Check):
         if check.userid not in users:
@@ -27,9 +27,9 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
     return done
 
 
-def _fold(db: Store, user: d.User) -> bool:
-    """Whether the address had to be written without case; one that somebody else holds has been refused already."""
-    address = folded(user.email)
+def _fold_email(db: Store, user: d.User) -> bool:
+    """Whether the address was rewritten; one that another user holds has been reported already."""
+    address = canonical_email(user.email)
     if address == user.email:
         return False
     holder = db.find_by_unique(d.User, "email", user.email)

@@ -1,102 +1,38 @@
-"""Checks over HTTP: who may register, watch, pause, and look at what."""
+"""The HTTP API of Checks: users manage their checks, admins manage users, runners claim checks and record results."""
 
-from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from datetime import timedelta
 
-import msgspec
+from msgspec import UNSET
 
 from partita import LimitReached, NotFound
-from partita.rest import Api, Caller, IfMatch, Problem, caller_is, group, owned_by, signed_in
+from partita.rest import Api, Caller, IfMatch, Problem, caller_is, signed_in
+from partita_systems.checks import bodies as b
 from partita_systems.checks import design as d
-from partita_systems.checks.check_attributes import checked_url, options_of
+from partita_systems.checks.access import admin, owner, runners
+from partita_systems.checks.check_attributes import checked_url, typed_attributes
 from partita_systems.checks.service import Checks, Claim, Uptime
 
-admin = group("admin")
-runners = group("runner") | admin  # who runs the checks
-mine = owned_by("userid")
-api = Api("checks", "Checks", d.design, service=Checks, about="Is it up, and does it say what it should?")
-
-Email = Annotated[
-    str,
-    msgspec.Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$", examples=["ana@example.com"]),
-]
-Url = Annotated[str, msgspec.Meta(min_length=8, max_length=2000, examples=["https://example.com/"])]
-Delay = Annotated[int, msgspec.Meta(ge=d.LEAST_DELAY_MS, le=7 * 24 * 3600 * 1000, examples=[60_000])]
-Days = Annotated[int, msgspec.Meta(ge=1, le=30)]
-Options = Annotated[dict[str, Any], msgspec.Meta(examples=[{"keyword": "welcome"}])]
-
-
-class Registration(msgspec.Struct, forbid_unknown_fields=True):
-    email: Email
-
-
-class NewCheck(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    url: Url
-    check_type: d.CheckType
-    delay_ms: Delay
-    attributes: Options = {}
-
-
-class ChangedCheck(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """What is left out stays as it is."""
-
-    url: Url | msgspec.UnsetType = msgspec.UNSET
-    delay_ms: Delay | msgspec.UnsetType = msgspec.UNSET
-    attributes: Options | msgspec.UnsetType = msgspec.UNSET
-
-
-class Allowance(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    check_limit: Annotated[int, msgspec.Meta(ge=0, le=10_000, examples=[20])]
-    tier: d.Tier
-
-
-class Wanted(msgspec.Struct, forbid_unknown_fields=True):
-    count: Annotated[int, msgspec.Meta(ge=1, le=100, examples=[10])] = 10
-
-
-class Claimed(msgspec.Struct):
-    """A check to run before `until`, which is said again with what was found."""
-
-    check: d.Check
-    until: datetime
-
-
-class Claims(msgspec.Struct):
-    items: list[Claimed]
-
-
-class NewResult(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """What a run found; `until` is the claim's own, `responseTime` is in milliseconds."""
-
-    until: Annotated[datetime, msgspec.Meta(tz=True, examples=["2025-01-01T00:02:00Z"])]
-    status: Literal["UP", "DOWN"]
-    response_time: Annotated[int, msgspec.Meta(ge=0, le=d.LONGEST_RUN_MS, examples=[250])] | None = None
-    keyword_found: bool | None = None
-    price: Annotated[str, msgspec.Meta(max_length=40, examples=["19.90"])] | None = None
-    reason: Annotated[str, msgspec.Meta(max_length=1000, examples=["HTTP status 503"])] | None = None
-
-    def outcome(self) -> d.Outcome:
-        return d.Outcome(
-            status=self.status,
-            response_time=self.response_time,
-            keyword_found=self.keyword_found,
-            price=self.price,
-            reason=self.reason,
-        )
+api = Api(
+    "checks",
+    "Checks",
+    d.design,
+    service=Checks,
+    about="Monitors whether web pages are up and contain what they should.",
+)
 
 
 # Users
 
 
 @api.post("/users", who=signed_in, location="/users/{user_id}")
-def register(service: Checks, caller: Caller, registration: Registration) -> d.User:
-    """Become a user; the token says who you are."""
+def register(service: Checks, caller: Caller, registration: b.Registration) -> d.User:
+    """Register the caller as a user."""
     return service.register(registration.email, user_id=caller.name)
 
 
 @api.get("/users", who=admin)
-def find_user(service: Checks, email: Email) -> d.User:
-    """Find a user by e-mail address."""
+def find_user(service: Checks, email: b.Email) -> d.User:
+    """Get a user by e-mail address."""
     found = service.find_by_email(email)
     if found is None:
         raise NotFound("User", {"email": email})
@@ -108,20 +44,20 @@ api.expose_get("/users/{user_id}", d.user, who=caller_is("user_id") | admin)
 
 @api.delete("/users/{user_id}", who=admin)
 def delete_user(service: Checks, user_id: str, match: IfMatch) -> None:
-    """A user goes with all checks and their history; interrupted, it is asked for again."""
+    """Delete a user with all checks and results; an interrupted deletion can be repeated."""
     user = service.db.one(d.user(user_id), consistent=True)
     service.remove_user(user_id, when=match.when(user))
 
 
 @api.put("/users/{user_id}/email", who=caller_is("user_id"))
-def change_email(service: Checks, user_id: str, registration: Registration) -> None:
-    """Another e-mail address; it must not be somebody else's."""
+def change_email(service: Checks, user_id: str, registration: b.Registration) -> None:
+    """Change the e-mail address; it must be free."""
     service.change_email(user_id, registration.email)
 
 
 @api.put("/users/{user_id}/allowance", who=admin)
-def change_allowance(service: Checks, user_id: str, allowance: Allowance) -> None:
-    """How many checks a user may have; lowering it below what they have allows no new ones."""
+def change_allowance(service: Checks, user_id: str, allowance: b.Allowance) -> None:
+    """Set the tier and the maximum number of checks; existing checks stay."""
     with service.db.change(d.user(user_id)) as draft:
         draft.check_limit = allowance.check_limit
         draft.tier = allowance.tier
@@ -129,13 +65,13 @@ def change_allowance(service: Checks, user_id: str, allowance: Allowance) -> Non
 
 @api.put("/users/{user_id}/suspension", who=admin)
 def suspend(service: Checks, user_id: str) -> None:
-    """Nothing of theirs is run until they are active again."""
+    """Suspend a user: the user's checks do not run."""
     service.suspend(user_id)
 
 
 @api.delete("/users/{user_id}/suspension", who=admin)
 def reinstate(service: Checks, user_id: str) -> None:
-    """Their checks are run again."""
+    """End a suspension: the user's checks run again."""
     service.reinstate(user_id)
 
 
@@ -143,8 +79,8 @@ def reinstate(service: Checks, user_id: str) -> None:
 
 
 @api.post("/checks", who=signed_in, location="/checks/{check_id}")
-def add_check(service: Checks, caller: Caller, new: NewCheck) -> d.Check:
-    """Watch an address, if your limit allows one more."""
+def add_check(service: Checks, caller: Caller, new: b.NewCheck) -> d.Check:
+    """Create a check, within the caller's limit."""
     try:
         return service.add(caller.name, new.url, new.check_type, new.delay_ms, new.attributes)
     except LimitReached:
@@ -153,65 +89,64 @@ def add_check(service: Checks, caller: Caller, new: NewCheck) -> d.Check:
         raise Problem(409, "conflict", detail, "checkLimit") from None
 
 
-api.expose_get("/checks/{check_id}", d.check, who=mine | admin)
-api.expose_delete("/checks/{check_id}", d.check, who=mine | admin)
+api.expose_get("/checks/{check_id}", d.check, who=owner | admin)
+api.expose_delete("/checks/{check_id}", d.check, who=owner | admin)
 api.expose_list("/users/{userid}/checks", d.checks_of_user, who=caller_is("userid") | admin)
 api.expose_list("/types/{check_type}/{status}/checks", d.checks_by_type_and_status, who=admin)
 
 
-@api.patch("/checks/{check_id}", who=mine, on=d.check)
-def change_check(service: Checks, check_id: str, change: ChangedCheck, match: IfMatch) -> d.Check:
-    """Watch another address, at another pace, or for something else."""
+@api.patch("/checks/{check_id}", who=owner, on=d.check)
+def change_check(service: Checks, check_id: str, change: b.ChangedCheck, match: IfMatch) -> d.Check:
+    """Change the address, the delay or the attributes of a check."""
     check = service.db.one(d.check(check_id), consistent=True)
     with service.db.change(d.check(check_id), when=match.when(check)) as draft:
-        if change.url is not msgspec.UNSET:
+        if change.url is not UNSET:
             draft.url = checked_url(change.url)
-        if change.delay_ms is not msgspec.UNSET:
+        if change.delay_ms is not UNSET:
             draft.delay_ms = change.delay_ms
-        if change.attributes is not msgspec.UNSET:
-            options_of(check.check_type, change.attributes)
+        if change.attributes is not UNSET:
+            typed_attributes(check.check_type, change.attributes)
             draft.attributes = change.attributes
     return service.db.one(d.check(check_id), consistent=True)
 
 
-@api.post("/checks/{check_id}/pause", who=mine, on=d.check)
+@api.post("/checks/{check_id}/pause", who=owner, on=d.check)
 def pause(service: Checks, check_id: str) -> None:
-    """Leave it alone for now."""
+    """Pause a check."""
     service.pause(check_id)
 
 
-@api.post("/checks/{check_id}/resume", who=mine, on=d.check)
+@api.post("/checks/{check_id}/resume", who=owner, on=d.check)
 def resume(service: Checks, check_id: str) -> None:
-    """Watch it again, from now."""
+    """Resume a paused check; it is due at once."""
     service.resume(check_id)
 
 
-@api.get("/checks/{check_id}/uptime", who=mine | admin, on=d.check)
-def uptime(service: Checks, check_id: str, days: Days = 7) -> Uptime:
-    """The share of runs that found it up, over the last days, at most the last 10,000 runs."""
+@api.get("/checks/{check_id}/uptime", who=owner | admin, on=d.check)
+def uptime(service: Checks, check_id: str, days: b.Days = 7) -> Uptime:
+    """Get the share of successful runs over the last days, from at most the last 10,000 runs."""
     return service.uptime(check_id, timedelta(days=days))
 
 
-api.expose_list("/checks/{check_id}/results", d.results, who=mine | admin, on=d.check)
+api.expose_list("/checks/{check_id}/results", d.results, who=owner | admin, on=d.check)
 
 
-# Running them
+# Runners
 
 
 @api.post("/claims", who=runners)
-def claim(service: Checks, wanted: Wanted) -> Claims:
-    """Checks that are due, for the caller alone to run until their lease ends."""
-    return Claims([Claimed(each.check, each.until) for each in service.claim(wanted.count)])
+def claim(service: Checks, request: b.ClaimRequest) -> b.Claims:
+    """Claim due checks; each is leased to the caller until its `until`."""
+    return b.Claims([b.ClaimedCheck(each.check, each.until) for each in service.claim(request.count)])
 
 
 @api.post("/checks/{check_id}/results", who=runners, status=201)
-def record(service: Checks, check_id: str, new: NewResult) -> d.Result:
-    """What a run found, by whoever holds the claim; the check is due again after its delay."""
+def record(service: Checks, check_id: str, new: b.NewResult) -> d.Result:
+    """Record the outcome of a run under its claim; the check is due again after its delay."""
     check = service.db.one(d.check(check_id), consistent=True)
-    held = check.due_at == new.until
-    result = service.record(Claim(check, check.due_at), new.outcome()) if held else None
+    result = service.record(Claim(check, check.due_at), new.outcome()) if check.due_at == new.until else None
     if result is None:
-        raise Problem(409, "conflict", f"{check_id} is not claimed until then: claim it again, unless paused", "until")
+        raise Problem(409, "conflict", f"{check_id} is not claimed until then; claim it again, unless paused", "until")
     return result
 
 

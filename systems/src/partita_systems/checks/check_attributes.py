@@ -1,4 +1,4 @@
-"""What each type of check may be told in its `attributes` map."""
+"""The `attributes` map and the `url` of a check: the attributes of each check type, parsed and validated."""
 
 import re
 from decimal import Decimal
@@ -11,40 +11,42 @@ import msgspec
 from partita import InvalidValue, convert
 from partita_systems.checks.design import CheckType
 
-HIGHEST_PRICE = 10**12
-_PLACE = re.compile(r"(?P<host>\[[^\[\]]+\]|[^\[\]:]+)(:[0-9]*)?")
-_LONGEST_NAME = 253
+PRICE_LIMIT = 10**12
+_NETLOC = re.compile(r"(?P<host>\[[^\[\]]+\]|[^\[\]:]+)(:[0-9]*)?")
+_MAX_NAME_LENGTH = 253
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.ASCII | re.IGNORECASE)
 
 
-class Availability(msgspec.Struct):
-    """The page answers, and holds the keyword where one is given."""
+class AvailabilityAttributes(msgspec.Struct):
+    """The page must answer, and contain the keyword if there is one."""
 
     keyword: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
 
 
-class Ebay(msgspec.Struct, rename="camel"):
-    """The listing is available, at no more than `maxPrice` where one is given."""
+class EbayAttributes(msgspec.Struct, rename="camel"):
+    """The listing must be available, for at most `maxPrice` if there is one."""
 
     max_price: Decimal | None = None
 
     def __post_init__(self) -> None:
         price = self.max_price
-        if price is not None and not (price.is_finite() and 0 <= price < HIGHEST_PRICE):
-            raise InvalidValue(
-                "Check", f"{price} is no price from 0 to below {HIGHEST_PRICE:,}", "attributes", "maxPrice"
-            )
+        if price is not None and not (price.is_finite() and 0 <= price < PRICE_LIMIT):
+            wrong = f"{price} is not a valid price; use a number from 0 to below {PRICE_LIMIT:,}"
+            raise InvalidValue("Check", wrong, "attributes", "maxPrice")
 
 
-OPTIONS: dict[CheckType, type[msgspec.Struct]] = {CheckType.AVAILABILITY: Availability, CheckType.EBAY: Ebay}
+ATTRIBUTE_TYPES: dict[CheckType, type[msgspec.Struct]] = {
+    CheckType.AVAILABILITY: AvailabilityAttributes,
+    CheckType.EBAY: EbayAttributes,
+}
 
 
-def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
-    """The typed options of a check, or an error that names the field."""
-    kind = OPTIONS.get(check_type)
+def typed_attributes(check_type: CheckType, attributes: dict[str, Any]) -> Any:
+    """The attributes as the struct of the check type; raises InvalidValue that names the attribute."""
+    kind = ATTRIBUTE_TYPES.get(check_type)
     if kind is None:
-        types = ", ".join(each.value for each in OPTIONS)
-        raise InvalidValue("Check", f"{check_type.value!r} is none of {types}", "checkType")
+        types = ", ".join(each.value for each in ATTRIBUTE_TYPES)
+        raise InvalidValue("Check", f"{check_type.value!r} is not a known type; use {types}", "checkType")
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
     for name in attributes:
         if name not in known:
@@ -54,26 +56,26 @@ def options_of(check_type: CheckType, attributes: dict[str, Any]) -> Any:
 
 
 def checked_url(url: str) -> str:
-    """An http or https address that can be fetched: its host one that there can be, and no password."""
+    """The address, or InvalidValue if it cannot be fetched: http or https, a valid host, no password."""
     if not url.isprintable() or " " in url or not _is_fetchable(url):
-        raise InvalidValue("Check", f"{url!r} is no http or https address", "url")
+        raise InvalidValue("Check", f"{url!r} is not a valid http or https address", "url")
     if "@" in urlsplit(url).netloc:
-        raise InvalidValue("Check", "a name and password in an address are not sent; leave them out", "url")
+        raise InvalidValue("Check", "a name and password in an address are not sent; remove them", "url")
     return url
 
 
 def _is_fetchable(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        place = _PLACE.fullmatch(parts.netloc.rpartition("@")[2])
-        return parts.scheme in ("http", "https") and place is not None and parts.port != 0 and _is_host(place["host"])
+        netloc = _NETLOC.fullmatch(parts.netloc.rpartition("@")[2])
+        return parts.scheme in ("http", "https") and netloc is not None and parts.port != 0 and _is_host(netloc["host"])
     except ValueError:
         return False
 
 
 def _is_host(host: str) -> bool:
-    """Whether it is an IP address, or a name as DNS has them once it is written in ASCII."""
+    """Whether it is an IP address, or a valid DNS name in its ASCII form."""
     if host.startswith("["):
         return bool(ip_address(host[1:-1]))
     name = host.encode("idna").decode()
-    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
+    return len(name) <= _MAX_NAME_LENGTH and _NAME.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Checks: users, what they watch, when it is due, and how it went. Two tables, plain ids as keys."""
+"""The design of Checks: users, their checks, due times and results. Two tables with plain ids as keys."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -33,8 +33,8 @@ from partita import (
 
 SHARD_COUNT = 4
 KEEP_RESULTS = timedelta(days=30)
-LEAST_DELAY_MS = 10_000
-LONGEST_RUN_MS = 24 * 3600 * 1000
+MIN_DELAY_MS = 10_000
+MAX_RUN_MS = 24 * 3600 * 1000
 FAILURES_IN_A_ROW = 3
 
 
@@ -46,7 +46,7 @@ class Tier(OpenEnum):
 class UserStatus(OpenEnum):
     ACTIVE = "ACTIVE"
     SUSPENDED = "SUSPENDED"
-    LEAVING = "LEAVING"
+    DELETING = "LEAVING"
 
 
 class CheckType(OpenEnum):
@@ -61,10 +61,10 @@ class CheckStatus(OpenEnum):
 
 
 class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
-    """How one run went: `status` is UP or DOWN; other code may have stored none, or a fraction of a millisecond."""
+    """The outcome of a run: `status` is UP or DOWN. Other code may store no status, or fractions of a millisecond."""
 
     status: str | None = None
-    response_time: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_RUN_MS)] | None = None
+    response_time: Annotated[float, msgspec.Meta(ge=0, le=MAX_RUN_MS)] | None = None
     keyword_found: bool | None = None
     price: str | None = None
     reason: str | None = None
@@ -97,7 +97,7 @@ class User(Entity, table=users, key=("{user_id}", "USER")):
 
 
 class CheckSummary(View, naming="camel"):
-    """What TypeStatusIndex holds."""
+    """The attributes in TypeStatusIndex."""
 
     check_id: Annotated[str, InKey()]
     userid: str
@@ -124,7 +124,7 @@ checks = Table(
 
 class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
     url: str
-    delay_ms: Annotated[int, msgspec.Meta(ge=LEAST_DELAY_MS)]
+    delay_ms: Annotated[int, msgspec.Meta(ge=MIN_DELAY_MS)]
     attributes: dict[str, Any] = msgspec.field(default_factory=dict)
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
     last_executed_at: Annotated[datetime | None, Untracked()] = None
@@ -137,7 +137,7 @@ class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
     history = Owns(lambda: Result)
 
     def __post_init__(self) -> None:
-        """What the document does not have follows, in a row of the team's own code, from what it has."""
+        """Items of other code lack `dueAt` and `failures`: both are derived."""
         since = self.last_executed_at or self.created_at
         if self.due_at is AUTO and since is not AUTO:
             self.due_at = since + timedelta(milliseconds=self.delay_ms)
@@ -146,13 +146,13 @@ class Check(CheckSummary, Entity, table=checks, key=("{check_id}", "CHECK")):
 
 
 class Result(Entity, table=checks, key=("RESULT#{check_id}", "{at}")):
-    """One run; under a key of its own and without any attribute that an index uses."""
+    """The result of one run, under its own key and without index attributes."""
 
     check_id: Annotated[str, InKey()]
     at: Annotated[datetime, InKey()]
     outcome: Outcome
 
-    kept = Expires("at", after=KEEP_RESULTS)
+    expiry = Expires("at", after=KEEP_RESULTS)
 
 
 # Access patterns --------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def results_between(check_id: str, since: datetime, until: datetime) -> Items[Re
 
 @pattern(query(Result).newest_first())
 def results(check_id: str) -> Items[Result]:
-    """What was found, the last run first."""
+    """The results of a check, newest first."""
 
 
 @pattern

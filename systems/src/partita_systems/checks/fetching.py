@@ -1,7 +1,7 @@
-"""Fetching a page that a stranger named: bounded in time, size and redirects, and never from inside the house.
+"""Fetching a page from an address that users enter: limited in time, size and redirects, public addresses only.
 
-The host is resolved once, its address is judged, and the connection goes to that very address: a name that resolves
-differently a moment later gains nothing. Every redirect is judged anew.
+The host is resolved once, its address is checked, and the connection uses the same address, so a name that resolves
+differently a moment later cannot bypass the check (DNS rebinding). Every redirect is checked in the same way.
 """
 
 import ipaddress
@@ -17,11 +17,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], list[str]]
 _REDIRECTS = {301, 302, 303, 307, 308}
 _CHUNK = 64 * 1024
-_AS_IT_IS = "%/?:@!$&'()*+,;=~"  # what quoting leaves alone in a path and a query (RFC 3986)
+_UNQUOTED = "%/?:@!$&'()*+,;=~"  # characters of a path and a query that need no quoting (RFC 3986)
 
 
-class NotFetched(Exception):
-    """Why there is no page; the words are shown to the owner of the check."""
+class FetchError(Exception):
+    """The page could not be fetched; the message is shown to the owner of the check."""
 
 
 @dataclass(frozen=True)
@@ -31,108 +31,108 @@ class Page:
     milliseconds: int
 
 
-def resolved(host: str, port: int) -> list[str]:
-    """The addresses of a host, as the system sees them."""
+def resolve_host(host: str, port: int) -> list[str]:
+    """The addresses of a host, from the system's resolver."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(each[4][0]) for each in found]
 
 
 def is_public(address: Address) -> bool:
-    """Whether strangers may send us there: not private, loopback, link-local, multicast or reserved."""
+    """Whether an address is public: not private, loopback, link-local, multicast or reserved."""
     mapped = getattr(address, "ipv4_mapped", None) or address
     return bool(mapped.is_global and not mapped.is_multicast)
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """`allowed` judges an address; an operator who watches his own network gives another one."""
+    """Fetches pages. `allowed` decides about an address; an operator may pass a function that allows private ones."""
 
     allowed: Callable[[Address], bool] = is_public
-    resolve: Resolve = resolved
+    resolve: Resolve = resolve_host
     seconds: float = 10.0
-    most_bytes: int = 1024 * 1024
-    most_redirects: int = 5
+    max_bytes: int = 1024 * 1024
+    max_redirects: int = 5
     timer: Callable[[], float] = time.perf_counter
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     def fetch(self, url: str) -> Page:
-        """The page at the end of the redirects, its body cut where it grows too large."""
-        began = self.timer()
-        for _ in range(self.most_redirects + 1):
-            status, location, body = self._request(url, began + self.seconds)
+        """The page after redirects; its body is truncated to `max_bytes`."""
+        start = self.timer()
+        for _ in range(self.max_redirects + 1):
+            status, location, body = self._request(url, start + self.seconds)
             if status in _REDIRECTS and location:
-                url = _joined(url, location)
+                url = _redirect_target(url, location)
                 continue
-            return Page(status, body, round((self.timer() - began) * 1000))
-        raise NotFetched(f"more than {self.most_redirects} redirects")
+            return Page(status, body, round((self.timer() - start) * 1000))
+        raise FetchError(f"more than {self.max_redirects} redirects")
 
     def _request(self, url: str, deadline: float) -> tuple[int, str | None, bytes]:
         parts = _parts(url)
         connection: HTTPConnection | None = None
         try:
-            connection = self._connected(parts, deadline)
+            connection = self._connect(parts, deadline)
             path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
             headers = {"Host": _in_ascii(parts.netloc.rpartition("@")[2]), "User-Agent": "partita"}
-            connection.request("GET", quote(path, _AS_IT_IS), headers=headers)
+            connection.request("GET", quote(path, _UNQUOTED), headers=headers)
             response = connection.getresponse()
             return response.status, response.getheader("Location"), self._body(connection, response, deadline)
         except TimeoutError:
-            raise NotFetched(f"no answer within {self.seconds:g} seconds") from None
-        except (OSError, HTTPException, ValueError) as refusal:
-            raise NotFetched(f"{type(refusal).__name__}: {refusal}") from None
+            raise FetchError(f"no answer within {self.seconds:g} seconds") from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise FetchError(f"{type(error).__name__}: {error}") from None
         finally:
             if connection is not None:
                 connection.close()
 
-    def _connected(self, parts: SplitResult, deadline: float) -> HTTPConnection:
-        """A connection to an address that was judged."""
+    def _connect(self, parts: SplitResult, deadline: float) -> HTTPConnection:
+        """A connection to an address that was checked."""
         host = _in_ascii(parts.hostname or "")
         port = parts.port or (443 if parts.scheme == "https" else 80)
         addresses = self.resolve(host, port)
-        refused = [each for each in addresses if not self.allowed(ipaddress.ip_address(each.partition("%")[0]))]
-        if refused or not addresses:
-            raise NotFetched(f"{host} is at an address that is not public")
-        connection = HTTPConnection(host, port, timeout=self._left(deadline))
-        connection.sock = socket.create_connection((addresses[0], port), timeout=self._left(deadline))
+        forbidden = [each for each in addresses if not self.allowed(ipaddress.ip_address(each.partition("%")[0]))]
+        if forbidden or not addresses:
+            raise FetchError(f"{host} is at an address that is not public")
+        connection = HTTPConnection(host, port, timeout=self._remaining(deadline))
+        connection.sock = socket.create_connection((addresses[0], port), timeout=self._remaining(deadline))
         if parts.scheme == "https":
             connection.sock = self.tls.wrap_socket(connection.sock, server_hostname=host)
         return connection
 
     def _body(self, connection: HTTPConnection, response: HTTPResponse, deadline: float) -> bytes:
         body = b""
-        while len(body) < self.most_bytes:
+        while len(body) < self.max_bytes:
             if connection.sock is not None:
-                connection.sock.settimeout(self._left(deadline))
-            read = response.read1(min(_CHUNK, self.most_bytes - len(body)))
+                connection.sock.settimeout(self._remaining(deadline))
+            read = response.read1(min(_CHUNK, self.max_bytes - len(body)))
             if not read:
                 break
             body += read
         return body
 
-    def _left(self, deadline: float) -> float:
-        left = deadline - self.timer()
-        if left <= 0:
+    def _remaining(self, deadline: float) -> float:
+        seconds = deadline - self.timer()
+        if seconds <= 0:
             raise TimeoutError
-        return left
+        return seconds
 
 
 def _parts(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise NotFetched(f"{url!r} is no address") from None
+        raise FetchError(f"{url!r} is not a valid address") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise NotFetched(f"{url!r} is no http or https address")
+        raise FetchError(f"{url!r} is not an http or https address")
     return parts
 
 
-def _joined(url: str, location: str) -> str:
+def _redirect_target(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError:
-        raise NotFetched(f"it redirects to {location!r}, which is no address") from None
+        raise FetchError(f"it redirects to {location!r}, which is not a valid address") from None
 
 
 def _in_ascii(host: str) -> str:
-    """A host as DNS and HTTP write it; IP addresses and ports stay as they are."""
+    """The ASCII form of a host for DNS and HTTP; IP addresses and ports stay unchanged."""
     return host if host.isascii() else host.encode("idna").decode()

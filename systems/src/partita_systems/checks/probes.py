@@ -1,4 +1,4 @@
-"""Running a check: what each type looks for in a page, and what it says of it."""
+"""Running a check: each check type turns a page into an outcome."""
 
 import json
 from collections.abc import Iterator
@@ -8,55 +8,57 @@ from html.parser import HTMLParser
 from typing import Any
 
 from partita import InvalidValue
-from partita_systems.checks.check_attributes import Availability, Ebay, options_of
+from partita_systems.checks.check_attributes import AvailabilityAttributes, EbayAttributes, typed_attributes
 from partita_systems.checks.design import Check, CheckType, Outcome
-from partita_systems.checks.fetching import Fetcher, NotFetched, Page
+from partita_systems.checks.fetching import Fetcher, FetchError, Page
 
 
 @dataclass(frozen=True)
 class Prober:
-    """`Prober()(check)` fetches the check's page and judges it; it never raises for what a page or host does."""
+    """`Prober()(check)` fetches the page of a check and returns the outcome; errors of the page or host become DOWN."""
 
     fetcher: Fetcher = field(default_factory=Fetcher)
 
     def __call__(self, check: Check) -> Outcome:
         try:
-            options = options_of(check.check_type, check.attributes)
+            attributes = typed_attributes(check.check_type, check.attributes)
             page = self.fetcher.fetch(check.url)
-        except (NotFetched, InvalidValue) as refusal:
-            return Outcome(status="DOWN", reason=str(refusal))
+        except (FetchError, InvalidValue) as error:
+            return Outcome(status="DOWN", reason=str(error))
         if page.status >= 400:
             return Outcome(status="DOWN", response_time=page.milliseconds, reason=f"HTTP status {page.status}")
         if check.check_type == CheckType.EBAY:
-            return listing_outcome(page, options)
-        return page_outcome(page, options)
+            return listing_outcome(page, attributes)
+        return page_outcome(page, attributes)
 
 
-def page_outcome(page: Page, options: Availability) -> Outcome:
-    """Up if it answered and holds the keyword, where there is one."""
-    if options.keyword is None:
+def page_outcome(page: Page, attributes: AvailabilityAttributes) -> Outcome:
+    """UP if the page answered and contains the keyword, if there is one."""
+    if attributes.keyword is None:
         return Outcome(status="UP", response_time=page.milliseconds)
-    found = options.keyword in page.body.decode("utf-8", "replace")
-    reason = None if found else f"{options.keyword!r} is not on the page"
+    found = attributes.keyword in page.body.decode("utf-8", "replace")
+    reason = None if found else f"{attributes.keyword!r} is not on the page"
     return Outcome(
         status="UP" if found else "DOWN", response_time=page.milliseconds, keyword_found=found, reason=reason
     )
 
 
-def listing_outcome(page: Page, options: Ebay) -> Outcome:
-    """Up if the listing offers it in stock for no more than the highest price."""
+def listing_outcome(page: Page, attributes: EbayAttributes) -> Outcome:
+    """UP if the listing has an offer in stock for at most the maximum price."""
     offer = next(offers(page.body.decode("utf-8", "replace")), None)
     if offer is None:
-        return Outcome(status="DOWN", response_time=page.milliseconds, reason="the page holds no offer")
+        return Outcome(status="DOWN", response_time=page.milliseconds, reason="the page contains no offer")
     price = _price(offer)
     reason = None
     if not str(offer.get("availability", "")).endswith("InStock"):
         reason = "not in stock"
-    elif options.max_price is not None and (price is None or price > options.max_price):
-        reason = f"the price is {price}, above {options.max_price}" if price is not None else "the offer has no price"
+    elif attributes.max_price is not None and (price is None or price > attributes.max_price):
+        reason = (
+            f"the price is {price}, above {attributes.max_price}" if price is not None else "the offer has no price"
+        )
     status = "UP" if reason is None else "DOWN"
-    shown = None if price is None else str(price)
-    return Outcome(status=status, response_time=page.milliseconds, price=shown, reason=reason)
+    price_text = None if price is None else str(price)
+    return Outcome(status=status, response_time=page.milliseconds, price=price_text, reason=reason)
 
 
 def offers(html: str) -> Iterator[dict[str, Any]]:
@@ -82,9 +84,8 @@ def _offers_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _price(offer: dict[str, Any]) -> Decimal | None:
-    given = offer.get("price", offer.get("lowPrice"))
     try:
-        price = Decimal(str(given))
+        price = Decimal(str(offer.get("price", offer.get("lowPrice"))))
     except InvalidOperation:
         return None
     return price if price.is_finite() else None

@@ -1,6 +1,6 @@
-"""Demo data: people, what they watch, and how it went over the last days.
+"""Demo data: users, their checks, and the results of the last two days.
 
-Everything follows from the seed except the time: results expire, so the last one is of the hour of planting.
+The content follows from the seed. Times are relative to the hour of seeding, because results expire.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ RESULTS_EACH = 48  # one an hour
 
 
 def total(scale: float) -> int:
-    """How many pieces `pieces` gives."""
+    """The number of steps."""
     return 2 * _people(scale)
 
 
 def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
-    """At scale 1 twenty people with four checks each, and two days of results."""
+    """At scale 1: 20 users with four checks each, and two days of results."""
     people = _people(scale)
     yield from (_Person(random_seed, number) for number in range(people))
     yield from (_History(random_seed, number) for number in range(people))
@@ -44,7 +44,7 @@ class _Step(NumberedStep):
 
 
 class _Person(_Step):
-    """A user and their checks; each exists once, however often the piece is planted."""
+    """A user and the user's checks; existing ones stay when the step is repeated."""
 
     def load(self, db: Store) -> None:
         name = f"{self.random.choice(FIRST)}{self.number}.{self.seed}"
@@ -72,7 +72,7 @@ class _Person(_Step):
 
 
 class _History(_Step):
-    """What the runs of one person's checks found: nothing depends on it, so it is written in batches."""
+    """The results of one user's checks. Nothing depends on them, so they are written in batches."""
 
     def load(self, db: Store) -> None:
         hour = db.now().replace(minute=0, second=0, microsecond=0)

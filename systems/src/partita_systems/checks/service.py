@@ -1,8 +1,8 @@
-"""What the design of Checks cannot say: who may run what when, and what a run's outcome means.
+"""The Checks service: users, checks, and running them with a lease.
 
-Claiming a check moves its `dueAt` to the end of a lease, under the condition that it still is what was read. So
-`dueAt` is the lease: two runners cannot both move it, whoever dies lets it pass and the check is due again, and only
-the holder of the lease may write the outcome.
+A claim moves the `dueAt` of a check to the end of a lease, on the condition that it is unchanged. So `dueAt` is the
+lease: two runners cannot both claim a check, the check of a crashed runner is due again after the lease, and only the
+holder of the lease can record the outcome.
 """
 
 from collections.abc import Callable
@@ -14,32 +14,32 @@ import msgspec
 
 from partita import Condition, ConditionFailed, F, InvalidValue, NotFound
 from partita_systems.checks import design as d
-from partita_systems.checks.check_attributes import checked_url, options_of
+from partita_systems.checks.check_attributes import checked_url, typed_attributes
 from partita_systems.service_base import ServiceBase
 
 Probe = Callable[[d.Check], d.Outcome]
 
 LEASE = timedelta(minutes=2)
-LONGEST_BACK_OFF = timedelta(hours=6)
-MOST_RUNS = 10_000
+MAX_BACK_OFF = timedelta(hours=6)
+MAX_RUNS = 10_000
 _RUNNABLE = F.status.is_in(d.CheckStatus.ACTIVE, d.CheckStatus.FAILED)
-_STAYING = F.status != d.UserStatus.LEAVING
-_WITHOUT_CHECKS = (F.check_count <= 0) | F.check_count.is_absent()
-_NOT_RUN = (d.UserStatus.SUSPENDED, d.UserStatus.LEAVING)
+_NOT_DELETING = F.status != d.UserStatus.DELETING
+_NO_CHECKS = (F.check_count <= 0) | F.check_count.is_absent()
+_NOT_RUN = (d.UserStatus.SUSPENDED, d.UserStatus.DELETING)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A check that is ours to run until `until`."""
+    """A check that is leased to the caller until `until`."""
 
     check: d.Check
     until: datetime
 
 
 class Uptime(msgspec.Struct, frozen=True, rename="camel"):
-    """The share of runs that found it up, and their mean response time in milliseconds; None without runs.
+    """The share of successful runs and the mean response time in milliseconds; None without runs.
 
-    Counted from `since`: the beginning of the window, or, where it is not `whole`, the first of the last 10,000 runs.
+    `since` is the start of the window or, if `whole` is false, the time of the oldest of the last 10,000 runs.
     """
 
     runs: int
@@ -57,18 +57,18 @@ class Checks(ServiceBase):
     def register(
         self, email: str, *, user_id: str | None = None, tier: d.Tier = d.Tier.FREE, check_limit: int = 5
     ) -> d.User:
-        """A new user; an e-mail address is compared without case, and taken once."""
+        """Create a user. E-mail addresses are unique, compared without case."""
         user_id = user_id or self.new_id("u")
-        return self.db.create(d.User(user_id=user_id, email=folded(email), tier=tier, check_limit=check_limit))
+        return self.db.create(d.User(user_id=user_id, email=canonical_email(email), tier=tier, check_limit=check_limit))
 
     def find_by_email(self, email: str) -> d.User | None:
-        """By the address without case, or by one that the team's own code stored just so."""
-        addresses = dict.fromkeys((folded(email), email))
+        """A user by e-mail address in any case, or by an address with capitals that other code stored."""
+        addresses = dict.fromkeys((canonical_email(email), email))
         return next((found for each in addresses if (found := self.db(d.users_by_email(each)).one())), None)
 
     def change_email(self, user_id: str, email: str) -> None:
         with self.db.change(d.user(user_id)) as draft:
-            draft.email = folded(email)
+            draft.email = canonical_email(email)
 
     def suspend(self, user_id: str) -> None:
         with self.db.change(d.user(user_id)) as draft:
@@ -79,18 +79,17 @@ class Checks(ServiceBase):
             draft.status = d.UserStatus.ACTIVE
 
     def remove_user(self, user_id: str, *, when: Condition | None = None) -> None:
-        """The user goes, after all checks and their history. Interrupted, it is called again.
+        """Delete a user after all checks and their results. An interrupted deletion can be repeated.
 
-        Somebody who is leaving gets no new checks; who leaves none behind is told by the count, not by the index,
-        which may be a moment late.
+        A user under deletion gets no new checks. The user is deleted when the counter is 0: the index may lag.
         """
         with self.db.change(d.user(user_id), when=when) as draft:
-            draft.status = d.UserStatus.LEAVING
+            draft.status = d.UserStatus.DELETING
         for _ in self.db.retrying(d.User.__name__):
             for check in self.db(d.checks_of_user(user_id)):
                 self.remove(check.check_id)
             try:
-                self.db.delete(d.user(user_id), when=_WITHOUT_CHECKS)
+                self.db.delete(d.user(user_id), when=_NO_CHECKS)
                 return
             except ConditionFailed:
                 continue
@@ -100,8 +99,8 @@ class Checks(ServiceBase):
     def add(
         self, userid: str, url: str, check_type: d.CheckType, delay_ms: int, attributes: dict[str, Any] | None = None
     ) -> d.Check:
-        """A new check, due at once, if the user's limit allows one more."""
-        options_of(check_type, attributes or {})
+        """Create a check, due at once, within the user's limit."""
+        typed_attributes(check_type, attributes or {})
         check = d.Check(
             check_id=self.new_id("c"),
             userid=userid,
@@ -113,14 +112,14 @@ class Checks(ServiceBase):
         )
         try:
             with self.db.transaction() as transaction:
-                made = transaction.create(check)
-                transaction.check(d.user(userid), _STAYING)
+                created = transaction.create(check)
+                transaction.check(d.user(userid), _NOT_DELETING)
         except ConditionFailed:
-            raise InvalidValue("Check", f"{userid!r} is leaving", "userid") from None
-        return made
+            raise InvalidValue("Check", f"user {userid!r} is being deleted", "userid") from None
+        return created
 
     def remove(self, check_id: str) -> None:
-        """The check goes with its history, and the user may have another."""
+        """Delete a check with its results; the user's counter goes down."""
         self.db.delete(d.check(check_id))
 
     def pause(self, check_id: str) -> None:
@@ -136,7 +135,7 @@ class Checks(ServiceBase):
     # Running
 
     def claim(self, count: int) -> list[Claim]:
-        """Up to `count` due checks that no other runner holds; those of suspended users wait for another turn."""
+        """Claim up to `count` due checks. Checks of suspended users are postponed by their delay."""
         claimed: list[Claim] = []
         for check in self.db(d.due_checks(self.now())):
             if len(claimed) == count:
@@ -144,11 +143,11 @@ class Checks(ServiceBase):
             owner = self.db(d.user(check.userid))
             runs = owner is not None and owner.status not in _NOT_RUN
             until = self.now() + (LEASE if runs else timedelta(milliseconds=check.delay_ms))
-            if self._move(check, until) and runs:
+            if self._set_due_at(check, until) and runs:
                 claimed.append(Claim(check, until))
         return claimed
 
-    def _move(self, check: d.Check, until: datetime) -> bool:
+    def _set_due_at(self, check: d.Check, until: datetime) -> bool:
         try:
             with self.db.change(d.check(check.check_id), when=(F.due_at == check.due_at) & _RUNNABLE) as draft:
                 draft.due_at = until
@@ -157,9 +156,9 @@ class Checks(ServiceBase):
         return True
 
     def record(self, claim: Claim, outcome: d.Outcome) -> d.Result | None:
-        """Write how a run went; None, and nothing written, where the lease was lost meanwhile."""
+        """Record the outcome of a run; returns None and writes nothing if the lease was lost."""
         if outcome.status not in ("UP", "DOWN"):
-            raise InvalidValue("Outcome", f"{outcome.status!r} is neither UP nor DOWN", "status")
+            raise InvalidValue("Outcome", f"{outcome.status!r} is not valid; use UP or DOWN", "status")
         now = self.now()
         up = outcome.status == "UP"
         failures = 0 if up else claim.check.failures + 1
@@ -171,21 +170,21 @@ class Checks(ServiceBase):
                 draft.last_executed_at = now
                 draft.failures = failures
                 draft.status = d.CheckStatus.FAILED if failures >= d.FAILURES_IN_A_ROW else d.CheckStatus.ACTIVE
-                draft.due_at = now + wait_after(claim.check.delay_ms, failures)
+                draft.due_at = now + delay_after(claim.check.delay_ms, failures)
                 result = transaction.create(d.Result(check_id=claim.check.check_id, at=now, outcome=outcome))
         except (ConditionFailed, NotFound):
             return None
         return result
 
     def run_due(self, probe: Probe, count: int = 100) -> int:
-        """Claim, probe and record; how many were run."""
+        """Claim, probe and record due checks; returns how many were recorded."""
         claims = self.claim(count)
         return sum(self.record(claim, probe(claim.check)) is not None for claim in claims)
 
     def uptime(self, check_id: str, window: timedelta) -> Uptime:
-        """Over the runs of a window that ends now, at most the last `MOST_RUNS` of them."""
+        """The uptime over a window that ends now, from at most the last `MAX_RUNS` runs."""
         now = self.now()
-        page = self.db(d.results_between(check_id, now - window, now)).page(MOST_RUNS)
+        page = self.db(d.results_between(check_id, now - window, now)).page(MAX_RUNS)
         outcomes = [result.outcome for result in page.items]
         since = now - window if page.cursor is None else page.items[-1].at
         times = [each.response_time for each in outcomes if each.response_time is not None]
@@ -198,19 +197,19 @@ class Checks(ServiceBase):
         )
 
 
-def folded(email: str) -> str:
-    """An e-mail address as it is compared: without case and surrounding space."""
+def canonical_email(email: str) -> str:
+    """The stored form of an e-mail address: case-folded, without surrounding white space."""
     address = email.strip().casefold()
     name, _, host = address.partition("@")
     if not name or not host:
-        raise InvalidValue("User", f"{email!r} is no e-mail address", "email")
+        raise InvalidValue("User", f"{email!r} is not a valid e-mail address", "email")
     return address
 
 
-def wait_after(delay_ms: int, failures: int) -> timedelta:
-    """The check's own delay; from the third failure in a row twice as long each time, up to six hours."""
+def delay_after(delay_ms: int, failures: int) -> timedelta:
+    """The delay after a run: doubled with each failure from the third in a row on, up to six hours."""
     delay = timedelta(milliseconds=delay_ms)
     if failures < d.FAILURES_IN_A_ROW:
         return delay
     longer: timedelta = delay * 2 ** min(failures - d.FAILURES_IN_A_ROW + 1, 20)
-    return max(delay, min(longer, LONGEST_BACK_OFF))
+    return max(delay, min(longer, MAX_BACK_OFF))

@@ -1,7 +1,7 @@
-"""Adopting rows of the team's own code: the one word for a category, and the items by which things are found.
+"""Adoption of items that other code stored: canonical categories, and lookup items.
 
-What is right already is left alone, and every step stands for itself, so it may be interrupted and run again. The
-companion of something that other code has deleted or ended meanwhile goes.
+Correct items stay unchanged, and every step is independent, so adoption can be interrupted and run again. Lookup items
+of owners that other code has deleted or ended are deleted.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from partita import Adoption, Condition, Entity, F, Get, Store, get
 from partita_systems.adopting import IdFields, entity_label
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import category_of
-from partita_systems.eecar.lookup_items import offered, sent, watching
+from partita_systems.eecar.lookup_items import seller_entry, sender_entry, watch_entry
 from partita_systems.eecar.needs import canonical as canonical_specs
 from partita_systems.eecar.service import Eecar
 from partita_systems.eecar.watches import canonical as canonical_criteria
@@ -25,27 +25,27 @@ ENTITIES: IdFields = {
     d.Match: ("query_hash",),
     d.Watch: ("watch_id",),
     d.Proposal: ("proposal_id",),
-    d.Offered: ("part_id",),
+    d.SellerEntry: ("part_id",),
     d.Watching: ("watch_id",),
-    d.Sent: ("proposal_id",),
+    d.SenderEntry: ("proposal_id",),
 }
 _ACTIVE = F.status == "active"
 _ENDED = F.status.is_absent() | F.status.is_in("triggered", "cancelled")
 
 
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
-    """Bring what other code stored to what the design and the service say."""
+    """Adopt all items. `refused` lists what cannot be adopted and stays unchanged; a second run has nothing to do."""
     done = db.adopt(progress)
     work = _Work(db, done)
     for found in db.scan(*ENTITIES):
         with done.collecting_errors(entity_label(found, ENTITIES)):
-            work.mend(found)
+            work.adopt_item(found)
         progress(done)
     return done
 
 
 def _canonical(stored: dict[str, Any], *where: str) -> dict[str, Any]:
-    """With the one word for its category, and all else that is in it."""
+    """The map with its canonical category and all other members."""
     return stored | {"category": category_of(stored["category"], *where).value} if stored.get("category") else stored
 
 
@@ -54,7 +54,7 @@ class _Work:
     db: Store
     done: Adoption
 
-    def mend(self, found: Entity) -> None:
+    def adopt_item(self, found: Entity) -> None:
         match found:
             case d.Part():
                 self._part(found)
@@ -65,18 +65,20 @@ class _Work:
             case d.Watch():
                 self._watch(found)
             case d.Proposal():
-                at = get(d.Sent, found.proposal_id)
-                self._beside(d.proposal(found.proposal_id), F.status == found.status, at, sent(found))
-            case d.Offered():
-                self._only_with(d.part(found.part_id), F.name.is_absent(), get(d.Offered, found.part_id))
+                at = get(d.SenderEntry, found.proposal_id)
+                self._ensure_entry(d.proposal(found.proposal_id), F.status == found.status, at, sender_entry(found))
+            case d.SellerEntry():
+                self._delete_orphan(d.part(found.part_id), F.name.is_absent(), get(d.SellerEntry, found.part_id))
             case d.Watching():
-                self._only_with(d.watch(found.watch_id), _ENDED, get(d.Watching, found.watch_id))
-            case d.Sent():
-                self._only_with(d.proposal(found.proposal_id), F.status.is_absent(), get(d.Sent, found.proposal_id))
+                self._delete_orphan(d.watch(found.watch_id), _ENDED, get(d.Watching, found.watch_id))
+            case d.SenderEntry():
+                self._delete_orphan(
+                    d.proposal(found.proposal_id), F.status.is_absent(), get(d.SenderEntry, found.proposal_id)
+                )
 
     def _part(self, part: d.Part) -> None:
         here = d.part(part.part_id)
-        self._beside(here, F.seller_id == part.seller_id, get(d.Offered, part.part_id), offered(part))
+        self._ensure_entry(here, F.seller_id == part.seller_id, get(d.SellerEntry, part.part_id), seller_entry(part))
         category = category_of(part.category)
         if category != part.category:
             with self.db.change(here, when=F.category == part.category, system_change=True) as draft:
@@ -94,12 +96,12 @@ class _Work:
             self.done.rewritten += 1
 
     def _match(self, match: d.Match) -> None:
-        """What it was found in is not known: from now on it is stale once anything changes."""
+        """Its catalogue versions are unknown: it gets the current version of `ANY`."""
         if not match.catalogue:
-            seen = Eecar(self.db).matches.catalogue()
+            versions = Eecar(self.db).matches.catalogue_versions()
 
             def edit(stored: d.Match) -> None:
-                stored.catalogue = stored.catalogue or seen
+                stored.catalogue = stored.catalogue or versions
 
             self.db.update(d.match(match.query_hash), edit)
             self.done.rewritten += 1
@@ -114,17 +116,17 @@ class _Work:
             self.db.update(d.stored_watch(watch.watch_id), edit)
             self.done.rewritten += 1
         if watch.status == "active":
-            self._found_by_category(watch.watch_id)
+            self._ensure_watch_entry(watch.watch_id)
 
-    def _found_by_category(self, watch_id: str) -> None:
+    def _ensure_watch_entry(self, watch_id: str) -> None:
         here = d.stored_watch(watch_id)
         stored = self.db.one(here, consistent=True)
         watch = self.db.one(d.watch(watch_id), consistent=True)
         unchanged = _ACTIVE & (F.criteria == stored.criteria)
-        self._beside(here, unchanged, get(d.Watching, watch_id), watching(watch))
+        self._ensure_entry(here, unchanged, get(d.Watching, watch_id), watch_entry(watch))
 
-    def _beside(self, owner: Get[Any], unchanged: Condition, at: Get[Any], wanted: Entity) -> None:
-        """The companion is there and says what it should, of an owner that is still what it is made from."""
+    def _ensure_entry(self, owner: Get[Any], unchanged: Condition, at: Get[Any], wanted: Entity) -> None:
+        """Create or correct a lookup item, on the condition that its owner is unchanged."""
         stored = self.db(at, consistent=True)
         if stored == wanted:
             return
@@ -140,10 +142,10 @@ class _Work:
         self.done.created += stored is None
         self.done.rewritten += stored is not None
 
-    def _only_with(self, owner: Get[Any], ended: Condition, at: Get[Any]) -> None:
-        """A companion goes whose owner is gone, or has ended."""
-        kept = self.db(owner, consistent=True)
-        if kept is None or (isinstance(kept, d.Watch) and kept.status != "active"):
+    def _delete_orphan(self, owner: Get[Any], ended: Condition, at: Get[Any]) -> None:
+        """Delete a lookup item whose owner does not exist or has ended."""
+        found = self.db(owner, consistent=True)
+        if found is None or (isinstance(found, d.Watch) and found.status != "active"):
             with self.db.transaction() as transaction:
                 transaction.check(owner, ended)
                 transaction.delete(at)

@@ -1,28 +1,21 @@
-"""EECAR over HTTP: sellers, buyers and companies are one kind of party, and the token says which one you are."""
+"""The HTTP API of EECAR: parts, needs, matches, watches, proposals and notifications."""
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, caller_is, group, owned_by, signed_in
+from partita.rest import Api, Caller, IfMatch, PageSize, caller_is, signed_in
 from partita_systems.eecar import bodies as b
 from partita_systems.eecar import design as d
+from partita_systems.eecar.access import admin, buyer, machines, receiver, recipient, seller, sender
 from partita_systems.eecar.parts import WholePart
 from partita_systems.eecar.service import Eecar
 
 HITS_EVERY = 2.0  # seconds
-
-admin = group("admin")
-machines = group("machine") | admin  # the embedder and the matcher
-seller = owned_by("seller_id")
-buyer = owned_by("buyer_id")
-sender = owned_by("from_company_id")
-receiver = owned_by("to_company_id")
-recipient = owned_by("recipient_id")
 
 api = Api(
     "eecar",
     "EECAR",
     d.design,
     service=Eecar,
-    about="Parts of electric cars, matched to who needs them. 전기차 부품 거래.",
+    about="A market for parts of electric cars. 전기차 부품 거래.",
 )
 api.background_job(lambda service: service.matches.write_hits(), every=HITS_EVERY)
 
@@ -34,10 +27,10 @@ NEED = "/companies/{company_id}/needs/{need_id}"
 
 
 @api.post("/parts", who=signed_in, location="/parts/{part_id}")
-def list_part(service: Eecar, caller: Caller, new: b.NewPart) -> d.Part:
-    """Offer a part, with what it is made of and good for."""
+def offer_part(service: Eecar, caller: Caller, new: b.NewPart) -> d.Part:
+    """Offer a part, with its specification and usages."""
     spec = new.spec.entity() if new.spec is not None else None
-    return service.parts.list_(new.entity(caller.name), spec=spec, usages=[each.entity() for each in new.usages])
+    return service.parts.offer(new.entity(caller.name), spec=spec, usages=[each.entity() for each in new.usages])
 
 
 api.expose_get("/parts/{part_id}", d.part)
@@ -46,7 +39,7 @@ api.expose_patch("/parts/{part_id}", d.part, *b.PART, who=seller)
 
 @api.get("/parts/{part_id}/whole")
 def whole_part(service: Eecar, part_id: str) -> WholePart:
-    """A part with everything that is known of it, in one Query."""
+    """Get a part with its specification, usages and vector reference."""
     found = service.parts.whole(part_id)
     if found is None:
         raise NotFound(d.Part.__name__, {"part_id": part_id})
@@ -54,35 +47,35 @@ def whole_part(service: Eecar, part_id: str) -> WholePart:
 
 
 @api.delete("/parts/{part_id}", who=seller | admin, on=d.part)
-def withdraw(service: Eecar, part_id: str, match: IfMatch) -> None:
-    """The part goes, with all that is known of it."""
+def withdraw_part(service: Eecar, part_id: str, match: IfMatch) -> None:
+    """Delete a part with its specification, usages and vector reference."""
     found = service.db.one(d.part(part_id), consistent=True)
     service.parts.withdraw(part_id, when=match.when(found))
 
 
 @api.put("/parts/{part_id}/category", who=seller | admin, on=d.part)
-def categorise(service: Eecar, part_id: str, new: b.NewCategory) -> None:
-    """It belongs to another category."""
-    service.parts.categorise(part_id, new.category)
+def set_category(service: Eecar, part_id: str, new: b.NewCategory) -> None:
+    """Move a part to another category."""
+    service.parts.set_category(part_id, new.category)
 
 
 @api.put("/parts/{part_id}/seller", who=seller, on=d.part)
-def hand_over(service: Eecar, part_id: str, new: b.NewSeller) -> None:
-    """It is another seller's from now on."""
-    service.parts.hand_over(part_id, new.seller_id)
+def transfer_part(service: Eecar, part_id: str, new: b.NewSeller) -> None:
+    """Transfer a part to another seller."""
+    service.parts.transfer(part_id, new.seller_id)
 
 
 @api.get("/categories/{category}/parts")
 def parts_in_category(
     service: Eecar, category: b.CategoryWord, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.PartSummary]:
-    """The newest parts of a category, by any of its words: 배터리, battery."""
+    """List the parts of a category, newest first; aliases such as `battery` for 배터리 work."""
     return service.parts.in_category(category, limit, cursor)
 
 
 @api.get("/sellers/{seller_id}/parts")
 def parts_of_seller(service: Eecar, seller_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.Part]:
-    """What a seller offers, the newest first."""
+    """List the parts of a seller, newest first."""
     return service.parts.of_seller(seller_id, min(limit, 100), cursor)
 
 
@@ -91,30 +84,28 @@ api.expose_get("/parts/{part_id}/vector", d.vector)
 api.expose_list("/parts/{part_id}/usages", d.usages)
 api.expose_get(USAGE, d.usage)
 api.expose_patch(USAGE, d.usage, *b.USAGE, who=seller, on=d.part)
-api.expose_delete(USAGE, d.usage, who=seller, on=d.part, name="remove_usage")
-api.expose_delete("/parts/{part_id}/spec", d.spec, who=seller, on=d.part, name="forget_spec")
-api.expose_delete("/parts/{part_id}/vector", d.vector, who=machines, name="forget_vector")
+api.expose_delete(USAGE, d.usage, who=seller, on=d.part, name="delete_usage")
+api.expose_delete("/parts/{part_id}/spec", d.spec, who=seller, on=d.part, name="delete_spec")
+api.expose_delete("/parts/{part_id}/vector", d.vector, who=machines, name="delete_vector")
 
 
 @api.put("/parts/{part_id}/spec", who=seller, on=d.part)
-def specify(service: Eecar, part_id: str, new: b.NewSpec) -> d.Spec:
-    """What the part is made of, in place of what was known before."""
-    return service.parts.specify(part_id, new.entity())
+def set_spec(service: Eecar, part_id: str, new: b.NewSpec) -> d.Spec:
+    """Set the specification of a part, replacing an earlier one."""
+    return service.parts.set_spec(part_id, new.entity())
 
 
 @api.put("/parts/{part_id}/vector", who=machines)
-def refer_to_vector(service: Eecar, part_id: str, new: b.NewVector) -> d.VectorReference:
-    """Where the part's vector lies, once the object is there."""
-    return service.parts.refer_to_vector(part_id, new.s3_key, new.embedding_model, new.dimension)
+def set_vector(service: Eecar, part_id: str, new: b.NewVector) -> d.VectorReference:
+    """Set the reference to the vector of a part, after the object was stored."""
+    return service.parts.set_vector(part_id, new.s3_key, new.embedding_model, new.dimension)
 
 
 @api.post("/parts/{part_id}/usages", who=seller, on=d.part, location=USAGE)
 def add_usage(service: Eecar, part_id: str, new: b.NewUsage) -> d.Usage:
-    """Something that the part is good for."""
+    """Add a usage to a part."""
     return service.parts.add_usage(part_id, new.entity())
 
-
-# Needs
 
 # Needs
 
@@ -127,31 +118,31 @@ api.expose_delete(NEED, d.need, who=caller_is("company_id"))
 
 @api.post("/companies/{company_id}/needs", who=caller_is("company_id"), location=NEED)
 def post_need(service: Eecar, company_id: str, new: b.NewNeed) -> d.Need:
-    """Say what your company looks for."""
+    """Create a need of a company."""
     return service.needs.post(new.entity(company_id))
 
 
 @api.put(NEED + "/required-specs", who=caller_is("company_id"))
-def require(service: Eecar, company_id: str, need_id: str, required: b.Required) -> None:
-    """Something else is needed."""
-    service.needs.require(company_id, need_id, required.entity())
+def set_required_specs(service: Eecar, company_id: str, need_id: str, required: b.NewRequiredSpecs) -> None:
+    """Change the required specifications of a need."""
+    service.needs.set_required_specs(company_id, need_id, required.entity())
 
 
 @api.put(NEED + "/end", who=caller_is("company_id"))
-def prolong(service: Eecar, company_id: str, need_id: str, new: b.NewEnd) -> None:
-    """It is needed until then."""
-    service.needs.prolong(company_id, need_id, new.expires_at)
+def set_need_expiry(service: Eecar, company_id: str, need_id: str, new: b.NewExpiry) -> None:
+    """Set when a need expires; null for never."""
+    service.needs.set_expiry(company_id, need_id, new.expires_at)
 
 
 @api.post(NEED + "/fulfilment", who=caller_is("company_id"))
-def fulfil(service: Eecar, company_id: str, need_id: str) -> None:
-    """It was found."""
+def fulfil_need(service: Eecar, company_id: str, need_id: str) -> None:
+    """Mark a need as fulfilled."""
     service.needs.fulfil(company_id, need_id)
 
 
 @api.post(NEED + "/cancellation", who=caller_is("company_id"))
 def cancel_need(service: Eecar, company_id: str, need_id: str) -> None:
-    """It is no longer looked for."""
+    """Cancel a need."""
     service.needs.cancel(company_id, need_id)
 
 
@@ -163,39 +154,39 @@ api.expose_delete("/matches/{query_hash}", d.match, who=machines)
 
 @api.get("/matches/{query_hash}", who=signed_in)
 def match(service: Eecar, query_hash: str) -> d.Match:
-    """A cached match, unless parts have changed since."""
-    found = service.matches.recall(query_hash)
+    """Get a cached match; 404 if parts of its categories have changed since."""
+    found = service.matches.lookup(query_hash)
     if found is None:
         raise NotFound(d.Match.__name__, {"query_hash": query_hash})
     return found
 
 
 @api.put("/matches/{query_hash}", who=machines)
-def remember(service: Eecar, query_hash: str, new: b.NewMatch) -> None:
-    """Cache a match; one that is there is renewed and keeps its hits."""
-    service.matches.remember(new.entity(query_hash, service.matches.now()))
+def cache_match(service: Eecar, query_hash: str, new: b.NewMatch) -> None:
+    """Cache a match; an existing one is replaced and keeps its hits."""
+    service.matches.cache(new.entity(query_hash, service.matches.now()))
 
 
 @api.get("/catalogues/{category}", who=machines)
 def catalogue(service: Eecar, category: b.CategoryWord) -> d.Catalogue:
-    """What the parts of a category, or of ANY, have come to: read before matching, sent with the match."""
-    return service.matches.reached(category)
+    """Get the catalogue version of a category, or of ANY: read it before matching, and send it with the match."""
+    return service.matches.catalogue(category)
 
 
 @api.post("/catalogues/{category}/moves", who=machines)
-def move_catalogue(service: Eecar, category: b.CategoryWord) -> d.Catalogue:
-    """Parts of the category have changed: matches of it, and of ANY, are stale."""
-    service.matches.move(category)
-    return service.matches.reached(category)
+def advance_catalogue(service: Eecar, category: b.CategoryWord) -> d.Catalogue:
+    """Report that parts of a category have changed: matches of it, and of ANY, are stale."""
+    service.matches.advance_catalogue(category)
+    return service.matches.catalogue(category)
 
 
 # Watches
 
 
 @api.post("/watches", who=signed_in, location="/watches/{watch_id}")
-def begin_watch(service: Eecar, caller: Caller, new: b.NewWatch) -> d.Watch:
-    """Be told of parts that meet the criteria: of every one, or of the first."""
-    return service.watches.begin(new.entity(caller.name))
+def add_watch(service: Eecar, caller: Caller, new: b.NewWatch) -> d.Watch:
+    """Create a watch: the caller is notified of every part that meets the criteria, or of the first."""
+    return service.watches.add(new.entity(caller.name))
 
 
 api.expose_get("/watches/{watch_id}", d.watch, who=buyer | admin)
@@ -205,26 +196,26 @@ api.expose_delete("/watches/{watch_id}", d.watch, who=buyer | admin)
 
 
 @api.put("/watches/{watch_id}/criteria", who=buyer, on=d.watch)
-def revise_watch(service: Eecar, watch_id: str, criteria: b.WatchedFor) -> None:
-    """Watch for something else, while it is active."""
-    service.watches.revise(watch_id, criteria.entity())
+def set_watch_criteria(service: Eecar, watch_id: str, criteria: b.NewCriteria) -> None:
+    """Change the criteria of an active watch."""
+    service.watches.set_criteria(watch_id, criteria.entity())
 
 
 @api.put("/watches/{watch_id}/address", who=buyer, on=d.watch)
-def reach(service: Eecar, watch_id: str, new: b.NewAddress) -> None:
-    """Be told there, in place of where it was before."""
-    service.watches.reach(watch_id, new.email, new.phone)
+def set_watch_contact(service: Eecar, watch_id: str, new: b.NewContact) -> None:
+    """Set the e-mail address and phone number of a watch, replacing earlier ones."""
+    service.watches.set_contact(watch_id, new.email, new.phone)
 
 
 @api.put("/watches/{watch_id}/triggers/{part_id}", who=machines)
-def tell(service: Eecar, watch_id: str, part_id: str, new: b.NewTrigger) -> d.Trigger:
-    """Tell the buyer of a part, while the watch is active; twice is once."""
-    return service.watches.tell(watch_id, part_id, new.match_score)
+def trigger_watch(service: Eecar, watch_id: str, part_id: str, new: b.NewTrigger) -> d.Trigger:
+    """Notify the buyer of a part while the watch is active; repeating it changes nothing."""
+    return service.watches.ensure_trigger(watch_id, part_id, new.match_score)
 
 
 @api.post("/watches/{watch_id}/cancellation", who=buyer, on=d.watch)
 def cancel_watch(service: Eecar, watch_id: str) -> None:
-    """Be told of nothing more."""
+    """Cancel a watch."""
     service.watches.cancel(watch_id)
 
 
@@ -232,9 +223,9 @@ def cancel_watch(service: Eecar, watch_id: str) -> None:
 
 
 @api.post("/proposals", who=signed_in, location="/proposals/{proposal_id}")
-def propose(service: Eecar, caller: Caller, new: b.NewProposal) -> d.Proposal:
-    """Offer something to another company, which is told of it."""
-    return service.proposals.make(new.entity(caller.name))
+def create_proposal(service: Eecar, caller: Caller, new: b.NewProposal) -> d.Proposal:
+    """Send a proposal to another company, which is notified."""
+    return service.proposals.create(new.entity(caller.name))
 
 
 api.expose_get("/proposals/{proposal_id}", d.proposal, who=sender | receiver | admin)
@@ -246,19 +237,19 @@ api.expose_list("/companies/{to_company_id}/received-proposals", d.received_prop
 def sent_proposals(
     service: Eecar, company_id: str, status: d.ProposalStatus, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Proposal]:
-    """What your company has proposed, the newest first."""
-    return service.proposals.sent(company_id, status, min(limit, 100), cursor)
+    """List the proposals that a company has sent, newest first."""
+    return service.proposals.sent_by(company_id, status, min(limit, 100), cursor)
 
 
 @api.post("/proposals/{proposal_id}/answer", who=receiver, on=d.proposal)
-def answer(service: Eecar, caller: Caller, proposal_id: str, new: b.NewAnswer) -> None:
-    """Accept, reject or negotiate; of two answers to one offer, one wins."""
+def answer_proposal(service: Eecar, caller: Caller, proposal_id: str, new: b.NewAnswer) -> None:
+    """Accept, reject or negotiate; of two answers to one offer, one succeeds."""
     service.proposals.answer(proposal_id, caller.name, new.answer, version=new.version)
 
 
 @api.post("/proposals/{proposal_id}/revision", who=sender, on=d.proposal)
 def revise_proposal(service: Eecar, caller: Caller, proposal_id: str, new: b.NewOffer) -> None:
-    """Offer otherwise, and wait for an answer again."""
+    """Revise an offer; the proposal is pending again."""
     service.proposals.revise(
         proposal_id, caller.name, version=new.version, quantity=new.quantity, price_offer=new.price_offer
     )
@@ -273,13 +264,13 @@ api.expose_delete("/notifications/{notification_id}", d.notification, who=recipi
 
 @api.post("/notifications", who=admin, location="/notifications/{notification_id}")
 def notify(service: Eecar, new: b.NewNotification) -> d.Notification:
-    """Tell somebody; watches and proposals tell by themselves."""
+    """Create a notification; watches and proposals notify by themselves."""
     return service.notifications.send(new.entity(service.notifications.now()))
 
 
 @api.put("/notifications/{notification_id}/read", who=recipient, on=d.notification)
 def mark_read(service: Eecar, notification_id: str) -> None:
-    """It has been seen."""
+    """Mark a notification as read."""
     service.notifications.mark_read(notification_id)
 
 

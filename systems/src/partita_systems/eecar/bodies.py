@@ -1,4 +1,4 @@
-"""What is sent to EECAR over HTTP; a category may be said in any of its words."""
+"""Request bodies of EECAR's API; categories may be given by any alias."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -6,22 +6,22 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, structs
 
 from partita_systems.eecar import design as d
-from partita_systems.eecar.categories import LONGEST, Category
+from partita_systems.eecar.categories import MAX_LENGTH, Category
 from partita_systems.eecar.proposals import Answer
 
 PART = ("name", "manufacturer", "model", "year", "condition", "price", "quantity", "description", "images")
 USAGE = ("industry", "application", "requirements", "success_case", "description")
 NEED = ("company_name", "industry", "production_process", "target_application", "priority")
-"""What may be changed by itself."""
+"""The fields that PATCH can change."""
 
-CategoryWord = Annotated[str, Meta(min_length=1, max_length=LONGEST, examples=["배터리"])]
+CategoryWord = Annotated[str, Meta(min_length=1, max_length=MAX_LENGTH, examples=["배터리"])]
 Line = Annotated[str, Meta(min_length=1, max_length=200, examples=["배터리 모듈"])]
-Maker = Annotated[Line, Meta(examples=["현대모비스"])]
+Manufacturer = Annotated[Line, Meta(examples=["현대모비스"])]
 CarModel = Annotated[Line, Meta(examples=["아이오닉 5"])]
 Industry = Annotated[Line, Meta(examples=["에너지 저장"])]
 Application = Annotated[Line, Meta(examples=["가정용 ESS"])]
 ModelName = Annotated[Line, Meta(examples=["multilingual-e5"])]
-Place = Annotated[Line, Meta(examples=["vectors/p_01.bin"])]
+S3Key = Annotated[Line, Meta(examples=["vectors/p_01.bin"])]
 Year = Annotated[int, Meta(ge=1900, le=2100, examples=[2024])]
 Email = Annotated[str, Meta(min_length=3, max_length=200, examples=["buyer@example.com"])]
 Phone = Annotated[str, Meta(min_length=1, max_length=200, examples=["010-1234-5678"])]
@@ -54,7 +54,7 @@ class NewUsage(Struct, forbid_unknown_fields=True, rename="camel"):
 class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
     name: Line
     category: CategoryWord
-    manufacturer: Maker
+    manufacturer: Manufacturer
     model: CarModel
     year: Year
     condition: d.PartCondition
@@ -66,9 +66,9 @@ class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
     usages: Annotated[list[NewUsage], Meta(max_length=20)] = []
 
     def entity(self, seller_id: str) -> d.Part:
-        given = structs.asdict(self)
-        del given["spec"], given["usages"]
-        return d.Part(**given | {"category": Category(self.category)}, seller_id=seller_id)
+        fields = structs.asdict(self)
+        del fields["spec"], fields["usages"]
+        return d.Part(**fields | {"category": Category(self.category)}, seller_id=seller_id)
 
 
 class NewCategory(Struct, forbid_unknown_fields=True):
@@ -80,12 +80,12 @@ class NewSeller(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class NewVector(Struct, forbid_unknown_fields=True, rename="camel"):
-    s3_key: Place
+    s3_key: S3Key
     embedding_model: ModelName
     dimension: Annotated[int, Meta(ge=1, le=100_000)]
 
 
-class Required(Struct, forbid_unknown_fields=True, rename="camel"):
+class NewRequiredSpecs(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
     min_quantity: d.Count | None = None
     max_price: d.Won | None = None
@@ -98,26 +98,26 @@ class Required(Struct, forbid_unknown_fields=True, rename="camel"):
 class NewNeed(Struct, forbid_unknown_fields=True, rename="camel"):
     company_name: Annotated[Line, Meta(examples=["그린에너지"])]
     industry: Industry
-    required_specs: Required
+    required_specs: NewRequiredSpecs
     target_application: Application
     production_process: d.Text = ""
     priority: d.Priority = d.Priority.MEDIUM
     expires_at: Annotated[datetime, Meta(tz=True, examples=["2030-01-01T00:00:00Z"])] | None = None
 
     def entity(self, company_id: str) -> d.Need:
-        given = structs.asdict(self) | {"required_specs": self.required_specs.entity()}
-        return d.Need(**given, company_id=company_id)
+        fields = structs.asdict(self) | {"required_specs": self.required_specs.entity()}
+        return d.Need(**fields, company_id=company_id)
 
 
-class NewEnd(Struct, forbid_unknown_fields=True, rename="camel"):
-    """Until when it is needed; null for as long as it is active."""
+class NewExpiry(Struct, forbid_unknown_fields=True, rename="camel"):
+    """When the need expires; null for never."""
 
     expires_at: Annotated[datetime, Meta(tz=True, examples=["2030-01-01T00:00:00Z"])] | None
 
 
 class NewMatch(Struct, forbid_unknown_fields=True, rename="camel"):
     query: Annotated[Line, Meta(examples=["가정용 ESS에 쓸 배터리 모듈"])]
-    query_embedding: Place
+    query_embedding: S3Key
     matched_parts: Annotated[list[d.MatchedPart], Meta(max_length=100)]
     model_used: ModelName
     catalogue: Annotated[dict[str, d.Count], Meta(max_length=100)] = {}
@@ -126,7 +126,7 @@ class NewMatch(Struct, forbid_unknown_fields=True, rename="camel"):
         return d.Match(**structs.asdict(self), query_hash=query_hash, created_at=now)
 
 
-class WatchedFor(Struct, forbid_unknown_fields=True, rename="camel"):
+class NewCriteria(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
     min_specs: dict[str, Any] = {}
     max_price: d.Won | None = None
@@ -136,7 +136,7 @@ class WatchedFor(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class NewWatch(Struct, forbid_unknown_fields=True, rename="camel"):
-    criteria: WatchedFor
+    criteria: NewCriteria
     email: Email | None = None
     phone: Phone | None = None
     once: bool = False
@@ -145,8 +145,8 @@ class NewWatch(Struct, forbid_unknown_fields=True, rename="camel"):
         return d.Watch(**structs.asdict(self) | {"criteria": self.criteria.entity()}, buyer_id=buyer_id)
 
 
-class NewAddress(Struct, forbid_unknown_fields=True):
-    """One of them at least."""
+class NewContact(Struct, forbid_unknown_fields=True):
+    """At least one of them is required."""
 
     email: Email | None = None
     phone: Phone | None = None
@@ -170,14 +170,14 @@ class NewProposal(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class NewAnswer(Struct, forbid_unknown_fields=True):
-    """To the offer of this version."""
+    """An answer to the offer of this version."""
 
     answer: Answer
     version: int
 
 
 class NewOffer(Struct, forbid_unknown_fields=True, rename="camel"):
-    """In place of the offer of this version."""
+    """Replaces the offer of this version."""
 
     version: int
     quantity: d.Quantity
@@ -195,6 +195,6 @@ class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
         return d.Notification(**structs.asdict(self), sent_at=now)
 
 
-def _with_category(given: dict[str, Any]) -> dict[str, Any]:
-    word = given["category"]
-    return given | {"category": Category(word) if word is not None else None}
+def _with_category(fields: dict[str, Any]) -> dict[str, Any]:
+    word = fields["category"]
+    return fields | {"category": Category(word) if word is not None else None}

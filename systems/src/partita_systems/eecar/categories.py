@@ -1,14 +1,14 @@
-"""Categories of parts: one word on disk, whatever word somebody uses."""
+"""Categories of parts: one canonical word is stored, and aliases are accepted."""
 
 from unicodedata import normalize
 
 from partita import InvalidValue, OpenEnum
 
-LONGEST = 60
+MAX_LENGTH = 60
 
 
 class Category(OpenEnum):
-    """The document's own words; others may be added without a change here."""
+    """The categories of the document; other words are categories as well."""
 
     BATTERY = "배터리"
     MOTOR = "모터"
@@ -19,7 +19,7 @@ class Category(OpenEnum):
 
 
 ANY = Category("ANY")
-"""Whatever the category: what a watch or a cached match says that names none."""
+"""All categories: for watches and cached matches without a category."""
 
 ALIASES = {
     Category.BATTERY: ("battery", "batteries", "battery pack", "배터리팩", "밧데리", "축전지"),
@@ -33,7 +33,7 @@ _KNOWN = {alias: category for category, aliases in ALIASES.items() for alias in 
 
 
 def category_of(text: str, entity: str = "Part", *path: str) -> Category:
-    """The one category that is meant, in Korean or English, composed or not, whatever its case.
+    """The canonical category of a word, in Korean or English, in any normalisation form and case.
 
     >>> category_of("Battery") is category_of("배터리") is Category.BATTERY
     True
@@ -44,15 +44,15 @@ def category_of(text: str, entity: str = "Part", *path: str) -> Category:
     known = _KNOWN.get(word.casefold())
     if known is not None:
         return known
-    if len(word) > LONGEST:
-        raise InvalidValue(entity, f"a category has at most {LONGEST} characters", *path or ("category",))
+    if len(word) > MAX_LENGTH:
+        raise InvalidValue(entity, f"must have at most {MAX_LENGTH} characters", *path or ("category",))
     if not word or word.casefold() == ANY.value.casefold():
-        raise InvalidValue(entity, f"{str(text)!r} is no category", *path or ("category",))
+        raise InvalidValue(entity, f"{str(text)!r} is not a valid category", *path or ("category",))
     return Category(word)
 
 
 def catalogue_of(text: str, entity: str = "Catalogue", *path: str) -> Category:
-    """The same, and `ANY`.
+    """The canonical category of a word, or `ANY`.
 
     >>> catalogue_of("any") is ANY
     True

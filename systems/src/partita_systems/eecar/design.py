@@ -1,7 +1,7 @@
-"""EECAR: parts of electric cars, who needs them, who watches for them, and what is proposed. One table, one index.
+"""The design of EECAR: parts of electric cars, needs, watches, matches and proposals. One table, one index.
 
-Companies, buyers, sellers and recipients are one kind of party with one id. Money is whole won. Ids are given by the
-service: an entity that is handed to it leaves them `NEW`. Cached matches lie in one partition, or in CACHE_SHARDS.
+Companies, buyers, sellers and recipients share one id space. Prices are whole won. The service assigns ids: callers
+leave them `NEW`. Cached matches are in one partition, or in CACHE_SHARDS.
 """
 
 import os
@@ -58,15 +58,15 @@ Quantity = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Measure = Annotated[float, msgspec.Meta(ge=0)]
 Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
-# Everything but what is long and read with one item alone: descriptions, images, embeddings, matched parts.
-LISTED = (
+# All attributes but long ones that lists do not show: descriptions, images, embeddings, matched parts.
+PROJECTED = (
     "name category manufacturer model year condition price quantity sellerId createdAt updatedAt "
     "companyName industry requiredSpecs productionProcess targetApplication priority status expiresAt "
     "query modelUsed hitCount buyerId email phone criteria once triggeredAt "
     "fromCompanyId toCompanyId partIds proposalType message terms priceOffer version respondedAt "
     "recipientId type title data read sentAt TTL"
 )
-GSI1 = Index("GSI1", "GSI1PK", "GSI1SK", project=tuple(LISTED.split()))
+GSI1 = Index("GSI1", "GSI1PK", "GSI1SK", project=tuple(PROJECTED.split()))
 table = Table(
     "eecar-parts-table", pk="PK", sk="SK", indexes=(GSI1,), naming="camel", ttl="TTL", stream="NEW_AND_OLD_IMAGES"
 )
@@ -97,11 +97,11 @@ class Part(PartSummary, Entity, table=table, key=("PART#{part_id}", "METADATA"))
     description: Text = ""
     images: Images = msgspec.field(default_factory=list)
 
-    parts = Owns(lambda: (Offered, Spec, VectorReference, Usage))
+    parts = Owns(lambda: (SellerEntry, Spec, VectorReference, Usage))
 
 
-class Offered(Entity, table=table, key=("PART#{part_id}", "SELLER")):
-    """The way from a seller to the parts. It is there as long as its part, and small: references are checked on it."""
+class SellerEntry(Entity, table=table, key=("PART#{part_id}", "SELLER")):
+    """Finds the parts of a seller. Small, and exists as long as its part: references to a part check this item."""
 
     part_id: Annotated[str, InKey(), References(lambda: Part)]
     seller_id: Party
@@ -129,7 +129,7 @@ class ElectricalProps(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Spec(Entity, table=table, key=("PART#{part_id}", "SPEC")):
-    part_id: Annotated[str, InKey(), References(lambda: Offered)] = NEW
+    part_id: Annotated[str, InKey(), References(lambda: SellerEntry)] = NEW
     material_composition: Materials | None = None
     dimensions: Dimensions | None = None
     weight: Measure | None = None
@@ -140,9 +140,9 @@ class Spec(Entity, table=table, key=("PART#{part_id}", "SPEC")):
 
 
 class VectorReference(Entity, table=table, key=("PART#{part_id}", "VECTOR")):
-    """Where the part's vector lies; written after the object that it names."""
+    """Where the vector of a part is stored; written after the object that it names."""
 
-    part_id: Annotated[str, InKey(), References(lambda: Offered)]
+    part_id: Annotated[str, InKey(), References(lambda: SellerEntry)]
     s3_key: Line
     embedding_model: Line
     dimension: Annotated[int, msgspec.Meta(ge=1)]
@@ -150,7 +150,7 @@ class VectorReference(Entity, table=table, key=("PART#{part_id}", "VECTOR")):
 
 
 class Usage(Entity, table=table, key=("PART#{part_id}", "USAGE#{usage_id}")):
-    part_id: Annotated[str, InKey(), References(lambda: Offered)] = NEW
+    part_id: Annotated[str, InKey(), References(lambda: SellerEntry)] = NEW
     usage_id: Annotated[str, InKey()] = NEW
     industry: Line
     application: Line
@@ -160,7 +160,7 @@ class Usage(Entity, table=table, key=("PART#{part_id}", "USAGE#{usage_id}")):
 
 
 # 2. Company needs -------------------------------------------------------------------------------------------------
-class Priority(StrEnum):  # in the order in which needs are served
+class Priority(StrEnum):  # in sort order
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
@@ -190,7 +190,7 @@ class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
     expires_at: datetime | None = None
 
     in_order = Keys("GSI1", "NEED#{status}", "PRIORITY#{priority:ranked}#CREATED#{created_at}")
-    kept = Expires("expires_at", when=F.status == "active")
+    expiry = Expires("expires_at", when=F.status == "active")
 
 
 # 3. Match results, a cache ----------------------------------------------------------------------------------------
@@ -211,17 +211,17 @@ class MatchSummary(View, naming="camel"):
 
 
 class Match(MatchSummary, Entity, table=table, key=("MATCH#{query_hash}", "RESULT")):
-    """`catalogue` is what its categories had come to when it was made: a newer one makes it stale, none never does."""
+    """`catalogue` has the versions of its categories; the match is stale when one changes, never if it is empty."""
 
     query_embedding: Line
     matched_parts: list[MatchedPart]
     catalogue: dict[str, Count] = msgspec.field(default_factory=dict)
 
-    kept = Expires("created_at", after=KEEP_MATCHES)
+    expiry = Expires("created_at", after=KEEP_MATCHES)
 
 
 class Catalogue(Entity, table=table, key=("CATALOGUE#{category}", "VERSION")):
-    """How often the parts of a category, or of `ANY`, have changed; moved in batches."""
+    """A version that goes up when parts of a category, or of any category (`ANY`), change; written in batches."""
 
     category: Annotated[Category, InKey()]
     version: Count = 0
@@ -238,7 +238,7 @@ class Criteria(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
-    """Stays active at every part it finds, `triggered_at` being the last time; one marked `once` ends as triggered."""
+    """Stays active after each part that it finds, `triggered_at` is the last time; a watch marked `once` ends."""
 
     watch_id: Annotated[str, InKey()] = NEW
     buyer_id: Party
@@ -255,7 +255,7 @@ class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
 
 
 class Watching(Entity, table=table, key=("WATCH#{watch_id}", "INDEX")):
-    """The way from a category to who watches it; there while the watch is active."""
+    """Finds the active watches of a category; exists while the watch is active."""
 
     watch_id: Annotated[str, InKey(), References(lambda: Watch)]
     buyer_id: Party
@@ -281,7 +281,7 @@ ANSWERS = Transitions(dict.fromkeys(OPEN, get_args(ProposalStatus)), start=("pen
 
 
 class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
-    """`version` says which offer an answer is to."""
+    """`version` identifies the offer that an answer refers to."""
 
     proposal_id: Annotated[str, InKey()] = NEW
     from_company_id: Party
@@ -298,11 +298,11 @@ class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
     responded_at: datetime | None = None
 
     received = Keys("GSI1", "COMPANY#{to_company_id}", "STATUS#{status}#CREATED#{created_at}")
-    sent = Owns(lambda: Sent)
+    sent = Owns(lambda: SenderEntry)
 
 
-class Sent(Entity, table=table, key=("PROPOSAL#{proposal_id}", "SENT")):
-    """The way from a company to what it has proposed; its status is the proposal's."""
+class SenderEntry(Entity, table=table, key=("PROPOSAL#{proposal_id}", "SENT")):
+    """Finds the proposals that a company has sent; has the status of the proposal."""
 
     proposal_id: Annotated[str, InKey(), References(lambda: Proposal)]
     from_company_id: Party
@@ -327,33 +327,33 @@ class Notification(Entity, table=table, key=("NOTIFICATION#{notification_id}", "
     sent_at: datetime
 
     of_recipient = Keys("GSI1", "RECIPIENT#{recipient_id}", "SENT#{sent_at}")
-    kept = Expires("sent_at", after=KEEP_NOTIFICATIONS)
+    expiry = Expires("sent_at", after=KEEP_NOTIFICATIONS)
 
 
 # Access patterns --------------------------------------------------------------------------------------------------
 @pattern(PartSummary.in_category.newest_first())
 def parts_in_category(category: Category) -> Items[PartSummary]:
-    """1. All parts in a category."""
+    """1. Parts of a category, newest first."""
 
 
 @pattern(query(Need).where(F.status == "active"))
 def active_needs_of_company(company_id: str) -> Items[Need]:
-    """2. A company's active needs; every need that it ever had is read for them."""
+    """2. A company's active needs; reads all its needs and filters them."""
 
 
 @pattern(Proposal.received.newest_first())
 def received_proposals(to_company_id: str, status: ProposalStatus) -> Items[Proposal]:
-    """3. What was proposed to a company and waits, or was answered so."""
+    """3. Proposals to a company with one status, newest first."""
 
 
 @pattern(MatchSummary.by_hits.query(*EVERY_CACHE).largest_first("hit_count"))
 def most_hit_matches() -> Items[MatchSummary]:
-    """4. Cached queries, the most frequently hit first."""
+    """4. Cached matches, most hits first."""
 
 
 @pattern(Watch.of_buyer.newest_first())
 def watches_of_buyer(buyer_id: str, status: WatchStatus) -> Items[Watch]:
-    """5. A buyer's watches of one status."""
+    """5. A buyer's watches with one status, newest first."""
 
 
 @pattern
@@ -361,8 +361,8 @@ def part(part_id: str) -> Item[Part]: ...
 
 
 @pattern
-def whole_part(part_id: str) -> Items[Part | Offered | Spec | Usage | VectorReference]:
-    """A part with everything that is known of it."""
+def whole_part(part_id: str) -> Items[Part | SellerEntry | Spec | Usage | VectorReference]:
+    """A part with its specification, usages and vector reference."""
 
 
 @pattern
@@ -373,15 +373,15 @@ def vector(part_id: str) -> Item[VectorReference]: ...
 def usage(part_id: str, usage_id: str) -> Item[Usage]: ...
 @pattern
 def usages(part_id: str) -> Items[Usage]: ...
-@pattern(Offered.by_seller.newest_first())
-def parts_of_seller(seller_id: str) -> Items[Offered]: ...
+@pattern(SellerEntry.by_seller.newest_first())
+def parts_of_seller(seller_id: str) -> Items[SellerEntry]: ...
 @pattern
 def need(company_id: str, need_id: str) -> Item[Need]: ...
 
 
 @pattern(Need.in_order.smallest_first("priority"))
 def needs_by_status(status: NeedStatus) -> Items[Need]:
-    """High priority first, then the older."""
+    """Needs with one status, by priority, then oldest first."""
 
 
 @pattern
@@ -392,7 +392,7 @@ def catalogue(category: Category) -> Item[Catalogue]: ...
 def watch(watch_id: str) -> Item[Watch]: ...
 @pattern
 def watch_with_triggers(watch_id: str) -> Items[Watch | Watching | Trigger]:
-    """A watch, what it is found by while it is active, and the parts that it has told of."""
+    """A watch, its lookup item while it is active, and its triggers."""
 
 
 @pattern
@@ -401,14 +401,14 @@ def trigger(watch_id: str, part_id: str) -> Item[Trigger]: ...
 
 @pattern
 def watching_categories(categories: Sequence[Category]) -> Items[Watching]:
-    """Who watches one of these, in the order in which they began: a part's category and `ANY`."""
+    """Active watches of these categories, oldest first; for a part its category and `ANY`."""
     return Watching.in_category.query(fan_out(categories, limit=2)).oldest_first()
 
 
 @pattern
 def proposal(proposal_id: str) -> Item[Proposal]: ...
-@pattern(Sent.by_company.newest_first())
-def sent_proposals(from_company_id: str, status: ProposalStatus) -> Items[Sent]: ...
+@pattern(SenderEntry.by_company.newest_first())
+def sent_proposals(from_company_id: str, status: ProposalStatus) -> Items[SenderEntry]: ...
 @pattern
 def notification(notification_id: str) -> Item[Notification]: ...
 @pattern(Notification.of_recipient.newest_first())
@@ -418,12 +418,12 @@ def notifications(recipient_id: str) -> Items[Notification]: ...
 design = prove("eecar", table)
 
 
-# Maps as they lie there -------------------------------------------------------------------------------------------
+# Maps as stored ---------------------------------------------------------------------------------------------------
 as_stored = Table(table.name, pk=table.pk, sk=table.sk, naming="camel")
 
 
 class StoredWatch(Entity, table=as_stored, key=("WATCH#{watch_id}", "METADATA")):
-    """With every member of its criteria: adoption changes one of them, and loses none that other code has added."""
+    """A watch with all stored members of its criteria, so that adoption keeps those that other code has added."""
 
     watch_id: Annotated[str, InKey()]
     criteria: dict[str, Any]

@@ -1,6 +1,6 @@
-"""The small items beside a part, a watch and a proposal, by which they are found in a second way.
+"""Lookup items: a part, a watch and a proposal each have a small second item, which an index finds by another key.
 
-Other code writes none of them: adoption makes them all, and what needs one meanwhile makes that one.
+Other code does not write them. Adoption creates them all; before that, operations that need one create it.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 
-def offered(part: d.Part) -> d.Offered:
-    return d.Offered(part_id=part.part_id, seller_id=part.seller_id, created_at=part.created_at)
+def seller_entry(part: d.Part) -> d.SellerEntry:
+    return d.SellerEntry(part_id=part.part_id, seller_id=part.seller_id, created_at=part.created_at)
 
 
-def watching(watch: d.Watch) -> d.Watching:
+def watch_entry(watch: d.Watch) -> d.Watching:
     return d.Watching(
         watch_id=watch.watch_id,
         buyer_id=watch.buyer_id,
@@ -29,8 +29,8 @@ def watching(watch: d.Watch) -> d.Watching:
     )
 
 
-def sent(proposal: d.Proposal) -> d.Sent:
-    return d.Sent(
+def sender_entry(proposal: d.Proposal) -> d.SenderEntry:
+    return d.SenderEntry(
         proposal_id=proposal.proposal_id,
         from_company_id=proposal.from_company_id,
         status=proposal.status,
@@ -38,10 +38,13 @@ def sent(proposal: d.Proposal) -> d.Sent:
     )
 
 
-def beside(
-    db: Store, owner: Get[E], companion: Callable[[E], Entity], holds: Callable[[E], Condition], write: Callable[[], R]
+def create_entry_if_missing(
+    db: Store, owner: Get[E], entry: Callable[[E], Entity], unchanged: Callable[[E], Condition], write: Callable[[], R]
 ) -> R:
-    """What `write` does, which needs the companion of `owner`: where that is missing it is made, while `holds`."""
+    """Run `write`, which needs the lookup item of `owner`. If it is missing, create it and run `write` again.
+
+    The item is created from the owner on the condition that the owner is `unchanged`.
+    """
     try:
         return write()
     except (NotFound, ReferenceMissing):
@@ -49,6 +52,6 @@ def beside(
         if found is None:
             raise
         with suppress(AlreadyExists, ConditionFailed, ReferenceMissing), db.transaction() as transaction:
-            transaction.check(owner, holds(found))
-            transaction.create(companion(found))
+            transaction.check(owner, unchanged(found))
+            transaction.create(entry(found))
         return write()

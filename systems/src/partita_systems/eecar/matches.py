@@ -1,7 +1,7 @@
-"""Cached matches: what tells one query from another, when an answer is stale, and how hits are counted.
+"""Cached matches: the hash of a query, staleness, and hit counts.
 
-A hit moves its match in the index. So hits are counted in memory and written in batches: a hot query costs one write
-a batch, no read waits for one, and what a process had not yet written is lost with it.
+A hit changes the index key of its match. So hits are counted in memory and written in batches: a frequent query costs
+one write per batch, reads never write, and hits that a process has not written are lost when it ends.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from partita_systems.service_base import MakeId, ServiceBase
 
 
 def query_hash(text: str, conditions: Mapping[str, Any], embedding_model: str, reason_model: str) -> str:
-    """The same for queries that get the same answer: by their words, hard conditions and both models.
+    """The hash of a query: its normalised words, its hard conditions and both models.
 
     >>> query_hash("ESS용  배터리", {}, "e1", "r1") == query_hash("ess용 배터리", {}, "e1", "r1")
     True
@@ -40,26 +40,26 @@ class Matches(ServiceBase):
         self._hits: Counter[str] = Counter()
         self._lock = Lock()
 
-    def catalogue(self, categories: Iterable[Category] = ()) -> dict[str, int]:
-        """How far the parts of these categories (or all) have come: read before matching, remembered with the match."""
+    def catalogue_versions(self, categories: Iterable[Category] = ()) -> dict[str, int]:
+        """The current versions of these categories, or of `ANY`: read before matching, and cached with the match."""
         wanted = list(categories) or [ANY]
         found = self.db.get_many([d.catalogue(category) for category in wanted])
         return {
-            category.value: 0 if reached is None else reached.version
-            for category, reached in zip(wanted, found, strict=True)
+            category.value: 0 if current is None else current.version
+            for category, current in zip(wanted, found, strict=True)
         }
 
-    def reached(self, category: str) -> d.Catalogue:
-        """How far the parts of one category, or of `ANY`, have come."""
+    def catalogue(self, category: str) -> d.Catalogue:
+        """The current version of a category, or of `ANY`."""
         word = catalogue_of(category)
         return self.db(d.catalogue(word), consistent=True) or d.Catalogue(category=word)
 
-    def move(self, category: str) -> None:
-        """Parts of the category have changed: what was matched in it, or in all of them, is stale."""
-        for moved in {catalogue_of(category), ANY}:
-            self._move(moved)
+    def advance_catalogue(self, category: str) -> None:
+        """Parts of the category have changed: matches of it, and of `ANY`, are stale."""
+        for changed in {catalogue_of(category), ANY}:
+            self._advance(changed)
 
-    def _move(self, category: Category) -> None:
+    def _advance(self, category: Category) -> None:
         for _ in self.db.retrying("Catalogue"):
             with suppress(NotFound):
                 with self.db.change(d.catalogue(category)) as draft:
@@ -69,13 +69,15 @@ class Matches(ServiceBase):
                 self.db.create(d.Catalogue(category=category, version=1))
                 return
 
-    def remember(self, match: d.Match) -> None:
-        """Cache a match; one that is there already is renewed and keeps its hits.
+    def cache(self, match: d.Match) -> None:
+        """Cache a match; an existing one is replaced and keeps its hits.
 
-        One that does not say what its categories had come to is stale once anything changes from now on.
+        A match without catalogue versions gets the current version of `ANY`.
         """
-        seen = {catalogue_of(word, "Match", "catalogue").value: version for word, version in match.catalogue.items()}
-        match = replace(match, catalogue=seen or self.catalogue())
+        versions = {
+            catalogue_of(word, "Match", "catalogue").value: version for word, version in match.catalogue.items()
+        }
+        match = replace(match, catalogue=versions or self.catalogue_versions())
         for _ in self.db.retrying("Match"):
             with suppress(AlreadyExists):
                 self.db.create(match)
@@ -89,8 +91,8 @@ class Matches(ServiceBase):
                     draft.catalogue = match.catalogue
                 return
 
-    def recall(self, query_hash: str) -> d.Match | None:
-        """A cached match, unless parts of its categories have changed since; one GetItem and one BatchGetItem."""
+    def lookup(self, query_hash: str) -> d.Match | None:
+        """A cached match, unless parts of its categories have changed: one GetItem and one BatchGetItem."""
         found = self.db(d.match(query_hash))
         if found is None or self._is_stale(found):
             return None
@@ -99,11 +101,11 @@ class Matches(ServiceBase):
         return found
 
     def _is_stale(self, match: d.Match) -> bool:
-        seen = match.catalogue
-        return bool(seen) and seen != self.catalogue(map(Category, seen))
+        versions = match.catalogue
+        return bool(versions) and versions != self.catalogue_versions(map(Category, versions))
 
     def write_hits(self) -> int:
-        """Write the hits that were counted; how many matches had some. What could not be written waits."""
+        """Write the counted hits; returns the number of matches with hits. Hits that fail stay counted."""
         with self._lock:
             batch, self._hits = self._hits, Counter()
         matches = len(batch)

@@ -1,4 +1,4 @@
-"""Needs: what companies look for, until it is found, cancelled or out of date."""
+"""Needs of companies, until they are fulfilled, cancelled or expired."""
 
 from datetime import datetime
 
@@ -12,24 +12,24 @@ from partita_systems.service_base import ServiceBase
 
 class Needs(ServiceBase):
     def post(self, need: d.Need) -> d.Need:
-        """A company needs something, until `expires_at` where it says so."""
+        """Create a need, until `expires_at` if it is set."""
         self._check_future(need.expires_at)
         required = canonical(need.required_specs, "Need", "requiredSpecs", "category")
         return self.db.create(replace(need, need_id=self.new_id("n"), required_specs=required))
 
-    def require(self, company_id: str, need_id: str, required: d.RequiredSpecs) -> None:
-        """Something else is needed."""
+    def set_required_specs(self, company_id: str, need_id: str, required: d.RequiredSpecs) -> None:
+        """Change the required specifications."""
         with self.db.change(d.need(company_id, need_id)) as draft:
-            draft.required_specs = canonical(required, "RequiredSpecs.category")
+            draft.required_specs = canonical(required, "RequiredSpecs", "category")
 
-    def prolong(self, company_id: str, need_id: str, expires_at: datetime | None) -> None:
-        """It is needed until then, or for as long as it is active."""
+    def set_expiry(self, company_id: str, need_id: str, expires_at: datetime | None) -> None:
+        """Set when an active need expires; None for never."""
         self._check_future(expires_at)
         with self.db.change(d.need(company_id, need_id)) as draft:
             draft.expires_at = expires_at
 
     def fulfil(self, company_id: str, need_id: str) -> None:
-        """It was found; the need is kept for good."""
+        """Mark a need as fulfilled; it no longer expires."""
         with self.db.change(d.need(company_id, need_id)) as draft:
             draft.status = "fulfilled"
 
@@ -39,11 +39,11 @@ class Needs(ServiceBase):
 
     def _check_future(self, expires_at: datetime | None) -> None:
         if expires_at is not None and (expires_at.tzinfo is None or expires_at <= self.now()):
-            raise InvalidValue("Need", f"{expires_at.isoformat()} is past, or has no time zone", "expiresAt")
+            raise InvalidValue("Need", f"{expires_at.isoformat()} is in the past or has no time zone", "expiresAt")
 
 
 def canonical(required: d.RequiredSpecs, *where: str) -> d.RequiredSpecs:
-    """With the one word for its category."""
+    """The specifications with their canonical category."""
     if required.category is None:
         return required
     return replace(required, category=category_of(required.category, *where))

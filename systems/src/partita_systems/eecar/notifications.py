@@ -1,4 +1,4 @@
-"""Notifications: what a recipient is told, in the recipient's language."""
+"""Notifications, in the recipient's language."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from partita_systems.eecar import design as d
 from partita_systems.service_base import ServiceBase
 
-TITLE = 200
+MAX_TITLE = 200
 
 
 class Notifications(ServiceBase):
@@ -24,7 +24,7 @@ def part_available(notification_id: str, watch: d.Watch, part: d.Part, now: date
         notification_id=notification_id,
         recipient_id=watch.buyer_id,
         type="part_available",
-        title=f"관심 부품이 등록되었습니다: {part.name}"[:TITLE],
+        title=f"관심 부품이 등록되었습니다: {part.name}"[:MAX_TITLE],
         message=f"{part.manufacturer} {part.model} ({part.year}), {part.condition}, {part.price:,}원",
         data={"watchId": watch.watch_id, "partId": part.part_id},
         sent_at=now,
@@ -32,12 +32,12 @@ def part_available(notification_id: str, watch: d.Watch, part: d.Part, now: date
 
 
 def proposal_received(notification_id: str, proposal: d.Proposal, now: datetime) -> d.Notification:
-    wish = {"buy": "구매", "sell": "판매"}[proposal.proposal_type]
+    action = {"buy": "구매", "sell": "판매"}[proposal.proposal_type]
     return d.Notification(
         notification_id=notification_id,
         recipient_id=proposal.to_company_id,
         type="proposal_received",
-        title=f"{proposal.from_company_id}의 {wish} 제안",
+        title=f"{proposal.from_company_id}의 {action} 제안",
         message=f"{proposal.quantity:,}개, {proposal.price_offer:,}원",
         data={"proposalId": proposal.proposal_id, "partIds": proposal.part_ids},
         sent_at=now,

@@ -1,7 +1,7 @@
-"""Demo data: Korean companies that take electric cars apart, and those who build something new from the parts.
+"""Demo data: Korean companies that dismantle electric cars, and companies that use the parts.
 
-What happens, and under which id, follows from the seed alone. When it happens is counted back from the day of
-planting, because matches, notifications and needs of a fixed date would have expired when somebody looks.
+The content and the ids follow from the seed. Times are relative to the day of seeding, because matches, notifications
+and needs expire.
 """
 
 from collections import Counter
@@ -59,12 +59,12 @@ OPENED = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def total(scale: float) -> int:
-    """How many pieces `pieces` gives."""
+    """The number of steps."""
     return 1 + sum(_sizes(scale))
 
 
 def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
-    """At scale 1 forty parts, twenty-four needs, ten watches, twenty proposals and five cached matches."""
+    """At scale 1: 40 parts, 24 needs, 10 watches, 20 proposals and 5 cached matches."""
     parts, needs, watches, proposals, matches = _sizes(scale)
     yield [d.Catalogue(category=category, version=1) for category in (*CATEGORIES, ANY)]
     yield from (_Part(random_seed, number, parts) for number in range(parts))
@@ -78,17 +78,17 @@ def _sizes(scale: float) -> tuple[int, ...]:
     return tuple(max(1, round(size * scale)) for size in (40, 24, 10, 20, 5))
 
 
-def _id(seed: int, piece: str, prefix: str, number: int = 1) -> str:
-    """The `number`th id with this prefix that a piece makes."""
-    return ids_from(seeded_random(seed, f"{piece} {prefix} {number}").getrandbits)(prefix, OPENED)
+def _id(seed: int, step: str, prefix: str, number: int = 1) -> str:
+    """The `number`th id with this prefix that a step makes."""
+    return ids_from(seeded_random(seed, f"{step} {prefix} {number}").getrandbits)(prefix, OPENED)
 
 
-def _ids(seed: int, piece: str) -> MakeId:
-    made: Counter[str] = Counter()
+def _ids(seed: int, step: str) -> MakeId:
+    counts: Counter[str] = Counter()
 
     def make(prefix: str, _: datetime) -> str:
-        made[prefix] += 1
-        return _id(seed, piece, prefix, made[prefix])
+        counts[prefix] += 1
+        return _id(seed, step, prefix, counts[prefix])
 
     return make
 
@@ -103,11 +103,11 @@ class _Step(NumberedStep):
         super().__call__(db)
 
     def ago(self, least: int, most: int) -> datetime:
-        """Some moment between so many days before today."""
+        """A random time between `least` and `most` days before today."""
         return self.today - timedelta(days=self.random.randint(least, most), minutes=self.random.randrange(600))
 
     def service(self, db: Store, at: datetime) -> Eecar:
-        """The service at that time, with ids of this piece's own."""
+        """The service at that time, with the ids of this step."""
         return Eecar(store_at(db, at), _ids(self.seed, self.name))
 
     def id(self, prefix: str) -> str:
@@ -117,7 +117,7 @@ class _Step(NumberedStep):
         return _id(self.seed, f"_Part {number % self.parts}", "p")
 
     def company(self, number: int) -> tuple[str, str]:
-        """Id and name; there is one company for about two parts."""
+        """The id and name of a company; there is one company for about two parts."""
         number %= max(4, self.parts // 2)
         word, trade = WORDS[number % len(WORDS)], TRADES[number // len(WORDS) % len(TRADES)]
         return _id(self.seed, f"company {number}", "c"), f"{word} {trade}"
@@ -146,8 +146,8 @@ class _Part(_Step):
         )
         uses = self.random.sample(USES, self.random.randint(1, 2))
         with suppress(AlreadyExists):
-            eecar.parts.list_(part, spec=self.spec(), usages=[self.usage(*each) for each in uses])
-        eecar.parts.refer_to_vector(self.id("p"), f"vectors/{self.id('p')}.bin", EMBEDDING_MODEL, 256)
+            eecar.parts.offer(part, spec=self.spec(), usages=[self.usage(*each) for each in uses])
+        eecar.parts.set_vector(self.id("p"), f"vectors/{self.id('p')}.bin", EMBEDDING_MODEL, 256)
 
     def spec(self) -> d.Spec:
         primary, secondary = self.random.choice(MATERIALS)
@@ -202,7 +202,7 @@ class _Need(_Step):
 
 
 class _Watch(_Step):
-    """Told of a part of its category, where there is one."""
+    """A watch; every second is triggered by a part."""
 
     def load(self, db: Store) -> None:
         eecar = self.service(db, self.ago(1, 25))
@@ -218,7 +218,7 @@ class _Watch(_Step):
             once=self.number % 3 == 2,
         )
         with suppress(AlreadyExists):
-            eecar.watches.begin(watch)
+            eecar.watches.add(watch)
         part = db(d.part(self.part_id(self.number)))
         if part is not None and self.number % 2 == 0:
             eecar.watches.trigger(self.id("w"), part, round(self.random.uniform(0.6, 0.99), 2))
@@ -243,7 +243,7 @@ class _Proposal(_Step):
             terms={"납기": f"{self.random.randint(1, 6)}주", "보증": {"개월": 6}},
         )
         with suppress(AlreadyExists):
-            eecar.proposals.make(proposal)
+            eecar.proposals.create(proposal)
         answers: dict[int, Answer] = {1: "accepted", 2: "rejected", 3: "negotiating"}
         answer = answers.get(self.number % 5)
         if answer is not None:

@@ -1,6 +1,6 @@
-"""What the design of EECAR cannot say, by subject: `eecar.parts`, `eecar.needs`, `eecar.watches`, …
+"""The EECAR service, by subject: `eecar.parts`, `eecar.needs`, `eecar.watches`, ...
 
-Entities are handed in as callers know them; the service gives them ids and the one word for their category.
+Callers pass entities without ids; the service assigns ids and canonical categories.
 """
 
 from partita import Store, new_id
@@ -14,7 +14,7 @@ from partita_systems.service_base import MakeId
 
 
 class Eecar:
-    """The service on a store; the clock is the store's own."""
+    """One service for each subject, on one store."""
 
     def __init__(self, db: Store, make_id: MakeId = new_id) -> None:
         self.db = db

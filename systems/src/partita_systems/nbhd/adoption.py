@@ -1,6 +1,6 @@
-"""Adopting rows of the team's own code: names in the form in which they are looked for, and what was left half done.
+"""Adoption of items that other code stored: canonical handles, slugs and subdomains, and unfinished operations.
 
-What is right already is left alone, and every step stands for itself, so it may be interrupted and run again.
+Correct items stay unchanged, and every step is independent, so adoption can be interrupted and run again.
 """
 
 from collections.abc import Callable
@@ -20,17 +20,17 @@ ENTITIES: IdFields = {
 
 
 def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
-    """Bring what other code stored to what the design and the service say."""
+    """Adopt all items. `refused` lists what cannot be adopted and stays unchanged; a second run has nothing to do."""
     done = db.adopt(progress)
     nbhd = Nbhd(db)
     for found in db.scan(*ENTITIES):
         with done.collecting_errors(entity_label(found, ENTITIES)):
-            _mend(nbhd, found, done)
+            _adopt_item(nbhd, found, done)
         progress(done)
     return done
 
 
-def _mend(nbhd: Nbhd, found: Entity, done: Adoption) -> None:
+def _adopt_item(nbhd: Nbhd, found: Entity, done: Adoption) -> None:
     match found:
         case d.User():
             done.rewritten += _handle(nbhd, found)
@@ -48,8 +48,8 @@ def _handle(nbhd: Nbhd, user: d.User) -> bool:
     handle = checked_handle(user.bluesky_handle)
     if handle == user.bluesky_handle:
         return False
-    as_seen = F.bluesky_handle == user.bluesky_handle
-    with nbhd.db.change(d.user(user.did), when=as_seen, system_change=True) as draft:
+    unchanged = F.bluesky_handle == user.bluesky_handle
+    with nbhd.db.change(d.user(user.did), when=unchanged, system_change=True) as draft:
         draft.bluesky_handle = handle
     return True
 
@@ -67,29 +67,29 @@ def _subdomain(nbhd: Nbhd, site: d.Site) -> bool:
     label = checked_subdomain(site.subdomain)
     if label == site.subdomain:
         return False
-    with nbhd.db.change(_place(site), when=F.subdomain == site.subdomain, system_change=True) as draft:
+    with nbhd.db.change(_site_key(site), when=F.subdomain == site.subdomain, system_change=True) as draft:
         draft.subdomain = label
     return True
 
 
-def _place(site: d.Site) -> Get[d.Site]:
+def _site_key(site: d.Site) -> Get[d.Site]:
     here = d.site if site.shelf == d.Shelf.SITE else d.deleted_site
     return here(site.did, site.site_id)
 
 
 def _membership(nbhd: Nbhd, membership: d.Membership, done: Adoption) -> None:
-    """Of a neighborhood that is gone it is history; that of a deleted account does not count."""
+    """The membership of a deleted neighborhood becomes history; that of a deleted account becomes inactive."""
     home, did = membership.neighborhood_id, membership.user_did
     if nbhd.db(d.neighborhood(home), consistent=True) is None:
         nbhd.leave(home, did)
         done.created += 1
         return
-    if membership.status != d.Standing.ACTIVE:
+    if membership.status != d.MembershipStatus.ACTIVE:
         return
     account = nbhd.db(d.user(did), consistent=True)
     if account is None:
-        raise InvalidValue("Membership", f"there is no account {did}", "user_did")
+        raise InvalidValue("Membership", f"account {did} does not exist", "user_did")
     if account.deleted_at is not None:
         with nbhd.db.change(d.member(home, did)) as draft:
-            draft.status = d.Standing.INACTIVE
+            draft.status = d.MembershipStatus.INACTIVE
         done.rewritten += 1

@@ -1,4 +1,4 @@
-"""nbhd.city over HTTP: people, the neighborhoods they live in, and the sites that are theirs."""
+"""The HTTP API of nbhd.city: users, neighborhoods, memberships, sites and builds."""
 
 from typing import Any
 
@@ -8,23 +8,23 @@ from partita import NotFound, NotUnique, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, Problem, caller_is, group, signed_in
 from partita_systems.nbhd import bodies as b
 from partita_systems.nbhd import design as d
-from partita_systems.nbhd.membership_roles import (
-    Displayed,
+from partita_systems.nbhd.access import (
+    SiteAccess,
     account,
+    active_account,
+    active_owner,
     admin,
-    displayed,
-    hosts,
-    is_open,
-    leaver,
-    living,
-    mine,
+    history_access,
+    is_public,
+    leaving_member,
+    neighborhood_access,
+    neighborhood_access_by_slug,
+    neighborhood_admins,
     neighborhood_of_slug,
     neighbors,
     public,
     published,
-    standing,
-    standing_by_slug,
-    standing_then,
+    site_access,
 )
 from partita_systems.nbhd.service import Nbhd
 from partita_systems.nbhd.validation import checked_config, checked_subdomain, public_url, slug_of
@@ -37,7 +37,7 @@ api = Api("nbhd", "nbhd.city", d.design, service=Nbhd, about="Neighborhoods and 
 
 @api.post("/users", who=signed_in, location="/users/{did}")
 def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
-    """Move in; the token's `sub` is your DID."""
+    """Register the caller as a user; the `sub` of the token is the DID."""
     return service.register(
         caller.name,
         new.bluesky_handle,
@@ -50,34 +50,34 @@ def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
 
 api.expose_list("/users", d.users)
 api.expose_list("/users/joined", d.users_between)
-api.expose_get("/users/{did}", d.user, who=living | caller_is("did") | admin)
-api.expose_patch("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=mine)
+api.expose_get("/users/{did}", d.user, who=active_account | caller_is("did") | admin)
+api.expose_patch("/users/{did}", d.user, "display_name", "bio", "avatar_url", "profile_images", who=active_owner)
 
 
 @api.get("/handles/{handle}")
 def user_by_handle(service: Nbhd, handle: str) -> d.User:
-    """Whose handle it is."""
+    """Get a user by handle."""
     found = service.find_by_handle(handle)
     if found is None:
         raise NotFound(d.User.__name__, {"handle": handle})
     return found
 
 
-@api.put("/users/{did}/handle", who=mine, on=d.user)
+@api.put("/users/{did}/handle", who=active_owner, on=d.user)
 def change_handle(service: Nbhd, did: str, new: b.NewHandle) -> None:
-    """Another handle; it must not be somebody else's."""
+    """Change the handle; it must be free."""
     service.change_handle(did, new.bluesky_handle)
 
 
 @api.delete("/users/{did}", who=caller_is("did") | admin)
 def delete_account(service: Nbhd, did: str, match: IfMatch) -> None:
-    """Out of every list at once, and gone in 30 days."""
+    """Delete an account: it leaves every list at once and expires after 30 days."""
     service.delete_account(did, match.check)
 
 
 @api.post("/users/{did}/restoration", who=caller_is("did") | admin)
 def restore_account(service: Nbhd, did: str) -> None:
-    """As it was, while the 30 days last."""
+    """Restore a deleted account within 30 days."""
     service.restore_account(did)
 
 
@@ -86,7 +86,7 @@ api.expose_list("/users/{user_did}/memberships", d.memberships_of_user, who=call
 
 @api.get("/users/{did}/neighborhoods", who=caller_is("did") | admin)
 def neighborhoods_of(service: Nbhd, did: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.Neighborhood]:
-    """Those that a user is in, the last joined first."""
+    """List the neighborhoods of a user, last joined first."""
     return service.neighborhoods_of(did, limit, cursor)
 
 
@@ -94,9 +94,9 @@ def neighborhoods_of(service: Nbhd, did: str, limit: PageSize = 20, cursor: str 
 
 
 @api.post("/neighborhoods", who=signed_in, location="/neighborhoods/{id}")
-def found(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborhood:
-    """A new neighborhood, with you as its first member and admin."""
-    return service.found(
+def create_neighborhood(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborhood:
+    """Create a neighborhood with the caller as the first member and admin."""
+    return service.create_neighborhood(
         caller.name,
         new.name,
         new.slug,
@@ -109,23 +109,23 @@ def found(service: Nbhd, caller: Caller, new: b.NewNeighborhood) -> d.Neighborho
 api.expose_list("/neighborhoods", d.neighborhoods)
 
 
-@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, on=standing)
+@api.get("/neighborhoods/{neighborhood_id}", who=neighbors, on=neighborhood_access)
 def neighborhood(service: Nbhd, neighborhood_id: str) -> d.Neighborhood:
-    """One neighborhood."""
+    """Get a neighborhood."""
     return service.db.one(d.neighborhood(neighborhood_id))
 
 
-@api.get("/slugs/{slug}", who=neighbors, on=standing_by_slug)
+@api.get("/slugs/{slug}", who=neighbors, on=neighborhood_access_by_slug)
 def neighborhood_by_slug(service: Nbhd, slug: str) -> d.Neighborhood:
-    """The neighborhood of this slug."""
+    """Get a neighborhood by slug."""
     return neighborhood_of_slug(service, slug)
 
 
-@api.patch("/neighborhoods/{neighborhood_id}", who=hosts | admin, on=standing)
+@api.patch("/neighborhoods/{neighborhood_id}", who=neighborhood_admins | admin, on=neighborhood_access)
 def change_neighborhood(
     service: Nbhd, neighborhood_id: str, change: b.ChangedNeighborhood, match: IfMatch
 ) -> d.Neighborhood:
-    """A renamed slug is free for others once the new one is taken; a private neighborhood is in no list."""
+    """Change the given fields; an old slug is released, and a private neighborhood is not listed."""
 
     def edit(found: d.Neighborhood) -> None:
         match.check(found)
@@ -138,61 +138,69 @@ def change_neighborhood(
         if change.privacy is not UNSET:
             found.privacy = change.privacy
         if change.settings is not UNSET:
-            found.settings = structs.replace(found.settings, **_given(change.settings))
+            found.settings = structs.replace(found.settings, **_fields_of(change.settings))
 
     return service.db.update(d.neighborhood(neighborhood_id), edit)
 
 
-def _given(change: Struct) -> dict[str, Any]:
+def _fields_of(change: Struct) -> dict[str, Any]:
     return {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
 
 
-@api.delete("/neighborhoods/{neighborhood_id}", who=hosts | admin, on=standing)
-def close(service: Nbhd, caller: Caller, neighborhood_id: str, match: IfMatch) -> None:
-    """It goes, and its memberships become history; asked again, it goes on where it was interrupted."""
+@api.delete("/neighborhoods/{neighborhood_id}", who=neighborhood_admins | admin, on=neighborhood_access)
+def close_neighborhood(service: Nbhd, caller: Caller, neighborhood_id: str, match: IfMatch) -> None:
+    """Close a neighborhood: its memberships become history; an interrupted call can be repeated."""
     service.close(neighborhood_id, caller.name, match.check)
 
 
 # Members
 
-api.expose_list("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, on=standing)
-api.expose_list("/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=hosts | admin, on=standing_then)
+api.expose_list("/neighborhoods/{neighborhood_id}/members", d.members, who=neighbors, on=neighborhood_access)
+api.expose_list(
+    "/neighborhoods/{neighborhood_id}/past-members", d.past_members, who=neighborhood_admins | admin, on=history_access
+)
 
 
-@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, on=standing)
+@api.get("/neighborhoods/{neighborhood_id}/members/{user_did}", who=neighbors, on=neighborhood_access)
 def member(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
-    """One membership."""
+    """Get a membership."""
     return service.db.one(d.member(neighborhood_id, user_did))
 
 
 @api.put(
     "/neighborhoods/{neighborhood_id}/members/{user_did}",
-    who=(public & caller_is("user_did")) | hosts | admin,
-    on=standing,
+    who=(public & caller_is("user_did")) | neighborhood_admins | admin,
+    on=neighborhood_access,
 )
 def join(service: Nbhd, neighborhood_id: str, user_did: str) -> d.Membership:
-    """Become a member; into a private neighborhood its admins let people in."""
+    """Add a member; to a private neighborhood only its admins can."""
     return service.join(neighborhood_id, user_did)
 
 
-@api.delete("/neighborhoods/{neighborhood_id}/members/{user_did}", who=leaver | hosts | admin, on=standing)
+@api.delete(
+    "/neighborhoods/{neighborhood_id}/members/{user_did}",
+    who=leaving_member | neighborhood_admins | admin,
+    on=neighborhood_access,
+)
 def leave(service: Nbhd, neighborhood_id: str, user_did: str) -> None:
-    """The membership becomes history."""
+    """End a membership, which becomes history."""
     service.leave(neighborhood_id, user_did)
 
 
-@api.put("/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=hosts | admin, on=standing)
+@api.put(
+    "/neighborhoods/{neighborhood_id}/members/{user_did}/role", who=neighborhood_admins | admin, on=neighborhood_access
+)
 def set_role(service: Nbhd, neighborhood_id: str, user_did: str, new: b.NewRole) -> None:
-    """Make a member an admin, or an admin a member."""
+    """Set the role of a member."""
     service.set_role(neighborhood_id, user_did, new.role)
 
 
 # Sites
 
 
-@api.post("/users/{did}/sites", who=mine, on=d.user, location="/users/{did}/sites/{site_id}")
+@api.post("/users/{did}/sites", who=active_owner, on=d.user, location="/users/{did}/sites/{site_id}")
 def create_site(service: Nbhd, caller: Caller, did: str, new: b.NewSite) -> d.Site:
-    """A new site; one of a neighborhood needs what that asks for, such as the token's `email_verified`."""
+    """Create a site; the settings of its neighborhood may require the claim `email_verified`."""
     return service.create_site(
         did,
         new.title,
@@ -208,24 +216,24 @@ api.expose_list("/users/{did}/sites", d.sites_of_user, who=caller_is("did") | ad
 api.expose_list("/users/{did}/deleted-sites", d.deleted_sites_of_user, who=caller_is("did") | admin)
 
 
-@api.get("/users/{did}/sites/{site_id}", who=published | caller_is("did") | admin, on=displayed)
+@api.get("/users/{did}/sites/{site_id}", who=published | caller_is("did") | admin, on=site_access)
 def site(service: Nbhd, did: str, site_id: str) -> d.Site:
-    """One site."""
+    """Get a site."""
     return service.db.one(d.site(did, site_id))
 
 
 @api.get("/subdomains/{subdomain}")
 def site_by_subdomain(service: Nbhd, subdomain: str) -> d.Site:
-    """The published site of a subdomain."""
+    """Get a published site by subdomain."""
     site = service.find_by_subdomain(subdomain)
-    if site is None or not is_open(Displayed(site, service.db(d.user(site.did)))):
+    if site is None or not is_public(SiteAccess(site, service.db(d.user(site.did)))):
         raise NotFound(d.Site.__name__, {"subdomain": subdomain})
     return site
 
 
-@api.patch("/users/{did}/sites/{site_id}", who=mine, on=d.user)
+@api.patch("/users/{did}/sites/{site_id}", who=active_owner, on=d.user)
 def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, match: IfMatch) -> d.Site:
-    """An old subdomain is free for others once the new one is taken."""
+    """Change the given fields; an old subdomain is released."""
 
     def edit(found: d.Site) -> None:
         match.check(found)
@@ -243,15 +251,15 @@ def change_site(service: Nbhd, did: str, site_id: str, change: b.ChangedSite, ma
     return service.db.one(d.site(did, site_id), consistent=True)
 
 
-@api.delete("/users/{did}/sites/{site_id}", who=mine | admin, on=account)
+@api.delete("/users/{did}/sites/{site_id}", who=active_owner | admin, on=account)
 def delete_site(service: Nbhd, did: str, site_id: str, match: IfMatch) -> None:
-    """Out of the list, to be put back within 7 days."""
+    """Delete a site; it can be restored within 7 days."""
     service.delete_site(did, site_id, match.check)
 
 
-@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=mine | admin, on=account)
+@api.post("/users/{did}/deleted-sites/{site_id}/restoration", who=active_owner | admin, on=account)
 def restore_site(service: Nbhd, did: str, site_id: str) -> None:
-    """Back in the list."""
+    """Restore a deleted site."""
     service.restore_site(did, site_id)
 
 
@@ -260,14 +268,14 @@ def restore_site(service: Nbhd, did: str, site_id: str) -> None:
 
 @api.get("/users/{did}/sites/{site_id}/builds", who=caller_is("did") | admin)
 def builds(service: Nbhd, did: str, site_id: str, limit: PageSize = 20, cursor: str | None = None) -> Page[d.BuildJob]:
-    """How the site was built, the last first."""
+    """List the builds of a site, newest first."""
     service.db.one(d.site(did, site_id))
     return service.db(d.builds_of_site(site_id)).page(limit, cursor)
 
 
-@api.post("/users/{did}/sites/{site_id}/builds", who=mine, on=d.user, status=201)
+@api.post("/users/{did}/sites/{site_id}/builds", who=active_owner, on=d.user, status=201)
 def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
-    """Build the site, unless that is being done."""
+    """Start a build, unless one is running."""
     try:
         return service.start_build(did, site_id)
     except NotUnique:
@@ -276,7 +284,7 @@ def start_build(service: Nbhd, did: str, site_id: str) -> d.BuildJob:
 
 @api.get("/users/{did}/sites/{site_id}/builds/{job_id}", who=caller_is("did") | admin)
 def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
-    """How one build went."""
+    """Get a build."""
     service.db.one(d.site(did, site_id))
     found = service.find_build(site_id, job_id)
     if found is None:
@@ -284,23 +292,25 @@ def build(service: Nbhd, did: str, site_id: str, job_id: str) -> d.BuildJob:
     return found
 
 
-@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=mine | admin, on=account)
+@api.delete("/users/{did}/sites/{site_id}/builds/{job_id}", who=active_owner | admin, on=account)
 def delete_build(service: Nbhd, did: str, site_id: str, job_id: str, match: IfMatch) -> None:
-    """It is forgotten; if it still runs, its end is nobody's any more, and another may begin."""
+    """Delete a build; the end of a running build can then no longer be recorded, and another can start."""
     job = build(service, did, site_id, job_id)
     if not service.delete_build(job, match.when(job)):
         build(service, did, site_id, job_id)
         raise Problem(
-            409, "conflict", f"other code stored {job_id} under a key without a time, and alone can delete it"
+            409,
+            "conflict",
+            f"{job_id} is stored under a key without a time and can only be deleted by the code that stored it",
         )
 
 
 @api.put("/users/{did}/sites/{site_id}/builds/{job_id}/end", who=group("builder") | admin)
 def finish_build(service: Nbhd, did: str, site_id: str, job_id: str, end: b.BuildEnd) -> None:
-    """The builder says how it went; a good build publishes the site."""
+    """Record the end of a build; a successful build publishes the site."""
     job = service.find_build(site_id, job_id)
     if job is None or job.status != d.BuildStatus.RUNNING:
-        raise Problem(409, "conflict", f"{job_id} is not the build of {site_id} that runs")
+        raise Problem(409, "conflict", f"{job_id} is not the running build of {site_id}")
     service.finish_build(did, job, error=end.error, log_url=end.log_url)
 
 

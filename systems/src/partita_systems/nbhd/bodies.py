@@ -1,4 +1,4 @@
-"""What clients send to nbhd.city: what is new, what is changed, and how a build ended."""
+"""Request bodies of nbhd.city's API."""
 
 from typing import Annotated, Any
 
@@ -36,14 +36,14 @@ class NewNeighborhood(Struct, forbid_unknown_fields=True):
 
 
 class ChangedSettings(Struct, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     allow_site_creation: bool | UnsetType = UNSET
     require_email_verification: bool | UnsetType = UNSET
 
 
 class ChangedNeighborhood(Struct, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     name: Line | UnsetType = UNSET
     slug: Label | UnsetType = UNSET
@@ -65,7 +65,7 @@ class NewSite(Struct, forbid_unknown_fields=True):
 
 
 class ChangedSite(Struct, forbid_unknown_fields=True):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     title: Line | UnsetType = UNSET
     template: Template | UnsetType = UNSET
@@ -74,7 +74,7 @@ class ChangedSite(Struct, forbid_unknown_fields=True):
 
 
 class BuildEnd(Struct, forbid_unknown_fields=True):
-    """Without an error it was a good one."""
+    """The end of a build; without an error it was successful."""
 
     error: Text | None = None
     log_url: Text | None = None

@@ -1,4 +1,4 @@
-"""nbhd.city: users, their neighborhoods and their sites, and how the sites were built. One table."""
+"""The design of nbhd.city: users, neighborhoods, memberships, sites and their builds. One table."""
 
 import enum
 from datetime import datetime, timedelta
@@ -41,8 +41,8 @@ class Role(OpenEnum):
     ADMIN = "admin"
 
 
-class Standing(OpenEnum):
-    """Whether a membership counts: that of a deleted account does not, until the account is restored."""
+class MembershipStatus(OpenEnum):
+    """Whether a membership counts: that of a deleted account is inactive until the account is restored."""
 
     ACTIVE = "active"
     INACTIVE = "inactive"
@@ -65,7 +65,7 @@ class BuildStatus(OpenEnum):
 
 
 class Shelf(str, enum.Enum):
-    """Where a site lies: a deleted one is out of its owner's list, and can be put back."""
+    """The key prefix of a site: a deleted site is not in its owner's list and can be restored."""
 
     SITE = "SITE"
     DELETED = "DELETED_SITE"
@@ -82,7 +82,7 @@ class Settings(msgspec.Struct, kw_only=True):
 
 
 class UserSummary(View):
-    """What GSI1 holds of a user."""
+    """The attributes of a user in GSI1."""
 
     did: str
     bluesky_handle: Annotated[str, Unique(case_insensitive=True)]
@@ -95,7 +95,7 @@ class UserSummary(View):
 
 
 class NeighborhoodSlug(View):
-    """What GSI2 holds."""
+    """The attributes in GSI2."""
 
     id: str
     slug: Annotated[str, Unique(case_insensitive=True)]
@@ -104,23 +104,23 @@ class NeighborhoodSlug(View):
 
 
 class NeighborhoodSummary(NeighborhoodSlug):
-    """What GSI1 holds of a neighborhood."""
+    """The attributes of a neighborhood in GSI1."""
 
     name: Line
     member_count: Annotated[
-        int, CountOf(lambda: Membership, when=F.status == Standing.ACTIVE, via={"id": "neighborhood_id"})
+        int, CountOf(lambda: Membership, when=F.status == MembershipStatus.ACTIVE, via={"id": "neighborhood_id"})
     ] = 0
     created_at: Annotated[datetime, CreatedAt()] = AUTO
 
     listed = Keys("GSI1", "NBHD", when=(F.privacy == Privacy.PUBLIC) & F.closed_by.is_absent())
 
 
-BUILT = tuple("job_id status started_at completed_at error log_url ttl".split())
+BUILD_ATTRIBUTES = tuple("job_id status started_at completed_at error log_url ttl".split())
 INDEXES = (
     Index("GSI1", "entity_type", "created_at", project=(UserSummary, NeighborhoodSummary, "ttl")),
     Index("GSI2", "slug", "id", project="KEYS_ONLY"),
     Index("GSI3", "user_did", "joined_at"),
-    Index("GSI4", "site_id", "created_at", project=BUILT),
+    Index("GSI4", "site_id", "created_at", project=BUILD_ATTRIBUTES),
 )
 nbhd = Table("nbhd-city", "PK", "SK", INDEXES, ttl="ttl", stream="NEW_AND_OLD_IMAGES", recovery_days=35)
 
@@ -131,7 +131,7 @@ class User(UserSummary, Entity, table=nbhd, key=("USER#{did}", "PROFILE")):
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
     deleted_at: datetime | None = None
 
-    purged = Expires("deleted_at", after=timedelta(days=30))
+    expiry = Expires("deleted_at", after=timedelta(days=30))
 
 
 class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{id}", "METADATA")):
@@ -139,7 +139,7 @@ class Neighborhood(NeighborhoodSummary, Entity, table=nbhd, key=("NBHD#{id}", "M
     creator_did: Annotated[str, References(lambda: User)]
     privacy: Privacy = Privacy.PUBLIC
     settings: Settings = msgspec.field(default_factory=Settings)
-    closed_by: str | None = None  # while it is being closed: nobody joins, and one member after the other leaves
+    closed_by: str | None = None  # set while it is being closed: nobody can join, and its memberships become history
 
     memberships = Owns(lambda: Membership, via={"neighborhood_id": "id"})
 
@@ -149,13 +149,13 @@ class Membership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "MEMBER#{use
     user_did: Annotated[str, References(lambda: User)]
     role: Role = Role.MEMBER
     joined_at: datetime
-    status: Standing = Standing.ACTIVE
+    status: MembershipStatus = MembershipStatus.ACTIVE
 
     of_user = Keys("GSI3")
 
 
 class PastMembership(Entity, table=nbhd, key=("NBHD#{neighborhood_id}", "HISTORY#{left_at}#{did}")):
-    """Who left when; without any attribute that an index uses, and kept for ever."""
+    """A former membership, without index attributes; never expires."""
 
     neighborhood_id: Annotated[str, InKey()]
     left_at: Annotated[datetime, InKey()]
@@ -180,7 +180,7 @@ class Site(Entity, table=nbhd, key=("USER#{did}", "{shelf}#{site_id}")):
     public_url: str
     deleted_at: Annotated[datetime | None, Untracked()] = None
 
-    purged = Expires("deleted_at", after=timedelta(days=7))
+    expiry = Expires("deleted_at", after=timedelta(days=7))
 
 
 class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
@@ -194,7 +194,7 @@ class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
 
     of_site = Keys("GSI4", sk="{started_at}")
     one_at_a_time = Unique("site_id", when=F.status == BuildStatus.RUNNING)
-    kept = Expires("started_at", after=timedelta(days=90))
+    expiry = Expires("started_at", after=timedelta(days=90))
 
 
 # Access patterns --------------------------------------------------------------------------------------------------
@@ -204,12 +204,12 @@ class BuildJob(Entity, table=nbhd, key=("BUILD#{site_id}", "JOB#{started_at}")):
 def user(did: str) -> Item[User]: ...
 @pattern(UserSummary.listed.newest_first())
 def users() -> Items[UserSummary]:
-    """Everybody, the last who moved in first."""
+    """All users, newest first."""
 
 
 @pattern
 def users_between(since: datetime, until: datetime) -> Items[UserSummary]:
-    """Who moved in between two times, the last first."""
+    """Users who registered between two times, newest first."""
     return UserSummary.listed.between(since, until).newest_first()
 
 
@@ -220,22 +220,22 @@ def neighborhood(neighborhood_id: str) -> Item[Neighborhood]:
 
 @pattern(NeighborhoodSummary.listed.newest_first())
 def neighborhoods() -> Items[NeighborhoodSummary]:
-    """Those that are public, the last founded first."""
+    """Public neighborhoods, newest first."""
 
 
 @pattern(NeighborhoodSlug.by_slug)
 def neighborhoods_by_slug(slug: str) -> Items[NeighborhoodSlug]:
-    """The documented look; an index lags, so it is the guard that keeps a slug unique."""
+    """The documented lookup; the index may lag, so a guard keeps slugs unique."""
 
 
-@pattern(query(Membership).where(F.status != Standing.INACTIVE))
+@pattern(query(Membership).where(F.status != MembershipStatus.INACTIVE))
 def members(neighborhood_id: str) -> Items[Membership]:
-    """Who is in a neighborhood; the filter drops deleted accounts, which may come back."""
+    """Members of a neighborhood; the filter drops deleted accounts, which may be restored."""
 
 
 @pattern
 def memberships(neighborhood_id: str) -> Items[Membership]:
-    """Every membership of a neighborhood, those of deleted accounts too."""
+    """All memberships of a neighborhood, including those of deleted accounts."""
 
 
 @pattern
@@ -246,7 +246,7 @@ def memberships_of_user(user_did: str) -> Items[Membership]: ...
 def past_member(neighborhood_id: str, left_at: datetime, did: str) -> Item[PastMembership]: ...
 @pattern(query(PastMembership).newest_first())
 def past_members(neighborhood_id: str) -> Items[PastMembership]:
-    """Who was in a neighborhood, the last who left first."""
+    """Former members of a neighborhood, newest first."""
 
 
 @pattern
@@ -277,7 +277,7 @@ def builds_of_site(site_id: str) -> Items[BuildJob]: ...
 
 @pattern(BuildJob.of_site.where(F.job_id.exists()).newest_first().page(10))
 def builds_in_index(site_id: str) -> Items[BuildJob]:
-    """The documented query: the site itself is in its range, so the filter keeps what has a `job_id`."""
+    """The documented query: its range includes the site itself, so a filter keeps items with a `job_id`."""
 
 
 design = prove("nbhd", nbhd)

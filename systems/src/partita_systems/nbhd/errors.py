@@ -1,4 +1,4 @@
-"""How nbhd.city says no: by the field that the caller gave."""
+"""Errors of nbhd.city that name the field of the caller."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,20 +9,21 @@ from partita import ConditionFailed, InvalidValue, OpenEnum
 M = TypeVar("M", bound=OpenEnum)
 
 
-def known(entity: str, field: str, value: M) -> M:
-    """A value that the system itself has a name for; only other code may write others."""
-    named = list(type(value))
-    if value not in named:
-        raise InvalidValue(entity, f"{value.value!r} is none of {', '.join(each.value for each in named)}", field)
+def checked_enum(entity: str, field: str, value: M) -> M:
+    """The value, or InvalidValue if it is not a member: only other code may store unknown values."""
+    members = list(type(value))
+    if value not in members:
+        values = ", ".join(each.value for each in members)
+        raise InvalidValue(entity, f"{value.value!r} is not valid; use {values}", field)
     return value
 
 
 @contextmanager
-def refusing(refusals: Mapping[str, InvalidValue]) -> Iterator[None]:
-    """A condition on another entity that fails inside is told as the field of the caller's that it is about."""
+def condition_errors(errors: Mapping[str, InvalidValue]) -> Iterator[None]:
+    """Raise the error of the entity whose condition fails inside the block."""
     try:
         yield
     except ConditionFailed as failed:
-        if failed.entity not in refusals:
+        if failed.entity not in errors:
             raise
-        raise refusals[failed.entity] from None
+        raise errors[failed.entity] from None

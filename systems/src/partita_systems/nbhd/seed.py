@@ -1,7 +1,7 @@
-"""Demo data: people, the neighborhoods they live in, what they write there, and how their sites were built.
+"""Demo data: users, neighborhoods, memberships, sites and builds.
 
-Everything follows from the seed, dates included. Only what expires, builds and deleted sites, happens at the moment
-of planting: of a fixed date it would be gone when somebody looks.
+All of it follows from the seed, times included, except builds and deleted sites: they expire, so their times are
+relative to the time of seeding.
 """
 
 from collections.abc import Iterator
@@ -33,12 +33,12 @@ OPENED = datetime(2025, 6, 1, 8, tzinfo=UTC)
 
 
 def total(scale: float) -> int:
-    """How many pieces `pieces` gives."""
+    """The number of steps."""
     return sum(_sizes(scale))
 
 
 def steps(scale: float, random_seed: int) -> Iterator[SeedStep]:
-    """At scale 1 sixty people, eight neighborhoods and thirty sites."""
+    """At scale 1: 60 users, 8 neighborhoods and 30 sites."""
     people, neighborhoods, sites = _sizes(scale)
     yield from (_Person(random_seed, number) for number in range(people))
     yield from (_Neighborhood(random_seed, number, people) for number in range(neighborhoods))
@@ -55,11 +55,11 @@ class _Step(NumberedStep):
         self.people = people
 
     def service(self, db: Store, at: datetime) -> Nbhd:
-        """The service at that time, with ids of this piece's own."""
+        """The service at that time, with the ids of this step."""
         return Nbhd(store_at(db, at), ids_from(self.random.getrandbits))
 
     def unique(self, text: str) -> str:
-        """The text, told apart by number and seed."""
+        """The text, made unique by number and seed."""
         return f"{text}-{self.number}-{self.seed}" if self.seed else f"{text}-{self.number}"
 
     def did(self, number: int) -> str:
@@ -89,7 +89,7 @@ class _Neighborhood(_Step):
         at = OPENED + timedelta(days=210 + self.number % 60)
         nbhd = self.service(db, at)
         with suppress(AlreadyExists, NotUnique):
-            nbhd.found(
+            nbhd.create_neighborhood(
                 self.did(founder),
                 name,
                 self.unique(name),
@@ -138,14 +138,14 @@ class _Site(_Step):
         return {"author": self.random.choice(FIRST), "accent_color": accent, "posts": posts, "custom_fields": {}}
 
     def _build(self, db: Store, owner: str, site: d.Site) -> None:
-        """Up to three builds of the last days, of which the first failed; those of an interrupted run count."""
+        """Up to three builds of the last days; the first failed. Builds of an interrupted run are counted."""
         wanted = self.number % 4
-        there = list(db(d.builds_of_site(site.site_id)))
-        for running in (each for each in there if each.status == d.BuildStatus.RUNNING):
+        existing = list(db(d.builds_of_site(site.site_id)))
+        for running in (each for each in existing if each.status == d.BuildStatus.RUNNING):
             Nbhd(db).finish_build(owner, running)
-        for ago in range(wanted - len(there), 0, -1):
-            begun = db.now() - timedelta(days=ago)
-            job = self.service(db, begun).start_build(owner, site.site_id)
+        for ago in range(wanted - len(existing), 0, -1):
+            start = db.now() - timedelta(days=ago)
+            job = self.service(db, start).start_build(owner, site.site_id)
             error = "template 'posts.html': undefined variable" if ago == 3 else None
             logs = f"https://logs.nbhd.city/{job.job_id}"
-            self.service(db, begun + timedelta(seconds=41)).finish_build(owner, job, error=error, log_url=logs)
+            self.service(db, start + timedelta(seconds=41)).finish_build(owner, job, error=error, log_url=logs)

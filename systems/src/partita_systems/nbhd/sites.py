@@ -1,4 +1,4 @@
-"""What the design of nbhd.city cannot say of sites: who may make them, how they go, come back and are built."""
+"""Sites and their builds: creation, deletion and restoration, and builds with one running at a time."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,16 +15,16 @@ from partita import (
     time_in_id,
 )
 from partita_systems.nbhd import design as d
-from partita_systems.nbhd.errors import refusing
+from partita_systems.nbhd.errors import condition_errors
 from partita_systems.nbhd.validation import checked_config, checked_subdomain, public_url
 from partita_systems.service_base import ServiceBase
 
-LIVING = F.deleted_at.is_absent()
-OPEN = F.closed_by.is_absent()
+NOT_DELETED = F.deleted_at.is_absent()
+NOT_CLOSING = F.closed_by.is_absent()
 
 
-def let_pass(_: Any) -> None:
-    """A check that has nothing against anything."""
+def no_check(_: Any) -> None:
+    """A check that accepts everything."""
 
 
 class Sites(ServiceBase):
@@ -43,7 +43,7 @@ class Sites(ServiceBase):
         neighborhood_id: str | None = None,
         email_verified: bool = False,
     ) -> d.Site:
-        """A new site, perhaps of a neighborhood: its settings decide, and `email_verified` is the token's claim."""
+        """Create a site. A site of a neighborhood needs its permission; `email_verified` is a claim of the token."""
         label = checked_subdomain(subdomain)
         site = d.Site(
             did=did,
@@ -55,28 +55,30 @@ class Sites(ServiceBase):
             config=checked_config(config or {}),
             public_url=public_url(label),
         )
-        refusals = {
+        not_allowed = f"{neighborhood_id} allows no new sites, or only with a verified e-mail address"
+        not_member = f"{did} is not an active member of {neighborhood_id}"
+        errors = {
             "User": InvalidValue("Site", "the account is deleted", "did"),
-            "Neighborhood": InvalidValue(
-                "Site",
-                f"{neighborhood_id} allows no new sites, or only with a verified e-mail address",
-                "neighborhood_id",
-            ),
-            "Membership": InvalidValue("Site", f"{did} is no active member of {neighborhood_id}", "neighborhood_id"),
+            "Neighborhood": InvalidValue("Site", not_allowed, "neighborhood_id"),
+            "Membership": InvalidValue("Site", not_member, "neighborhood_id"),
         }
-        with self._of_a_neighborhood(neighborhood_id), refusing(refusals), self.db.transaction() as transaction:
-            transaction.check(d.user(did), LIVING)
+        with (
+            self._checking_neighborhood(neighborhood_id),
+            condition_errors(errors),
+            self.db.transaction() as transaction,
+        ):
+            transaction.check(d.user(did), NOT_DELETED)
             if neighborhood_id is not None:
-                allowed = F.slug.exists() & OPEN & ~F.settings.allow_site_creation.is_in(False)
+                allowed = F.slug.exists() & NOT_CLOSING & ~F.settings.allow_site_creation.is_in(False)
                 if not email_verified:
                     allowed &= ~F.settings.require_email_verification.is_in(True)
                 transaction.check(d.neighborhood(neighborhood_id), allowed)
-                transaction.check(d.member(neighborhood_id, did), F.status == d.Standing.ACTIVE)
+                transaction.check(d.member(neighborhood_id, did), F.status == d.MembershipStatus.ACTIVE)
             return transaction.create(site)
 
     @contextmanager
-    def _of_a_neighborhood(self, neighborhood_id: str | None) -> Iterator[None]:
-        """One that is not there refuses nothing: it is the reference that is wrong."""
+    def _checking_neighborhood(self, neighborhood_id: str | None) -> Iterator[None]:
+        """Raise ReferenceMissing instead of InvalidValue if the neighborhood does not exist."""
         try:
             yield
         except InvalidValue:
@@ -90,29 +92,29 @@ class Sites(ServiceBase):
             draft.config = checked_config(config)
 
     def change_subdomain(self, did: str, site_id: str, subdomain: str) -> None:
-        """The old subdomain is free for others once the new one is taken."""
+        """Change the subdomain; the old one is released."""
         label = checked_subdomain(subdomain)
         with self.db.change(d.site(did, site_id)) as draft:
             draft.subdomain = label
             draft.public_url = public_url(label)
 
     def find_by_subdomain(self, subdomain: str) -> d.Site | None:
-        """The guard, then the site: two GetItems. A deleted site is not found, though its subdomain stays taken."""
+        """A site by subdomain, with two GetItems (guard, site); a deleted site is not found but keeps its subdomain."""
         site = self.db.find_by_unique(d.Site, "subdomain", checked_subdomain(subdomain))
         return site if site is not None and site.shelf == d.Shelf.SITE else None
 
-    def delete_site(self, did: str, site_id: str, check: Callable[[d.Site], None] = let_pass) -> None:
-        """Out of the owner's list, to be put back within 7 days; until then nobody else gets its subdomain.
+    def delete_site(self, did: str, site_id: str, check: Callable[[d.Site], None] = no_check) -> None:
+        """Delete a site. It can be restored within 7 days and keeps its subdomain until then.
 
-        `check` as for accounts.
+        `check` gets the site first and may raise.
         """
 
-        def deleting(site: d.Site) -> None:
+        def mark(site: d.Site) -> None:
             check(site)
             site.shelf = d.Shelf.DELETED
             site.deleted_at = self.now()
 
-        self.db.update(d.site(did, site_id), deleting)
+        self.db.update(d.site(did, site_id), mark)
 
     def restore_site(self, did: str, site_id: str) -> None:
         with self.db.change(d.deleted_site(did, site_id)) as draft:
@@ -122,26 +124,26 @@ class Sites(ServiceBase):
     # Builds
 
     def start_build(self, did: str, site_id: str) -> d.BuildJob:
-        """A new build of a site that is there, unless one is running."""
+        """Start a build of a site, unless one is running."""
         job_id = self.new_id("j")
         started_at = time_in_id(job_id)
         assert started_at is not None
         job = d.BuildJob(job_id=job_id, site_id=site_id, started_at=started_at)
-        refusals = {
+        errors = {
             "User": InvalidValue("BuildJob", "the account of its owner is deleted", "site_id"),
             "Site": InvalidValue("BuildJob", f"{did} has no site {site_id}", "site_id"),
         }
-        with refusing(refusals), self.db.transaction() as transaction:
-            transaction.check(d.user(did), LIVING)
+        with condition_errors(errors), self.db.transaction() as transaction:
+            transaction.check(d.user(did), NOT_DELETED)
             transaction.check(d.site(did, site_id), F.site_id == site_id)
             return transaction.create(job)
 
     def running_build(self, site_id: str) -> d.BuildJob | None:
-        """The guard, then the job: two GetItems."""
+        """The running build of a site, with two GetItems (guard, job)."""
         return self.db.find_by_unique(d.BuildJob, "one_at_a_time", site_id)
 
     def find_build(self, site_id: str, job_id: str) -> d.BuildJob | None:
-        """One GetItem: the id says when. An id of other code does not, so the site's builds are looked through."""
+        """A build by id: one GetItem if the id contains the time, else a search through the builds of the site."""
         at = time_in_id(job_id)
         found = self.db(d.build(site_id, at), consistent=True) if at is not None else None
         if found is not None and found.job_id == job_id:
@@ -149,7 +151,7 @@ class Sites(ServiceBase):
         return next((each for each in self.db(d.builds_of_site(site_id)) if each.job_id == job_id), None)
 
     def delete_build(self, job: d.BuildJob, when: Condition | None = None) -> bool:
-        """Whether it is gone; one that other code stored under a key of its own stays, and so does its namesake."""
+        """Delete a build; returns False if it is stored under a key of other code, which cannot be deleted here."""
         try:
             return self.db.delete(job, when=F.job_id == job.job_id if when is None else when) is not None
         except ConditionFailed:
@@ -158,14 +160,16 @@ class Sites(ServiceBase):
             return False
 
     def finish_build(self, did: str, job: d.BuildJob, *, error: str | None = None, log_url: str | None = None) -> None:
-        """The build ends, once; a good one publishes the site in the same transaction, a failed one leaves it alone."""
+        """End a running build. A successful build publishes the site in the same transaction."""
         try:
             self._end_build(job, d.site(did, job.site_id), error, log_url)
-        except (NotFound, ConditionFailed) as gone:
-            if gone.entity != d.Site.__name__:
+        except (NotFound, ConditionFailed) as missing:
+            if missing.entity != d.Site.__name__:
                 raise
-            self.db.one(d.deleted_site(did, job.site_id), consistent=True)  # or it never was theirs
-            self._end_build(job, None, error or "the site was deleted while it was built", log_url)
+            self.db.one(
+                d.deleted_site(did, job.site_id), consistent=True
+            )  # raises NotFound if it is not the user's site
+            self._end_build(job, None, error or "the site was deleted during the build", log_url)
 
     def _end_build(self, job: d.BuildJob, site: Get[d.Site] | None, error: str | None, log_url: str | None) -> None:
         now = self.now()

@@ -1,4 +1,4 @@
-"""What people may call themselves, their neighborhoods and their sites, and how large a site's config may be."""
+"""Validation of DIDs, handles, slugs, subdomains and site configs."""
 
 import re
 from typing import Any
@@ -8,9 +8,9 @@ import msgspec
 
 from partita import InvalidValue
 
-LONGEST_LABEL = 63  # a subdomain is a label of DNS; slugs keep to the same
-LARGEST_CONFIG = 256 * 1024  # of JSON: at most half as much again in DynamoDB, so the item stays under its 400 KB
-DEEPEST_CONFIG = 30  # DynamoDB nests 32 levels, the item and the attribute among them
+MAX_LABEL_LENGTH = 63  # of a DNS label; slugs have the same limit
+MAX_CONFIG_BYTES = 256 * 1024  # as JSON; DynamoDB counts at most half as much again, so the item stays below 400 KB
+MAX_CONFIG_DEPTH = 30  # DynamoDB allows 32 levels, including the item and the attribute
 
 _DID = re.compile(r"did:[a-z0-9]+:[A-Za-z0-9._:%-]{1,200}")
 _HANDLE = re.compile(r"[^\s@#]+(@[^\s@#]+)?")
@@ -20,7 +20,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 def checked_did(did: str, field: str) -> str:
     """A decentralized identifier, such as `did:plc:abc123`."""
     if not _DID.fullmatch(did):
-        raise InvalidValue("User", f"{did!r} is no DID", field)
+        raise InvalidValue("User", f"{did!r} is not a valid DID, such as did:plc:abc123", field)
     return did
 
 
@@ -28,28 +28,34 @@ def checked_handle(handle: str) -> str:
     """A Bluesky handle, with or without its leading `@`: `alice.bsky.social`, `alice@bsky.social`."""
     name = normalize("NFC", handle.strip().removeprefix("@"))
     if not _HANDLE.fullmatch(name) or "." not in name or len(name) > 253:
-        raise InvalidValue("User", f"{handle!r} is no handle; write alice.bsky.social", "bluesky_handle", value=handle)
+        raise InvalidValue(
+            "User", f"{handle!r} is not a valid handle, such as alice.bsky.social", "bluesky_handle", value=handle
+        )
     return name
 
 
 def slug_of(name: str) -> str:
-    """The words of a name, in lower case, with hyphens between them.
+    """The slug of a name: its words in lower case, joined by hyphens.
 
     >>> slug_of("Downtown Collective"), slug_of("Café 거리")
     ('downtown-collective', 'café-거리')
     """
     folded = normalize("NFC", normalize("NFC", name).casefold())
     slug = "-".join(re.findall(r"[^\W_]+", folded))
-    if not slug or len(slug) > LONGEST_LABEL:
-        raise InvalidValue("Neighborhood", f"{name!r} gives no slug of 1 to {LONGEST_LABEL} characters", "slug")
+    if not slug or len(slug) > MAX_LABEL_LENGTH:
+        raise InvalidValue(
+            "Neighborhood", f"{name!r} does not give a slug of 1 to {MAX_LABEL_LENGTH} characters", "slug"
+        )
     return slug
 
 
 def checked_subdomain(subdomain: str) -> str:
-    """A label of DNS, in lower case."""
+    """A DNS label, in lower case."""
     label = subdomain.strip().lower()
-    if not _SUBDOMAIN.fullmatch(label) or len(label) > LONGEST_LABEL:
-        raise InvalidValue("Site", f"{subdomain!r} is not 1 to {LONGEST_LABEL} of a-z, 0-9 and -", "subdomain")
+    if not _SUBDOMAIN.fullmatch(label) or len(label) > MAX_LABEL_LENGTH:
+        raise InvalidValue(
+            "Site", f"{subdomain!r} is not valid; use 1 to {MAX_LABEL_LENGTH} of a-z, 0-9 and -", "subdomain"
+        )
     return label
 
 
@@ -58,16 +64,16 @@ def public_url(subdomain: str) -> str:
 
 
 def checked_config(config: dict[str, Any]) -> dict[str, Any]:
-    """A config that one item can hold."""
+    """The config, or InvalidValue if it does not fit into an item."""
     try:
         size = len(msgspec.json.encode(config))
         depth = _depth(config)
-    except (TypeError, ValueError, OverflowError, RecursionError) as refusal:
-        raise InvalidValue("Site", str(refusal), "config") from None
-    if size > LARGEST_CONFIG:
-        raise InvalidValue("Site", f"{size:,} bytes of JSON, and a site holds {LARGEST_CONFIG:,}", "config")
-    if depth > DEEPEST_CONFIG:
-        raise InvalidValue("Site", f"nested {depth} levels deep, and a site holds {DEEPEST_CONFIG}", "config")
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidValue("Site", str(error), "config") from None
+    if size > MAX_CONFIG_BYTES:
+        raise InvalidValue("Site", f"{size:,} bytes of JSON; the limit is {MAX_CONFIG_BYTES:,}", "config")
+    if depth > MAX_CONFIG_DEPTH:
+        raise InvalidValue("Site", f"nested {depth} levels deep; the limit is {MAX_CONFIG_DEPTH}", "config")
     return config
 
 
