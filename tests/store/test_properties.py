@@ -30,7 +30,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 assignments = st.one_of(
     st.tuples(st.just("state"), st.sampled_from(State)),
     st.tuples(st.just("importance"), st.sampled_from(Importance)),
-    st.tuples(st.just("price"), st.integers(-9999, 9999).map(Decimal)),
+    st.tuples(st.just("price"), st.integers(-9700, 9700).map(Decimal)),  # five steps stay within the bounds of Ordered
     st.tuples(st.just("published_at"), st.none() | st.integers(0, 9).map(lambda days: START + timedelta(days=days))),
     st.tuples(st.just("kind"), st.none() | st.sampled_from(Kind)),
     st.tuples(st.just("year"), st.none() | st.integers(1990, 1993)),
