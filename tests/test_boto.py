@@ -1,4 +1,4 @@
-"""boto3 on the embedded engine: existing code runs with no server, no keys and no region, and nothing stays behind."""
+"""boto3 on the embedded engine: existing code runs without server, keys or region, and nothing stays patched."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ from partita.dynamodb.requests import ListTables
 
 @pytest.fixture(autouse=True)
 def unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No keys, no region, no profile, and no instance to ask for them."""
+    """No keys, no region, no profile, and no instance metadata."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
@@ -51,7 +51,7 @@ def make_table(client: DynamoDBClient, name: str = "notes") -> None:
     client.get_waiter("table_exists").wait(TableName=name)
 
 
-def test_existing_code_finds_the_engine(backend: Backend) -> None:
+def test_existing_code_uses_the_engine(backend: Backend) -> None:
     with boto.embedded(backend):
         make_table(boto3.client("dynamodb"))
         table = boto3.resource("dynamodb").Table("notes")
@@ -61,13 +61,13 @@ def test_existing_code_finds_the_engine(backend: Backend) -> None:
     assert backend.call(ListTables()).table_names == ["notes"]
 
 
-def test_botocore_alone_finds_the_engine(backend: Backend) -> None:
+def test_botocore_without_boto3_uses_the_engine(backend: Backend) -> None:
     with boto.embedded(backend):
         client: Any = botocore.session.Session().create_client("dynamodb")
         assert client.list_tables()["TableNames"] == []
 
 
-def test_code_that_configures_its_client_finds_the_engine_too(backend: Backend) -> None:
+def test_client_with_its_own_config_uses_the_engine(backend: Backend) -> None:
     make_table(boto.client(backend))
     with boto.embedded(backend):
         client = boto3.client(
@@ -82,7 +82,7 @@ def test_code_that_configures_its_client_finds_the_engine_too(backend: Backend) 
         assert client.meta.region_name == "eu-west-1"
 
 
-def test_error_has_its_code_its_class_and_its_members(backend: Backend) -> None:
+def test_error_has_its_code_class_and_members(backend: Backend) -> None:
     client = boto.client(backend)
     make_table(client)
     item = {"pk": {"S": "a"}, "sk": {"N": "1"}}
@@ -101,7 +101,7 @@ def test_error_has_its_code_its_class_and_its_members(backend: Backend) -> None:
     assert missing.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
 
 
-def test_cancelled_transaction_says_why(backend: Backend) -> None:
+def test_cancelled_transaction_has_its_reasons(backend: Backend) -> None:
     client = boto.client(backend)
     make_table(client)
     absent = {"pk": {"S": "a"}, "sk": {"N": "1"}}
@@ -122,7 +122,7 @@ def test_cancelled_transaction_says_why(backend: Backend) -> None:
     assert [reason["Code"] for reason in reasons] == ["None", "ConditionalCheckFailed"]
 
 
-def test_operation_without_an_engine_behind_it_is_an_error(backend: Backend) -> None:
+def test_unsupported_operation_is_an_error(backend: Backend) -> None:
     with pytest.raises(ClientError, match="UnknownOperationException"):
         boto.client(backend).describe_kinesis_streaming_destination(TableName="notes")
 
@@ -142,14 +142,14 @@ def test_batch_writer_paginator_and_conditions_work(backend: Backend) -> None:
     assert [len(page["Items"]) for page in pages] == [25, 25, 10]
 
 
-def test_table_that_is_deleted_is_waited_for(backend: Backend) -> None:
+def test_waiter_waits_for_a_deleted_table(backend: Backend) -> None:
     client = boto.client(backend)
     make_table(client)
     client.delete_table(TableName="notes")
     client.get_waiter("table_not_exists").wait(TableName="notes")
 
 
-def test_stream_is_read_by_its_own_client(backend: Backend) -> None:
+def test_streams_client_reads_a_stream(backend: Backend) -> None:
     client, streams = boto.client(backend), boto.streams_client(backend)
     make_table(client)
     client.update_table(
@@ -164,7 +164,7 @@ def test_stream_is_read_by_its_own_client(backend: Backend) -> None:
     assert records[0]["dynamodb"]["NewImage"] == {"pk": {"S": "a"}, "sk": {"N": "1"}}
 
 
-def test_nothing_stays_behind_the_block(backend: Backend) -> None:
+def test_botocore_is_unpatched_after_the_block(backend: Backend) -> None:
     before = botocore.session.Session.create_client
     with boto.embedded(backend), pytest.raises(ZeroDivisionError), boto.embedded(backend):
         raise ZeroDivisionError
@@ -173,7 +173,7 @@ def test_nothing_stays_behind_the_block(backend: Backend) -> None:
         boto3.client("dynamodb")
 
 
-def test_client_from_before_the_block_is_left_alone(backend: Backend) -> None:
+def test_client_created_before_the_block_is_unaffected(backend: Backend) -> None:
     with connect("memory:") as other:
         earlier = boto.client(other)
         with boto.embedded(backend):
@@ -182,14 +182,14 @@ def test_client_from_before_the_block_is_left_alone(backend: Backend) -> None:
         assert backend.call(ListTables()).table_names == []
 
 
-def test_client_from_the_block_keeps_its_engine(backend: Backend) -> None:
+def test_client_created_in_the_block_keeps_its_engine(backend: Backend) -> None:
     with boto.embedded(backend):
         client = boto3.client("dynamodb")
     make_table(client)
     assert backend.call(ListTables()).table_names == ["notes"]
 
 
-def test_innermost_block_counts(backend: Backend) -> None:
+def test_innermost_block_applies(backend: Backend) -> None:
     with connect("memory:") as inner, boto.embedded(backend):
         with boto.embedded(inner):
             make_table(boto3.client("dynamodb"), "inner")
@@ -198,7 +198,7 @@ def test_innermost_block_counts(backend: Backend) -> None:
     assert backend.call(ListTables()).table_names == ["outer"]
 
 
-def test_block_reaches_other_threads(backend: Backend) -> None:
+def test_block_applies_to_other_threads(backend: Backend) -> None:
     with boto.embedded(backend):
         thread = threading.Thread(target=lambda: make_table(boto3.client("dynamodb")))
         thread.start()
@@ -206,7 +206,7 @@ def test_block_reaches_other_threads(backend: Backend) -> None:
     assert backend.call(ListTables()).table_names == ["notes"]
 
 
-def test_other_services_are_left_alone(backend: Backend) -> None:
+def test_other_services_are_unaffected(backend: Backend) -> None:
     with boto.embedded(backend):
         with pytest.raises(NoRegionError):
             boto3.client("sqs")
@@ -227,7 +227,7 @@ def test_partita_is_imported_without_botocore() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_missing_botocore_is_said() -> None:
+def test_missing_botocore_is_reported() -> None:
     code = (
         "import sys; sys.modules['botocore.session'] = None; sys.modules['boto3'] = None\n"
         "from partita import boto\n"
@@ -236,8 +236,8 @@ def test_missing_botocore_is_said() -> None:
         "try: boto.embedded(None).__enter__()\n"
         "except Exception as error: print(error)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert said.splitlines() == [
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert printed.splitlines() == [
         "partita.boto needs an extra; run pip install 'partita[boto]' (boto3 is missing)",
         "partita.boto needs an extra; run pip install 'partita[boto]' (botocore is missing)",
     ]

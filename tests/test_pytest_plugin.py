@@ -1,4 +1,4 @@
-"""The pytest plugin as its users have it: a run of theirs, inside a run of ours."""
+"""The pytest plugin, in a pytest run inside this one."""
 
 import statistics
 import subprocess
@@ -24,7 +24,7 @@ TABLE = """
 """
 
 
-def test_engine_for_a_test_is_made_and_ended_in_under_a_millisecond() -> None:
+def test_engine_is_created_and_closed_within_a_millisecond() -> None:
     times = []
     for _ in range(51):
         begun = time.perf_counter()
@@ -33,8 +33,8 @@ def test_engine_for_a_test_is_made_and_ended_in_under_a_millisecond() -> None:
     assert statistics.median(times) < MILLISECOND
 
 
-def test_fixture_itself_takes_under_a_millisecond(pytester: pytest.Pytester) -> None:
-    """What pytest adds to every test is not counted: the set-up of a test with the fixture, less one without."""
+def test_backend_fixture_takes_less_than_a_millisecond(pytester: pytest.Pytester) -> None:
+    """The setup of a test with the fixture, less that of one without."""
     pytester.makepyfile(
         """
         import statistics, time, pytest
@@ -82,7 +82,7 @@ def test_each_test_has_an_empty_engine(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess().assert_outcomes(passed=2)
 
 
-def test_code_under_test_makes_its_own_clients(pytester: pytest.Pytester) -> None:
+def test_clients_of_the_code_under_test_use_the_engine(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         TABLE
         + """
@@ -100,7 +100,7 @@ def test_code_under_test_makes_its_own_clients(pytester: pytest.Pytester) -> Non
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
-def test_time_passes_when_told_to(pytester: pytest.Pytester) -> None:
+def test_clock_fixture_moves_time(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         TABLE
         + """
@@ -120,12 +120,12 @@ def test_time_passes_when_told_to(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
-def test_fixtures_are_listed_with_what_they_are(pytester: pytest.Pytester) -> None:
+def test_fixtures_are_listed_with_descriptions(pytester: pytest.Pytester) -> None:
     listed = pytester.runpytest_inprocess("--fixtures")
-    listed.stdout.fnmatch_lines(["partita_backend*", "*An empty DynamoDB in this process, for this test alone."])
+    listed.stdout.fnmatch_lines(["partita_backend*", "*An empty DynamoDB engine in this process, for one test."])
 
 
-def test_plugin_costs_a_run_that_does_not_use_it_nothing() -> None:
+def test_unused_plugin_imports_nothing() -> None:
     code = """if True:
         import pytest, sys
         before = set(sys.modules)

@@ -1,4 +1,4 @@
-"""An engine for each test: in memory, and on every storage where that may matter."""
+"""Engines for tests: in memory, in a file, and on each storage."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.engine.tables import Bench
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    """In memory."""
+    """An engine in memory."""
     bench = Bench()
     yield bench
     bench.engine.close()
@@ -18,7 +18,7 @@ def bench() -> Iterator[Bench]:
 
 @pytest.fixture
 def filed(tmp_path: Path) -> Iterator[Bench]:
-    """In a file."""
+    """An engine on a file."""
     bench = Bench(str(tmp_path / "engine.db"))
     yield bench
     bench.engine.close()
@@ -26,7 +26,7 @@ def filed(tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture(params=["memory", "file"])
 def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """On each storage in turn."""
+    """An engine on each storage in turn."""
     bench = Bench("memory:" if request.param == "memory" else str(tmp_path / "engine.db"))
     yield bench
     bench.engine.close()

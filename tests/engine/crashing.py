@@ -1,7 +1,7 @@
-"""Writes to a database file until it is killed, and tells of every write that was acknowledged.
+"""Writes to a database file until it is killed, and prints every acknowledged write.
 
-Run as a program: `crashing FILE SEED`. One line a finished write goes to standard output, unbuffered; whoever reads
-knows that what was told is promised. A write in doubt is told before it begins.
+Run as a program: `crashing FILE SEED`. It prints one line for each finished write, unbuffered: the reader knows that it
+is durable. A write is also printed before it begins, since a kill may leave it in doubt.
 """
 
 import sys
@@ -60,7 +60,7 @@ def tell(word: str, stamp: str, keys: list[int]) -> None:
 
 
 def write(engine: Engine, random: Random, stamp: str, keys: list[int]) -> None:
-    """One request that gives each of the keys this stamp, or takes the item away when the stamp ends in d."""
+    """Sends one request that gives each of the keys this stamp, or deletes the items when the stamp ends in d."""
     if stamp.endswith("d"):
         engine.call(q.DeleteItem(table_name="crashed", key={"pk": {"S": str(keys[0])}}))
     elif len(keys) == 1:

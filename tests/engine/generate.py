@@ -1,4 +1,4 @@
-"""Random requests from a seed: few keys and few attributes, so that requests meet each other; some are wrong."""
+"""Random requests from a seed, some of them invalid; few keys and attributes, so that they affect each other."""
 
 import base64
 from random import Random
@@ -62,7 +62,7 @@ def _schema(*names: str) -> list[Json]:
 
 
 class Generator:
-    """One stream of requests to one table; the same seed, the same requests."""
+    """A sequence of requests to one table, determined by a seed."""
 
     def __init__(self, seed: int, table_name: str) -> None:
         self.random = Random(seed)
@@ -137,7 +137,7 @@ class Generator:
         return item
 
     def attribute(self, name: str) -> Json:
-        """Mostly of the type that the name suggests, so that expressions mostly fit."""
+        """Mostly of the type that the name suggests, so that most expressions are valid."""
         if self.often(0.12 if name != "s" else 0.03):
             return self.value()
         if name == "s":
@@ -162,7 +162,7 @@ class Generator:
     def path(self) -> str:
         name = self.pick([*NAMES, "l", "m", "l", "m", "absent"])
         path = self.name(name)
-        while name != "s" and self.often(0.35):  # nothing is inside a key
+        while name != "s" and self.often(0.35):  # a key has no parts
             path += f"[{self.random.randint(0, 4)}]" if self.often(0.5) else "." + self.name(self.pick(NAMES[:5]))
         return path
 
@@ -225,7 +225,7 @@ class Generator:
         return f"if_not_exists({self.name('l')}, {self.bind({'L': []})})" if kind < 9 else self.set_operand(depth + 1)
 
     def update(self) -> str:
-        """Mostly one section and few actions, since actions on one attribute are refused; or several in one list."""
+        """Mostly one section and few actions, since several on one attribute are rejected; or several in one list."""
         if self.often(0.1):
             return self.list_update()
         sections = self.random.sample(["SET", "REMOVE", "ADD", "DELETE"], self.pick([1, 1, 1, 2]))
@@ -288,7 +288,7 @@ class Generator:
         return self._updating(body)
 
     def _updating(self, body: Json) -> Json:
-        """An update that only takes away does not make an item; DynamoDB Local makes one (scylladb/scylladb#5862)."""
+        """An update that only removes creates no item; DynamoDB Local creates one (scylladb/scylladb#5862)."""
         if body["UpdateExpression"].startswith(("REMOVE", "DELETE")):
             return self.bound(body | {"ConditionExpression": "attribute_exists(pk)"})
         return self._conditioned(body, 0.25)

@@ -1,4 +1,4 @@
-"""Requests as JSON to an engine in the process, or to any server: the same question in, the same form of answer out."""
+"""JSON requests to an engine in this process, or to any server, with the same form of answer."""
 
 import http.client
 import json
@@ -37,24 +37,24 @@ class Answer:
 
     @property
     def error(self) -> str:
-        """`Code: message`, or nothing."""
+        """`Code: message`, or an empty string."""
         return f"{self.code}: {self.message}" if self.code else ""
 
 
 def open_engine(address: str, clock: Callable[[], float] = time.time) -> Engine:
-    """An engine in memory or on a file; housekeeping is left to the test."""
+    """Opens an engine in memory or on a file; the test runs the background work."""
     storage = MemoryStorage() if address == "memory:" else SqliteStorage(address, "process")
     return Engine(storage, clock=clock, maintain=False)
 
 
-class Talk(Protocol):
-    """Somebody who answers DynamoDB's operations."""
+class DynamoDB(Protocol):
+    """Answers DynamoDB's operations."""
 
     def ask(self, operation: str, body: Json) -> Answer: ...
 
 
 class Embedded:
-    """An engine in this process, asked in JSON; what would be a traceback stays one."""
+    """An engine in this process; unexpected errors are raised."""
 
     def __init__(self, engine: Engine | None = None) -> None:
         self.engine = engine or open_engine("memory:")
@@ -68,7 +68,7 @@ class Embedded:
 
 
 class Remote:
-    """A server, asked over one connection."""
+    """A server, over one connection."""
 
     def __init__(self, endpoint: str) -> None:
         url = urlsplit(endpoint)

@@ -1,4 +1,4 @@
-"""What most tests of the engine start from: a table in a line, a clock moved by hand, an engine on each storage."""
+"""Helpers for most tests of the engine: a table in one line, a clock moved by the test, an engine on each storage."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from tests.engine.shorthand import Answer, Embedded, Json, open_engine
 
 
 class Clock:
-    """The time is what the test says."""
+    """A clock that the test moves."""
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self.now = now
@@ -18,7 +18,7 @@ class Clock:
 
 
 class Bench(Embedded):
-    """An engine whose clock and housekeeping are moved by hand."""
+    """An engine whose clock and background work the test moves."""
 
     def __init__(self, address: str = "memory:", clock: Clock | None = None) -> None:
         self.clock = clock or Clock()
@@ -26,12 +26,12 @@ class Bench(Embedded):
         super().__init__(open_engine(address, self.clock))
 
     def reopen(self) -> None:
-        """As if the process had ended and begun again; only a file remembers."""
+        """Closes the engine and opens it again, as a new process would; only a file keeps its data."""
         self.engine.close()
         self.engine = open_engine(self.address, self.clock)
 
     def ok(self, operation: str, **body: Any) -> Json:
-        """The reply; an error is a failed test."""
+        """Returns the reply; an error fails the test."""
         answer = self.ask(operation, body)
         assert not answer.error, answer.error
         return answer.body
@@ -42,7 +42,7 @@ class Bench(Embedded):
         assert answer.error, f"{operation} was accepted: {answer.body}"
         return answer.error
 
-    def refused(self, operation: str, **body: Any) -> Answer:
+    def failed(self, operation: str, **body: Any) -> Answer:
         answer = self.ask(operation, body)
         assert answer.error, f"{operation} was accepted: {answer.body}"
         return answer
@@ -74,7 +74,7 @@ class Bench(Embedded):
         return item
 
     def rows(self, table: str, index: str | None = None) -> list[Json]:
-        """Everything in a table or index."""
+        """Returns all rows of a table or index."""
         body: Json = {"TableName": table} | ({"IndexName": index} if index else {})
         found: list[Json] = []
         while True:
@@ -85,14 +85,14 @@ class Bench(Embedded):
             body["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def changes(self, table: str) -> list[LogRecord]:
-        """The change log."""
+        """Returns the change log of a table."""
         context = self.engine._context
         return [
             change for _, change in read_changes(context.storage, context.catalog.table_in_txn(table), 0, 1_000_000)
         ]
 
     def settle(self) -> None:
-        """Housekeeping until there is nothing left to do."""
+        """Runs the background work to its end."""
         while self.engine.maintenance.step():
             pass
 
@@ -115,7 +115,7 @@ def _schema(keys: str) -> list[Json]:
 
 
 def plain(item: dict[str, Any]) -> Json:
-    """Python values as attribute values; a dict that is one already stays."""
+    """Python values as attribute values; a dict that is one already is unchanged."""
     return {name: value(each) for name, each in item.items()}
 
 

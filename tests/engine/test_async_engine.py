@@ -1,4 +1,4 @@
-"""The engine on an event loop: where a commit is waited for."""
+"""The engine on an event loop: whether the loop or a thread waits for a commit."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ from partita.storage.sqlite import SqliteStorage
 
 
 class Disk(SqliteStorage):
-    """A file whose commits take as long as a test says, by a clock that only they move."""
+    """A file whose commits take as long as the test says, by a clock that only they move."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -42,7 +42,7 @@ THREAD = "partita-commit"
 Story = Callable[[Disk, AsyncEngine], Coroutine[None, None, None]]
 
 
-def told(path: Path, story: Story) -> None:
+def run_story(path: Path, story: Story) -> None:
     """Runs a story on a disk and an engine with one table."""
 
     async def whole() -> None:
@@ -73,16 +73,16 @@ def got(name: str) -> requests.GetItem:
     return requests.GetItem(table_name="things", key={"id": {"S": name}})
 
 
-def test_quick_commits_stay_on_the_loop(tmp_path: Path) -> None:
+def test_fast_commits_run_on_the_loop(tmp_path: Path) -> None:
     async def story(disk: Disk, engine: AsyncEngine) -> None:
         for number in range(3):
             await engine.call(put(str(number)))
         assert disk.threads == [LOOP] * 3
 
-    told(tmp_path, story)
+    run_story(tmp_path, story)
 
 
-def test_after_slow_commits_a_thread_waits_and_the_loop_reads(tmp_path: Path) -> None:
+def test_slow_commits_run_in_a_thread_while_the_loop_reads(tmp_path: Path) -> None:
     async def story(disk: Disk, engine: AsyncEngine) -> None:
         disk.seconds = 1.0
         await engine.call(put("first"))
@@ -98,10 +98,10 @@ def test_after_slow_commits_a_thread_waits_and_the_loop_reads(tmp_path: Path) ->
         assert (await engine.call(got("second"))).item is not None
         assert disk.threads == [LOOP, THREAD]
 
-    told(tmp_path, story)
+    run_story(tmp_path, story)
 
 
-def test_commits_come_back_to_the_loop_once_they_are_quick(tmp_path: Path) -> None:
+def test_commits_return_to_the_loop_once_they_are_fast(tmp_path: Path) -> None:
     async def story(disk: Disk, engine: AsyncEngine) -> None:
         disk.seconds = 0.01
         await engine.call(put("slow"))
@@ -111,23 +111,23 @@ def test_commits_come_back_to_the_loop_once_they_are_quick(tmp_path: Path) -> No
         assert disk.threads[1] == THREAD
         assert disk.threads[-1] == LOOP
 
-    told(tmp_path, story)
+    run_story(tmp_path, story)
 
 
-def test_writes_that_arrive_together_share_a_commit(tmp_path: Path) -> None:
+def test_concurrent_writes_share_a_commit(tmp_path: Path) -> None:
     async def story(disk: Disk, engine: AsyncEngine) -> None:
         await asyncio.gather(*(engine.call(put(str(number))) for number in range(8)))
         assert len(disk.threads) == 1
 
-    told(tmp_path, story)
+    run_story(tmp_path, story)
 
 
-def test_write_that_another_thread_has_committed_with_its_own_is_answered(tmp_path: Path) -> None:
-    """Housekeeping commits whatever is waiting, and does it in its own thread; here, so that it is sure to, in ours."""
+def test_write_committed_by_another_thread_is_answered(tmp_path: Path) -> None:
+    """The background work commits all waiting writes in its own thread; here in the test's, to be certain."""
 
     async def story(disk: Disk, engine: AsyncEngine) -> None:
         begun = asyncio.ensure_future(engine.call(put("ours")))
-        await asyncio.sleep(0)  # now it is in the queue
+        await asyncio.sleep(0)  # it is in the queue now
         engine._engine.call(put("theirs"))
         assert disk.threads == [LOOP], "one commit for both"
         async with asyncio.timeout(10):
@@ -136,4 +136,4 @@ def test_write_that_another_thread_has_committed_with_its_own_is_answered(tmp_pa
         await engine.call(put("later"))
         assert (await engine.call(got("ours"))).item is not None
 
-    told(tmp_path, story)
+    run_story(tmp_path, story)

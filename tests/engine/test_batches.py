@@ -1,4 +1,4 @@
-"""BatchGetItem and BatchWriteItem: everything or a named rest, and what is refused before anything is done."""
+"""BatchGetItem and BatchWriteItem: all items, or the unprocessed rest; invalid batches have no effect."""
 
 import pytest
 
@@ -42,8 +42,8 @@ def test_batch_gets_from_several_tables(anywhere: Bench, notes: str) -> None:
     assert answer["Responses"]["other"] == [plain({"pk": "a", "sk": 1})]
 
 
-def test_batch_leaves_what_would_make_its_reply_too_large(anywhere: Bench, notes: str) -> None:
-    """Sixteen megabytes: forty items of 400 KB, and the rest is for the next request."""
+def test_batch_leaves_items_beyond_the_reply_limit_unprocessed(anywhere: Bench, notes: str) -> None:
+    """Sixteen megabytes are forty items of 400 KB; the rest is for the next request."""
     for number in range(45):
         anywhere.put("notes", pk=f"{number:02}", x="x" * (400 * KB - 10))
     keys = [plain({"pk": f"{number:02}"}) for number in range(45)]
@@ -76,7 +76,7 @@ def test_batch_leaves_what_would_make_its_reply_too_large(anywhere: Bench, notes
          "Item size has exceeded the maximum allowed size"),
     ],
 )  # fmt: skip
-def test_batch_write_is_refused_as_a_whole(anywhere: Bench, notes: str, body: Json, error: str) -> None:
+def test_invalid_batch_write_is_rejected_as_a_whole(anywhere: Bench, notes: str, body: Json, error: str) -> None:
     if isinstance(body.get("RequestItems"), dict):
         body["RequestItems"]["notes"] = [
             {"PutRequest": {"Item": plain({"pk": "fine"})}},
@@ -88,12 +88,12 @@ def test_batch_write_is_refused_as_a_whole(anywhere: Bench, notes: str, body: Js
 
 def test_batch_write_to_a_missing_table_writes_nothing(anywhere: Bench, notes: str) -> None:
     requests = {"notes": puts("a"), "missing": puts("a")}
-    assert anywhere.refused("BatchWriteItem", RequestItems=requests).code == "ResourceNotFoundException"
+    assert anywhere.failed("BatchWriteItem", RequestItems=requests).code == "ResourceNotFoundException"
     assert anywhere.rows("notes") == []
 
 
-def test_batch_that_names_a_table_twice_is_one_list_of_keys(anywhere: Bench, notes: str) -> None:
-    """By its name and by its ARN: the same key in both is a duplicate."""
+def test_table_named_by_name_and_arn_is_one_list_of_keys(anywhere: Bench, notes: str) -> None:
+    """The same key under both is a duplicate."""
     arn = anywhere.ok("DescribeTable", TableName="notes")["Table"]["TableArn"]
     answer = anywhere.ask("BatchWriteItem", {"RequestItems": {"notes": puts("a"), arn: puts("a")}})
     assert answer.error in ("", "ValidationException: Provided list of item keys contains duplicates")
@@ -112,5 +112,5 @@ def test_batch_that_names_a_table_twice_is_one_list_of_keys(anywhere: Bench, not
         ({"notes": {"Keys": [plain({"x": "a"})]}}, "The provided key element does not match the schema"),
     ],
 )  # fmt: skip
-def test_batch_get_is_refused(anywhere: Bench, notes: str, asked: Json, error: str) -> None:
+def test_invalid_batch_get_is_rejected(anywhere: Bench, notes: str, asked: Json, error: str) -> None:
     assert anywhere.error("BatchGetItem", RequestItems=asked) == f"ValidationException: {error}"

@@ -9,14 +9,14 @@ KB = 1024
 
 
 def sized(size: int, **item: object) -> Json:
-    """An item of exactly this many bytes, of which `p` is the padding."""
+    """An item of exactly this many bytes, padded by `p`."""
     known = plain(item)
     used = sum(len(name) + len(value.get("S", value.get("N", ""))) for name, value in known.items()) + 1
     return known | {"p": {"S": "x" * (size - used)}}
 
 
 def units(answer: Json) -> Json | float:
-    """The total, or with indexes {"table": units, index: units}."""
+    """The total units, or with indexes {"table": units, index: units}."""
     used: Json = answer["ConsumedCapacity"]
     if "Table" not in used:
         total: float = used["CapacityUnits"]
@@ -46,7 +46,7 @@ def indexed(bench: Bench) -> str:
 
 
 @pytest.mark.parametrize(("size", "expected"), [(100, 1.0), (KB, 1.0), (KB + 1, 2.0), (10 * KB, 10.0)])
-def test_write_costs_a_unit_for_each_kilobyte_begun(bench: Bench, plainly: str, size: int, expected: float) -> None:
+def test_write_costs_a_unit_for_each_started_kilobyte(bench: Bench, plainly: str, size: int, expected: float) -> None:
     item = sized(size, pk="a", sk="b")
     answer = bench.ok("PutItem", TableName=plainly, Item=item, ReturnConsumedCapacity="TOTAL")
     assert units(answer) == expected
@@ -55,7 +55,7 @@ def test_write_costs_a_unit_for_each_kilobyte_begun(bench: Bench, plainly: str, 
     assert units(bench.ok("DeleteItem", TableName=plainly, Key=key, ReturnConsumedCapacity="TOTAL")) == 1.0
 
 
-def test_write_costs_by_the_larger_of_before_and_after(bench: Bench, plainly: str) -> None:
+def test_write_is_charged_for_the_larger_of_before_and_after(bench: Bench, plainly: str) -> None:
     bench.ok("PutItem", TableName=plainly, Item=sized(3 * KB, pk="a", sk="b"))
     small = plain({"pk": "a", "sk": "b"})
     assert units(bench.ok("PutItem", TableName=plainly, Item=small, ReturnConsumedCapacity="TOTAL")) == 3.0
@@ -66,7 +66,7 @@ def test_write_costs_by_the_larger_of_before_and_after(bench: Bench, plainly: st
     ("size", "consistent", "expected"),
     [(100, True, 1.0), (100, False, 0.5), (4 * KB, True, 1.0), (4 * KB + 1, True, 2.0), (4 * KB + 1, False, 1.0)],
 )
-def test_read_costs_a_unit_for_each_four_kilobytes_begun(
+def test_read_costs_a_unit_for_each_started_four_kilobytes(
     bench: Bench, plainly: str, size: int, consistent: bool, expected: float
 ) -> None:
     bench.ok("PutItem", TableName=plainly, Item=sized(size, pk="a", sk="b"))
@@ -76,14 +76,14 @@ def test_read_costs_a_unit_for_each_four_kilobytes_begun(
     assert units(bench.ok("GetItem", **body, ProjectionExpression="pk")) == expected, "a projection saves nothing"
 
 
-def test_finding_nothing_costs_as_much_as_finding_little(bench: Bench, plainly: str) -> None:
+def test_read_of_nothing_costs_the_minimum(bench: Bench, plainly: str) -> None:
     key = plain({"pk": "a", "sk": "b"})
     asked = {"TableName": plainly, "ReturnConsumedCapacity": "INDEXES"}
     assert units(bench.ok("GetItem", Key=key, **asked)) == {"table": 0.5}
     assert units(bench.ok("GetItem", Key=key, ConsistentRead=True, **asked)) == {"table": 1.0}
 
 
-def test_query_adds_up_before_it_rounds_and_a_filter_saves_nothing(bench: Bench, plainly: str) -> None:
+def test_query_rounds_the_total_size_before_the_filter(bench: Bench, plainly: str) -> None:
     for sort in "abcd":
         bench.ok("PutItem", TableName=plainly, Item=sized(1500, pk="a", sk=sort))
     body: Json = {
@@ -104,7 +104,7 @@ def put(bench: Bench, **item: object) -> Json | float:
     return units(bench.ok("PutItem", TableName="indexed", Item=plain(item), ReturnConsumedCapacity="INDEXES"))
 
 
-def test_index_is_written_only_when_it_holds_the_item_and_something_of_it_changed(bench: Bench, indexed: str) -> None:
+def test_index_write_is_charged_only_when_its_row_changes(bench: Bench, indexed: str) -> None:
     assert put(bench, pk="a", sk="b") == {"table": 1.0}
     assert put(bench, pk="a", sk="b", g="1") == {"table": 1.0, "all": 1.0}
     assert put(bench, pk="a", sk="b", g="1", h="1") == {"table": 1.0, "all": 1.0, "keys": 1.0, "some": 1.0}
@@ -118,7 +118,7 @@ def test_index_is_written_only_when_it_holds_the_item_and_something_of_it_change
     assert units(answer) == {"table": 1.0, "local": 1.0}
 
 
-def test_index_entry_is_measured_and_not_the_item(bench: Bench, indexed: str) -> None:
+def test_index_read_is_charged_for_index_rows(bench: Bench, indexed: str) -> None:
     item = sized(5 * KB, pk="a", sk="b", g="1", h="1")
     answer = bench.ok("PutItem", TableName=indexed, Item=item, ReturnConsumedCapacity="INDEXES")
     assert units(answer) == {"table": 5.0, "all": 5.0, "keys": 1.0, "some": 1.0}
@@ -136,7 +136,7 @@ def test_index_entry_is_measured_and_not_the_item(bench: Bench, indexed: str) ->
     }
 
 
-def test_local_index_that_has_to_fetch_pays_for_each_item(bench: Bench, indexed: str) -> None:
+def test_local_index_fetch_is_charged_for_each_item(bench: Bench, indexed: str) -> None:
     for sort in "xyz":
         bench.put("indexed", pk="a", sk=sort, l=sort, x="1")
     query: Json = {
@@ -207,7 +207,7 @@ def test_repeated_transaction_costs_a_transactional_read(bench: Bench, plainly: 
     ]
 
 
-def test_transactional_read_costs_twice_for_what_is_and_what_is_not(bench: Bench, plainly: str) -> None:
+def test_transactional_read_costs_double_for_existing_and_missing_items(bench: Bench, plainly: str) -> None:
     bench.ok("PutItem", TableName=plainly, Item=sized(5 * KB, pk="a", sk="b"))
     gets = [{"Get": {"TableName": plainly, "Key": plain({"pk": "a", "sk": sort})}} for sort in ("b", "none")]
     answer = bench.ok("TransactGetItems", TransactItems=gets, ReturnConsumedCapacity="INDEXES")
@@ -222,7 +222,7 @@ def test_transactional_read_costs_twice_for_what_is_and_what_is_not(bench: Bench
 
 
 @pytest.mark.parametrize("asked", [None, "NONE"])
-def test_capacity_is_told_only_when_asked_for(bench: Bench, plainly: str, asked: str | None) -> None:
+def test_capacity_is_reported_only_on_request(bench: Bench, plainly: str, asked: str | None) -> None:
     more = {} if asked is None else {"ReturnConsumedCapacity": asked}
     item = plain({"pk": "a", "sk": "b"})
     for operation, body in (

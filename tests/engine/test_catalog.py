@@ -1,4 +1,4 @@
-"""Readers and the writer look at catalogues of their own."""
+"""Readers and the writer have separate catalogues."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,8 +29,8 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         yield opened
 
 
-def test_a_reader_who_looks_again_takes_nothing_from_a_transaction_under_way(engine: Engine) -> None:
-    """A table that is made in a commit is there for the next write of the same commit, whatever readers do between."""
+def test_refresh_by_a_reader_does_not_see_an_open_transaction(engine: Engine) -> None:
+    """A table created in a commit exists for the next write of the same commit, whatever readers do in between."""
 
     def reader_looks(txn: StorageTransaction) -> None:
         engine._context.catalog.invalidate()

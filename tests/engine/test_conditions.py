@@ -1,4 +1,4 @@
-"""Conditions and filters: what holds, what does not, what is refused, each in DynamoDB's words."""
+"""Conditions and filters: those that hold, those that do not, and DynamoDB's errors for invalid ones."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def holds(bench: Bench, expression: str, **values: Any) -> bool:
     return bool(bench.ok("Scan", **_scan(expression, values))["Count"])
 
 
-def refusal(bench: Bench, expression: str, **values: Any) -> str:
+def error_message(bench: Bench, expression: str, **values: Any) -> str:
     return bench.error("Scan", **_scan(expression, values))
 
 
@@ -267,8 +267,8 @@ REFUSED: list[tuple[str, Json, str]] = [
 
 
 @pytest.mark.parametrize(("expression", "values", "message"), REFUSED)
-def test_condition_is_refused(bench: Bench, notes: str, expression: str, values: Json, message: str) -> None:
-    assert refusal(bench, expression, **values) == INVALID + message
+def test_invalid_condition_is_rejected(bench: Bench, notes: str, expression: str, values: Json, message: str) -> None:
+    assert error_message(bench, expression, **values) == INVALID + message
 
 
 @pytest.mark.parametrize(
@@ -285,25 +285,25 @@ def test_condition_is_refused(bench: Bench, notes: str, expression: str, values:
         "n IN (" * 600,
     ],
 )
-def test_expression_of_any_depth_is_an_answer_and_not_a_crash(bench: Bench, notes: str, expression: str) -> None:
+def test_expression_of_any_depth_is_answered(bench: Bench, notes: str, expression: str) -> None:
     answer = bench.ask("Scan", _scan(expression, {"v": 1}))
     assert answer.code in ("ValidationException", "")
     answer = bench.ask("Scan", _scan(expression, {"v": 1}))
     assert answer.code in ("ValidationException", ""), "the second time, from the cache"
 
 
-def test_expression_of_more_than_four_kilobytes_is_refused(bench: Bench, notes: str) -> None:
+def test_expression_above_four_kilobytes_is_rejected(bench: Bench, notes: str) -> None:
     expression = "n = :v" + " " * (4096 - 6)
     assert holds(bench, expression, v=5)
     message = "Expression size has exceeded the maximum allowed size; expression size: 4097"
-    assert refusal(bench, expression + " ", v=5) == INVALID + message
+    assert error_message(bench, expression + " ", v=5) == INVALID + message
 
 
-def test_three_hundred_operators_are_the_most(bench: Bench, notes: str) -> None:
+def test_expression_may_have_three_hundred_operators(bench: Bench, notes: str) -> None:
     names = [f"a{number}" for number in range(151)]
     assert holds(bench, " AND ".join(f"{name}<>:v" for name in names[:150]), v=1)
     message = "The expression contains too many operators; operator limit: 300"
-    assert refusal(bench, " AND ".join(f"{name}<>:v" for name in names), v=1) == INVALID + message
+    assert error_message(bench, " AND ".join(f"{name}<>:v" for name in names), v=1) == INVALID + message
 
 
 @pytest.mark.parametrize(
@@ -359,18 +359,18 @@ def test_placeholders_are_checked(bench: Bench, notes: str, body: Json, message:
 
 
 @pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "DeleteItem"])
-def test_condition_that_fails_leaves_the_item(bench: Bench, notes: str, operation: str) -> None:
+def test_failed_condition_leaves_the_item_unchanged(bench: Bench, notes: str, operation: str) -> None:
     body: Json = {"Item": plain({"pk": "a"})} if operation == "PutItem" else {"Key": plain({"pk": "a"})}
     asked = {"TableName": "notes", "ConditionExpression": "attribute_not_exists(pk)", **body}
-    answer = bench.refused(operation, **asked)
+    answer = bench.failed(operation, **asked)
     assert answer.error == "ConditionalCheckFailedException: The conditional request failed"
     assert answer.body == {}
-    answer = bench.refused(operation, ReturnValuesOnConditionCheckFailure="ALL_OLD", **asked)
+    answer = bench.failed(operation, ReturnValuesOnConditionCheckFailure="ALL_OLD", **asked)
     assert answer.body == {"Item": plain({"pk": "a", **ITEM})}
     assert bench.get("notes", pk="a") == plain({"pk": "a", **ITEM})
 
 
-def test_condition_may_not_look_inside_a_key(bench: Bench, notes: str) -> None:
+def test_condition_on_a_path_into_a_key_is_rejected(bench: Bench, notes: str) -> None:
     message = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: pk"
     for operation, body in (("PutItem", {"Item": plain({"pk": "a"})}), ("DeleteItem", {"Key": plain({"pk": "a"})})):
         error = bench.error(operation, TableName="notes", ConditionExpression="attribute_exists(pk.x)", **body)

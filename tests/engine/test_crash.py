@@ -1,6 +1,6 @@
-"""A writing process is killed again and again: what was acknowledged is there, and nothing is half there.
+"""A writing process is killed repeatedly: acknowledged writes are there, and none is there in part.
 
-PARTITA_CRASHES=500 kills so often instead of the default few dozen times.
+PARTITA_CRASHES=500 kills that often, instead of the default few dozen times.
 """
 
 import os
@@ -28,21 +28,21 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def run_and_kill(path: Path, seed: int, lines: int) -> Iterator[tuple[str, str, list[int]]]:
-    """What a writer tells before it is killed, which happens some time after it has told `lines` lines."""
+    """Returns the lines of a writer that is killed some time after it has printed `lines` lines."""
     command = [sys.executable, "-m", crashing.__name__, str(path), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
-        for told, line in enumerate(process.stdout, 1):
-            if line.endswith("\n"):  # not torn by the kill
+        for count, line in enumerate(process.stdout, 1):
+            if line.endswith("\n"):  # complete
                 word, stamp, keys = line.split()
                 yield word, stamp, [int(key) for key in keys.split(",")]
-            if told == lines:
+            if count == lines:
                 process.kill()
     assert process.returncode == -9, "it ended by itself"
 
 
 def stamps(engine: Engine) -> dict[int, str]:
-    """The stamp of every item that is there."""
+    """The stamp of every item."""
     found = {}
     for key in range(crashing.KEYS):
         raw = engine.call(q.GetItem(table_name="crashed", key={"pk": {"S": str(key)}})).item
@@ -52,7 +52,7 @@ def stamps(engine: Engine) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("writer", range(4))
-def test_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path, writer: int) -> None:
+def test_killed_writer_loses_no_acknowledged_write(tmp_path: Path, writer: int) -> None:
     path = tmp_path / "crashed.db"
     random = Random(writer)
     expected: dict[int, str] = {}
@@ -65,12 +65,12 @@ def test_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path, writer
                 doubtful = None
                 expected = _after(expected, stamp, keys)
         with open_engine(str(path)) as engine:
-            crashing.create(engine)  # the kill may have come before the table
+            crashing.create(engine)  # it may have been killed before the table was created
             found = stamps(engine)
             assert list(find_problems(engine._context.storage)) == []
             assert _replayed(engine) == found, "the stream tells the same story"
         if doubtful is not None and found != expected:
-            expected = _after(expected, *doubtful)  # all of the last write, or nothing
+            expected = _after(expected, *doubtful)  # all of the last write, or none of it
         assert found == expected
 
 
@@ -81,7 +81,7 @@ def _after(before: dict[int, str], stamp: str, keys: list[int]) -> dict[int, str
 
 
 def _replayed(engine: Engine) -> dict[int, str]:
-    """The items as the change log has them, from its beginning."""
+    """The items according to the change log, from its beginning."""
     context = engine._context
     items: dict[int, str] = {}
     for _, change in read_changes(context.storage, context.catalog.table_in_txn("crashed"), 0, 1_000_000):
@@ -93,8 +93,8 @@ def _replayed(engine: Engine) -> dict[int, str]:
     return items
 
 
-def test_backfill_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    """Housekeeping runs in a process of its own, which is killed after each step; the index is whole at the end."""
+def test_killed_backfill_continues_where_it_stopped(tmp_path: Path) -> None:
+    """The backfill runs in a process that is killed after each step; the index is complete at the end."""
     path = str(tmp_path / "filled.db")
     bench = Bench(path)
     bench.table("notes", "pk:S")

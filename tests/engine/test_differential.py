@@ -1,7 +1,7 @@
-"""The same random requests to the engine and to DynamoDB Local, with equal answers.
+"""The same random requests to the engine and to DynamoDB Local have equal answers.
 
-Where the two may differ, DynamoDB Local is the one that differs from the service; `DIFFERENCES` names each such place
-with its source. PARTITA_DIFFERENTIAL=1000 asks a thousand seeds of a hundred requests instead of the default few.
+Where the two may differ, DynamoDB Local differs from the service; `DIFFERENCES` lists each such case with its source.
+PARTITA_DIFFERENTIAL=1000 sends a thousand seeds of a hundred requests instead of the default few.
 """
 
 import json
@@ -26,7 +26,7 @@ ENVELOPE = "1 validation error detected: "
 
 @dataclass(frozen=True)
 class Difference:
-    """A known one; `explains` is asked only about requests that both refuse."""
+    """A known difference; `explains` is called only for requests that both reject."""
 
     source: str
     explains: Callable[[Answer, Answer], bool]
@@ -36,7 +36,7 @@ def _either(*parts: str) -> Callable[[Answer, Answer], bool]:
     return lambda ours, theirs: any(part in ours.message or part in theirs.message for part in parts)
 
 
-# Both refuse, with other words. Faults of two kinds in one request are told in an order that nobody documents.
+# Both reject, with other messages. The order of errors of different kinds in one request is not documented.
 DIFFERENCES = [
     Difference(
         "API reference, TransactWriteItems: these faults of an update are reasons of a cancelled transaction",
@@ -88,7 +88,7 @@ def test_answers_equal_those_of_dynamodb_local(seed: int, dynamodb_local: str) -
 
 
 def _error(answer: Answer) -> str:
-    """PutItem and UpdateItem got the envelope in 2026; DynamoDB Local 3.3.1 does not know it yet."""
+    """PutItem and UpdateItem got the envelope in 2026; DynamoDB Local 3.3.1 does not have it yet."""
     return answer.error.replace(ENVELOPE, "")
 
 
@@ -114,7 +114,7 @@ def _comparable(operation: str, request: Json, answer: Answer) -> Json:
         # A global index cannot fetch (Developer Guide, "Attribute projections"); DynamoDB Local's filter can.
         body.pop("Count", None)
         body.pop("Items", None)
-    if index and "Limit" in request:  # which of several items with one sort key come first is nobody's promise
+    if index and "Limit" in request:  # the order of items with one sort key is not defined
         for member in ("Items", "LastEvaluatedKey", "Count", "ConsumedCapacity"):
             body.pop(member, None)
     for items in _unordered(operation, index, body):
@@ -137,7 +137,7 @@ def _unordered(operation: str, index: str | None, body: Json) -> Iterator[list[A
 
 def _capacity_is_comparable(operation: str, request: Json, body: Json) -> bool:
     if "ReturnConsumedCapacity" not in request:
-        return False  # DynamoDB Local's DeleteItem reports it unasked
+        return False  # DynamoDB Local's DeleteItem always reports it
     if operation.startswith(("Transact", "Batch")):
         # awslabs/amazon-dynamodb-local-samples#31 and #7: transactions are billed once, missing items not at all.
         return False
@@ -149,7 +149,7 @@ def _capacity_is_comparable(operation: str, request: Json, body: Json) -> bool:
 
 
 def _canonical(value: Any) -> Any:
-    """Sets in order, numbers in one form: DynamoDB Local returns nested numbers as they were written."""
+    """Sets in order, numbers in one notation: DynamoDB Local returns nested numbers as they were written."""
     if isinstance(value, list):
         return [_canonical(each) for each in value]
     if not isinstance(value, dict):
@@ -182,7 +182,7 @@ KB = 1024
 
 @pytest.fixture
 def pair(dynamodb_local: str, request: pytest.FixtureRequest) -> Iterator[Callable[[str, Json], Json]]:
-    """`ask(operation, body)`: the answer that both give, or an assertion."""
+    """`ask(operation, body)`: the answer of both, which must be equal."""
     name = re.sub(r"\W", "-", request.node.name)[:200]
     ours, theirs = Embedded(), Remote(dynamodb_local)
 
@@ -191,7 +191,7 @@ def pair(dynamodb_local: str, request: pytest.FixtureRequest) -> Iterator[Callab
         mine, other = ours.ask(operation, body), theirs.ask(operation, body)
         assert mine.error == other.error, body
         if "Limit" not in body and "LastEvaluatedKey" not in other.body:
-            mine.body.pop("LastEvaluatedKey", None)  # the megabyte was full; who looks ahead knows that nothing follows
+            mine.body.pop("LastEvaluatedKey", None)  # the page was full, and nothing follows
         assert _comparable(operation, body, mine) == _comparable(operation, body, other)
         return mine.body
 
@@ -203,7 +203,7 @@ def pair(dynamodb_local: str, request: pytest.FixtureRequest) -> Iterator[Callab
 
 
 def _fill(ask: Callable[[str, Json], Json], sizes: list[int]) -> None:
-    """Items of exactly these sizes: seven bytes go to the names and the keys' values."""
+    """Puts items of exactly these sizes: seven bytes are for names and key values."""
     for number, size in enumerate(sizes, 1):
         item = {"pk": {"S": "a"}, "sk": {"N": str(number)}, "p": {"S": ""}}
         ask("PutItem", {"Item": item | {"p": {"S": "x" * (size - 8)}}, "ReturnConsumedCapacity": "TOTAL"})
@@ -219,7 +219,7 @@ def _fill(ask: Callable[[str, Json], Json], sizes: list[int]) -> None:
         [300 * KB, 300 * KB, 300 * KB, 200 * KB, 10],
     ],
 )
-def test_page_ends_at_a_megabyte_as_it_does_there(sizes: list[int], pair: Callable[[str, Json], Json]) -> None:
+def test_page_ends_at_a_megabyte_as_in_dynamodb_local(sizes: list[int], pair: Callable[[str, Json], Json]) -> None:
     _fill(pair, sizes)
     query = {
         "KeyConditionExpression": "pk = :a",
@@ -268,8 +268,8 @@ def test_limit_around_the_number_of_items_gives_the_same_last_key(
         {"B": "AAAA"},
     ],
 )
-def test_size_of_a_value_is_measured_as_it_is_there(value: Json, pair: Callable[[str, Json], Json]) -> None:
-    """The pad grows until the item costs one unit more: both must find the edge at the same byte."""
+def test_size_of_a_value_is_that_of_dynamodb_local(value: Json, pair: Callable[[str, Json], Json]) -> None:
+    """The padding grows until the item costs one more unit: both must change at the same byte."""
     edges = []
     for pad in range(940, 1024):
         item = {"pk": {"S": "a"}, "sk": {"N": "1"}, "v": value, "p": {"S": "x" * pad}}

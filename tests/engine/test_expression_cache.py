@@ -1,4 +1,4 @@
-"""Expressions that were met before: they take new values, and are checked as if they were new."""
+"""Cached expressions take new values, and are checked as if they were new."""
 
 from typing import Any
 
@@ -37,14 +37,14 @@ def test_key_condition_takes_new_values(bench: Bench, table: str) -> None:
     assert found(bench, asked(expression, pk="b", low=1, high=3)) == []
 
 
-def test_bounds_the_wrong_way_round_are_refused_after_right_ones(bench: Bench, table: str) -> None:
+def test_inverted_bounds_are_rejected_in_a_cached_expression(bench: Bench, table: str) -> None:
     expression = "pk = :pk AND sk BETWEEN :low AND :high"
     found(bench, asked(expression, pk="a", low=1, high=3))
-    told = bench.error("Query", **asked(expression, pk="a", low=3, high=1))
-    assert "The BETWEEN operator requires upper bound to be greater than or equal to lower bound" in told
+    message = bench.error("Query", **asked(expression, pk="a", low=3, high=1))
+    assert "The BETWEEN operator requires upper bound to be greater than or equal to lower bound" in message
 
 
-def test_filter_takes_new_values_and_its_bounds_are_checked_each_time(bench: Bench, table: str) -> None:
+def test_cached_filter_takes_new_values_and_checks_its_bounds(bench: Bench, table: str) -> None:
     body = asked("pk = :pk", pk="a", low=1, high=2) | {
         "FilterExpression": "more BETWEEN :low AND :high OR more <> :low"
     }
@@ -53,7 +53,7 @@ def test_filter_takes_new_values_and_its_bounds_are_checked_each_time(bench: Ben
     assert "requires upper bound to be greater" in bench.error("Query", **body)
 
 
-def test_name_of_a_type_is_checked_each_time(bench: Bench, table: str) -> None:
+def test_type_name_is_checked_in_a_cached_expression(bench: Bench, table: str) -> None:
     body = asked("pk = :pk", pk="a", type="S") | {"FilterExpression": "attribute_type(kind, :type)"}
     assert found(bench, body) == [0, 1, 2, 3, 4]
     body["ExpressionAttributeValues"] = plain({":pk": "a", ":type": "N"})
@@ -62,25 +62,25 @@ def test_name_of_a_type_is_checked_each_time(bench: Bench, table: str) -> None:
     assert "Invalid attribute type name found; type: X" in bench.error("Query", **body)
 
 
-def test_other_types_of_values_are_another_shape(bench: Bench, table: str) -> None:
+def test_other_value_types_are_compiled_separately(bench: Bench, table: str) -> None:
     body = asked("pk = :pk", pk="a", v="x") | {"FilterExpression": "begins_with(kind, :v)"}
     assert found(bench, body) == []
     body["ExpressionAttributeValues"] = plain({":pk": "a", ":v": 1})
     assert "operator or function: begins_with, operand type: N" in bench.error("Query", **body)
 
 
-def test_unused_placeholder_is_refused_in_an_expression_that_was_met_without_it(bench: Bench, table: str) -> None:
+def test_unused_placeholder_is_rejected_in_a_cached_expression(bench: Bench, table: str) -> None:
     found(bench, asked("pk = :pk", pk="a"))
     for _ in range(2):
-        told = bench.error("Query", **asked("pk = :pk", pk="a", more=1))
-        assert told.endswith("unused in expressions: keys: {:more}")
+        message = bench.error("Query", **asked("pk = :pk", pk="a", more=1))
+        assert message.endswith("unused in expressions: keys: {:more}")
 
 
 def made(text: str, scope: Scope) -> list[str]:
     return [text]
 
 
-def test_what_is_kept_is_made_once_and_bounded() -> None:
+def test_cache_compiles_once_and_is_bounded() -> None:
     kept = ExpressionCache(made)
     scope = Scope(None, {":v": {"N": "1"}})
     assert kept("a", scope) is kept("a", Scope(None, {":v": {"N": "2"}}))
@@ -90,7 +90,7 @@ def test_what_is_kept_is_made_once_and_bounded() -> None:
     assert 0 < len(kept) <= MAX_ENTRIES
 
 
-def test_long_names_are_not_kept() -> None:
+def test_long_names_are_not_cached() -> None:
     kept = ExpressionCache(made)
     scope = Scope({"#n": "n" * (MAX_NAMES_LENGTH + 1)}, None)
     assert kept("a", scope) is not kept("a", scope)

@@ -1,4 +1,4 @@
-"""Global indexes of a table that is in use: made, filled over restarts, removed; and keys of several attributes."""
+"""Global indexes of a table in use: created, backfilled across restarts, deleted; and composite keys."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -102,7 +102,7 @@ def engine() -> Iterator[Engine]:
         yield opened
 
 
-def test_index_of_a_small_table_is_active_at_the_next_look(engine: Engine) -> None:
+def test_index_of_a_small_table_is_active_after_its_creation(engine: Engine) -> None:
     make_table(engine)
     put(engine, pk="1", group="a")
     put(engine, pk="2")
@@ -114,7 +114,7 @@ def test_index_of_a_small_table_is_active_at_the_next_look(engine: Engine) -> No
     assert in_index(engine) == 1
 
 
-def test_backfill_can_be_watched_and_survives_a_restart(tmp_path: Path) -> None:
+def test_backfill_is_described_and_survives_a_restart(tmp_path: Path) -> None:
     def opened() -> Engine:
         return open_engine(str(tmp_path / "notes.db"))
 
@@ -139,7 +139,7 @@ def test_backfill_can_be_watched_and_survives_a_restart(tmp_path: Path) -> None:
         assert shown.item_count == MANY
 
 
-def test_one_index_at_a_time_and_a_filling_one_can_be_deleted(engine: Engine) -> None:
+def test_one_index_is_created_at_a_time_and_can_be_deleted_during_backfill(engine: Engine) -> None:
     make_table(engine)
     for number in range(MANY):
         put(engine, pk=str(number), group="a")
@@ -151,7 +151,7 @@ def test_one_index_at_a_time_and_a_filling_one_can_be_deleted(engine: Engine) ->
     add(engine, index("by_other", "other:HASH"), other="S")
 
 
-def test_removed_index_is_shown_going_and_then_gone(engine: Engine) -> None:
+def test_deleted_index_is_described_as_deleting_and_then_gone(engine: Engine) -> None:
     make_table(engine, [index("by_group", "group:HASH"), index("by_other", "other:HASH")], group="S", other="S")
     assert states(remove(engine, "by_group")) == {"by_other": ("ACTIVE", None), "by_group": ("DELETING", None)}
     assert states(describe(engine)) == {"by_other": ("ACTIVE", None)}
@@ -159,7 +159,7 @@ def test_removed_index_is_shown_going_and_then_gone(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("value", [{"N": "1"}, {"L": []}, {"S": ""}, {"S": "x" * 2049}, {"NULL": True}])
-def test_item_whose_attribute_cannot_be_a_key_stays_out_of_a_new_index(engine: Engine, value: Item) -> None:
+def test_item_with_an_invalid_key_value_stays_out_of_a_new_index(engine: Engine, value: Item) -> None:
     make_table(engine)
     engine.call(q.PutItem(table_name="notes", item={"pk": {"S": "odd"}, "group": value}))
     put(engine, pk="even", group="a")
@@ -194,7 +194,7 @@ def test_item_whose_attribute_cannot_be_a_key_stays_out_of_a_new_index(engine: E
         ),
     ],
 )
-def test_change_of_indexes_that_cannot_be_is_refused(
+def test_invalid_index_update_is_rejected(
     engine: Engine, ask: Callable[[Engine], object], error: type[Exception], words: str
 ) -> None:
     make_table(engine, [index("by_group", "group:HASH")], group="S")
@@ -210,7 +210,7 @@ TYPES = {"t": "S", "r": "S", "round": "S", "score": "N", "name": "S"}
 
 @pytest.fixture
 def matches(engine: Engine) -> Engine:
-    """Matches by tournament and region, in the order of round, score (a number) and name."""
+    """Matches by tournament and region, sorted by round, score (a number) and name."""
     make_table(engine, [index("wide", *WIDE)], **TYPES)
     for number, (round_, score, name) in enumerate(
         [("final", "9", "b"), ("final", "10", "a"), ("final", "10", "b"), ("semi", "-1", "c"), ("semi", "2", "d")]
@@ -252,7 +252,7 @@ FIXED = "t = :t AND r = :r"
         (" AND #round = :a AND score = :b AND #name = :c", {"a": "final", "b": 10, "c": "b"}, ["2"]),
     ],
 )
-def test_query_of_a_wide_key_compares_each_attribute_in_its_own_type(
+def test_query_of_a_composite_key_compares_each_attribute_by_its_type(
     matches: Engine, condition: str, values: dict[str, str | int], found: list[str]
 ) -> None:
     assert query(matches, FIXED + condition, t="T", r="R", **values) == found
@@ -281,7 +281,7 @@ def test_query_of_a_wide_key_compares_each_attribute_in_its_own_type(
         ("t = :v AND r = :v AND #round = :n", "Condition parameter type does not match schema type"),
     ],
 )
-def test_query_that_leaves_a_gap_in_a_wide_key_is_refused(matches: Engine, condition: str, words: str) -> None:
+def test_query_with_a_gap_in_a_composite_key_is_rejected(matches: Engine, condition: str, words: str) -> None:
     values: dict[str, str | int] = {"v": "x", "n": 1}
     given = {name: value for name, value in values.items() if f":{name}" in condition}
     with pytest.raises(ValidationException, match=words):
@@ -297,13 +297,13 @@ def test_query_that_leaves_a_gap_in_a_wide_key_is_refused(matches: Engine, condi
         ("a:HASH b:HASH a:RANGE", "Duplicate"),
     ],
 )
-def test_wide_key_that_cannot_be_is_refused(engine: Engine, elements: str, words: str) -> None:
+def test_invalid_composite_key_is_rejected(engine: Engine, elements: str, words: str) -> None:
     types = {element[0]: "S" for element in elements.split()}
     with pytest.raises(ValidationException, match=words):
         make_table(engine, [index("wide", *elements.split())], **types)
 
 
-def test_wide_key_is_measured_as_a_whole(engine: Engine) -> None:
+def test_composite_key_size_is_limited_as_a_whole(engine: Engine) -> None:
     make_table(engine, [index("wide", "a:HASH", "b:HASH", "c:RANGE", "d:RANGE")], a="S", b="S", c="S", d="S")
     with pytest.raises(
         ValidationException,

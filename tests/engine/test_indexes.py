@@ -1,4 +1,4 @@
-"""Secondary indexes: who is in them, what they hold, and that they follow every kind of write."""
+"""Secondary indexes: their items and attributes after every kind of write."""
 
 import pytest
 
@@ -22,12 +22,12 @@ def notes(anywhere: Bench) -> str:
 
 
 def whole(bench: Bench) -> dict[str, list[Json]]:
-    """What is in each index; the database agrees with itself."""
+    """Returns the rows of each index; the database must be consistent."""
     assert list(find_problems(bench.engine._context.storage)) == []
     return {name: bench.rows("notes", name) for name in ("all", "keys", "some", "local", "localAll")}
 
 
-def test_projection_says_what_an_index_holds(anywhere: Bench, notes: str) -> None:
+def test_index_rows_have_the_projected_attributes(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", **GROUPED)
     keys = {"pk": "a", "sk": 1}
     assert whole(anywhere) == {
@@ -39,7 +39,7 @@ def test_projection_says_what_an_index_holds(anywhere: Bench, notes: str) -> Non
     }
 
 
-def test_item_without_an_indexs_keys_is_not_in_it(anywhere: Bench, notes: str) -> None:
+def test_item_without_index_keys_is_not_in_the_index(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", pk="a", sk=1, g="x")
     found = whole(anywhere)
     assert [name for name, rows in found.items() if rows] == ["keys", "local"]
@@ -121,7 +121,7 @@ def query(index_name: str, condition: str, **more: object) -> Json:
     }
 
 
-def test_local_index_fetches_what_it_does_not_hold(anywhere: Bench, notes: str) -> None:
+def test_local_index_fetches_attributes_that_it_does_not_project(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", **GROUPED)
     body = query("local", "pk = :v") | {"ExpressionAttributeValues": plain({":v": "a"})}
     assert anywhere.ok("Query", **body)["Items"] == [plain({"pk": "a", "sk": 1, "g": "x"})]
@@ -151,7 +151,7 @@ def test_local_index_fetches_what_it_does_not_hold(anywhere: Bench, notes: str) 
         (query("all", "h = :v"), "Query condition missed key schema element: g"),
     ],
 )  # fmt: skip
-def test_query_of_an_index_is_refused(bench: Bench, body: Json, error: str) -> None:
+def test_invalid_query_of_an_index_is_rejected(bench: Bench, body: Json, error: str) -> None:
     bench.table(
         "notes",
         "pk:S sk:N",
@@ -176,7 +176,7 @@ def test_query_of_an_index_is_refused(bench: Bench, body: Json, error: str) -> N
          "limit of2048 bytes")),
     ],
 )  # fmt: skip
-def test_value_that_cannot_be_an_index_key_is_refused(bench: Bench, item: Json, error: str) -> None:
+def test_invalid_index_key_value_is_rejected(bench: Bench, item: Json, error: str) -> None:
     bench.table("notes", "pk:S", index("all", "g:S h:N", "ALL"))
     assert bench.error("PutItem", TableName="notes", Item=plain({"pk": "a", **item})) == f"ValidationException: {error}"
     batch = {"notes": [{"PutRequest": {"Item": plain({"pk": "a", **item})}}]}
@@ -184,7 +184,7 @@ def test_value_that_cannot_be_an_index_key_is_refused(bench: Bench, item: Json, 
     assert bench.rows("notes") == []
 
 
-def test_update_to_a_value_that_cannot_be_an_index_key_is_refused(bench: Bench) -> None:
+def test_update_to_an_invalid_index_key_value_is_rejected(bench: Bench) -> None:
     bench.table("notes", "pk:S", index("all", "g:S", "ALL"))
     body: Json = {"TableName": "notes", "Key": plain({"pk": "a"}), "UpdateExpression": "SET g = :v"}
     assert "Type mismatch for Index Key g Expected: S Actual: N IndexName: all" in bench.error(
@@ -234,13 +234,13 @@ def wide_query(bench: Bench, condition: str, **values: object) -> list[str]:
         (" AND c = :c AND d >= :d", {"c": 1, "d": "x"}, ["k0", "k1"]),
     ],
 )
-def test_wide_index_is_ordered_attribute_by_attribute(
+def test_composite_index_is_ordered_attribute_by_attribute(
     wide: Bench, condition: str, values: Json, expected: list[str]
 ) -> None:
     assert wide_query(wide, condition, **values) == expected
 
 
-def test_item_that_lacks_one_attribute_is_not_in_a_wide_index(wide: Bench) -> None:
+def test_item_without_one_attribute_is_not_in_a_composite_index(wide: Bench) -> None:
     assert "without" not in {row["pk"]["S"] for row in wide.rows("notes", "wide")}
     assert list(find_problems(wide.engine._context.storage)) == []
 
@@ -255,8 +255,8 @@ def test_item_that_lacks_one_attribute_is_not_in_a_wide_index(wide: Bench) -> No
         ("a = :a AND b > :b", {":a": "A", ":b": 7}),
     ],
 )
-def test_wide_index_wants_equality_from_the_left(wide: Bench, condition: str, values: Json) -> None:
-    answer = wide.refused(
+def test_composite_index_requires_equality_from_the_left(wide: Bench, condition: str, values: Json) -> None:
+    answer = wide.failed(
         "Query",
         TableName="notes",
         IndexName="wide",

@@ -1,4 +1,4 @@
-"""An item collection is measured: its items and their rows in local indexes, and nobody else's."""
+"""The size of an item collection: its items and their rows in local indexes."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def _item(partition: str, sort: str) -> Item:
     return {"pk": {"S": partition}, "sk": {"S": sort}, "at": {"S": "noon"}, "text": {"S": "x" * 100}}
 
 
-def test_a_collection_is_its_items_and_their_local_index_rows() -> None:
+def test_collection_size_includes_items_and_local_index_rows() -> None:
     with connect("memory:") as engine:
         engine.call(TABLE)
         for partition, sort in (("a", "1"), ("a", "2"), ("b", "1")):
@@ -46,10 +46,8 @@ def test_a_collection_is_its_items_and_their_local_index_rows() -> None:
         assert found == 2 * (item_bytes + row_bytes)
 
 
-@pytest.mark.parametrize(("gigabyte", "told"), [(10_000, [0.0, 1.0]), (200, [1.0, 2.0]), (100, [2.0, 3.0])])
-def test_the_range_that_is_told_follows_the_size(
-    gigabyte: int, told: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("gigabyte", "expected"), [(10_000, [0.0, 1.0]), (200, [1.0, 2.0]), (100, [2.0, 3.0])])
+def test_size_range_follows_the_size(gigabyte: int, expected: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_collections, "GIGABYTE", gigabyte)
     with connect("memory:") as engine:
         engine.call(TABLE)
@@ -63,4 +61,4 @@ def test_the_range_that_is_told_follows_the_size(
         )
         assert reply.item_collection_metrics is not None
         assert reply.item_collection_metrics.item_collection_key == {"pk": {"S": "a"}}
-        assert reply.item_collection_metrics.size_estimate_range_gb == told
+        assert reply.item_collection_metrics.size_estimate_range_gb == expected

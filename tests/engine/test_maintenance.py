@@ -1,4 +1,4 @@
-"""What happens by itself: items expire, indexes are filled, change records and tokens are dropped in time."""
+"""Background work: items expire, indexes are backfilled, change records and tokens are dropped in time."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def sound(bench: Bench) -> bool:
 # Time to live --------------------------------------------------------------------------------------------------
 
 
-def test_item_is_gone_after_its_time(anywhere: Bench) -> None:
+def test_item_is_deleted_after_its_expiry(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S", index("byGroup", "g:S"), StreamSpecification=STREAM)
     enable_expiry(anywhere)
     now = int(anywhere.clock.now)
@@ -64,8 +64,8 @@ def test_item_is_gone_after_its_time(anywhere: Bench) -> None:
         {"N": str(1_800_000_000 - 5 * 365 * 24 * 3600 - 1)},
     ],
 )
-def test_what_is_no_time_or_too_long_ago_does_not_expire(anywhere: Bench, ends: Json) -> None:
-    """Developer Guide, "Using time to live": a number, in seconds, not more than five years in the past."""
+def test_invalid_or_old_expiry_times_do_not_expire(anywhere: Bench, ends: Json) -> None:
+    """Developer Guide, "Using time to live": a number of seconds, at most five years in the past."""
     anywhere.table("notes", "pk:S")
     enable_expiry(anywhere)
     anywhere.put("notes", pk="a", ends=ends)
@@ -74,7 +74,7 @@ def test_what_is_no_time_or_too_long_ago_does_not_expire(anywhere: Bench, ends: 
     assert sound(anywhere)
 
 
-def test_time_that_is_moved_counts(anywhere: Bench) -> None:
+def test_changed_expiry_time_applies(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     enable_expiry(anywhere)
     now = int(anywhere.clock.now)
@@ -111,7 +111,7 @@ def test_many_items_expire_in_batches(anywhere: Bench) -> None:
     assert sound(anywhere)
 
 
-def test_items_from_before_expire_too(anywhere: Bench) -> None:
+def test_items_written_before_ttl_was_enabled_expire(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     now = int(anywhere.clock.now)
     for number in range(1300):
@@ -128,7 +128,7 @@ def test_items_from_before_expire_too(anywhere: Bench) -> None:
     assert sound(anywhere)
 
 
-def test_expiry_turned_off_ends(anywhere: Bench) -> None:
+def test_disabled_ttl_expires_nothing(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     enable_expiry(anywhere)
     anywhere.put("notes", pk="a", ends=int(anywhere.clock.now) + 1)
@@ -170,7 +170,7 @@ def add_index(bench: Bench, made: Json) -> Json:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_index_made_while_others_write_holds_exactly_what_it_should(filed: Bench, restarts: bool) -> None:
+def test_index_created_during_writes_is_exact(filed: Bench, restarts: bool) -> None:
     filed.table("notes", "pk:S")
     for number in range(1700):
         filed.put("notes", pk=f"{number:04}", g=f"g{number % 5}", x="x")
@@ -178,7 +178,7 @@ def test_index_made_while_others_write_holds_exactly_what_it_should(filed: Bench
     step = 0
     while filed.engine.maintenance.step():
         step += 1
-        for number in range(step * 7, 1700, 211):  # behind the mark and ahead of it
+        for number in range(step * 7, 1700, 211):  # before the mark and after it
             filed.ok("DeleteItem", TableName="notes", Key=plain({"pk": f"{number:04}"}))
             filed.put("notes", pk=f"{number + 1:04}", g=f"moved{step}")
             filed.put("notes", pk=f"new{step}-{number}", g="new")
@@ -190,7 +190,7 @@ def test_index_made_while_others_write_holds_exactly_what_it_should(filed: Bench
     assert len(filed.rows("notes", "byGroup")) == len(filed.rows("notes"))
 
 
-def test_item_whose_attribute_cannot_be_a_key_is_not_in_the_new_index(anywhere: Bench) -> None:
+def test_item_with_an_invalid_key_value_is_not_in_the_new_index(anywhere: Bench) -> None:
     """Developer Guide, "Detecting and correcting index key violations"."""
     anywhere.table("notes", "pk:S")
     for name, value in {"good": "x", "number": 1, "empty": "", "bool": True, "list": [1], "long": "x" * 3000}.items():
@@ -206,7 +206,7 @@ def test_item_whose_attribute_cannot_be_a_key_is_not_in_the_new_index(anywhere: 
 # The change log ------------------------------------------------------------------------------------------------
 
 
-def test_change_is_recorded_only_where_somebody_will_ask(anywhere: Bench) -> None:
+def test_change_is_recorded_only_with_a_stream_or_recovery(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     anywhere.put("notes", pk="a")
     assert anywhere.changes("notes") == []
@@ -221,7 +221,7 @@ def test_every_change_and_nothing_else_is_recorded(anywhere: Bench) -> None:
     anywhere.ok("UpdateItem", **update, ExpressionAttributeValues=plain({":v": 2}))  # the same
     anywhere.ok("UpdateItem", **update, ExpressionAttributeValues=plain({":v": 3}))
     anywhere.ok("DeleteItem", TableName="notes", Key=plain({"pk": "none"}))  # nothing
-    anywhere.refused("PutItem", TableName="notes", Item=plain({"pk": "a"}), ConditionExpression="attribute_exists(zzz)")
+    anywhere.failed("PutItem", TableName="notes", Item=plain({"pk": "a"}), ConditionExpression="attribute_exists(zzz)")
     anywhere.ok("DeleteItem", TableName="notes", Key=plain({"pk": "a"}))
     assert [change.event for change in anywhere.changes("notes")] == ["INSERT", "MODIFY", "MODIFY", "REMOVE"]
 
@@ -281,7 +281,7 @@ def test_records_of_a_stream_are_dropped_after_a_day(anywhere: Bench) -> None:
     assert log_size(anywhere).rows == 1
 
 
-def test_history_is_kept_for_its_days(anywhere: Bench) -> None:
+def test_history_is_kept_for_the_recovery_period(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
     recovery = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 3}
     anywhere.ok("UpdateContinuousBackups", TableName="notes", PointInTimeRecoverySpecification=recovery)
@@ -295,7 +295,7 @@ def test_history_is_kept_for_its_days(anywhere: Bench) -> None:
 
 
 @pytest.mark.parametrize("kind", ["stream", "history"])
-def test_log_that_nobody_wants_any_more_is_emptied(anywhere: Bench, kind: str) -> None:
+def test_log_without_stream_or_recovery_is_emptied(anywhere: Bench, kind: str) -> None:
     anywhere.table("notes", "pk:S")
     recovery = "PointInTimeRecoverySpecification"
 
@@ -317,7 +317,7 @@ def test_log_that_nobody_wants_any_more_is_emptied(anywhere: Bench, kind: str) -
     assert log_size(anywhere).rows == 0
 
 
-def test_old_tokens_go_however_many_young_ones_there_are(anywhere: Bench) -> None:
+def test_old_tokens_are_dropped_among_many_new_ones(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
 
     def transact(token: str) -> None:
@@ -334,8 +334,8 @@ def test_old_tokens_go_however_many_young_ones_there_are(anywhere: Bench) -> Non
     assert anywhere.engine._context.storage.totals("tokens").rows == 450
 
 
-def test_young_tokens_are_not_looked_at_every_second(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy server there are hundreds of thousands of them."""
+def test_new_tokens_are_not_read_at_every_step(anywhere: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy server has hundreds of thousands of them."""
     looked: list[float] = []
     really = maintenance.drop_tokens
 

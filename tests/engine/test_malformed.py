@@ -1,4 +1,4 @@
-"""Typed requests with anything in their members: a DynamoDB error, never a traceback, nothing odd stored."""
+"""Typed requests with any values in their members raise DynamoDB errors, and store nothing invalid."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -82,7 +82,7 @@ PLAUSIBLE: dict[str, Any] = {"table_name": "notes", "key": {"pk": {"S": "a"}}, "
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_member_of_any_kind_is_answered(notes: Bench, operation: str) -> None:
+def test_member_of_any_type_is_answered(notes: Bench, operation: str) -> None:
     request_type = OPERATIONS[operation].request
     fields = [field.name for field in msgspec.structs.fields(request_type)]
     body = {name: value for name, value in PLAUSIBLE.items() if name in fields}
@@ -94,14 +94,14 @@ def test_member_of_any_kind_is_answered(notes: Bench, operation: str) -> None:
                 notes.engine.call(request)
             except DynamoDBError:
                 pass
-            except Exception as error:  # noqa: BLE001 - it is what this test looks for
+            except Exception as error:  # noqa: BLE001 - the test is about such errors
                 tracebacks.append(f"{field}={value!r}: {error!r}")
     assert tracebacks == []
 
 
 @pytest.mark.parametrize("value", ODD)
-def test_expression_values_of_any_kind_are_answered(notes: Bench, value: Any) -> None:
-    """Placeholders that an expression really uses."""
+def test_expression_values_of_any_type_are_answered(notes: Bench, value: Any) -> None:
+    """The expression uses these placeholders."""
     update = OPERATIONS["UpdateItem"].request(
         table_name="notes",
         key={"pk": {"S": "a"}},
@@ -115,7 +115,7 @@ def test_expression_values_of_any_kind_are_answered(notes: Bench, value: Any) ->
 
 @pytest.mark.parametrize("action", ["put", "delete", "update", "condition_check", "get"])
 @pytest.mark.parametrize("value", ODD)
-def test_action_of_any_kind_is_answered(notes: Bench, action: str, value: Any) -> None:
+def test_action_of_any_type_is_answered(notes: Bench, action: str, value: Any) -> None:
     from partita.dynamodb import requests as q
 
     made: Any = q.TransactGetItem(get=value) if action == "get" else q.TransactWriteItem(**{action: value})

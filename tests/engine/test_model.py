@@ -1,4 +1,4 @@
-"""Random histories against a plain dictionary: after each step the engine holds what the dictionary says.
+"""Random histories compared with a dictionary: after each step the engine has the items of the dictionary.
 
 Items, a local and two global indexes, batches, transactions, the stream, restarts and a backfill, on both storages.
 """
@@ -64,7 +64,7 @@ def canonical(rows: list[Json]) -> list[str]:
 
 
 class Model(RuleBasedStateMachine):
-    """The dictionary is `items`; indexes and stream follow from it."""
+    """`items` is the dictionary; the indexes and the stream are derived from it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Model(RuleBasedStateMachine):
             self.items[key] = after
 
     def _update(self, key: Key, group: str | None, height: str | None, value: Json | None) -> tuple[Json, Json | None]:
-        """Sets what is given, removes what is not; the request and the item that it makes."""
+        """Sets the given attributes and removes the others; returns the request and the item after it."""
         wanted: Json = {
             "g": {"S": group} if group is not None else None,
             "h": {"N": height} if height is not None else None,
@@ -168,7 +168,7 @@ class Model(RuleBasedStateMachine):
         )
     )
     def transact(self, changes: list[tuple[Json, str, bool]]) -> None:
-        """Each action may ask that its item is there; one that is not cancels all."""
+        """Each action may require that its item exists; one that does not cancels the transaction."""
         actions: list[Json] = []
         after = dict(self.items)
         fails = False

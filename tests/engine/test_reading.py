@@ -1,4 +1,4 @@
-"""Query and Scan: order, pages, limits, segments, projections, and what a page's end says."""
+"""Query and Scan: order, pages, limits, segments, projections, and the end of a page."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def pages(bench: Bench, operation: str, body: Json) -> list[Json]:
     return found
 
 
-def test_query_is_in_the_order_of_numbers_both_ways(anywhere: Bench, table: str) -> None:
+def test_query_sorts_numbers_in_both_directions(anywhere: Bench, table: str) -> None:
     for number in ("10", "-1", "9.5", "0", "-20", "1e2"):
         anywhere.put("rows", pk="a", sk={"N": number})
     anywhere.put("rows", pk="b", sk=1)
@@ -62,7 +62,7 @@ def test_query_is_in_the_order_of_numbers_both_ways(anywhere: Bench, table: str)
     ],
 )
 @pytest.mark.parametrize("forward", [True, False])
-def test_sort_key_conditions_choose_a_range(
+def test_sort_key_conditions_select_a_range(
     bench: Bench, condition: str, values: Json, expected: list[int], forward: bool
 ) -> None:
     bench.table("rows", "pk:S sk:N")
@@ -81,7 +81,7 @@ def test_sort_key_conditions_choose_a_range(
     ("prefix", "expected"),
     [("ab", ["ab", "ab\0", "abc"]), ("a", ["a", "ab", "ab\0", "abc"]), ("é", ["é"]), ("ab\0", ["ab\0"]), ("z", [])],
 )
-def test_begins_with_chooses_what_begins_so(bench: Bench, prefix: str, expected: list[str]) -> None:
+def test_begins_with_selects_keys_with_the_prefix(bench: Bench, prefix: str, expected: list[str]) -> None:
     bench.table("texts", "pk:S sk:S")
     for text in ("a", "ab", "abc", "ab\0", "b", "é", "A"):
         bench.put("texts", pk="a", sk=text)
@@ -94,7 +94,7 @@ def test_begins_with_chooses_what_begins_so(bench: Bench, prefix: str, expected:
     assert [item["sk"]["S"] for item in answer["Items"]] == expected
 
 
-def test_begins_with_on_binary_goes_by_bytes(bench: Bench) -> None:
+def test_begins_with_compares_the_bytes_of_binary(bench: Bench) -> None:
     bench.table("bytes", "pk:S sk:B")
     for text in ("AA==", "AP8=", "AP//", "/w==", "////"):  # 00, 00ff, 00ffff, ff, ffffff
         bench.put("bytes", pk="a", sk={"B": text})
@@ -110,7 +110,7 @@ def test_begins_with_on_binary_goes_by_bytes(bench: Bench) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 @pytest.mark.parametrize("forward", [True, False])
-def test_pages_hold_everything_once_in_order(anywhere: Bench, table: str, limit: int, forward: bool) -> None:
+def test_pages_have_every_item_once_in_order(anywhere: Bench, table: str, limit: int, forward: bool) -> None:
     fill(anywhere, 6)
     body: Json = {
         "TableName": "rows",
@@ -125,7 +125,7 @@ def test_pages_hold_everything_once_in_order(anywhere: Bench, table: str, limit:
     assert len(found) == 6 // limit + 1, "a page that ends at its limit has a last key, even at the end"
 
 
-def test_limit_counts_what_is_read_and_not_what_passes_the_filter(anywhere: Bench, table: str) -> None:
+def test_limit_counts_items_before_the_filter(anywhere: Bench, table: str) -> None:
     fill(anywhere, 6)
     answer = anywhere.ok(
         "Query",
@@ -141,7 +141,7 @@ def test_limit_counts_what_is_read_and_not_what_passes_the_filter(anywhere: Benc
 
 @pytest.mark.parametrize("operation", ["Query", "Scan"])
 def test_page_ends_when_a_megabyte_is_read(anywhere: Bench, table: str, operation: str) -> None:
-    """The item that fills the megabyte is the last one of its page."""
+    """The item that exceeds the megabyte is the last one of its page."""
     pad = MB // 8 - len("pk" + "a" + "sk" + "p") - 2
     for number in range(10, 30):
         anywhere.put("rows", pk="a", sk=number, p="x" * pad)
@@ -154,7 +154,7 @@ def test_page_ends_when_a_megabyte_is_read(anywhere: Bench, table: str, operatio
     assert [page["Count"] for page in pages(anywhere, operation, body)] == counts, "measured before the filter"
 
 
-def test_start_key_need_not_exist_any_more(anywhere: Bench, table: str) -> None:
+def test_start_key_may_be_of_a_deleted_item(anywhere: Bench, table: str) -> None:
     fill(anywhere, 6)
     first = query(anywhere, Limit=3)
     anywhere.ok("DeleteItem", TableName="rows", Key=first["LastEvaluatedKey"])
@@ -176,7 +176,7 @@ def test_start_key_need_not_exist_any_more(anywhere: Bench, table: str) -> None:
         ),
     ],
 )
-def test_start_key_that_does_not_fit_is_refused(bench: Bench, start: Json, error: str) -> None:
+def test_invalid_start_key_is_rejected(bench: Bench, start: Json, error: str) -> None:
     bench.table("rows", "pk:S sk:N")
     answer = bench.error(
         "Query",
@@ -188,7 +188,7 @@ def test_start_key_that_does_not_fit_is_refused(bench: Bench, start: Json, error
     assert answer == f"ValidationException: {error}"
 
 
-def test_scan_finds_everything_once(anywhere: Bench, table: str) -> None:
+def test_scan_returns_every_item_once(anywhere: Bench, table: str) -> None:
     keys = {(f"p{number % 40}", str(number)) for number in range(300)}
     for partition, sort in keys:
         anywhere.put("rows", pk=partition, sk={"N": sort})
@@ -202,7 +202,7 @@ def test_scan_finds_everything_once(anywhere: Bench, table: str) -> None:
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 7, 100, 1_000_000])
-def test_parallel_scan_finds_everything_once(anywhere: Bench, total: int) -> None:
+def test_parallel_scan_returns_every_item_once(anywhere: Bench, total: int) -> None:
     anywhere.table("rows", "pk:S sk:N", index("byGroup", "g:S"))
     keys = {(f"p{number % 60}", str(number)) for number in range(120)}
     for partition, sort in keys:
@@ -268,7 +268,7 @@ def test_parallel_scan_finds_everything_once(anywhere: Bench, total: int) -> Non
         ),
     ],
 )
-def test_scan_is_refused(bench: Bench, body: Json, error: str) -> None:
+def test_invalid_scan_is_rejected(bench: Bench, body: Json, error: str) -> None:
     bench.table("rows", "pk:S sk:N")
     assert bench.error("Scan", TableName="rows", **body) == f"ValidationException: {error}"
 
@@ -318,7 +318,7 @@ def test_scan_is_refused(bench: Bench, body: Json, error: str) -> None:
         ),
     ],
 )
-def test_key_condition_is_refused(bench: Bench, condition: str, values: Json, error: str) -> None:
+def test_invalid_key_condition_is_rejected(bench: Bench, condition: str, values: Json, error: str) -> None:
     bench.table("rows", "pk:S sk:N")
     body: Json = {"ExpressionAttributeValues": plain(values)} if values else {}
     assert bench.error("Query", TableName="rows", KeyConditionExpression=condition, **body) == (
@@ -326,7 +326,7 @@ def test_key_condition_is_refused(bench: Bench, condition: str, values: Json, er
     )
 
 
-def test_query_without_a_key_condition_is_refused(bench: Bench) -> None:
+def test_query_without_a_key_condition_is_rejected(bench: Bench) -> None:
     bench.table("rows", "pk:S sk:N")
     assert bench.error("Query", TableName="rows") == (
         "ValidationException: Either the KeyConditions or KeyConditionExpression parameter must be specified in the "
@@ -334,7 +334,7 @@ def test_query_without_a_key_condition_is_refused(bench: Bench) -> None:
     )
 
 
-def test_filter_of_a_query_may_not_look_at_its_keys(bench: Bench) -> None:
+def test_filter_on_the_keys_of_a_query_is_rejected(bench: Bench) -> None:
     bench.table("rows", "pk:S sk:N")
     error = bench.error(
         "Query",
@@ -363,7 +363,7 @@ def test_filter_of_a_query_may_not_look_at_its_keys(bench: Bench) -> None:
         ("#n", {"name": "n"}),
     ],
 )
-def test_projection_keeps_what_it_names(bench: Bench, projection: str, expected: Json) -> None:
+def test_projection_returns_the_named_parts(bench: Bench, projection: str, expected: Json) -> None:
     bench.table("rows", "pk:S")
     item = {
         "pk": "k",
@@ -380,7 +380,7 @@ def test_projection_keeps_what_it_names(bench: Bench, projection: str, expected:
     assert bench.ok("Scan", **body)["Items"] == [plain(expected)]
 
 
-def test_transactional_get_leaves_out_an_item_of_which_nothing_is_projected(bench: Bench) -> None:
+def test_transactional_get_omits_an_item_with_an_empty_projection(bench: Bench) -> None:
     """GetItem answers `{}` here: nubo-db/dynoxide#53."""
     bench.table("rows", "pk:S")
     bench.put("rows", pk="a")
@@ -429,7 +429,7 @@ def test_transactional_get_leaves_out_an_item_of_which_nothing_is_projected(benc
         ({"IndexName": "none"}, "The table does not have the specified index: none"),
     ],
 )
-def test_selection_is_refused(bench: Bench, body: Json, error: str) -> None:
+def test_invalid_selection_is_rejected(bench: Bench, body: Json, error: str) -> None:
     bench.table("rows", "pk:S")
     assert bench.error("Scan", TableName="rows", **body) == f"ValidationException: {error}"
 

@@ -24,7 +24,7 @@ from tests.engine.tables import Bench, index, plain
 
 @pytest.fixture
 def two(tmp_path: Path) -> Iterator[tuple[Bench, Bench]]:
-    """As two processes would be: they share nothing but the file."""
+    """Two engines that share only the file, as two processes do."""
     path = str(tmp_path / "shared.db")
     one, other = Bench(path), Bench(path)
     yield one, other
@@ -36,16 +36,16 @@ def sound(bench: Bench) -> bool:
     return list(find_problems(bench.engine._context.storage)) == []
 
 
-def test_table_of_one_is_a_table_of_the_other(two: tuple[Bench, Bench]) -> None:
+def test_table_created_by_one_engine_is_seen_by_the_other(two: tuple[Bench, Bench]) -> None:
     one, other = two
-    assert other.refused("GetItem", TableName="notes", Key=plain({"pk": "a"})).code == "ResourceNotFoundException"
+    assert other.failed("GetItem", TableName="notes", Key=plain({"pk": "a"})).code == "ResourceNotFoundException"
     one.table("notes", "pk:S")
     other.put("notes", pk="a")
     assert one.get("notes", pk="a") == plain({"pk": "a"})
     assert other.ok("ListTables") == {"TableNames": ["notes"]}
 
 
-def test_deleted_table_is_deleted_for_the_other(two: tuple[Bench, Bench]) -> None:
+def test_table_deleted_by_one_engine_is_gone_for_the_other(two: tuple[Bench, Bench]) -> None:
     one, other = two
     one.table("notes", "pk:S")
     one.put("notes", pk="a")
@@ -57,10 +57,10 @@ def test_deleted_table_is_deleted_for_the_other(two: tuple[Bench, Bench]) -> Non
         ("PutItem", {"Item": plain({"pk": "a"})}),
         ("DescribeTable", {}),
     ):
-        assert other.refused(operation, TableName="notes", **body).code == "ResourceNotFoundException"
+        assert other.failed(operation, TableName="notes", **body).code == "ResourceNotFoundException"
 
 
-def test_table_made_anew_in_another_form_is_seen_in_that_form(two: tuple[Bench, Bench]) -> None:
+def test_recreated_table_is_seen_with_its_new_schema(two: tuple[Bench, Bench]) -> None:
     one, other = two
     one.table("notes", "pk:S")
     assert other.get("notes", pk="a") is None
@@ -71,7 +71,7 @@ def test_table_made_anew_in_another_form_is_seen_in_that_form(two: tuple[Bench, 
     assert len(other.rows("notes", "byGroup")) == 1
 
 
-def test_index_of_one_is_read_and_kept_by_the_other(two: tuple[Bench, Bench]) -> None:
+def test_index_created_by_one_engine_is_used_by_the_other(two: tuple[Bench, Bench]) -> None:
     one, other = two
     one.table("notes", "pk:S")
     other.put("notes", pk="before", g="x")
@@ -96,12 +96,12 @@ def test_index_of_one_is_read_and_kept_by_the_other(two: tuple[Bench, Bench]) ->
     assert sound(one)
     one.ok("UpdateTable", TableName="notes", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "byGroup"}}])
     one.settle()
-    assert other.refused("Scan", TableName="notes", IndexName="byGroup").code == "ValidationException"
+    assert other.failed("Scan", TableName="notes", IndexName="byGroup").code == "ValidationException"
     other.put("notes", pk="later", g="x")
     assert sound(one)
 
 
-def test_stream_and_expiry_of_one_are_kept_by_the_other(two: tuple[Bench, Bench]) -> None:
+def test_stream_and_ttl_of_one_engine_apply_in_the_other(two: tuple[Bench, Bench]) -> None:
     one, other = two
     one.table("notes", "pk:S")
     assert other.get("notes", pk="a") is None
@@ -122,11 +122,11 @@ def test_condition_holds_across_engines(two: tuple[Bench, Bench]) -> None:
     one.table("notes", "pk:S")
     condition: Json = {"TableName": "notes", "ConditionExpression": "attribute_not_exists(pk)"}
     one.ok("PutItem", Item=plain({"pk": "a", "by": "one"}), **condition)
-    refused = other.refused("PutItem", Item=plain({"pk": "a", "by": "other"}), **condition)
-    assert refused.code == "ConditionalCheckFailedException"
+    failed = other.failed("PutItem", Item=plain({"pk": "a", "by": "other"}), **condition)
+    assert failed.code == "ConditionalCheckFailedException"
 
 
-def test_counter_raised_by_two_engines_loses_nothing(two: tuple[Bench, Bench]) -> None:
+def test_counter_incremented_by_two_engines_is_exact(two: tuple[Bench, Bench]) -> None:
     two[0].table("notes", "pk:S", index("byN", "n:N"))
 
     def raise_it(bench: Bench) -> None:
@@ -148,7 +148,7 @@ def test_counter_raised_by_two_engines_loses_nothing(two: tuple[Bench, Bench]) -
 # Several threads on one engine ---------------------------------------------------------------------------------
 
 
-def test_threads_raise_one_counter_and_lose_nothing(anywhere: Bench) -> None:
+def test_counter_incremented_by_threads_is_exact(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S", index("byN", "n:N"))
 
     def raise_it(_: int) -> None:
@@ -168,7 +168,7 @@ def test_threads_raise_one_counter_and_lose_nothing(anywhere: Bench) -> None:
 
 
 def test_transfer_is_never_seen_half_done(anywhere: Bench) -> None:
-    """Two accounts of together a hundred: whoever reads both at one moment sees a hundred."""
+    """Two accounts have a hundred together: every snapshot of both has a hundred."""
     anywhere.table("accounts", "pk:S")
     anywhere.put("accounts", pk="a", n=100)
     anywhere.put("accounts", pk="b", n=0)
@@ -209,7 +209,7 @@ def test_transfer_is_never_seen_half_done(anywhere: Bench) -> None:
 
 
 def test_tables_come_and_go_under_readers_and_writers(anywhere: Bench) -> None:
-    """Whatever the moment, the answer is one of DynamoDB's."""
+    """Every answer is a reply or a DynamoDB error."""
 
     def churn(_: int) -> None:
         for _ in range(15):
@@ -245,7 +245,7 @@ def test_tables_come_and_go_under_readers_and_writers(anywhere: Bench) -> None:
 
 
 def together(bench: Bench, *requests: tuple[str, Json]) -> list[Any]:
-    """What becomes of writes that are committed as one group: a reply or an error each."""
+    """Commits writes as one group; returns a reply or an error for each."""
     tickets = [
         PendingWrite(bench.engine.prepare(decode_request(name, json.dumps(body).encode()))) for name, body in requests
     ]
@@ -264,7 +264,7 @@ CREATE: Json = {
 PUT: Json = {"TableName": "notes", "Item": plain({"pk": "a", "g": "x"})}
 
 
-def test_two_creations_in_one_commit_make_one_table(anywhere: Bench) -> None:
+def test_two_creations_in_one_commit_create_one_table(anywhere: Bench) -> None:
     first, second = together(anywhere, ("CreateTable", CREATE), ("CreateTable", CREATE))
     assert not isinstance(first, DynamoDBError)
     assert isinstance(second, ResourceInUseException)
@@ -272,14 +272,14 @@ def test_two_creations_in_one_commit_make_one_table(anywhere: Bench) -> None:
     assert sound(anywhere)
 
 
-def test_table_may_be_used_in_the_commit_that_makes_it(anywhere: Bench) -> None:
+def test_table_can_be_used_in_the_commit_that_creates_it(anywhere: Bench) -> None:
     together(anywhere, ("CreateTable", CREATE), ("PutItem", PUT))
     assert sound(anywhere)
     anywhere.ok("PutItem", **PUT)
     assert len(anywhere.rows("notes")) == 1
 
 
-def test_write_behind_a_deletion_in_one_commit_finds_no_table(anywhere: Bench) -> None:
+def test_write_after_table_deletion_in_one_commit_is_rejected(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     anywhere.table("other", "pk:S")
     other = {"TableName": "other", "Item": plain({"pk": "a"})}
@@ -293,7 +293,7 @@ def test_write_behind_a_deletion_in_one_commit_finds_no_table(anywhere: Bench) -
     assert sound(anywhere)
 
 
-def test_write_behind_a_new_index_in_one_commit_is_in_it(anywhere: Bench) -> None:
+def test_write_after_index_creation_in_one_commit_is_indexed(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     update = {
         "TableName": "notes",
@@ -314,14 +314,14 @@ def test_write_behind_a_new_index_in_one_commit_is_in_it(anywhere: Bench) -> Non
     assert sound(anywhere)
 
 
-def test_write_behind_the_start_of_history_in_one_commit_is_in_it(anywhere: Bench) -> None:
+def test_write_after_enabling_recovery_in_one_commit_is_recorded(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     backups = {"TableName": "notes", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
     together(anywhere, ("UpdateContinuousBackups", backups), ("PutItem", PUT))
     assert len(anywhere.changes("notes")) == 1
 
 
-def test_one_that_fails_does_not_harm_the_others_of_its_commit(anywhere: Bench) -> None:
+def test_failed_write_does_not_affect_others_in_its_commit(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     condition = PUT | {"ConditionExpression": "attribute_exists(pk)"}
     other = {"TableName": "notes", "Item": plain({"pk": "b"})}

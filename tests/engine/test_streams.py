@@ -1,4 +1,4 @@
-"""Streams: what a reader of a table's changes gets, from which place, and for how long."""
+"""Streams: the records of a table's changes, from each position, for as long as they are kept."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ DAY = 24 * 3600.0
 
 
 class Clock:
-    """Time that moves when it is told to."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 1_800_000_000.25
@@ -107,7 +107,7 @@ def numbers(found: list[s.Record]) -> list[str]:
     return [record.dynamodb.sequence_number or "" for record in found if record.dynamodb]
 
 
-def test_the_same_attributes_in_another_order_leave_no_record(engine: Engine) -> None:
+def test_attributes_in_another_order_leave_no_record(engine: Engine) -> None:
     arn = make_table(engine)
     put(engine, "1", a="x", b="y")
     put(engine, "1", b="y", a="x")
@@ -115,8 +115,8 @@ def test_the_same_attributes_in_another_order_leave_no_record(engine: Engine) ->
     assert [record.event_name for record in records(engine, iterator(engine, arn))] == ["INSERT", "MODIFY"]
 
 
-def test_record_has_the_shape_that_dynamodb_gives_it(engine: Engine) -> None:
-    """The sizes are those of the developer guide's example: keys, and each image that the view shows."""
+def test_record_has_dynamodbs_members(engine: Engine) -> None:
+    """The sizes are those of the developer guide's example: keys, and each image of the view type."""
     arn = make_table(engine)
     engine.call(q.PutItem(table_name="notes", item={"pk": {"S": "101"}, "Message": {"S": "New item!"}}))
     engine.call(q.PutItem(table_name="notes", item={"pk": {"S": "101"}, "Message": {"S": "This item has changed"}}))
@@ -154,7 +154,7 @@ def test_record_has_the_shape_that_dynamodb_gives_it(engine: Engine) -> None:
         ("NEW_AND_OLD_IMAGES", True, True),
     ],
 )
-def test_view_type_decides_which_images_a_record_shows(engine: Engine, view: str, old: bool, new: bool) -> None:
+def test_view_type_decides_the_images_of_a_record(engine: Engine, view: str, old: bool, new: bool) -> None:
     arn = make_table(engine, view)
     put(engine, "a", text="one")
     put(engine, "a", text="two")
@@ -170,7 +170,7 @@ def test_write_that_changes_nothing_leaves_no_record(engine: Engine) -> None:
     assert len(records(engine, iterator(engine, arn))) == 1
 
 
-def test_deletion_by_ttl_is_marked_as_the_services(engine: Engine, clock: Clock) -> None:
+def test_ttl_deletion_has_the_service_identity(engine: Engine, clock: Clock) -> None:
     arn = make_table(engine)
     specification = TimeToLiveSpecification(enabled=True, attribute_name="until")
     engine.call(q.UpdateTimeToLive(table_name="notes", time_to_live_specification=specification))
@@ -182,7 +182,7 @@ def test_deletion_by_ttl_is_marked_as_the_services(engine: Engine, clock: Clock)
     assert removed.user_identity == s.UserIdentity(principal_id="dynamodb.amazonaws.com", type="Service")
 
 
-def test_numbers_rise_within_a_transaction_and_across_equal_times(engine: Engine) -> None:
+def test_sequence_numbers_rise_within_a_transaction_and_at_equal_times(engine: Engine) -> None:
     arn = make_table(engine)
     puts = [q.Put(table_name="notes", item={"pk": {"S": str(number)}}) for number in range(5)]
     engine.call(q.TransactWriteItems(transact_items=[q.TransactWriteItem(put=each) for each in puts]))
@@ -193,7 +193,7 @@ def test_numbers_rise_within_a_transaction_and_across_equal_times(engine: Engine
     assert all(len(number) >= 21 for number in found)
 
 
-def test_iterators_start_where_they_say(engine: Engine, clock: Clock) -> None:
+def test_iterator_types_start_at_their_positions(engine: Engine, clock: Clock) -> None:
     arn = make_table(engine)
     for key in "abcd":
         clock.now += 1
@@ -209,7 +209,7 @@ def test_iterators_start_where_they_say(engine: Engine, clock: Clock) -> None:
     assert keys(records(engine, latest)) == ["e"]
 
 
-def test_shard_begins_with_a_number_that_can_be_read_from(engine: Engine) -> None:
+def test_starting_sequence_number_of_a_shard_can_be_read_from(engine: Engine) -> None:
     arn = make_table(engine)
     put(engine, "a")
     numbers_of_shard = shard(engine, arn).sequence_number_range
@@ -232,7 +232,7 @@ def test_shard_begins_with_a_number_that_can_be_read_from(engine: Engine) -> Non
         ("SOMEWHERE", None, None, "enum value set"),
     ],
 )
-def test_iterator_that_cannot_be_is_refused(
+def test_invalid_iterator_request_is_rejected(
     engine: Engine, kind: str, number: str | None, at: float | None, words: str
 ) -> None:
     arn = make_table(engine)
@@ -240,7 +240,7 @@ def test_iterator_that_cannot_be_is_refused(
         iterator(engine, arn, kind, number, at)
 
 
-def test_pages_follow_each_other_without_gap_or_repetition(engine: Engine) -> None:
+def test_pages_of_records_have_no_gaps_or_repetitions(engine: Engine) -> None:
     arn = make_table(engine)
     for number in range(7):
         put(engine, f"{number}")
@@ -271,7 +271,7 @@ def test_iterator_expires_after_fifteen_minutes(engine: Engine, clock: Clock) ->
 
 
 @pytest.mark.parametrize("place", ["nothing", "arn:aws:dynamodb:::table/a/stream/b|1|!!!", "a|1|W10="])
-def test_text_that_is_no_iterator_is_refused(engine: Engine, place: str) -> None:
+def test_invalid_iterator_is_rejected(engine: Engine, place: str) -> None:
     with pytest.raises(ValidationException, match="Invalid ShardIterator"):
         records(engine, place)
 
@@ -294,7 +294,7 @@ def test_records_older_than_a_day_cannot_be_read(engine: Engine, clock: Clock) -
     assert keys(records(engine, iterator(engine, arn))) == ["new"]
 
 
-def test_place_in_a_log_that_was_trimmed_empty_is_told_as_trimmed(engine: Engine, clock: Clock) -> None:
+def test_position_in_an_emptied_log_is_reported_as_trimmed(engine: Engine, clock: Clock) -> None:
     arn = make_table(engine)
     put(engine, "old")
     (old,) = numbers(records(engine, iterator(engine, arn)))
@@ -336,7 +336,7 @@ def test_disabled_stream_is_closed_and_can_be_read_for_a_day(engine: Engine, clo
         engine.call(s.DescribeStream(stream_arn=arn))
 
 
-def test_stream_outlives_its_table_by_a_day(engine: Engine, clock: Clock) -> None:
+def test_stream_of_a_deleted_table_can_be_read_for_a_day(engine: Engine, clock: Clock) -> None:
     arn = make_table(engine)
     put(engine, "a")
     engine.call(q.DeleteTable(table_name="notes"))
@@ -352,7 +352,7 @@ def test_stream_outlives_its_table_by_a_day(engine: Engine, clock: Clock) -> Non
     assert [each.stream_arn for each in engine.call(s.ListStreams()).streams or []] == [again]
 
 
-def test_streams_of_one_moment_have_names_of_their_own(engine: Engine) -> None:
+def test_streams_created_at_one_time_have_different_labels(engine: Engine) -> None:
     arns = [make_table(engine)]
     put(engine, "first")
     turn(engine, False)
@@ -366,7 +366,7 @@ def test_streams_of_one_moment_have_names_of_their_own(engine: Engine) -> None:
     assert [keys(records(engine, iterator(engine, arn))) for arn in arns] == [["first"], ["second"], ["third"]]
 
 
-def test_clock_that_is_set_back_hides_no_record(engine: Engine, clock: Clock) -> None:
+def test_clock_set_back_hides_no_record(engine: Engine, clock: Clock) -> None:
     arn = make_table(engine)
     clock.now -= 60
     put(engine, "a")
@@ -389,7 +389,7 @@ def test_streams_are_listed_in_pages(engine: Engine) -> None:
         engine.call(s.ListStreams(limit=101))
 
 
-def test_shards_behind_the_last_one_are_none(engine: Engine) -> None:
+def test_no_shards_after_the_last_one(engine: Engine) -> None:
     arn = make_table(engine)
     only = shard(engine, arn).shard_id
     request = s.DescribeStream(stream_arn=arn, limit=1, exclusive_start_shard_id=only)

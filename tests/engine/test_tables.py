@@ -1,4 +1,4 @@
-"""Tables: made, described, changed, protected, deleted; and every way in which a table's form can be wrong."""
+"""Tables: created, described, updated, protected, deleted; and every kind of invalid definition."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def test_new_table_is_described(bench: Bench) -> None:
     assert described["DeletionProtectionEnabled"] is False
 
 
-def test_count_and_size_are_exact_at_once(bench: Bench) -> None:
+def test_item_count_and_size_are_exact(bench: Bench) -> None:
     bench.table("notes", "pk:S", index("byG", "g:S", "KEYS_ONLY"))
     bench.put("notes", pk="a", g="x", p="x" * 1000)
     bench.put("notes", pk="b")
@@ -49,7 +49,7 @@ def test_tables_are_listed_in_pages(bench: Bench) -> None:
     }
 
 
-def test_deleted_table_is_gone_with_all_that_was_in_it(anywhere: Bench) -> None:
+def test_deleted_table_is_gone_with_its_items(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S", index("byG", "g:S"))
     anywhere.put("notes", pk="a", g="x")
     assert anywhere.ok("DeleteTable", TableName="notes")["TableDescription"]["TableStatus"] == "DELETING"
@@ -60,21 +60,21 @@ def test_deleted_table_is_gone_with_all_that_was_in_it(anywhere: Bench) -> None:
     assert anywhere.rows("notes") == anywhere.rows("notes", "byG") == []
 
 
-def test_protected_table_stays(anywhere: Bench) -> None:
+def test_protected_table_cannot_be_deleted(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S", DeletionProtectionEnabled=True)
-    answer = anywhere.refused("DeleteTable", TableName="notes")
+    answer = anywhere.failed("DeleteTable", TableName="notes")
     assert answer.code == "ValidationException"
     assert "protected against deletion" in answer.message
     anywhere.ok("UpdateTable", TableName="notes", DeletionProtectionEnabled=False)
     anywhere.ok("DeleteTable", TableName="notes")
 
 
-def test_table_exists_once(bench: Bench) -> None:
+def test_existing_table_cannot_be_created_again(bench: Bench) -> None:
     bench.ok("CreateTable", **PLAIN)
     assert bench.error("CreateTable", **PLAIN) == "ResourceInUseException: Table already exists: notes"
 
 
-def test_table_answers_to_its_arn(bench: Bench) -> None:
+def test_table_is_found_by_its_arn(bench: Bench) -> None:
     bench.ok("CreateTable", **PLAIN)
     arn = "arn:aws:dynamodb:us-east-1:000000000000:table/notes"
     bench.ok("PutItem", TableName=arn, Item={"pk": {"S": "a"}})
@@ -86,7 +86,7 @@ def test_throughput_changes_are_dated(bench: Bench) -> None:
     units = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}
     body = {name: value for name, value in PLAIN.items() if name != "BillingMode"}
     bench.ok("CreateTable", **body, ProvisionedThroughput=units)
-    same = bench.refused("UpdateTable", TableName="notes", ProvisionedThroughput=units)
+    same = bench.failed("UpdateTable", TableName="notes", ProvisionedThroughput=units)
     assert same.message.startswith("The provisioned throughput for the table will not change.")
     bench.ok("UpdateTable", TableName="notes", ProvisionedThroughput=units | {"ReadCapacityUnits": 9})
     described = bench.ok("DescribeTable", TableName="notes")["Table"]["ProvisionedThroughput"]
@@ -171,8 +171,8 @@ WRONG: list[tuple[Json, str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG)
-def test_form_that_cannot_be_is_refused(bench: Bench, change: Json, message: str) -> None:
-    answer = bench.refused("CreateTable", **PLAIN | change)
+def test_invalid_table_definition_is_rejected(bench: Bench, change: Json, message: str) -> None:
+    answer = bench.failed("CreateTable", **PLAIN | change)
     assert answer.code == "ValidationException"
     assert message in answer.message
     assert bench.ok("ListTables") == {"TableNames": []}
@@ -225,8 +225,10 @@ MISSING_TABLE = "Value null at 'tableName' failed to satisfy constraint: Member 
         ),
     ],
 )
-def test_faults_of_members_are_told_together_and_first(bench: Bench, operation: str, body: Json, message: str) -> None:
-    """Before anybody looks for the table, which is not there."""
+def test_member_violations_are_reported_together_and_first(
+    bench: Bench, operation: str, body: Json, message: str
+) -> None:
+    """Before the missing table is reported."""
     assert bench.error(operation, **body) == f"ValidationException: {message}"
 
 
@@ -247,6 +249,6 @@ def test_faults_of_members_are_told_together_and_first(bench: Bench, operation: 
         ({"Item": {"pk": {"S": "a"}}}, "ResourceNotFoundException: Requested resource not found"),
     ],
 )
-def test_put_is_checked_value_by_expression_by_table(bench: Bench, body: Json, error: str) -> None:
-    """Each request has the faults of those below it, and is told its first."""
+def test_put_is_checked_in_the_order_values_expressions_table(bench: Bench, body: Json, error: str) -> None:
+    """Each request also has the errors of the later ones, and reports its own first."""
     assert bench.error("PutItem", TableName="missing", **body) == error

@@ -1,4 +1,4 @@
-"""Tags of tables, and what is said about the account."""
+"""Tags of tables, and the limits and endpoints of the account."""
 
 from collections.abc import Iterator
 
@@ -62,7 +62,7 @@ def test_tags_are_listed_in_pages(engine: Engine) -> None:
     assert len(engine.call(r.ListTagsOfResource(resource_arn=ARN)).tags or []) == 10
 
 
-def test_fifty_tags_are_the_most(engine: Engine) -> None:
+def test_resource_may_have_fifty_tags(engine: Engine) -> None:
     tag(engine, **{f"key{number}": "" for number in range(49)})
     with pytest.raises(LimitExceededException):
         tag(engine, one="more")
@@ -79,12 +79,12 @@ def test_fifty_tags_are_the_most(engine: Engine) -> None:
         (ARN, {"a": "b" * 257}, "length less than or equal to 256"),
     ],
 )
-def test_tags_that_cannot_be_are_refused(engine: Engine, arn: str | None, given: dict[str, str], words: str) -> None:
+def test_invalid_tags_are_rejected(engine: Engine, arn: str | None, given: dict[str, str], words: str) -> None:
     with pytest.raises(ValidationException, match=words):
         tag(engine, arn, **given)
 
 
-def test_new_table_is_held_to_the_same_rules(engine: Engine) -> None:
+def test_tags_of_a_new_table_follow_the_same_rules(engine: Engine) -> None:
     request = q.CreateTable(
         table_name="other",
         attribute_definitions=[AttributeDefinition(attribute_name="pk", attribute_type="S")],
@@ -97,14 +97,14 @@ def test_new_table_is_held_to_the_same_rules(engine: Engine) -> None:
             engine.call(request)
 
 
-def test_resource_that_is_not_there(engine: Engine) -> None:
+def test_missing_resource_is_reported(engine: Engine) -> None:
     with pytest.raises(ResourceNotFoundException, match="ResourcArn"):
         tag(engine, ARN + "2", a="b")
     with pytest.raises(AccessDeniedException, match="is not authorized to perform: dynamodb:ListTagsOfResource"):
         engine.call(r.ListTagsOfResource(resource_arn=ARN + "2"))
 
 
-def test_account_is_described(engine: Engine) -> None:
+def test_account_limits_and_endpoints_are_described(engine: Engine) -> None:
     limits = engine.call(r.DescribeLimits())
     assert (limits.account_max_read_capacity_units, limits.table_max_write_capacity_units) == (80_000, 40_000)
     endpoints = engine.call(r.DescribeEndpoints()).endpoints or []

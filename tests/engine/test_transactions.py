@@ -1,4 +1,4 @@
-"""TransactWriteItems and TransactGetItems: all or nothing, once for each token, and the reasons when not."""
+"""TransactWriteItems and TransactGetItems: all or nothing, once for each token, with cancellation reasons."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def delete(key: str) -> Json:
     return {"Delete": {"TableName": "notes", "Key": plain({"pk": key})}}
 
 
-def test_all_kinds_of_actions_are_done_together(anywhere: Bench, notes: str) -> None:
+def test_all_kinds_of_actions_run_in_one_transaction(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", pk="old", g="x")
     anywhere.put("notes", pk="counted", n=1)
     actions = [
@@ -58,7 +58,7 @@ def test_all_kinds_of_actions_are_done_together(anywhere: Bench, notes: str) -> 
     assert list(find_problems(anywhere.engine._context.storage)) == []
 
 
-def test_failed_condition_cancels_everything_and_says_which(anywhere: Bench, notes: str) -> None:
+def test_failed_condition_cancels_the_transaction_with_reasons(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", pk="there", x="1")
     actions = [
         put("new"),
@@ -66,7 +66,7 @@ def test_failed_condition_cancels_everything_and_says_which(anywhere: Bench, not
         check("there2", "attribute_exists(pk)", ReturnValuesOnConditionCheckFailure="ALL_OLD"),
         delete("other"),
     ]
-    answer = anywhere.refused("TransactWriteItems", TransactItems=actions)
+    answer = anywhere.failed("TransactWriteItems", TransactItems=actions)
     assert answer.code == "TransactionCanceledException"
     assert answer.message == (
         "Transaction cancelled, please refer cancellation reasons for specific reasons "
@@ -82,9 +82,9 @@ def test_failed_condition_cancels_everything_and_says_which(anywhere: Bench, not
     assert anywhere.get("notes", pk="new") is None
 
 
-def test_item_is_not_told_unless_asked_for(anywhere: Bench, notes: str) -> None:
+def test_cancellation_reason_has_the_item_only_on_request(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", pk="there")
-    answer = anywhere.refused("TransactWriteItems", TransactItems=[check("there", "attribute_not_exists(pk)")])
+    answer = anywhere.failed("TransactWriteItems", TransactItems=[check("there", "attribute_not_exists(pk)")])
     assert "Item" not in answer.body["CancellationReasons"][0]
 
 
@@ -99,10 +99,10 @@ def test_item_is_not_told_unless_asked_for(anywhere: Bench, notes: str) -> None:
          "Item size to update has exceeded the maximum allowed size"),
     ],
 )  # fmt: skip
-def test_update_that_cannot_be_done_is_a_reason(anywhere: Bench, notes: str, action: Json, message: str) -> None:
+def test_failing_update_is_a_cancellation_reason(anywhere: Bench, notes: str, action: Json, message: str) -> None:
     """API reference, TransactWriteItems, cancellation reasons."""
     anywhere.put("notes", pk="text", x="text")
-    answer = anywhere.refused("TransactWriteItems", TransactItems=[put("new"), action])
+    answer = anywhere.failed("TransactWriteItems", TransactItems=[put("new"), action])
     assert answer.code == "TransactionCanceledException"
     assert answer.body["CancellationReasons"] == [{"Code": "None"}, {"Code": "ValidationError", "Message": message}]
     assert anywhere.get("notes", pk="new") is None
@@ -120,39 +120,37 @@ def test_update_that_cannot_be_done_is_a_reason(anywhere: Bench, notes: str, act
          "have length greater than or equal to 1")),
     ],
 )  # fmt: skip
-def test_request_that_makes_no_transaction_is_refused(
-    anywhere: Bench, notes: str, actions: list[Json], error: str
-) -> None:
+def test_invalid_transaction_is_rejected(anywhere: Bench, notes: str, actions: list[Json], error: str) -> None:
     assert anywhere.error("TransactWriteItems", TransactItems=actions) == f"ValidationException: {error}"
     assert anywhere.rows("notes") == []
 
 
-def test_hundred_actions_are_the_most(anywhere: Bench, notes: str) -> None:
+def test_transaction_may_have_a_hundred_actions(anywhere: Bench, notes: str) -> None:
     actions = [put(f"{number:03}") for number in range(101)]
     anywhere.ok("TransactWriteItems", TransactItems=actions[:100])
     assert len(anywhere.rows("notes")) == 100
-    answer = anywhere.refused("TransactWriteItems", TransactItems=actions)
+    answer = anywhere.failed("TransactWriteItems", TransactItems=actions)
     assert answer.code == "ValidationException"
     assert answer.message.endswith("Member must have length less than or equal to 100")
 
 
-def test_four_megabytes_are_the_most(anywhere: Bench, notes: str) -> None:
+def test_transaction_may_have_four_megabytes(anywhere: Bench, notes: str) -> None:
     actions = [put(f"{number:03}", x="x" * 390 * 1024) for number in range(11)]
     anywhere.ok("TransactWriteItems", TransactItems=actions[:10])
-    assert anywhere.refused("TransactWriteItems", TransactItems=actions).code == "ValidationException"
+    assert anywhere.failed("TransactWriteItems", TransactItems=actions).code == "ValidationException"
     assert len(anywhere.rows("notes")) == 10
 
 
-def test_missing_table_cancels_everything(anywhere: Bench, notes: str) -> None:
+def test_missing_table_rejects_the_transaction(anywhere: Bench, notes: str) -> None:
     actions = [put("a"), {"Delete": {"TableName": "missing", "Key": plain({"pk": "a"})}}]
-    assert anywhere.refused("TransactWriteItems", TransactItems=actions).code == "ResourceNotFoundException"
+    assert anywhere.failed("TransactWriteItems", TransactItems=actions).code == "ResourceNotFoundException"
     assert anywhere.rows("notes") == []
 
 
 # Tokens --------------------------------------------------------------------------------------------------------
 
 
-def test_token_makes_a_repetition_harmless(anywhere: Bench, notes: str) -> None:
+def test_repeated_token_has_no_effect(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", pk="counted", n=0)
     body: Json = {"TransactItems": [update("counted", "ADD n :one", one=1)], "ClientRequestToken": TOKEN}
     for _ in range(3):
@@ -160,14 +158,14 @@ def test_token_makes_a_repetition_harmless(anywhere: Bench, notes: str) -> None:
     assert anywhere.get("notes", pk="counted") == plain({"pk": "counted", "n": 1})
 
 
-def test_token_with_another_request_is_refused(anywhere: Bench, notes: str) -> None:
+def test_token_with_another_request_is_rejected(anywhere: Bench, notes: str) -> None:
     anywhere.ok("TransactWriteItems", TransactItems=[put("a")], ClientRequestToken=TOKEN)
-    answer = anywhere.refused("TransactWriteItems", TransactItems=[put("b")], ClientRequestToken=TOKEN)
+    answer = anywhere.failed("TransactWriteItems", TransactItems=[put("b")], ClientRequestToken=TOKEN)
     assert answer.code == "IdempotentParameterMismatchException"
     assert anywhere.get("notes", pk="b") is None
 
 
-def test_token_is_forgotten_after_ten_minutes(anywhere: Bench, notes: str) -> None:
+def test_token_expires_after_ten_minutes(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", pk="counted", n=0)
     body: Json = {"TransactItems": [update("counted", "ADD n :one", one=1)], "ClientRequestToken": TOKEN}
     anywhere.ok("TransactWriteItems", **body)
@@ -181,7 +179,7 @@ def test_token_is_forgotten_after_ten_minutes(anywhere: Bench, notes: str) -> No
 
 def test_token_of_a_cancelled_transaction_may_be_used_again(anywhere: Bench, notes: str) -> None:
     body: Json = {"TransactItems": [check("a", "attribute_exists(pk)"), put("b")], "ClientRequestToken": TOKEN}
-    assert anywhere.refused("TransactWriteItems", **body).code == "TransactionCanceledException"
+    assert anywhere.failed("TransactWriteItems", **body).code == "TransactionCanceledException"
     anywhere.put("notes", pk="a")
     anywhere.ok("TransactWriteItems", **body)
     assert anywhere.get("notes", pk="b") is not None
@@ -197,7 +195,7 @@ def test_token_survives_a_restart(filed: Bench) -> None:
     assert filed.get("notes", pk="counted") == plain({"pk": "counted", "n": 1})
 
 
-def test_housekeeping_drops_old_tokens(anywhere: Bench, notes: str) -> None:
+def test_maintenance_drops_old_tokens(anywhere: Bench, notes: str) -> None:
     for number in range(450):
         anywhere.ok("TransactWriteItems", TransactItems=[put(str(number))], ClientRequestToken=f"token-{number}")
     storage = anywhere.engine._context.storage
@@ -216,21 +214,21 @@ def get(key: str, **more: object) -> Json:
     return {"Get": {"TableName": "notes", "Key": plain({"pk": key}), **more}}
 
 
-def test_items_come_in_the_order_asked_for(anywhere: Bench, notes: str) -> None:
+def test_items_are_returned_in_the_order_of_the_request(anywhere: Bench, notes: str) -> None:
     anywhere.put("notes", pk="a", x=1)
     anywhere.put("notes", pk="b", x=2)
     answer = anywhere.ok("TransactGetItems", TransactItems=[get("b"), get("none"), get("a", ProjectionExpression="x")])
     assert answer == {"Responses": [{"Item": plain({"pk": "b", "x": 2})}, {}, {"Item": plain({"x": 1})}]}
 
 
-def test_key_that_does_not_fit_is_a_reason(anywhere: Bench, notes: str) -> None:
+def test_invalid_key_is_a_cancellation_reason(anywhere: Bench, notes: str) -> None:
     wrong = {"Get": {"TableName": "notes", "Key": plain({"x": "a"})}}
-    answer = anywhere.refused("TransactGetItems", TransactItems=[get("a"), wrong])
+    answer = anywhere.failed("TransactGetItems", TransactItems=[get("a"), wrong])
     assert answer.code == "TransactionCanceledException"
     assert [reason["Code"] for reason in answer.body["CancellationReasons"]] == ["None", "ValidationError"]
 
 
-def test_one_item_is_read_once(anywhere: Bench, notes: str) -> None:
+def test_duplicate_item_is_rejected(anywhere: Bench, notes: str) -> None:
     assert anywhere.error("TransactGetItems", TransactItems=[get("a"), get("a")]) == (
         "ValidationException: Transaction request cannot include multiple operations on one item"
     )

@@ -1,4 +1,4 @@
-"""UpdateItem: what each action does, what comes back, what is refused."""
+"""UpdateItem: the effect of each action, the returned values, and the errors."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def table(bench: Bench) -> str:
 
 
 def update(bench: Bench, expression: str, item: Json | None = None, returned: str = "ALL_NEW", **values: Any) -> Json:
-    """What an update makes of an item, keys left out."""
+    """Returns an item after an update, without its keys."""
     if item is not None:
         bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", **item}))
     body: Json = {
@@ -32,7 +32,7 @@ def update(bench: Bench, expression: str, item: Json | None = None, returned: st
     return attributes
 
 
-def refusal(bench: Bench, expression: str, item: Json | None = None, **values: Any) -> str:
+def error_message(bench: Bench, expression: str, item: Json | None = None, **values: Any) -> str:
     if item is not None:
         bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", **item}))
     body: Json = {"TableName": "ttt", "Key": plain({"pk": "a"}), "UpdateExpression": expression}
@@ -94,7 +94,7 @@ SET_A = {"SS": ["a"]}
         ("ADD l[1] :v, l[9] :v", {"l": LIST}, {"v": 5}, {"l": [1, 7, 3, 5]}),
     ],
 )
-def test_update_makes_of_an_item(
+def test_update_changes_an_item(
     bench: Bench, table: str, expression: str, item: Json, values: Json, expected: Json
 ) -> None:
     assert update(bench, expression, item, **values) == plain(expected)
@@ -115,10 +115,10 @@ def test_update_makes_of_an_item(
         ("SET d = :v, e = :v", "UPDATED_NEW", {"d": {"N": "7"}, "e": {"N": "7"}}),
     ],
 )
-def test_update_returns_only_what_it_touched(
+def test_update_returns_only_the_changed_parts(
     bench: Bench, table: str, expression: str, returned: str, expected: Json
 ) -> None:
-    """As the service does by scylladb's test_returnvalues.py, which is run on it."""
+    """As the service does according to scylladb's test_returnvalues.py, which is run on it."""
     item = {"a": {"M": {"b": {"S": "dog"}, "c": {"L": [{"N": "1"}, {"N": "2"}, {"N": "3"}]}}}, "d": "cat"}
     assert update(bench, expression, item, returned, v=7) == expected
 
@@ -134,14 +134,14 @@ def test_update_returns_only_what_it_touched(
         ("REMOVE d", "NONE", {}),
     ],
 )
-def test_removal_returns_what_was_there(
+def test_removal_returns_the_old_values(
     bench: Bench, table: str, expression: str, returned: str, expected: Json
 ) -> None:
     assert update(bench, expression, {"d": "cat", "l": LIST}, returned) == expected
 
 
 @pytest.mark.parametrize("expression", ["REMOVE a", "DELETE s :v", "REMOVE a DELETE s :v"])
-def test_update_that_only_takes_away_makes_no_item(bench: Bench, table: str, expression: str) -> None:
+def test_update_that_only_removes_creates_no_item(bench: Bench, table: str, expression: str) -> None:
     """scylladb/scylladb#5862, tried on the service."""
     values: Json = {"v": {"SS": ["x"]}} if ":v" in expression else {}
     assert update(bench, expression, **values) == {}
@@ -149,7 +149,7 @@ def test_update_that_only_takes_away_makes_no_item(bench: Bench, table: str, exp
 
 
 @pytest.mark.parametrize("body", [{}, {"AttributeUpdates": {}}])
-def test_update_of_nothing_makes_an_item_of_its_key(bench: Bench, table: str, body: Json) -> None:
+def test_update_without_actions_creates_an_item_of_its_key(bench: Bench, table: str, body: Json) -> None:
     bench.ok("UpdateItem", TableName="ttt", Key=plain({"pk": "a"}), **body)
     assert bench.get("ttt", pk="a") == plain({"pk": "a"})
 
@@ -305,25 +305,27 @@ UPDATE = f"{ENVELOPE}Invalid UpdateExpression: "
         ("", {}, {}, "ValidationException: Invalid UpdateExpression: The expression can not be empty;"),
     ],
 )
-def test_update_is_refused(bench: Bench, table: str, expression: str, item: Json, values: Json, message: str) -> None:
-    assert refusal(bench, expression, item, **values) == message
+def test_invalid_update_is_rejected(
+    bench: Bench, table: str, expression: str, item: Json, values: Json, message: str
+) -> None:
+    assert error_message(bench, expression, item, **values) == message
 
 
-def test_old_item_stays_when_an_update_is_refused(bench: Bench, table: str) -> None:
-    assert refusal(bench, "SET l[0] = :v, m.x = :v", {"l": LIST, "m": "text"}, v=9) == NO_PATH
+def test_rejected_update_leaves_the_item_unchanged(bench: Bench, table: str) -> None:
+    assert error_message(bench, "SET l[0] = :v, m.x = :v", {"l": LIST, "m": "text"}, v=9) == NO_PATH
     assert bench.get("ttt", pk="a") == plain({"pk": "a", "l": LIST, "m": "text"})
 
 
-def test_item_grows_to_four_hundred_kilobytes_and_no_further(bench: Bench, table: str) -> None:
+def test_item_may_grow_to_four_hundred_kilobytes(bench: Bench, table: str) -> None:
     room = 400 * 1024 - len("pk") - len("a") - len("s")
     update(bench, "SET s = :v", {}, v="x" * room)
     message = "ValidationException: Item size to update has exceeded the maximum allowed size"
-    assert refusal(bench, "SET s = :v", v="x" * (room + 1)) == message
-    assert refusal(bench, "SET t = :v", v="") == message
+    assert error_message(bench, "SET s = :v", v="x" * (room + 1)) == message
+    assert error_message(bench, "SET t = :v", v="") == message
 
 
-def test_sets_of_many_members_are_joined_and_parted_in_no_time(bench: Bench, table: str) -> None:
-    """Thirty thousand against thirty thousand: member by member it would be a billion comparisons."""
+def test_add_and_delete_on_large_sets_are_fast(bench: Bench, table: str) -> None:
+    """Thirty thousand against thirty thousand: a comparison of all pairs would be a billion."""
     many = [f"{number:05}" for number in range(60_000)]
     update(bench, "ADD s :v", {"s": {"SS": many[::2]}}, "NONE", v={"SS": many[1::2]})
     assert update(bench, "DELETE s :v", v={"SS": many[::2]}) == {"s": {"SS": many[1::2]}}
@@ -336,7 +338,7 @@ def sent(bench: Bench, expression: str, names: Json | None, values: Json) -> Any
     return bench.ok("UpdateItem", ReturnValues="ALL_NEW", ExpressionAttributeValues=plain(values), **body)["Attributes"]
 
 
-def test_update_that_was_met_before_takes_new_values_and_new_names(bench: Bench, table: str) -> None:
+def test_cached_update_takes_new_values_and_names(bench: Bench, table: str) -> None:
     bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", "n": 1}))
     for step, name in ((2, "x"), (3, "y"), (4, "x")):
         made = sent(bench, "SET n = n + :step, #name = :step", {"#name": name}, {":step": step})
@@ -344,18 +346,18 @@ def test_update_that_was_met_before_takes_new_values_and_new_names(bench: Bench,
     assert made == plain({"pk": "a", "n": 10, "x": 4, "y": 3})
 
 
-def test_update_that_was_met_before_is_checked_against_the_types_of_new_values(bench: Bench, table: str) -> None:
+def test_cached_update_checks_the_types_of_new_values(bench: Bench, table: str) -> None:
     bench.ok("PutItem", TableName="ttt", Item=plain({"pk": "a", "n": 1}))
     sent(bench, "SET n = n + :step", None, {":step": 1})
-    assert refusal(bench, "SET n = n + :step", step="one") == (
+    assert error_message(bench, "SET n = n + :step", step="one") == (
         f"{ENVELOPE}Invalid UpdateExpression: Incorrect operand type for operator or function; "
         "operator or function: +, operand type: S"
     )
 
 
-def test_update_that_was_met_before_still_refuses_what_it_does_not_use(bench: Bench, table: str) -> None:
+def test_cached_update_rejects_unused_placeholders(bench: Bench, table: str) -> None:
     for _ in range(2):
         sent(bench, "SET n = :one", None, {":one": 1})
-        assert refusal(bench, "SET n = :one", one=1, two=2) == (
+        assert error_message(bench, "SET n = :one", one=1, two=2) == (
             "ValidationException: Value provided in ExpressionAttributeValues unused in expressions: keys: {:two}"
         )

@@ -82,7 +82,7 @@ PRECISE = "Attempting to store more than 38 significant digits in a Number"
         ("e5", "The parameter cannot be converted to a numeric value: e5"),
     ],
 )
-def test_text_that_is_no_number_is_refused(bench: Bench, notes: str, text: str, message: str) -> None:
+def test_invalid_number_is_rejected(bench: Bench, notes: str, text: str, message: str) -> None:
     error = bench.error("PutItem", TableName="notes", Item={"pk": {"S": "a"}, "n": {"N": text}})
     assert error == f"ValidationException: {message}"
 
@@ -114,7 +114,7 @@ def test_arithmetic_is_exact(bench: Bench, notes: str, left: str, operator: str,
     ("left", "right", "message"),
     [("9E125", "9E125", OVERFLOW), ("1E125", "1E-130", PRECISE), ("1" * 38, "0.1", PRECISE)],
 )
-def test_sum_that_cannot_be_stored_is_refused(bench: Bench, notes: str, left: str, right: str, message: str) -> None:
+def test_sum_out_of_range_is_rejected(bench: Bench, notes: str, left: str, right: str, message: str) -> None:
     bench.put("notes", pk="a", n={"N": left})
     for expression in ("SET n = n + :v", "ADD n :v"):
         error = bench.error(
@@ -129,7 +129,7 @@ def test_sum_that_cannot_be_stored_is_refused(bench: Bench, notes: str, left: st
 
 @settings(derandomize=True, max_examples=300)
 @given(decimals, decimals)
-def test_order_of_a_number_key_is_the_order_of_numbers(one: str, two: str) -> None:
+def test_number_keys_sort_as_numbers(one: str, two: str) -> None:
     first, second = canonical_number(one), canonical_number(two)
     assert (number_bytes(first) < number_bytes(second)) == (Decimal(first) < Decimal(second))
     assert (number_bytes(first) == number_bytes(second)) == (Decimal(first) == Decimal(second))
@@ -137,7 +137,7 @@ def test_order_of_a_number_key_is_the_order_of_numbers(one: str, two: str) -> No
 
 @settings(derandomize=True, max_examples=300)
 @given(st.text(max_size=6), st.text(max_size=6))
-def test_order_of_a_text_key_is_the_order_of_its_bytes(one: str, two: str) -> None:
+def test_text_keys_sort_by_their_bytes(one: str, two: str) -> None:
     first, second = sort_bytes({"S": one}), sort_bytes({"S": two})
     assert (first < second) == (one.encode() < two.encode())
     assert one == two or not second.startswith(first)
@@ -145,7 +145,7 @@ def test_order_of_a_text_key_is_the_order_of_its_bytes(one: str, two: str) -> No
 
 @settings(derandomize=True)
 @given(st.binary(max_size=4), st.binary(max_size=4))
-def test_after_prefix_is_above_all_that_begin_so_and_nothing_else(prefix: bytes, other: bytes) -> None:
+def test_prefix_end_is_just_above_all_keys_with_the_prefix(prefix: bytes, other: bytes) -> None:
     end = prefix_end(prefix)
     if end is None:
         assert not prefix.strip(b"\xff")
@@ -193,7 +193,7 @@ BAD_VALUES: list[tuple[Json, str]] = [
 
 
 @pytest.mark.parametrize(("attribute", "error"), BAD_VALUES)
-def test_value_that_is_none_is_refused(bench: Bench, notes: str, attribute: Json, error: str) -> None:
+def test_invalid_value_is_rejected(bench: Bench, notes: str, attribute: Json, error: str) -> None:
     assert bench.error("PutItem", TableName="notes", Item={"pk": {"S": "a"}, "x": attribute}) == error
 
 
@@ -217,8 +217,8 @@ def test_value_that_is_none_is_refused(bench: Bench, notes: str, attribute: Json
         {"N": {}},
     ],
 )
-def test_value_of_a_wrong_shape_is_an_error_of_the_reader(bench: Bench, notes: str, attribute: Json) -> None:
-    code = bench.refused("PutItem", TableName="notes", Item={"pk": {"S": "a"}, "x": attribute}).code
+def test_value_of_a_wrong_type_is_a_serialization_error(bench: Bench, notes: str, attribute: Json) -> None:
+    code = bench.failed("PutItem", TableName="notes", Item={"pk": {"S": "a"}, "x": attribute}).code
     assert code in ("SerializationException", "ValidationException")
 
 
@@ -229,7 +229,7 @@ def nested(levels: int) -> Json:
     return inner
 
 
-def test_thirty_two_levels_are_the_deepest(bench: Bench, notes: str) -> None:
+def test_values_may_have_thirty_two_levels(bench: Bench, notes: str) -> None:
     bench.put("notes", pk="a", x=nested(31))
     message = (
         "ValidationException: Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
@@ -239,7 +239,7 @@ def test_thirty_two_levels_are_the_deepest(bench: Bench, notes: str) -> None:
         assert bench.error("PutItem", TableName="notes", Item={"pk": {"S": "a"}, "x": nested(levels)}) == message
 
 
-def test_update_cannot_nest_deeper_than_a_put(bench: Bench, notes: str) -> None:
+def test_update_cannot_nest_values_deeper_than_a_put(bench: Bench, notes: str) -> None:
     bench.put("notes", pk="a", x=nested(31))
     answer = bench.ask(
         "UpdateItem",
@@ -253,7 +253,7 @@ def test_update_cannot_nest_deeper_than_a_put(bench: Bench, notes: str) -> None:
     assert "Nesting Levels" in answer.message
 
 
-def test_sets_have_no_order_and_numbers_no_form(bench: Bench, notes: str) -> None:
+def test_sets_have_no_order_and_equal_numbers_are_equal(bench: Bench, notes: str) -> None:
     bench.put("notes", pk="a", s={"SS": ["b", "a"]}, n={"NS": ["10", "9.0", "-1"]}, b={"BS": ["/w==", "AA=="]})
     assert bench.get("notes", pk="a") == {
         "pk": {"S": "a"},
@@ -273,7 +273,7 @@ def paired(bench: Bench) -> str:
     return bench.table("paired", "pk:S sk:B")
 
 
-def test_key_sizes_end_at_their_limits(bench: Bench, paired: str) -> None:
+def test_key_sizes_are_limited(bench: Bench, paired: str) -> None:
     def binary(size: int) -> Json:
         import base64
 
@@ -314,7 +314,7 @@ def test_key_sizes_end_at_their_limits(bench: Bench, paired: str) -> None:
         ),
     ],
 )
-def test_key_that_does_not_fit_is_refused(bench: Bench, paired: str, key: Json, error: str) -> None:
+def test_invalid_key_is_rejected(bench: Bench, paired: str, key: Json, error: str) -> None:
     assert bench.error("GetItem", TableName="paired", Key=key) == error
     assert bench.error("DeleteItem", TableName="paired", Key=key) == error
     assert bench.error("UpdateItem", TableName="paired", Key=key) == error
@@ -337,11 +337,11 @@ def test_key_that_does_not_fit_is_refused(bench: Bench, paired: str, key: Json, 
         ),
     ],
 )
-def test_item_without_its_keys_is_refused(bench: Bench, paired: str, item: Json, error: str) -> None:
+def test_item_without_its_keys_is_rejected(bench: Bench, paired: str, item: Json, error: str) -> None:
     assert bench.error("PutItem", TableName="paired", Item=item) == error
 
 
-def test_number_key_finds_its_item_in_any_form(bench: Bench) -> None:
+def test_number_key_finds_its_item_in_any_notation(bench: Bench) -> None:
     bench.table("numbered", "pk:N sk:N")
     bench.put("numbered", pk={"N": "1e2"}, sk={"N": "-0"})
     assert bench.get("numbered", pk={"N": "100.0"}, sk={"N": "0.00"}) == {"pk": {"N": "100"}, "sk": {"N": "0"}}
@@ -349,7 +349,7 @@ def test_number_key_finds_its_item_in_any_form(bench: Bench) -> None:
     assert len(bench.rows("numbered")) == 1
 
 
-def test_item_of_four_hundred_kilobytes_is_the_largest(bench: Bench, notes: str) -> None:
+def test_item_may_have_four_hundred_kilobytes(bench: Bench, notes: str) -> None:
     room = 400 * 1024 - len("pk") - len("a") - len("s")
     bench.put("notes", pk="a", s="x" * room)
     error = bench.error("PutItem", TableName="notes", Item=plain({"pk": "a", "s": "x" * (room + 1)}))

@@ -1,4 +1,4 @@
-"""`verify` finds what is wrong, and nothing where all is well."""
+"""`verify` reports every inconsistency, and none in a consistent database."""
 
 import sqlite3
 
@@ -32,13 +32,13 @@ def problems(bench: Bench) -> list[str]:
     return list(find_problems(bench.engine._context.storage))
 
 
-def test_sound_database_has_no_findings(filled: Bench) -> None:
+def test_consistent_database_has_no_problems(filled: Bench) -> None:
     assert problems(filled) == []
 
 
 @pytest.mark.parametrize("which", ["table", "all", "some", "local", "expiry"])
 @pytest.mark.parametrize("damage", ["lost", "added", "changed"])
-def test_damage_is_found(filled: Bench, which: str, damage: str) -> None:
+def test_damage_is_reported(filled: Bench, which: str, damage: str) -> None:
     context = filled.engine._context
     table = context.catalog.table_in_txn("notes")
     spaces = {name: each.space for name, each in table.indexes.items()}
@@ -56,7 +56,7 @@ def test_damage_is_found(filled: Bench, which: str, damage: str) -> None:
     assert problems(filled)
 
 
-def test_wrong_total_is_found(filed: Bench) -> None:
+def test_wrong_total_is_reported(filed: Bench) -> None:
     filed.table("notes", "pk:S")
     filed.put("notes", pk="a")
     connection = sqlite3.connect(filed.address)

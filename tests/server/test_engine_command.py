@@ -123,7 +123,7 @@ def _processor_seconds(pid: int) -> float:
 def test_public_address_is_rejected(host: str) -> None:
     done = run("--memory", "--host", host, "--port", str(free_port()))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"partita: --host {host}: anybody who can reach this address could read and write")
+    assert done.stderr.startswith(f"partita: --host {host}: anyone who can reach this address could read and write")
     assert "--public" in done.stderr
     assert done.stderr.count("\n") == 1
 
@@ -146,7 +146,7 @@ def test_port_in_use_is_reported_in_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--memory", "--data", "x.db"], "partita: --memory and --data exclude each other"),
         (["--data", "no/such/folder/x.db"], "partita: no/such/folder/x.db: cannot be opened"),
@@ -155,10 +155,10 @@ def test_port_in_use_is_reported_in_one_line() -> None:
         (["--nonsense"], "--nonsense"),
     ],
 )
-def test_invalid_arguments_are_explained(arguments: list[str], said: str) -> None:
+def test_invalid_arguments_are_explained(arguments: list[str], message: str) -> None:
     done = run(*arguments)
     assert done.returncode != 0
-    assert said in done.stderr + done.stdout
+    assert message in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -206,9 +206,9 @@ def test_signal_stops_the_engine_gracefully(how: signal.Signals, tmp_path: Path)
         assert call(endpoint, "PutItem", {"TableName": "spoken", "Item": item}).status == 200
         with connected(endpoint):  # an idle connection does not keep it running
             process.send_signal(how)
-            _, said = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=20)
         assert process.returncode in (0, -how)
-        assert b"Traceback" not in said
+        assert b"Traceback" not in errors
     assert [file.name for file in tmp_path.iterdir()] == ["stopped.db"], "the log is folded into the file"
     with started(lambda port: engine_command("--data", str(data), "--port", str(port))) as running:
         answer = call(running.endpoint, "GetItem", {"TableName": "spoken", "Key": item})
@@ -316,7 +316,7 @@ def impatient() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "sent",
     [
         b"",
         b"POST / HT",
@@ -327,9 +327,9 @@ def impatient() -> Iterator[str]:
         request("ListTables", b"{}"),
     ],
 )
-def test_connection_of_a_silent_client_is_closed(impatient: str, said: bytes) -> None:
+def test_connection_of_a_silent_client_is_closed(impatient: str, sent: bytes) -> None:
     with connected(impatient, timeout=15) as connection:
-        connection.sendall(said)
+        connection.sendall(sent)
         while connection.recv(65536):
             pass
     assert call(impatient, "ListTables", {}).status == 200

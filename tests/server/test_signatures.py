@@ -68,7 +68,7 @@ def with_headers(request: SignedRequest, **headers: str) -> SignedRequest:
     return changed(request, headers={**request.headers, **renamed})
 
 
-def refusal(request: SignedRequest, now: datetime | None = None) -> str:
+def error_message(request: SignedRequest, now: datetime | None = None) -> str:
     clock = (lambda: now) if now else (lambda: datetime.now(UTC))
     with pytest.raises(DynamoDBError) as caught:
         SignatureVerifier(KEYS, clock).verify(request)
@@ -114,7 +114,7 @@ _MISMATCH = "InvalidSignatureException: The request signature we calculated does
     ],
 )
 def test_changed_request_is_rejected(request_: SignedRequest) -> None:
-    assert refusal(request_).startswith(_MISMATCH)
+    assert error_message(request_).startswith(_MISMATCH)
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,13 @@ def test_changed_request_is_rejected(request_: SignedRequest) -> None:
     ],
 )
 def test_unknown_key_and_wrong_token_have_the_same_error(request_: SignedRequest) -> None:
-    assert refusal(request_) == ("UnrecognizedClientException: The security token included in the request is invalid.")
+    assert error_message(request_) == (
+        "UnrecognizedClientException: The security token included in the request is invalid."
+    )
 
 
 def test_unsigned_amz_header_is_rejected() -> None:
-    assert "'x-amz-content-sha256' must be a 'SignedHeader'" in refusal(
+    assert "'x-amz-content-sha256' must be a 'SignedHeader'" in error_message(
         with_headers(signed(), x_amz_content_sha256=UNSIGNED)
     )
 
@@ -148,7 +150,7 @@ def test_second_target_header_breaks_the_signature() -> None:
         ],
         BODY,
     )
-    assert refusal(doubled).startswith(_MISMATCH)
+    assert error_message(doubled).startswith(_MISMATCH)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_clock_may_differ_by_fifteen_minutes(minutes: int, words: str) -> None:
     for within in (14, -14):
         moment = datetime.now(UTC) + timedelta(minutes=within)
         SignatureVerifier(KEYS, lambda moment=moment: moment).verify(request)  # type: ignore[misc]
-    assert refusal(request, datetime.now(UTC) + timedelta(minutes=minutes)).startswith(words)
+    assert error_message(request, datetime.now(UTC) + timedelta(minutes=minutes)).startswith(words)
 
 
 def test_request_without_a_signature_is_rejected() -> None:
@@ -171,7 +173,7 @@ def test_request_without_a_signature_is_rejected() -> None:
     bare = changed(request, headers={"host": "localhost:8000"})
     with pytest.raises(MissingAuthenticationToken, match="Request is missing Authentication Token"):
         SignatureVerifier(KEYS).verify(bare)
-    assert refusal(with_headers(request, authorization="Bearer abc")).startswith("MissingAuthenticationToken")
+    assert error_message(with_headers(request, authorization="Bearer abc")).startswith("MissingAuthenticationToken")
 
 
 @pytest.mark.parametrize(
@@ -208,20 +210,20 @@ def test_request_without_a_signature_is_rejected() -> None:
     ],
 )
 def test_incomplete_authorization_header_is_rejected(authorization: str, words: str) -> None:
-    assert refusal(with_headers(signed(), authorization=authorization)).startswith(words)
+    assert error_message(with_headers(signed(), authorization=authorization)).startswith(words)
 
 
 def test_signature_for_another_service_or_day_is_rejected() -> None:
-    assert refusal(signed(service="s3")) == (
+    assert error_message(signed(service="s3")) == (
         "InvalidSignatureException: Credential should be scoped to correct service: 'dynamodb'. "
     )
     request = signed()
     other_day = request.headers["authorization"].replace(datetime.now(UTC).strftime("/%Y%m%d/"), "/20200101/")
-    assert "Date in Credential scope does not match" in refusal(with_headers(request, authorization=other_day))
+    assert "Date in Credential scope does not match" in error_message(with_headers(request, authorization=other_day))
 
 
 def test_signature_in_both_header_and_query_is_rejected() -> None:
-    assert "Found both 'X-Amz-Algorithm'" in refusal(signed(query="?X-Amz-Algorithm=AWS4-HMAC-SHA256"))
+    assert "Found both 'X-Amz-Algorithm'" in error_message(signed(query="?X-Amz-Algorithm=AWS4-HMAC-SHA256"))
 
 
 # Permission -----------------------------------------------------------------------------------------------------

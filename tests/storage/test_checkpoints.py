@@ -1,4 +1,4 @@
-"""The log is folded into the file beside the writers, and stopping never waits for a call that was missed."""
+"""The log is copied into the file beside the writers, and a stop is never lost."""
 
 import threading
 from pathlib import Path
@@ -26,7 +26,7 @@ def _storage(folder: Path) -> SqliteStorage:
     return storage
 
 
-def test_a_long_log_is_folded_into_the_file_and_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_log_is_copied_into_the_file_and_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", 20)
     monkeypatch.setattr(checkpoints, "MAX_PAGES", 60)
     storage = _storage(tmp_path)
@@ -36,7 +36,7 @@ def test_a_long_log_is_folded_into_the_file_and_begun_anew(tmp_path: Path, monke
     assert (tmp_path / "data.db").stat().st_size > 600 * 1000
 
 
-def test_the_thread_copies_most_and_a_commit_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_copies_most_of_the_log_and_a_commit_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy, may_copy, has_copied = checkpoints._copy, threading.Event(), threading.Event()
     copied: list[tuple[str, tuple[int, int]]] = []
 
@@ -51,7 +51,7 @@ def test_the_thread_copies_most_and_a_commit_the_rest(tmp_path: Path, monkeypatc
     monkeypatch.setattr(checkpoints, "_copy", noted)
     storage = _storage(tmp_path)
     with storage.snapshot() as view:
-        view.totals("s1")  # from here on it keeps what is written later in the log
+        view.totals("s1")  # keeps later writes in the log
         _written(storage, 12, 1000)
         may_copy.set()
         assert has_copied.wait(10)
@@ -68,7 +68,7 @@ def test_the_thread_copies_most_and_a_commit_the_rest(tmp_path: Path, monkeypatc
 
 
 class _SlowConnection:
-    """Folds the log in only when it is allowed to."""
+    """Copies the log only when the test allows it."""
 
     begun = threading.Event()
     may_end = threading.Event()
@@ -80,7 +80,7 @@ class _SlowConnection:
         return self
 
     def fetchall(self) -> None:
-        """Nothing was asked."""
+        """Returns nothing."""
 
     def wal_checkpoint(self, *, mode: int) -> tuple[int, int]:
         self.begun.set()
@@ -88,10 +88,10 @@ class _SlowConnection:
         return 0, 0
 
     def close(self, force: bool) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
 
-def test_a_call_to_stop_during_the_work_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_during_a_checkpoint_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apsw, "Connection", _SlowConnection)
     checkpointer = Checkpointer("anything.db")
     checkpointer.after_commit(cast(apsw.Connection, _SlowConnection("")), "main", checkpoints.CHECKPOINT_PAGES)

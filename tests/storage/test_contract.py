@@ -1,4 +1,4 @@
-"""The promises of `storage.contract`, held by every storage."""
+"""The storage contract, for every storage."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ HUGE = 500_000
 
 @pytest.fixture(params=["memory", "sqlite", "sqlite, process durability"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
-    """A new, empty storage each time it is called."""
+    """Creates a new, empty storage at each call."""
     numbers = iter(range(1000))
     match request.param:
         case "memory":
@@ -56,25 +56,25 @@ def keys(storage: Any, low: bytes = b"", high: bytes | None = None, *, reverse: 
     return [key for key, _, _ in storage.range("s", low, high, reverse=reverse)]
 
 
-def test_row_comes_back_as_it_was_put(storage: Storage) -> None:
+def test_row_is_returned_as_it_was_put(storage: Storage) -> None:
     put(storage, {b"a": b"1"})
     assert storage.get("s", b"a") == Row(1, b"1")
     assert storage.get("s", b"b") is None
 
 
-def test_empty_key_and_empty_value_are_rows_like_others(storage: Storage) -> None:
+def test_empty_key_and_empty_value_are_stored(storage: Storage) -> None:
     put(storage, {b"": b"", b"a": b""})
     assert storage.get("s", b"") == Row(0, b"")
     assert keys(storage) == [b"", b"a"]
 
 
-def test_range_is_in_the_order_of_bytes(storage: Storage) -> None:
+def test_range_is_sorted_by_bytes(storage: Storage) -> None:
     put(storage, dict.fromkeys([b"b", b"\xff", b"a\xff", b"a", b"a\0", b"\0"], b"x"))
     assert keys(storage) == [b"\0", b"a", b"a\0", b"a\xff", b"b", b"\xff"]
     assert keys(storage, reverse=True) == [b"\xff", b"b", b"a\xff", b"a\0", b"a", b"\0"]
 
 
-def test_range_has_its_low_end_and_not_its_high_end(storage: Storage) -> None:
+def test_range_includes_low_and_excludes_high(storage: Storage) -> None:
     put(storage, dict.fromkeys([b"a", b"b", b"c", b"d"], b"x"))
     assert keys(storage, b"b", b"d") == [b"b", b"c"]
     assert keys(storage, b"b", b"d", reverse=True) == [b"c", b"b"]
@@ -91,7 +91,7 @@ def test_long_range_is_complete(storage: Storage, reverse: bool) -> None:
     assert keys(storage, b"00256", b"00512", reverse=reverse) == sorted(list(rows)[256:512], reverse=reverse)
 
 
-def test_range_may_be_left_before_its_end(storage: Storage) -> None:
+def test_range_may_be_abandoned(storage: Storage) -> None:
     put(storage, {f"{number:05}".encode(): b"x" for number in range(600)})
     for key, _, _ in storage.range("s", b"", None):
         assert key == b"00000"
@@ -101,8 +101,8 @@ def test_range_may_be_left_before_its_end(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("size", [MAX_INLINE - 2, MAX_INLINE - 1, MAX_INLINE, MAX_INLINE + 1, 9000, HUGE])
-def test_value_of_any_size_comes_back(storage: Storage, size: int) -> None:
-    """From just below a page's comfort to the largest item and beyond."""
+def test_value_of_any_size_is_returned(storage: Storage, size: int) -> None:
+    """From just below the inline limit to the largest item and beyond."""
     value = bytes(range(256)) * (size // 256 + 1)
     put(storage, {b"k": value[:size], b"m": b"small"})
     assert storage.get("s", b"k") == Row(size, value[:size])
@@ -138,7 +138,7 @@ def test_transaction_reads_its_own_writes(storage: Storage) -> None:
         assert txn.totals("s") == Totals(1, 1)
 
 
-def test_transaction_that_fails_leaves_nothing(storage: Storage) -> None:
+def test_failed_transaction_has_no_effect(storage: Storage) -> None:
     put(storage, {b"a": b"old", b"gone": b"here", b"large": b"L" * HUGE})
     with pytest.raises(ZeroDivisionError), storage.transaction() as txn:  # noqa: PT012
         txn.create_space("t")
@@ -156,7 +156,7 @@ def test_transaction_that_fails_leaves_nothing(storage: Storage) -> None:
         storage.get("t", b"x")
 
 
-def test_failed_drop_of_a_space_leaves_it(storage: Storage) -> None:
+def test_failed_drop_leaves_the_space(storage: Storage) -> None:
     put(storage, {b"a": b"1", b"b": b"2" * HUGE})
     with pytest.raises(ZeroDivisionError), storage.transaction() as txn:  # noqa: PT012
         txn.drop_space("s")
@@ -165,8 +165,8 @@ def test_failed_drop_of_a_space_leaves_it(storage: Storage) -> None:
     assert storage.totals("s") == Totals(2, HUGE + 1)
 
 
-def test_snapshot_sees_one_moment(storage: Storage) -> None:
-    """As far as one thread can tell; what others write meanwhile is in the file's own tests."""
+def test_snapshot_reads_one_state(storage: Storage) -> None:
+    """Within one thread; concurrent writes are tested in test_sqlite."""
     put(storage, {b"a": b"1"})
     with storage.snapshot() as view:
         assert view.get("s", b"a") == Row(1, b"1")
@@ -174,7 +174,7 @@ def test_snapshot_sees_one_moment(storage: Storage) -> None:
         assert [key for key, _, _ in view.range("s", b"", None)] == [b"a"]
 
 
-def test_space_that_is_not_there_is_missing(storage: Storage) -> None:
+def test_unknown_space_is_missing(storage: Storage) -> None:
     with pytest.raises(SpaceMissing, match="no space named 'none'"):
         storage.get("none", b"a")
     with pytest.raises(SpaceMissing):
@@ -196,7 +196,7 @@ def test_dropped_space_is_missing(storage: Storage) -> None:
         storage.totals("s")
 
 
-def test_spaces_do_not_see_each_other(storage: Storage) -> None:
+def test_spaces_are_separate(storage: Storage) -> None:
     with storage.transaction() as txn:
         txn.create_space("t")
         txn.apply([Write("s", b"a", None, Row(1, b"1")), Write("t", b"a", None, Row(2, b"22"))])
@@ -206,8 +206,8 @@ def test_spaces_do_not_see_each_other(storage: Storage) -> None:
     assert storage.get("s", b"a") == Row(1, b"1")
 
 
-def test_transactions_of_many_threads_follow_each_other(storage: Storage) -> None:
-    """A counter that everybody raises: no raise is lost, and no reader sees it fall."""
+def test_transactions_of_many_threads_are_serialized(storage: Storage) -> None:
+    """A counter that all threads increment: no increment is lost, and no reader sees it fall."""
     put(storage, {b"n": b"0"})
     done = threading.Event()
 
@@ -237,7 +237,7 @@ def test_transactions_of_many_threads_follow_each_other(storage: Storage) -> Non
 
 
 def test_other_threads_do_not_see_a_transaction_before_its_end(storage: Storage) -> None:
-    """They read what was, or wait; they never read what may be undone."""
+    """They read the state before it, or wait; never what may be undone."""
     put(storage, {b"a": b"old"})
     with ThreadPoolExecutor(1) as pool:
         with pytest.raises(ZeroDivisionError), storage.transaction() as txn:  # noqa: PT012
@@ -248,7 +248,7 @@ def test_other_threads_do_not_see_a_transaction_before_its_end(storage: Storage)
         assert answer.result(10) == Row(3, b"old")
 
 
-def test_snapshot_of_another_thread_holds_all_of_a_transaction_or_nothing(storage: Storage) -> None:
+def test_snapshot_of_another_thread_has_all_of_a_transaction_or_nothing(storage: Storage) -> None:
     put(storage, {b"a": b"0", b"b": b"0"})
     stop = threading.Event()
 
@@ -286,7 +286,7 @@ steps = st.lists(
 def test_storage_equals_a_sorted_dictionary(
     kind: str, groups: list[tuple[Steps, bool]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Each group is one transaction; some are given up."""
+    """Each group is one transaction; some are rolled back."""
     model: dict[bytes, bytes] = {}
     storage: Storage = (
         MemoryStorage()

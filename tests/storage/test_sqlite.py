@@ -1,4 +1,4 @@
-"""What a storage in a file promises beyond the contract: other processes, other people's files, other threads."""
+"""Storage in a file, beyond the contract: other processes, files of other programs, threads."""
 
 import sqlite3
 import subprocess
@@ -37,7 +37,7 @@ def put(storage: SqliteStorage, key: bytes, value: bytes) -> None:
 
 
 class Other:
-    """The same file in another process: lines of Python in, what they print out."""
+    """The same file in another process: lines of Python in, their output out."""
 
     def __init__(self, path: str) -> None:
         code = (
@@ -57,11 +57,11 @@ class Other:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
-        said: list[str] = []
+        printed: list[str] = []
         for answer in self._process.stdout:
             if answer == ".\n":
-                return said
-            said.append(answer.rstrip("\n"))
+                return printed
+            printed.append(answer.rstrip("\n"))
         raise AssertionError("the other process ended")
 
     def end(self) -> None:
@@ -78,7 +78,7 @@ def other(path: str) -> Iterator[Other]:
         process.end()
 
 
-def test_file_keeps_what_was_put(path: str) -> None:
+def test_file_keeps_its_rows(path: str) -> None:
     storage = SqliteStorage(path)
     with storage.transaction() as txn:
         txn.create_space("s")
@@ -114,7 +114,7 @@ def test_reader_does_not_wait_for_the_writer_of_another_process(storage: SqliteS
         assert storage.get("s", b"a") == Row(3, b"new")
 
 
-def test_snapshot_stays_at_its_moment_while_another_process_writes(storage: SqliteStorage, path: str) -> None:
+def test_snapshot_is_stable_while_another_process_writes(storage: SqliteStorage, path: str) -> None:
     put(storage, b"a", b"old")
     with other(path) as theirs, storage.snapshot() as view:
         assert view.get("s", b"a") == Row(3, b"old")
@@ -124,7 +124,9 @@ def test_snapshot_stays_at_its_moment_while_another_process_writes(storage: Sqli
     assert storage.get("s", b"a") == Row(3, b"new")
 
 
-def test_writer_that_waits_too_long_says_so(storage: SqliteStorage, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writer_that_waits_too_long_raises_storage_busy(
+    storage: SqliteStorage, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
     impatient = SqliteStorage(path)
     with (
@@ -137,7 +139,7 @@ def test_writer_that_waits_too_long_says_so(storage: SqliteStorage, path: str, m
     put(storage, b"a", b"still works")
 
 
-def test_many_processes_raise_one_counter_and_lose_nothing(storage: SqliteStorage, path: str) -> None:
+def test_counter_incremented_by_many_processes_is_exact(storage: SqliteStorage, path: str) -> None:
     put(storage, b"n", b"0")
     line = (
         "for _ in range(25):\n with storage.transaction() as t:\n"
@@ -148,7 +150,7 @@ def test_many_processes_raise_one_counter_and_lose_nothing(storage: SqliteStorag
     assert storage.get("s", b"n") == Row(1, b"50")
 
 
-def test_several_processes_may_make_one_new_file_at_once(path: str) -> None:
+def test_several_processes_may_create_one_file_at_once(path: str) -> None:
     code = f"import sys\nfrom partita import connect\nsys.stdin.read(1)\nconnect({path!r}).close()\n"
     waiting = [subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True) for _ in range(4)]
     for each in waiting:
@@ -160,51 +162,51 @@ def test_several_processes_may_make_one_new_file_at_once(path: str) -> None:
     assert [each.returncode for each in waiting] == [0] * 4
 
 
-# Other people's files ------------------------------------------------------------------------------------------
+# Files of other programs ------------------------------------------------------------------------------------------
 
 
-def refusal(path: str) -> str:
+def error_message(path: str) -> str:
     with pytest.raises(ConfigurationError) as caught:
         SqliteStorage(path)
     return str(caught.value)
 
 
-def test_text_file_is_refused_and_left_alone(path: str) -> None:
+def test_text_file_is_rejected_and_unchanged(path: str) -> None:
     Path(path).write_text("this is not a database, and it is longer than a header\n" * 100)
     before = Path(path).read_bytes()
-    assert refusal(path) == f"{path}: not a Partita database file; name another file"
+    assert error_message(path) == f"{path}: not a Partita database file; name another file"
     assert Path(path).read_bytes() == before
 
 
-def test_sqlite_file_of_another_program_is_refused_and_left_alone(path: str) -> None:
+def test_sqlite_file_of_another_program_is_rejected_and_unchanged(path: str) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
         connection.execute("INSERT INTO theirs VALUES (1)")
     connection.close()
     before = Path(path).read_bytes()
-    assert refusal(path) == f"{path}: an SQLite file of another program; name another file"
+    assert error_message(path) == f"{path}: an SQLite file of another program; name another file"
     assert Path(path).read_bytes() == before
     assert list(Path(path).parent.iterdir()) == [Path(path)]
 
 
-def test_file_of_a_later_version_is_refused(storage: SqliteStorage, path: str) -> None:
+def test_file_of_a_later_version_is_rejected(storage: SqliteStorage, path: str) -> None:
     storage.close()
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    assert refusal(path) == f"{path}: has format 99, of another version of Partita; this one has 1"
+    assert error_message(path) == f"{path}: has format 99, of another version of Partita; this one has 1"
 
 
-def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     path = str(tmp_path / "none" / "file.db")
-    assert refusal(path) == f"{path}: cannot be opened; check that its folder exists and is writable"
+    assert error_message(path) == f"{path}: cannot be opened; check that its folder exists and is writable"
 
 
-def test_directory_is_refused(tmp_path: Path) -> None:
-    assert "cannot be opened" in refusal(str(tmp_path))
+def test_directory_is_rejected(tmp_path: Path) -> None:
+    assert "cannot be opened" in error_message(str(tmp_path))
 
 
-def test_torn_file_is_an_error_of_ours(storage: SqliteStorage, path: str) -> None:
+def test_truncated_file_raises_a_storage_error(storage: SqliteStorage, path: str) -> None:
     for number in range(300):
         put(storage, b"%05d" % number, b"x" * 1000)
     storage.close()
@@ -218,7 +220,7 @@ def test_torn_file_is_an_error_of_ours(storage: SqliteStorage, path: str) -> Non
     torn.close()
 
 
-# Threads and ends ----------------------------------------------------------------------------------------------
+# Threads and closing ----------------------------------------------------------------------------------------------
 
 
 def open_files() -> int:
@@ -226,7 +228,7 @@ def open_files() -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts files by /proc")
-def test_thread_that_ends_gives_its_files_back(storage: SqliteStorage) -> None:
+def test_connection_of_an_ended_thread_is_closed(storage: SqliteStorage) -> None:
     put(storage, b"a", b"1")
 
     def read() -> None:
@@ -244,7 +246,7 @@ def test_thread_that_ends_gives_its_files_back(storage: SqliteStorage) -> None:
     assert open_files() <= before + 3
 
 
-def test_closed_storage_says_that_it_is_closed(path: str) -> None:
+def test_closed_storage_raises_an_error(path: str) -> None:
     storage = SqliteStorage(path)
     with storage.transaction() as txn:
         txn.create_space("s")
@@ -273,7 +275,7 @@ def test_any_sqlite_tool_can_read_the_file(storage: SqliteStorage, path: str) ->
     connection.close()
 
 
-def test_dropped_space_leaves_no_large_value_behind(storage: SqliteStorage, path: str) -> None:
+def test_dropped_space_leaves_no_large_values(storage: SqliteStorage, path: str) -> None:
     put(storage, b"a", b"1" * 5000)
     put(storage, b"a", b"2" * 5000)
     with storage.transaction() as txn:

@@ -1,4 +1,4 @@
-"""A server of ours for the tools to be tried on, started once; each test has tables of its own."""
+"""A server of ours for the tools, started once; each test has its own tables."""
 
 import itertools
 import sys

@@ -1,4 +1,4 @@
-"""The AWS command line: its dynamodb and dynamodbstreams commands, as somebody types them."""
+"""The AWS command line: its dynamodb and dynamodbstreams commands."""
 
 import json
 import os
@@ -17,7 +17,7 @@ Aws = Callable[..., Any]
 
 @pytest.fixture
 def aws(endpoint: str, tmp_path: Path) -> Aws:
-    """`aws("dynamodb", "list-tables")`: what the command prints, as JSON."""
+    """`aws("dynamodb", "list-tables")`: the output of the command, as JSON."""
     program = Path(sys.executable).with_name("aws")
     if not program.exists():
         pytest.skip("the AWS command line is not in this environment")
@@ -74,8 +74,8 @@ def test_items_are_put_changed_queried_and_deleted(aws: Aws, table_name: str) ->
     counted = aws("dynamodb", "scan", "--table-name", table_name, "--page-size", "1", "--select", "COUNT")
     assert counted["Count"] == 3
     statement = f"SELECT sk FROM \"{table_name}\" WHERE pk = 'a'"  # noqa: S608 - PartiQL
-    said = aws("dynamodb", "execute-statement", "--statement", statement)
-    assert len(said["Items"]) == 3
+    selected = aws("dynamodb", "execute-statement", "--statement", statement)
+    assert len(selected["Items"]) == 3
     aws("dynamodb", "delete-table", "--table-name", table_name)
     aws("dynamodb", "wait", "table-not-exists", "--table-name", table_name)
 
@@ -109,7 +109,7 @@ def test_stream_is_read(aws: Aws, table_name: str) -> None:
     assert record["dynamodb"]["NewImage"]["text"] == {"S": "hello"}
 
 
-def test_refusal_is_told_in_dynamodbs_words(aws: Aws) -> None:
+def test_error_has_dynamodbs_code(aws: Aws) -> None:
     with pytest.raises(RuntimeError, match="ResourceNotFoundException"):
         aws("dynamodb", "describe-table", "--table-name", "absent")
     with pytest.raises(RuntimeError, match="UnknownOperationException"):

@@ -1,4 +1,4 @@
-"""boto3's resource layer: Python values in, Python values out, batches and conditions of its own."""
+"""boto3's resource layer: Python values, batches and condition objects."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ def table(dynamodb: "DynamoDBServiceResource", table_name: str) -> "Table":
     return made
 
 
-def test_every_python_value_comes_back_as_it_went(table: "Table") -> None:
+def test_every_python_value_is_returned_unchanged(table: "Table") -> None:
     item = {
         "pk": "a",
         "sk": Decimal("1.5"),
@@ -54,14 +54,14 @@ def test_every_python_value_comes_back_as_it_went(table: "Table") -> None:
     assert table.get_item(Key={"pk": "a", "sk": Decimal("1.5")})["Item"] == item
 
 
-def test_bytes_come_back(table: "Table") -> None:
+def test_bytes_are_returned_unchanged(table: "Table") -> None:
     table.put_item(Item={"pk": "a", "sk": 1, "raw": b"\x00\x01\xff", "set": {b"1", b"2"}})
     found = table.get_item(Key={"pk": "a", "sk": 1})["Item"]
     assert bytes(found["raw"]) == b"\x00\x01\xff"  # type: ignore[arg-type]
     assert {bytes(each) for each in found["set"]} == {b"1", b"2"}  # type: ignore[union-attr, arg-type]
 
 
-def test_batch_writer_writes_more_than_a_batch_and_pages_read_it(table: "Table") -> None:
+def test_batch_writer_writes_several_batches_and_pages_return_them(table: "Table") -> None:
     with table.batch_writer() as batch:
         for number in range(60):
             batch.put_item(Item={"pk": "a", "sk": number, "text": "x" * 50_000})
@@ -76,7 +76,7 @@ def test_batch_writer_writes_more_than_a_batch_and_pages_read_it(table: "Table")
     assert found == [Decimal(number) for number in range(50)]
 
 
-def test_conditions_are_built_and_held(table: "Table") -> None:
+def test_condition_objects_are_evaluated(table: "Table") -> None:
     table.put_item(Item={"pk": "a", "sk": 1, "n": 1}, ConditionExpression=Attr("pk").not_exists())
     with pytest.raises(ClientError, match="ConditionalCheckFailedException"):
         table.put_item(Item={"pk": "a", "sk": 1}, ConditionExpression=Attr("pk").not_exists())
@@ -92,7 +92,7 @@ def test_conditions_are_built_and_held(table: "Table") -> None:
     assert changed["Attributes"]["n"] == Decimal(2)
 
 
-def test_paginators_walk_tables_and_items(dynamodb: "DynamoDBServiceResource", table: "Table") -> None:
+def test_paginators_return_all_tables_and_items(dynamodb: "DynamoDBServiceResource", table: "Table") -> None:
     assert table.name in [each.name for each in dynamodb.tables.all()]
     for number in range(5):
         table.put_item(Item={"pk": "a", "sk": number})

@@ -1,4 +1,4 @@
-"""dynamodb-admin: its pages load, and items are made, changed and deleted through it."""
+"""dynamodb-admin: its pages load, and it creates, changes and deletes items."""
 
 import json
 import urllib.error
@@ -69,7 +69,7 @@ def test_pages_load(admin: str, table: str) -> None:
     assert table in fetched(f"{admin}/api/tables")[1]
 
 
-def test_item_is_made_changed_found_and_deleted(admin: str, endpoint: str, table: str) -> None:
+def test_item_is_created_changed_found_and_deleted(admin: str, endpoint: str, table: str) -> None:
     item = {"pk": "a", "sk": 1, "text": "hello"}
     assert fetched(f"{admin}/tables/{table}/add-item", "PUT", item)[0] == 200
     place = f"{admin}/tables/{table}/items/{quote('a,1')}"

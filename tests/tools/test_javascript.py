@@ -22,7 +22,9 @@ def script(name: str, body: str) -> str:
     return f"const name = {name!r};\n{CREATE}\n{body}"
 
 
-def test_document_client_keeps_javascript_values(javascript: RunJavaScript, endpoint: str, table_name: str) -> None:
+def test_document_client_returns_javascript_values_unchanged(
+    javascript: RunJavaScript, endpoint: str, table_name: str
+) -> None:
     body = """
     const Item = { pk: "a", sk: 1, list: [1, "x", null, { deep: true }], set: new Set(["b", "a"]), empty: "" };
     await documentClient.send(new documents.PutCommand({ TableName: name, Item }));
@@ -38,7 +40,7 @@ def test_document_client_keeps_javascript_values(javascript: RunJavaScript, endp
     }
 
 
-def test_document_client_queries_pages_and_changes(javascript: RunJavaScript, endpoint: str, table_name: str) -> None:
+def test_document_client_queries_pages_and_updates(javascript: RunJavaScript, endpoint: str, table_name: str) -> None:
     body = """
     const requests = [...Array(25).keys()].map((sk) => ({ PutRequest: { Item: { pk: "a", sk, n: 0 } } }));
     await documentClient.send(new documents.BatchWriteCommand({ RequestItems: { [name]: requests } }));
@@ -54,16 +56,16 @@ def test_document_client_queries_pages_and_changes(javascript: RunJavaScript, en
       sizes.push(page.Items.length);
       changed.push(...page.Items.filter((item) => item.n > 0).map((item) => item.sk));
     }
-    const said = await documentClient.send(new documents.ExecuteStatementCommand({
+    const selected = await documentClient.send(new documents.ExecuteStatementCommand({
       Statement: `SELECT n FROM "${name}" WHERE pk = ? AND sk = ?`, Parameters: ["a", 3],
     }));
-    return { sizes, changed, said: said.Items };
+    return { sizes, changed, selected: selected.Items };
     """
     found = javascript(endpoint, script(table_name, body))
-    assert found == {"sizes": [10, 10, 5], "changed": [3], "said": [{"n": 1}]}
+    assert found == {"sizes": [10, 10, 5], "changed": [3], "selected": [{"n": 1}]}
 
 
-def test_streams_client_reads_what_changed(javascript: RunJavaScript, endpoint: str, table_name: str) -> None:
+def test_streams_client_reads_changes(javascript: RunJavaScript, endpoint: str, table_name: str) -> None:
     body = """
     await documentClient.send(new documents.PutCommand({ TableName: name, Item: { pk: "a", sk: 1 } }));
     const { Streams } = await streamsClient.send(new streams.ListStreamsCommand({ TableName: name }));
@@ -78,7 +80,7 @@ def test_streams_client_reads_what_changed(javascript: RunJavaScript, endpoint: 
     assert javascript(endpoint, script(table_name, body)) == [["INSERT", "1"]]
 
 
-def test_refusal_has_its_class(javascript: RunJavaScript, endpoint: str, table_name: str) -> None:
+def test_error_has_its_class(javascript: RunJavaScript, endpoint: str, table_name: str) -> None:
     body = """
     const put = { TableName: name, Item: { pk: "a", sk: 1 }, ConditionExpression: "attribute_exists(pk)" };
     await documentClient.send(new documents.PutCommand(put));

@@ -1,4 +1,4 @@
-"""pydynox: a client written in Rust, on Amazon's own SDK for it."""
+"""pydynox: a client written in Rust, on Amazon's SDK for Rust."""
 
 from typing import Any
 
@@ -47,12 +47,12 @@ def test_statements_batches_and_transactions(client: Any, table_name: str) -> No
             {"type": "delete", "table": table_name, "key": {"pk": "0"}},
         ]
     )
-    said = client.sync_execute_statement(f'SELECT * FROM "{table_name}" WHERE pk = ?', parameters=["new"])  # noqa: S608
-    assert list(said) == [{"pk": "new"}]
+    selected = client.sync_execute_statement(f'SELECT * FROM "{table_name}" WHERE pk = ?', parameters=["new"])  # noqa: S608
+    assert list(selected) == [{"pk": "new"}]
     assert client.sync_get_item(table_name, {"pk": "0"}) is None
 
 
-def test_model_keeps_its_condition(client: Any, table_name: str) -> None:
+def test_model_condition_is_checked(client: Any, table_name: str) -> None:
     client.sync_create_table(table_name, partition_key=("pk", "S"), wait=True)
 
     class User(pydynox.Model):  # type: ignore[misc, name-defined]

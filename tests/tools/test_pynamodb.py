@@ -64,7 +64,7 @@ def test_model_is_saved_found_and_changed(endpoint: str, table_name: str) -> Non
     assert order.count("c1", filter_condition=order.status == "open") == 4
 
 
-def test_stale_version_is_refused(endpoint: str, table_name: str) -> None:
+def test_stale_version_is_rejected(endpoint: str, table_name: str) -> None:
     order = model(endpoint, table_name)
     order("c1", 1).save()
     first, second = order.get("c1", 1), order.get("c1", 1)

@@ -9,7 +9,7 @@ from tests.engine.shorthand import Answer, Embedded, open_engine
 
 
 class Run(Protocol):
-    """`run(statement, *parameters, **members)`: ExecuteStatement, and what it answers."""
+    """`run(statement, *parameters, **members)`: the answer of ExecuteStatement."""
 
     def __call__(self, statement: str, *parameters: dict[str, Any], **members: Any) -> Answer: ...
 

@@ -1,4 +1,4 @@
-"""A small grammar that statements are made from at random: `$rule` stands for one of the rule's choices."""
+"""A small grammar for random statements: `$rule` stands for one of the rule's choices."""
 
 import random
 import re
@@ -74,13 +74,13 @@ DEEPEST = 12
 
 
 def statement(source: random.Random, table: str) -> str:
-    """One statement about `table`."""
+    """Returns a random statement about `table`."""
 
     def made(rule: str, depth: int) -> str:
         if rule == "table":
             return f'"{table}"'
         choices = RULES[rule]
-        if depth > DEEPEST:  # the first choices are the plain ones
+        if depth > DEEPEST:  # the first choices are the simple ones
             choices = choices[:3]
         return _RULE.sub(lambda found: made(found[0][1:], depth + 1), source.choice(choices))
 

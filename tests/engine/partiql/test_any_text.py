@@ -1,4 +1,4 @@
-"""Whatever text comes, it is a statement or it is refused in DynamoDB's words."""
+"""Any text is a statement, or is rejected with a DynamoDB error."""
 
 import contextlib
 
@@ -26,7 +26,7 @@ statements = st.one_of(
 
 
 @given(statements)
-def test_any_text_is_a_statement_or_is_refused(text: str) -> None:
+def test_any_text_is_a_statement_or_is_rejected(text: str) -> None:
     with contextlib.suppress(ValidationException):
         parse_statement(text)
 

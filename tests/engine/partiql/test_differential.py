@@ -1,4 +1,4 @@
-"""Statements made at random, asked of the engine and of DynamoDB Local: the same items, the same refusals."""
+"""Random statements to the engine and to DynamoDB Local have the same items or the same errors."""
 
 import random
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.partiql.conftest import INDEX, table
 from tests.engine.partiql.grammar import statement
-from tests.engine.shorthand import Answer, Embedded, Remote, Talk
+from tests.engine.shorthand import Answer, DynamoDB, Embedded, Remote
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +23,8 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def both(dynamodb_local: str, seed: int) -> Iterator[tuple[str, Talk, Talk]]:
-    """A table's name, the engine and DynamoDB Local; both have the table."""
+def both(dynamodb_local: str, seed: int) -> Iterator[tuple[str, DynamoDB, DynamoDB]]:
+    """The name of a table, the engine and DynamoDB Local, which both have the table."""
     name = f"partiql-{seed}"
     ours, theirs = Embedded(), Remote(dynamodb_local)
     wanted = table(name, {"pk": "S", "sk": "N", "g": "S"}, GlobalSecondaryIndexes=[INDEX])
@@ -36,17 +36,17 @@ def both(dynamodb_local: str, seed: int) -> Iterator[tuple[str, Talk, Talk]]:
     ours.engine.close()
 
 
-def told(answer: Answer) -> Any:
-    """What both have to agree on: the items, or the kind of refusal."""
+def comparable(answer: Answer) -> Any:
+    """The part of an answer that both must agree on: the items, or the kind of error."""
     return CODES.get(answer.code, answer.code) if answer.code else answer.body["Items"]
 
 
-def test_statements_are_answered_as_dynamodb_local_answers_them(both: tuple[str, Talk, Talk], seed: int) -> None:
+def test_statements_have_the_answers_of_dynamodb_local(both: tuple[str, DynamoDB, DynamoDB], seed: int) -> None:
     name, ours, theirs = both
     source = random.Random(seed)
     for _ in range(STATEMENTS):
         body = {"Statement": statement(source, name)}
-        expected = told(theirs.ask("ExecuteStatement", body))
-        if expected == "InternalFailure":  # a fault of theirs
+        expected = comparable(theirs.ask("ExecuteStatement", body))
+        if expected == "InternalFailure":  # a bug in DynamoDB Local
             continue
-        assert told(ours.ask("ExecuteStatement", body)) == expected, body["Statement"]
+        assert comparable(ours.ask("ExecuteStatement", body)) == expected, body["Statement"]

@@ -1,4 +1,4 @@
-"""What a PartiQL statement does, read or write, is decided alike before and after it is parsed."""
+"""Whether a PartiQL statement reads or writes is decided alike before and after it is parsed."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""SELECT: which items, in which order, of which attributes; what DynamoDB Local answered is what is expected here."""
+"""SELECT: which items, in which order, with which attributes. The expected results are those of DynamoDB Local."""
 
 from typing import Any
 
@@ -54,11 +54,11 @@ def sort_keys(run: Run, statement: str) -> list[str]:
         ("pk = 'p' /* another */ AND sk = 1 ;", "1"),
     ],
 )
-def test_where_finds(run: Run, where: str, found: str) -> None:
+def test_where_selects_items(run: Run, where: str, found: str) -> None:
     assert sort_keys(run, f"SELECT sk FROM comp WHERE {where}") == list(found)
 
 
-def test_where_without_a_partition_key_reads_everything(run: Run) -> None:
+def test_where_without_a_partition_key_scans_the_table(run: Run) -> None:
     assert sorted(sort_keys(run, "SELECT sk FROM comp WHERE n = 2")) == ["2", "7"]
     assert len(run("SELECT * FROM comp").body["Items"]) == 6
     assert sorted(sort_keys(run, "select sk from comp where pk = 'other' or n = 0")) == ["0", "7"]
@@ -74,7 +74,7 @@ def test_where_without_a_partition_key_reads_everything(run: Run) -> None:
         ("absent, m.absent.deeper", {}),
     ],
 )
-def test_selected_paths_are_shown_under_their_last_name(run: Run, selected: str, item: dict[str, object]) -> None:
+def test_selected_paths_are_returned_under_their_last_name(run: Run, selected: str, item: dict[str, object]) -> None:
     assert run(f"SELECT {selected} FROM comp WHERE pk = 'p' AND sk = 1").body == {"Items": [item]}
 
 
@@ -88,17 +88,17 @@ def test_selected_paths_are_shown_under_their_last_name(run: Run, selected: str,
         ("pk IN ['p', 'other'] AND n = 2 ORDER BY pk DESC", "27"),
     ],
 )
-def test_keys_can_be_ordered_by(run: Run, clause: str, found: str) -> None:
+def test_order_by_sorts_by_keys(run: Run, clause: str, found: str) -> None:
     assert sort_keys(run, f"SELECT sk FROM comp WHERE {clause}") == list(found)
 
 
-def test_index_is_named_behind_its_table(run: Run) -> None:
+def test_index_is_named_after_its_table(run: Run) -> None:
     answer = run('SELECT * FROM "comp"."by_group" WHERE g = \'x\'')
     assert len(answer.body["Items"]) == 5
     assert set(answer.body["Items"][0]) == {"pk", "sk", "g"}
 
 
-def test_local_index_fetches_what_it_does_not_hold(talk: Embedded) -> None:
+def test_local_index_fetches_attributes_that_it_does_not_project(talk: Embedded) -> None:
     local = {
         "IndexName": "by_rank",
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "rank", "KeyType": "RANGE"}],
@@ -123,7 +123,7 @@ def test_local_index_fetches_what_it_does_not_hold(talk: Embedded) -> None:
 
 @pytest.mark.parametrize("order", ["", " ORDER BY sk DESC"])
 @pytest.mark.parametrize("where", ["pk = 'p'", "pk IN ['p', 'other']"])
-def test_pages_go_on_where_they_stopped(run: Run, where: str, order: str) -> None:
+def test_next_page_continues_after_the_last_one(run: Run, where: str, order: str) -> None:
     statement = f"SELECT pk, sk FROM comp WHERE {where}{order}"
     whole = run(statement).body["Items"]
     seen: list[object] = []
@@ -136,19 +136,19 @@ def test_pages_go_on_where_they_stopped(run: Run, where: str, order: str) -> Non
     assert seen == whole
 
 
-def test_limit_counts_what_is_read_not_what_is_found(run: Run) -> None:
+def test_limit_counts_items_read_before_the_filter(run: Run) -> None:
     page = run("SELECT sk FROM comp WHERE pk = 'p' AND n = 4", Limit=3).body
     assert page["Items"] == []
     assert run("SELECT sk FROM comp WHERE pk = 'p' AND n = 4", NextToken=page["NextToken"]).body["Items"]
 
 
-def test_token_belongs_to_its_statement(run: Run) -> None:
+def test_token_is_rejected_for_another_statement(run: Run) -> None:
     token = run("SELECT sk FROM comp WHERE pk = ?", {"S": "p"}, Limit=1).body["NextToken"]
     assert "does not match" in run("SELECT sk FROM comp WHERE pk = ?", {"S": "q"}, NextToken=token).message
     assert run("SELECT sk FROM comp WHERE pk = 'p'", NextToken="abc").message == "Invalid NextToken"
 
 
-def test_reading_is_measured(run: Run) -> None:
+def test_select_reports_consumed_capacity(run: Run) -> None:
     statement = "SELECT sk FROM comp WHERE pk = 'p'"
     eventual = run(statement, ReturnConsumedCapacity="TOTAL").body["ConsumedCapacity"]
     strong = run(statement, ReturnConsumedCapacity="TOTAL", ConsistentRead=True).body["ConsumedCapacity"]
@@ -204,7 +204,7 @@ SELECT_FAULTS = {
 
 
 @pytest.mark.parametrize(("statement", "words"), SELECT_FAULTS.items())
-def test_select_that_cannot_be_is_refused(run: Run, statement: str, words: str) -> None:
+def test_invalid_select_is_rejected(run: Run, statement: str, words: str) -> None:
     answer = run(statement)
     assert answer.code in ("ValidationException", "ResourceNotFoundException")
     assert words in answer.message
@@ -227,10 +227,10 @@ def test_select_that_cannot_be_is_refused(run: Run, statement: str, words: str) 
         "   ",
     ],
 )
-def test_text_that_is_no_statement_is_refused(run: Run, statement: str) -> None:
+def test_invalid_statement_is_rejected(run: Run, statement: str) -> None:
     assert run(statement).message.startswith("Statement wasn't well formed, can't be processed: ")
 
 
 @pytest.mark.parametrize("nested", ["(" * 900, "NOT " * 900, "n = " + "[" * 900, "size(" * 900])
-def test_nesting_has_an_end(run: Run, nested: str) -> None:
+def test_nesting_is_limited(run: Run, nested: str) -> None:
     assert run(f"SELECT * FROM comp WHERE {nested}").code == "ValidationException"

@@ -1,4 +1,4 @@
-"""Statements together: batches answer each on its own, transactions all or none."""
+"""Several statements: a batch answers each separately, a transaction runs all or none."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_batch_reads_single_items(run: Run, talk: Embedded) -> None:
     ]
 
 
-def test_batch_answers_each_statement_on_its_own(run: Run, talk: Embedded) -> None:
+def test_batch_answers_each_statement_separately(run: Run, talk: Embedded) -> None:
     found = batch(talk, A, "SELECT * FROM comp WHERE pk = 'p'", "SELECT * FROM nope WHERE pk = 'a'", "SELEC")
     assert codes(found) == [None, "ValidationError", "ResourceNotFound", "ValidationError"]
     found = batch(
@@ -51,7 +51,7 @@ def test_batch_answers_each_statement_on_its_own(run: Run, talk: Embedded) -> No
     assert run("SELECT * FROM hash WHERE pk = 'b'").body["Items"] == [{"pk": {"S": "b"}}]
 
 
-def test_batch_shows_the_item_of_a_failed_condition(run: Run, talk: Embedded) -> None:
+def test_batch_returns_the_item_of_a_failed_condition(run: Run, talk: Embedded) -> None:
     asked = {"Statement": "UPDATE hash SET v = 2 WHERE pk = 'a' AND v = 7"}
     found = batch(talk, asked | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
     assert found.body["Responses"][0]["Error"]["Item"] == ITEM
@@ -69,19 +69,19 @@ def test_batch_shows_the_item_of_a_failed_condition(run: Run, talk: Embedded) ->
         ([A] * 26, "length less than or equal to 25"),
     ],
 )
-def test_batch_that_cannot_be_is_refused(run: Run, talk: Embedded, statements: list[str], words: str) -> None:
+def test_invalid_batch_is_rejected(run: Run, talk: Embedded, statements: list[str], words: str) -> None:
     answer = batch(talk, *statements)
     assert answer.code == "ValidationException"
     assert words in answer.message
 
 
-def test_batch_is_measured_by_table(run: Run, talk: Embedded) -> None:
+def test_batch_reports_consumed_capacity_by_table(run: Run, talk: Embedded) -> None:
     found = batch(talk, A, "SELECT * FROM comp WHERE pk = 'p' AND sk = 1", ReturnConsumedCapacity="TOTAL")
     used = {each["TableName"]: each["CapacityUnits"] for each in found.body["ConsumedCapacity"]}
     assert used == {"hash": 0.5, "comp": 0.5}
 
 
-def test_transaction_reads_single_items_of_one_moment(run: Run, talk: Embedded) -> None:
+def test_transaction_reads_items_from_one_snapshot(run: Run, talk: Embedded) -> None:
     found = transaction(talk, A, "SELECT * FROM hash WHERE pk = 'none'")
     assert found.body == {"Responses": [{"Item": ITEM}, {}]}
 
@@ -109,7 +109,7 @@ def test_exists_checks_a_condition(run: Run, talk: Embedded) -> None:
     assert transaction(talk, "EXISTS(SELECT * FROM hash WHERE pk = 'a' AND v = 1)", insert).error == ""
 
 
-def test_token_is_spent_once(run: Run, talk: Embedded) -> None:
+def test_repeated_token_runs_the_transaction_once(run: Run, talk: Embedded) -> None:
     insert = "INSERT INTO hash VALUE {'pk': 'b'}"
     for _ in range(2):
         assert transaction(talk, insert, ClientRequestToken="token").error == ""
@@ -137,12 +137,12 @@ _FAULTS: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("statements", "words"), _FAULTS)
-def test_transaction_that_cannot_be_is_refused(run: Run, talk: Embedded, statements: list[str], words: str) -> None:
+def test_invalid_transaction_is_rejected(run: Run, talk: Embedded, statements: list[str], words: str) -> None:
     answer = transaction(talk, *statements)
     assert answer.code == "ValidationException"
     assert words in answer.message
 
 
-def test_statement_that_its_table_makes_impossible_cancels_the_transaction(run: Run, talk: Embedded) -> None:
+def test_statement_invalid_for_its_table_cancels_the_transaction(run: Run, talk: Embedded) -> None:
     answer = transaction(talk, "INSERT INTO hash VALUE {'pk': 1}", "DELETE FROM hash WHERE pk = 'a'")
     assert [each["Code"] for each in answer.body["CancellationReasons"]] == ["ValidationError", "None"]

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and DELETE: one item each, found by its whole key."""
+"""INSERT, UPDATE and DELETE: one item each, by its whole key."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def item(run: Run, key: str = "a") -> dict[str, Any] | None:
     return items[0] if items else None
 
 
-def test_inserted_item_is_there_with_every_type(run: Run) -> None:
+def test_insert_stores_every_type(run: Run) -> None:
     run(
         """INSERT INTO hash VALUE {'pk': 'b', 'text': 'it''s', 'whole': -5, 'part': 1.50, 'big': 1e3, 'yes': true,
            'no': false, 'nil': null, 'list': [1, 'x', []], 'map': {'k': {'n': 1}}, 'ss': <<'b', 'a'>>,
@@ -35,12 +35,12 @@ def test_inserted_item_is_there_with_every_type(run: Run) -> None:
     }
 
 
-def test_parameters_stand_for_whole_values(run: Run) -> None:
+def test_parameters_are_whole_values(run: Run) -> None:
     run("INSERT INTO hash VALUE {'pk': ?, 'l': ?}", {"S": "b"}, {"L": [{"B": "AAEC"}]})
     assert item(run, "b") == {"pk": {"S": "b"}, "l": {"L": [{"B": "AAEC"}]}}
 
 
-def test_insert_never_replaces(run: Run) -> None:
+def test_insert_does_not_replace_an_item(run: Run) -> None:
     answer = run("INSERT INTO hash VALUE {'pk': 'a', 'v': 2}")
     assert answer.error == "DuplicateItemException: Duplicate primary key exists in table"
     assert item(run) == {"pk": {"S": "a"}, "v": {"N": "1"}}
@@ -64,12 +64,12 @@ UPDATES = {
 
 
 @pytest.mark.parametrize(("changes", "returned"), UPDATES.items())
-def test_update_changes_and_returns_what_it_changed(run: Run, changes: str, returned: dict[str, Any] | None) -> None:
+def test_update_returns_the_changed_attributes(run: Run, changes: str, returned: dict[str, Any] | None) -> None:
     answer = run(f"UPDATE comp {changes} WHERE pk = 'p' AND sk = 1 RETURNING MODIFIED NEW *")
     assert answer.body == {"Items": [] if returned is None else [returned]}
 
 
-def test_returning_gives_the_old_or_the_new_item(run: Run) -> None:
+def test_returning_clause_returns_the_old_or_new_item(run: Run) -> None:
     assert run("UPDATE hash SET v = 2 WHERE pk = 'a' RETURNING ALL OLD *").body["Items"][0]["v"] == {"N": "1"}
     assert run("UPDATE hash SET v = 3 WHERE pk = 'a' RETURNING MODIFIED OLD *").body["Items"] == [{"v": {"N": "2"}}]
     assert run("UPDATE hash SET v = 4 WHERE pk = 'a' RETURNING ALL NEW *").body["Items"][0]["v"] == {"N": "4"}
@@ -78,7 +78,7 @@ def test_returning_gives_the_old_or_the_new_item(run: Run) -> None:
     assert run("DELETE FROM hash WHERE pk = 'a' RETURNING ALL OLD *").body == {"Items": []}
 
 
-def test_update_never_makes_an_item(run: Run) -> None:
+def test_update_does_not_create_an_item(run: Run) -> None:
     assert run("UPDATE hash SET v = 2 WHERE pk = 'absent'").code == "ConditionalCheckFailedException"
     assert item(run, "absent") is None
 
@@ -95,7 +95,7 @@ def test_rest_of_where_is_a_condition(run: Run) -> None:
     assert item(run) is None
 
 
-def test_writes_reach_indexes_and_are_measured(run: Run, talk: Embedded) -> None:
+def test_writes_update_indexes_and_report_capacity(run: Run, talk: Embedded) -> None:
     used = run("UPDATE comp SET g = 'y' WHERE pk = 'p' AND sk = 1", ReturnConsumedCapacity="INDEXES")
     assert used.body["ConsumedCapacity"]["GlobalSecondaryIndexes"] == {"by_group": {"CapacityUnits": 2.0}}
     assert len(run("SELECT * FROM comp.by_group WHERE g = 'y'").body["Items"]) == 1
@@ -155,7 +155,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("statement", "words"), FAULTS.items())
-def test_write_that_cannot_be_is_refused(run: Run, statement: str, words: str) -> None:
+def test_invalid_write_is_rejected(run: Run, statement: str, words: str) -> None:
     answer = run(statement)
     assert answer.code == "ValidationException"
     assert words in answer.message
