@@ -34,11 +34,10 @@ members of a request) makes them from the same facts; no code reads a sentence.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = [
     "AlreadyExists",
@@ -108,7 +107,7 @@ def item_name(entity: str, key: Key) -> str:
     >>> item_name("Line", {"note_id": "n1", "number": 7})
     'Line n1, 7'
     """
-    return f"{entity} {', '.join(map(value_text, key.values()))}".rstrip()
+    return f"{entity} {', '.join(map(value_text, key.values()))}" if key else entity
 
 
 def place_text(path: tuple[Step, ...]) -> str:
@@ -137,13 +136,14 @@ class MissingExtra(ConfigurationError, ModuleNotFoundError):
 # A design
 
 
-@dataclass(eq=False)
 class DesignError(PartitaError):
     """A declaration that cannot work; `where` names it, `instead` says what to write."""
 
-    where: str
-    reason: str
-    instead: str = ""
+    def __init__(self, where: str, reason: str, instead: str = "") -> None:
+        super().__init__(where, reason, instead)
+        self.where = where
+        self.reason = reason
+        self.instead = instead
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}" + (f"; {self.instead}" if self.instead else "")
@@ -156,20 +156,20 @@ class ProofError(DesignError):
 # A value
 
 
-@dataclass(eq=False)
 class UnknownAttribute(PartitaError, AttributeError):
     """A draft has no such attribute."""
 
-    entity: str
-    attribute: str
-    known: tuple[str, ...]
+    def __init__(self, entity: str, attribute: str, known: tuple[str, ...]) -> None:
+        super().__init__(entity, attribute, known)
+        self.entity = entity
+        self.attribute = attribute
+        self.known = known
 
     def __str__(self) -> str:
         return f"{self.entity} has no attribute {self.attribute!r}; its attributes are {', '.join(self.known)}"
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """Why a value does not fit its type, as facts.
 
     | kind       | facts                                                                         |
@@ -251,43 +251,47 @@ class StoreError(PartitaError):
     """A read or write that could not be done as asked; nothing of it was written."""
 
 
-@dataclass(eq=False)
 class TableNotFound(StoreError):
     """The read or write is on a table that does not exist."""
 
-    table: str
+    def __init__(self, table: str) -> None:
+        super().__init__(table)
+        self.table = table
 
     def __str__(self) -> str:
         return f"table {self.table!r} does not exist; create the tables of the design with db.create_tables()"
 
 
-@dataclass(eq=False)
 class NotFound(StoreError):
     """No item has this key, or it has expired."""
 
-    entity: str
-    key: Key
+    def __init__(self, entity: str, key: Key) -> None:
+        super().__init__(entity, key)
+        self.entity = entity
+        self.key = key
 
     def __str__(self) -> str:
         return f"{item_name(self.entity, self.key)} does not exist"
 
 
-@dataclass(eq=False)
 class AlreadyExists(StoreError):
-    entity: str
-    key: Key
+    def __init__(self, entity: str, key: Key) -> None:
+        super().__init__(entity, key)
+        self.entity = entity
+        self.key = key
 
     def __str__(self) -> str:
         return f"{item_name(self.entity, self.key)} already exists"
 
 
-@dataclass(eq=False)
 class NotUnique(StoreError):
     """Another item holds the `values` (by field) of the entity's `unique`."""
 
-    entity: str
-    unique: str
-    values: Key
+    def __init__(self, entity: str, unique: str, values: Key) -> None:
+        super().__init__(entity, unique, values)
+        self.entity = entity
+        self.unique = unique
+        self.values = values
 
     @property
     def value(self) -> str:
@@ -297,28 +301,30 @@ class NotUnique(StoreError):
         return f"{self.entity}.{self.unique}: {self.value!r} is taken"
 
 
-@dataclass(eq=False)
 class ReferenceMissing(StoreError):
     """The `target` with this key does not exist; `field` is the attribute that refers to it, where one does."""
 
-    entity: str
-    target: str
-    key: Key
-    field: str = ""
+    def __init__(self, entity: str, target: str, key: Key, field: str = "") -> None:
+        super().__init__(entity, target, key, field)
+        self.entity = entity
+        self.target = target
+        self.key = key
+        self.field = field
 
     def __str__(self) -> str:
         return f"{self.entity} refers to {item_name(self.target, self.key)}, which does not exist"
 
 
-@dataclass(eq=False)
 class LimitReached(StoreError):
     """The `field` would no longer be `operator` the `bound`: another field, or a number."""
 
-    entity: str
-    key: Key
-    field: str
-    operator: str
-    bound: Any
+    def __init__(self, entity: str, key: Key, field: str, operator: str, bound: Any) -> None:
+        super().__init__(entity, key, field, operator, bound)
+        self.entity = entity
+        self.key = key
+        self.field = field
+        self.operator = operator
+        self.bound = bound
 
     @property
     def limit(self) -> str:
@@ -328,15 +334,16 @@ class LimitReached(StoreError):
         return f"{item_name(self.entity, self.key)}: the write would exceed the limit {self.limit}"
 
 
-@dataclass(eq=False)
 class InvalidTransition(StoreError):
     """The field may not become `after`; `before` is what it is, unless the entity is `new`."""
 
-    entity: str
-    field: str
-    after: Any
-    before: Any = None
-    new: bool = False
+    def __init__(self, entity: str, field: str, after: Any, before: Any = None, new: bool = False) -> None:
+        super().__init__(entity, field, after, before, new)
+        self.entity = entity
+        self.field = field
+        self.after = after
+        self.before = before
+        self.new = new
 
     @property
     def reason(self) -> str:
@@ -352,54 +359,59 @@ def _shown(value: Any) -> str:
     return repr(value.value if isinstance(value, Enum) else value)
 
 
-@dataclass(eq=False)
 class ConditionFailed(StoreError):
     """The condition that the caller gave does not hold."""
 
-    entity: str
-    key: Key
+    def __init__(self, entity: str, key: Key) -> None:
+        super().__init__(entity, key)
+        self.entity = entity
+        self.key = key
 
     def __str__(self) -> str:
         return f"{item_name(self.entity, self.key)}: the condition does not hold"
 
 
-@dataclass(eq=False)
 class VersionConflict(StoreError):
     """The item is no longer at the `version` that the caller has read."""
 
-    entity: str
-    key: Key
-    version: int
+    def __init__(self, entity: str, key: Key, version: int) -> None:
+        super().__init__(entity, key, version)
+        self.entity = entity
+        self.key = key
+        self.version = version
 
     def __str__(self) -> str:
         return f"{item_name(self.entity, self.key)} is no longer at version {self.version}; read it again"
 
 
-@dataclass(eq=False)
 class InvalidTransaction(StoreError):
     """The writes do not fit one transaction; `entity` names where, if it is about one."""
 
-    reason: str
-    entity: str = ""
+    def __init__(self, reason: str, entity: str = "") -> None:
+        super().__init__(reason, entity)
+        self.reason = reason
+        self.entity = entity
 
     def __str__(self) -> str:
         return f"{self.entity}: {self.reason}" if self.entity else self.reason
 
 
-@dataclass(eq=False)
 class RetriesExhausted(StoreError):
-    entity: str
-    attempts: int
+    def __init__(self, entity: str, attempts: int) -> None:
+        super().__init__(entity, attempts)
+        self.entity = entity
+        self.attempts = attempts
 
     def __str__(self) -> str:
         return f"{self.entity}: gave up after {self.attempts} conflicting writes; nothing was written"
 
 
-@dataclass(eq=False)
 class RejectionUnexplained(StoreError):
     """The backend rejects a condition that holds for the item that it returns."""
 
-    entity: str
+    def __init__(self, entity: str) -> None:
+        super().__init__(entity)
+        self.entity = entity
 
     def __str__(self) -> str:
         return (
@@ -408,34 +420,37 @@ class RejectionUnexplained(StoreError):
         )
 
 
-@dataclass(eq=False)
 class OutcomeUnknown(StoreError):
     """The reply was lost, and sending the write again could apply it twice."""
 
-    entity: str
+    def __init__(self, entity: str) -> None:
+        super().__init__(entity)
+        self.entity = entity
 
     def __str__(self) -> str:
         return f"{self.entity}: the reply was lost, so the write may have been applied; read before writing again"
 
 
-@dataclass(eq=False)
 class StoredItemInvalid(StoreError):
     """An item does not fit its entity; `stored_key` is its key in the table, `key` as far as that can be read."""
 
-    entity: str
-    stored_key: Key
-    reason: str
-    key: Key = field(default_factory=dict)
+    def __init__(self, entity: str, stored_key: Key, reason: str, key: Key | None = None) -> None:
+        super().__init__(entity, stored_key, reason)
+        self.entity = entity
+        self.stored_key = stored_key
+        self.reason = reason
+        self.key: Key = key or {}
 
     def __str__(self) -> str:
         key = " ".join(map(str, self.stored_key.values()))
         return f"{self.entity} {key} cannot be read as it is stored: {self.reason}"
 
 
-@dataclass(eq=False)
 class InvalidCursor(StoreError):
-    pattern: str
-    reason: str
+    def __init__(self, pattern: str, reason: str) -> None:
+        super().__init__(pattern, reason)
+        self.pattern = pattern
+        self.reason = reason
 
     def __str__(self) -> str:
         return f"invalid cursor for {self.pattern}: {self.reason}"
@@ -448,37 +463,40 @@ class StorageError(PartitaError):
     """The database file cannot be read or written; nothing of the failed transaction is kept."""
 
 
-@dataclass(eq=False)
 class StorageBusy(StorageError):
     """Another process held the file's write lock for longer than the time-out."""
 
-    path: str
-    seconds: float
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__(path, seconds)
+        self.path = path
+        self.seconds = seconds
 
     def __str__(self) -> str:
         return f"{self.path}: another process kept the write lock for more than {self.seconds:g} seconds"
 
 
-@dataclass(eq=False)
 class SpaceMissing(StorageError):
     """A read met a space that does not exist (any more): the caller's catalogue is older than the file."""
 
-    space: str
+    def __init__(self, space: str) -> None:
+        super().__init__(space)
+        self.space = space
 
     def __str__(self) -> str:
         return f"there is no space named {self.space!r}"
 
 
-@dataclass(eq=False)
 class NoReply(PartitaError, ConnectionError):
     """An endpoint gave no answer, or none that can be read.
 
     `perhaps_executed` is true where the request had already left: it may have been executed without an answer.
     """
 
-    endpoint: str
-    reason: str
-    perhaps_executed: bool = field(kw_only=True)
+    def __init__(self, endpoint: str, reason: str, *, perhaps_executed: bool) -> None:
+        super().__init__(f"{endpoint}: {reason}")  # OSError takes several arguments for its errno and file names
+        self.endpoint = endpoint
+        self.reason = reason
+        self.perhaps_executed = perhaps_executed
 
     def __str__(self) -> str:
         outcome = "the request may have been executed" if self.perhaps_executed else "the request was not executed"

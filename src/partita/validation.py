@@ -7,7 +7,6 @@ every one of them, so that a version of msgspec with other words fails there.
 (('images', 1, 'url'), Fault(kind='length', expected='str', got='', operator='<=', limit='20'))
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -127,6 +126,8 @@ def json_fault(body: bytes, error: Exception) -> str:
 
 def _is_whole(body: bytes) -> bool:
     """Whether it ends where it should: msgspec looks for the other half of a surrogate pair beyond the end."""
+    import json
+
     try:
         json.loads(body)
     except (ValueError, RecursionError):

@@ -1,35 +1,36 @@
 """Signals between planning and executing a write; they never leave the store."""
 
-from dataclasses import dataclass
-
 from partita.dynamodb.canonical import equal_items
 from partita.dynamodb.values import Item
 from partita.errors import StoreError
 
 
-@dataclass(eq=False)
 class Raced(StoreError):
     """The item has changed since it was read: read again."""
 
-    entity: str
+    def __init__(self, entity: str) -> None:
+        super().__init__(entity)
+        self.entity = entity
 
     def __str__(self) -> str:
         return f"{self.entity}: changed by another writer since it was read"
 
 
-@dataclass(eq=False)
 class Unexplained(Raced):
     """The backend rejected a condition that holds for `item`, which it returned."""
 
-    item: Item | None
+    def __init__(self, entity: str, item: Item | None) -> None:
+        super().__init__(entity)
+        self.item = item
 
     def repeats(self, earlier: Raced | None) -> bool:
         """Whether the item is as it was in the earlier attempt: then no other writer is the reason."""
         return isinstance(earlier, Unexplained) and equal_items(self.item or {}, earlier.item or {})
 
 
-@dataclass(eq=False)
 class NothingToTake(Raced):
     """The counter or guard of this identity has nothing to give back, so the write goes without it."""
 
-    identity: tuple[str, ...]
+    def __init__(self, entity: str, identity: tuple[str, ...]) -> None:
+        super().__init__(entity)
+        self.identity = identity

@@ -1,7 +1,6 @@
 """From a path, a query string and a body to typed arguments; what does not fit is a problem that names the field."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -122,7 +121,7 @@ def converted(parameter: Parameter, text: str) -> Any:
 
 def _without_null(fault: Fault) -> Fault:
     """The fault without "or null", which cannot be written in an address."""
-    return replace(fault, expected=fault.expected.removesuffix(" | null"))
+    return fault._replace(expected=fault.expected.removesuffix(" | null"))
 
 
 def _unquoted(name: str, value: str) -> str:
