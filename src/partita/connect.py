@@ -138,7 +138,8 @@ def connect(
     given = _checked(address, design is not None, settings)
     if design is None:
         return _open_backend(address, given)
-    from partita.store.store import Store, proven
+    from partita.store.base_store import proven
+    from partita.store.store import Store
 
     design = proven(design, *tables)  # before a file is created for it
     return Store(_open_backend(address, given), design, **_chosen(given, _OF_STORE))
@@ -167,7 +168,7 @@ async def connect_async(
     if design is None:
         return await _open_async_backend(address, given)
     from partita.store.async_store import AsyncStore
-    from partita.store.store import proven
+    from partita.store.base_store import proven
 
     design = proven(design, *tables)  # before a file is created for it
     return AsyncStore(await _open_async_backend(address, given), design, **_chosen(given, _OF_STORE))

@@ -15,9 +15,9 @@ from partita.rest.etags import digest, entity_tag
 from partita.rest.response_cache import RenderedItem, cached_page, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store import writing
+from partita.store.base_store import not_found
 from partita.store.flows import Flow, run
-from partita.store.reading import Page, as_stored, decoder_for_read, fetch_one, fetch_page
-from partita.store.store import missing
+from partita.store.reading import Page, decoder_for_read, fetch_one, fetch_page, fetch_raw_page
 
 R = TypeVar("R")
 OPEN = "no-cache"  # may be kept by anybody, and is asked for again with its tag
@@ -75,7 +75,7 @@ def finder(
         decode = caching_decoder(call.item_cache, number, decoder, show)
         found: RenderedItem | None = run_at_once(call, fetch_one(call.db.context, wanted, decode=decode))
         if found is None:
-            raise missing(wanted)
+            raise not_found(wanted)
         return found
 
     return find
@@ -137,7 +137,7 @@ def _lister(
             body, tag = page_body(shown.items, shown.cursor)
             expires = min((each.expires for each in shown.items if each.expires is not None), default=None)
             return JsonReply(body, tag, thing, expires, cacheable=fresh)
-        flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=as_stored)
+        flow = fetch_raw_page(call.db.context, wanted, size=size, cursor=cursor)
         page: Page[msgspec.Raw] = run_at_once(call, flow)
         made = cached_page(call.page_cache, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
         return JsonReply(made.body, made.tag, thing, cacheable=fresh)
@@ -189,7 +189,7 @@ def deleting(path: str, pattern: Pattern[Any, Any], who: Rule, look: EntityLooku
         plan = plan_of(wanted.read)
         key = key_values(plan, wanted.arguments)
         if run_at_once(call, writing.delete(call.db.context, call.db.design, plan.model, key, check=check)) is None:
-            raise missing(wanted)
+            raise not_found(wanted)
 
     return Route(
         "DELETE",

@@ -68,7 +68,7 @@ class _Count:
 Counts = dict[Any, _Count]
 
 
-def adopt(context: StoreContext, design: Design, progress: Callable[[Adoption], None]) -> Flow[Adoption]:
+def adopt(context: StoreContext, design: Design, progress: Callable[[Adoption], None] | None) -> Flow[Adoption]:
     """Bring every item of the design's tables to what the design says."""
     done = Adoption()
     counts: Counts = {}
@@ -79,7 +79,8 @@ def adopt(context: StoreContext, design: Design, progress: Callable[[Adoption], 
             reply = yield from send_idempotent(context, request)
             for raw in reply.items or ():
                 yield from _adopt_item(context, design, table, raw, done, counts)
-            progress(done)
+            if progress is not None:
+                progress(done)
             if reply.last_evaluated_key is None:
                 break
             start = msgspec.json.decode(reply.last_evaluated_key)

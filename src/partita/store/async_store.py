@@ -1,12 +1,11 @@
-"""The store, awaited: the same flows behind `await` and `async with`."""
+"""The store for async code: the same flows behind `await`, `async with` and `async for`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, TypeVar, overload
 
-from partita.describe.explain import explain
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.reads import Get, Query
@@ -18,15 +17,14 @@ from partita.plan.design import Design
 from partita.plan.read_requests import plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
+from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
-from partita.store.entity_flows import EntityFlows
 from partita.store.execution import ATTEMPTS
 from partita.store.flows import Flow, run_async
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
-from partita.store.retries import CapacityMeter, SentRequest
+from partita.store.retries import SentRequest
 from partita.store.scanning import scan_page, scanned_tables
-from partita.store.store import context_of, missing, proven
 from partita.store.table_setup import create_tables, table_differences
 from partita.store.transactions import Transaction
 
@@ -35,8 +33,12 @@ N = TypeVar("N", bound=Entity)
 R = TypeVar("R")
 
 
-class AsyncStore:
-    """`Store` for async code, over an async backend or a sync one that answers at once."""
+class AsyncStore(BaseStore):
+    """`Store` for async code: the same methods, awaited, over an async backend or a sync one that never waits.
+
+    `connect_async(address, design)` opens one; the class itself is for a backend that is open already. The settings are
+    those of `Store`, and `sleep` is awaited.
+    """
 
     def __init__(
         self,
@@ -50,18 +52,12 @@ class AsyncStore:
         secret: bytes | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
     ) -> None:
-        self.design = proven(design, *tables)
+        super().__init__(design, tables, clock, random, retries, secret, on_call)
         self.backend = backend
-        self.context = context_of(clock, random, retries, secret, on_call)
         self._sleep = sleep
-        self._flows = EntityFlows(self.design, self.context)
-
-    def now(self) -> datetime:
-        """The current time, by the store's clock."""
-        return self.context.clock()
 
     async def close(self) -> None:
-        """Closes the backend, where it is one that can be closed."""
+        """Closes the backend, if it can be closed."""
         close: Callable[[], Awaitable[None] | None] | None = getattr(self.backend, "close", None)
         closing = None if close is None else close()
         if closing is not None:
@@ -76,15 +72,12 @@ class AsyncStore:
     async def _run(self, flow: Flow[R]) -> R:
         return await run_async(flow, self.backend, self._sleep)
 
-    async def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
-        return await self._run(fetch_one(self.context, call, consistent=consistent))
-
     @overload
     def __call__(self, call: Get[E], *, consistent: bool = ...) -> Awaitable[E | None]: ...
     @overload
     def __call__(self, call: Query[E], *, consistent: bool = ...) -> AsyncResults[E]: ...
     def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> Awaitable[E | None] | AsyncResults[E]:
-        """Run a pattern: await a get, iterate or page a query."""
+        """Runs a pattern: a get gives the entity or None, a query its results, which can be iterated or paged."""
         if isinstance(call, Get):
             return self.get(call, consistent=consistent)
 
@@ -93,33 +86,47 @@ class AsyncStore:
 
         return AsyncResults(page)
 
+    async def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
+        """The entity, or None."""
+        return await self._run(fetch_one(self.context, call, consistent=consistent))
+
     async def one(self, call: Get[E], *, consistent: bool = False) -> E:
+        """The entity, or NotFound."""
         found = await self.get(call, consistent=consistent)
         if found is None:
-            raise missing(call)
+            raise not_found(call)
         return found
 
     async def get_many(self, calls: Sequence[Get[E]]) -> list[E | None]:
+        """The entities of many gets, read in batches, in the order of the calls."""
         return await self._run(fetch_batch(self.context, calls))
 
     async def create(self, entity: E, *, when: Condition | None = None) -> E:
+        """Stores a new entity and returns it as it was stored; AlreadyExists if its key is in use."""
         return await self._run(self._flows.create(entity, when))
 
     async def put(self, entity: E) -> E:
+        """Creates the entity, or replaces the stored one."""
         return await self._run(self._flows.put(entity))
 
     async def replace(self, entity: Any) -> None:
+        """Makes the stored entity equal to this one; VersionConflict if its version has changed."""
         await self._run(self._flows.replace(entity))
 
     @asynccontextmanager
     async def change(
         self, call: Get[E], *, when: Condition | None = None, version: int | None = None, system_change: bool = False
     ) -> AsyncIterator[E]:
+        """A draft of the entity; the edits made in the block are one write at its end.
+
+        `system_change=True` leaves the update time and the version as they are.
+        """
         draft: Any = Draft(plan_of(call.read).model)
         yield draft
         await self._run(self._flows.change(call, draft, when, version, system_change))
 
     async def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
+        """Reads the entity, lets `edit` change it and writes the difference; again if it changed meanwhile."""
         return await self._run(self._flows.update(call, edit))
 
     @overload
@@ -127,36 +134,58 @@ class AsyncStore:
     @overload
     async def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
     async def delete(self, what: Any, *, when: Condition | None = None) -> Any:
+        """Deletes an entity, by its get or itself, with everything that it owns; returns the deleted entity."""
         return await self._run(self._flows.delete(what, when))
 
     async def put_many(self, entities: Sequence[Any]) -> None:
+        """Puts entities without invariants, in batches."""
         await self._run(self._flows.put_many(entities))
 
     async def delete_many(self, calls: Sequence[Get[Any]]) -> None:
+        """Deletes entities without invariants, in batches."""
         await self._run(self._flows.delete_many(calls))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
+        """Collects the writes of the block and sends them at its end, all or nothing."""
         transaction = Transaction(self.context, self.design)
         yield transaction
         await self._run(transaction.flow())
 
     async def retrying(self, entity: str) -> AsyncIterator[int]:
+        """Attempts of a read followed by a conditional write, with a pause between them; RetriesExhausted at the end.
+
+        async for _ in db.retrying("Seat"):
+            seat = await db.one(a_seat("12A"), consistent=True)
+            ...
+            try:
+                async with db.transaction() as transaction: ...
+                return
+            except ConditionFailed:
+                continue
+        """
         for attempt in range(ATTEMPTS):
             yield attempt
             await self._sleep(self.context.pause(min(attempt, self.context.retries)).seconds)
         raise RetriesExhausted(entity, ATTEMPTS)
 
     async def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> E | None:
+        """The entity that has a unique value, or None."""
         return await self._run(self._flows.find_by_unique(entity, unique, *values))
 
     async def release_unique(self, entity: type[Any], unique: str, *values: Any) -> None:
+        """Frees a value that `Unique(keep_after_delete=True)` has kept."""
         await self._run(self._flows.release_unique(entity, unique, *values))
 
-    async def adopt(self, progress: Callable[[Adoption], None] = lambda done: None) -> Adoption:
+    async def adopt(self, progress: Callable[[Adoption], None] | None = None) -> Adoption:
+        """Rewrites items that other code stored as the design stores them: keys, guards, counters."""
         return await self._run(adopt(self.context, self.design, progress))
 
     async def scan(self, *entities: type[E]) -> AsyncIterator[E]:
+        """Every stored entity of these classes, by scanning their tables: for jobs, not for requests.
+
+        An item that cannot be decoded is left out; `adopt` reports it.
+        """
         for table, wanted in scanned_tables(self.design, entities).items():
             start: Item | None = None
             while True:
@@ -167,32 +196,9 @@ class AsyncStore:
                     break
 
     async def create_tables(self) -> list[Difference]:
+        """Creates the design's tables; returns what differs in an existing table and cannot be changed."""
         return await self._run(create_tables(self.context, self.design))
 
     async def differences(self) -> list[Difference]:
+        """What differs between the design and the tables that exist."""
         return await self._run(table_differences(self.context, self.design))
-
-    @contextmanager
-    def measure(self) -> Iterator[CapacityMeter]:
-        """Capacity used inside the block, by whatever task."""
-        meter = CapacityMeter()
-        self.context.meters.append(meter)
-        try:
-            yield meter
-        finally:
-            self.context.meters.remove(meter)
-
-    def decode_item(self, table: str, item: Item) -> Any:
-        """The entity that an item is, for streams, exports and scans; None for guards and what is of no entity."""
-        return self._flows.decode_item(table, item)
-
-    def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
-        return explain(call, item_bytes)
-
-    def explain_create(self, entity: Any) -> str:
-        return self._flows.explain_create(entity)
-
-    def explain_change(self, call: Get[E], edit: Callable[[E], None]) -> str:
-        draft: Any = Draft(plan_of(call.read).model)
-        edit(draft)
-        return self._flows.explain_change(call, draft)

@@ -5,7 +5,7 @@ out and pages are refilled, so a page is short only at the end.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -16,33 +16,25 @@ from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.values import Item, sort_value
+from partita.dynamodb.values import Item
 from partita.errors import InvalidValue
 from partita.plan.changes import StoredItem
 from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
     Plan,
     check_lengths,
-    fan_out_values,
     get_item,
     get_key,
     key_values,
     plan_of,
-    query,
-    start_key,
 )
-from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow
+from partita.store.merge import Merge
 from partita.store.retries import StoreContext, send_idempotent
 
 E = TypeVar("E")
 Decode = Callable[[msgspec.Raw, int | None], Any]
-
-
-def as_stored(raw: msgspec.Raw, now: int | None) -> msgspec.Raw:
-    """In the place of a decoder, for who wants a page of items that never expire as their bytes."""
-    return raw
 
 
 @dataclass(frozen=True)
@@ -97,25 +89,6 @@ def fetch_found(context: StoreContext, model: Model, key: Item) -> Flow[StoredIt
     return None if entity is None else StoredItem(msgspec.json.decode(reply.item), entity)
 
 
-@dataclass
-class _Range:
-    """One of the merged ranges: what was read of it and is not yet returned."""
-
-    repeat: Any
-    state: State
-    waiting: list[msgspec.Raw] = field(default_factory=list)
-    resume: Item | None = None  # where the next request of this range begins
-    ended: bool = False
-    next_key: Any = None
-
-    def head(self, plan: Plan) -> Any:
-        """The sort key of what comes next."""
-        if self.next_key is None:
-            item = msgspec.json.decode(self.waiting[0])
-            self.next_key = tuple(sort_value(item[name]) for name in plan.sort_names)
-        return self.next_key
-
-
 def fetch_page(
     context: StoreContext,
     call: Query[E],
@@ -123,87 +96,51 @@ def fetch_page(
     size: int | None = None,
     cursor: str | None = None,
     consistent: bool = False,
-    expired: bool = False,
     decode: Decode | None = None,
 ) -> Flow[Page[E]]:
-    """The next page of a query, with expired items only where they are asked for; `decode` as for one item."""
+    """The next page of a query, without expired items; `decode` as for one item."""
+    decode_item = decode or decoder_for_read(call.read)
+    now = now_seconds(context)
+
+    def decode_all(items: list[msgspec.Raw]) -> list[E]:
+        return [entity for raw in items if (entity := decode_item(raw, now)) is not None]
+
+    return _fetch_page(context, call, size, cursor, consistent, decode_all)
+
+
+def fetch_raw_page(
+    context: StoreContext,
+    call: Query[Any],
+    *,
+    size: int | None = None,
+    cursor: str | None = None,
+    consistent: bool = False,
+) -> Flow[Page[msgspec.Raw]]:
+    """The next page of a query as the bytes of its items, expired ones among them."""
+    return _fetch_page(context, call, size, cursor, consistent, lambda items: items)
+
+
+def _fetch_page(
+    context: StoreContext,
+    call: Query[Any],
+    size: int | None,
+    cursor: str | None,
+    consistent: bool,
+    decode_all: Callable[[list[msgspec.Raw]], list[E]],
+) -> Flow[Page[E]]:
     if size is not None and size < 1:
         raise InvalidValue(call.read.name, f"a page holds at least one item, not {size!r}")
-    plan = plan_of(call.read)
-    over = fan_out_values(plan, call.arguments)
-    states: list[State] = [START] * len(over)
-    if cursor:
-        states = states_of(plan.read.name, cursor, binding(plan, call.arguments), len(over), context.secret)
-    ranges = [_opened(repeat, state) for repeat, state in zip(over, states, strict=True)]
+    merge = Merge(context, plan_of(call.read), call.arguments, cursor, consistent)
     wanted = size or call.read.page_size
-    decode = decode or decoder_for_read(call.read)
-    now = None if expired else now_seconds(context)
     items: list[E] = []
     while wanted is None or len(items) < wanted:
-        for each in ranges:
-            limit = None if wanted is None or plan.read.where is not None else wanted - len(items)
-            yield from _fill(context, plan, call.arguments, each, limit, consistent)
-        ready = [each for each in ranges if each.waiting]
-        if not ready:
-            break
         room = None if wanted is None else wanted - len(items)
-        taken: list[Any] = _taken(plan, ready, room)
-        items += taken if decode is as_stored else [each for raw in taken if (each := decode(raw, now)) is not None]
-        if wanted is None and items and any(not each.waiting and not each.ended for each in ranges):
-            break  # a page of DynamoDB's own size ends where the first of the ranges has to be read on
-    states = [_state(each) for each in ranges]
-    if all(state == DONE for state in states):
-        return Page(items, None)
-    return Page(items, cursor_text(binding(plan, call.arguments), states, context.secret))
-
-
-def _opened(repeat: Any, state: State) -> _Range:
-    resume = None if isinstance(state, int) else state
-    return _Range(repeat, state, resume=resume, ended=state == DONE)
-
-
-def _state(each: _Range) -> State:
-    return DONE if each.ended and not each.waiting else each.state
-
-
-def _fill(
-    context: StoreContext,
-    plan: Plan,
-    arguments: tuple[Any, ...],
-    each: _Range,
-    limit: int | None,
-    consistent: bool,
-) -> Flow[None]:
-    """Read on until the range has something waiting or ends."""
-    while not each.waiting and not each.ended:
-        request = query(
-            plan, arguments, fan_out_value=each.repeat, limit=limit, start=each.resume, consistent=consistent
-        )
-        reply = yield from send_idempotent(context, request)
-        each.waiting = list(reply.items or ())
-        if reply.last_evaluated_key is None:
-            each.ended = True
-        else:
-            each.resume = msgspec.json.decode(reply.last_evaluated_key)
-            if not each.waiting and each.resume is not None:
-                each.state = each.resume
-
-
-def _taken(plan: Plan, ready: list[_Range], room: int | None) -> list[msgspec.Raw]:
-    """What comes first of all the ranges, taken out of its own."""
-    if len(ready) == 1:
-        first = ready[0]
-        taken, first.waiting = first.waiting[:room], first.waiting[len(first.waiting[:room]) :]
-    else:
-        choose = min if plan.proof.forward else max
-        first = choose(ready, key=lambda each: each.head(plan))
-        taken, first.waiting = first.waiting[:1], first.waiting[1:]
-    first.next_key = None
-    if first.waiting:
-        first.state = start_key(plan, msgspec.json.decode(taken[-1]))
-    elif first.resume is not None:
-        first.state = first.resume
-    return taken
+        if not (yield from merge.fill(room)):
+            break
+        items += decode_all(merge.take(room))
+        if wanted is None and items and merge.must_read_on:
+            break  # a page of DynamoDB's own size ends where the first range has to be read on
+    return Page(items, merge.cursor())
 
 
 def decoder_for_read(read: Read) -> Decode:

@@ -1,4 +1,4 @@
-"""What running a query gives: pages on demand, or a stream of entities over all of them."""
+"""The results of a query: pages on demand, or an iteration over all of them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Generic, TypeVar
@@ -7,20 +7,21 @@ from partita.store.reading import Page
 
 E = TypeVar("E")
 NextPage = Callable[[int | None, str | None], Page[E]]
-NextPageLater = Callable[[int | None, str | None], Awaitable[Page[E]]]
+NextPageAsync = Callable[[int | None, str | None], Awaitable[Page[E]]]
 
 
 class Results(Generic[E]):
-    """Iterate to stream over every page; `page` and `first` read no more than they return."""
+    """Iterate to read every page; `page`, `first` and `one` read no more than they return."""
 
     def __init__(self, next_page: NextPage[E]) -> None:
         self._next = next_page
 
     def page(self, size: int | None = None, cursor: str | None = None) -> Page[E]:
-        """One page; give its cursor back for the next."""
+        """One page; pass its cursor for the next."""
         return self._next(size, cursor)
 
     def first(self, count: int) -> list[E]:
+        """The first items, at most `count`."""
         return self._next(count, None).items if count else []
 
     def one(self) -> E | None:
@@ -40,16 +41,19 @@ class Results(Generic[E]):
 class AsyncResults(Generic[E]):
     """The same, awaited."""
 
-    def __init__(self, next_page: NextPageLater[E]) -> None:
+    def __init__(self, next_page: NextPageAsync[E]) -> None:
         self._next = next_page
 
     async def page(self, size: int | None = None, cursor: str | None = None) -> Page[E]:
+        """One page; pass its cursor for the next."""
         return await self._next(size, cursor)
 
     async def first(self, count: int) -> list[E]:
+        """The first items, at most `count`."""
         return (await self._next(count, None)).items if count else []
 
     async def one(self) -> E | None:
+        """The first item, or None."""
         return next(iter(await self.first(1)), None)
 
     async def __aiter__(self) -> AsyncIterator[E]:

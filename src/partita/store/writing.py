@@ -42,7 +42,7 @@ from partita.store.batches import batch_write, deletion_of
 from partita.store.decoding import decoder_of
 from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
-from partita.store.reading import as_stored, fetch_found, fetch_page
+from partita.store.reading import fetch_found, fetch_raw_page
 from partita.store.retries import StoreContext
 from partita.validation import FaultyValue, invalid_value
 
@@ -280,7 +280,7 @@ def _delete_owned(context: StoreContext, design: Design, model: Model, ownership
     cursor: str | None = None
     while True:
         query = Query[Any](read)
-        page = yield from fetch_page(context, query, cursor=cursor, expired=True, consistent=True, decode=as_stored)
+        page = yield from fetch_raw_page(context, query, cursor=cursor, consistent=True)
         items: list[Item] = [msgspec.json.decode(raw) for raw in page.items]
         if items and not (yield from _is_leaving(context, model, parent)):
             return  # another has deleted it; these may be of a new one

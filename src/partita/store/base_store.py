@@ -1,0 +1,85 @@
+"""What `Store` and `AsyncStore` share: the design, the settings, and the methods that send nothing."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from partita.describe.explain import explain
+from partita.design.reads import Get, Query
+from partita.design.tables import Table
+from partita.dynamodb.values import Item
+from partita.errors import NotFound
+from partita.plan.design import Design
+from partita.plan.proof.prove import prove
+from partita.plan.read_requests import key_values, plan_of
+from partita.store.drafts import Draft
+from partita.store.entity_flows import EntityFlows
+from partita.store.retries import CapacityMeter, SentRequest, StoreContext
+
+E = TypeVar("E")
+
+
+def proven(design: Design | Table, *more: Table) -> Design:
+    """A proven design; tables alone are proven here."""
+    return design if isinstance(design, Design) else prove(design.name, design, *more)
+
+
+def not_found(call: Get[Any]) -> NotFound:
+    """The error of a get whose item does not exist."""
+    plan = plan_of(call.read)
+    return NotFound(plan.model.name, key_values(plan, call.arguments))
+
+
+class BaseStore:
+    """A design with the settings of a store; its subclasses send requests."""
+
+    def __init__(
+        self,
+        design: Design | Table,
+        tables: Sequence[Table],
+        clock: Callable[[], datetime] | None,
+        random: Callable[[], float] | None,
+        retries: int,
+        secret: bytes | None,
+        on_call: Sequence[Callable[[SentRequest], None]],
+    ) -> None:
+        self.design = proven(design, *tables)
+        context = StoreContext(retries=retries, secret=secret, on_call=tuple(on_call))
+        if clock is not None:
+            context = replace(context, clock=clock)
+        self.context = context if random is None else replace(context, random=random)
+        self._flows = EntityFlows(self.design, self.context)
+
+    def now(self) -> datetime:
+        """The current time, by the store's clock."""
+        return self.context.clock()
+
+    @contextmanager
+    def measure(self) -> Iterator[CapacityMeter]:
+        """Counts the capacity that is used inside the block, by any thread or task."""
+        meter = CapacityMeter()
+        self.context.meters.append(meter)
+        try:
+            yield meter
+        finally:
+            self.context.meters.remove(meter)
+
+    def decode_item(self, table: str, item: Item) -> Any:
+        """The entity of a stored item, for streams, exports and scans; None for guards and items of no entity."""
+        return self._flows.decode_item(table, item)
+
+    def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
+        """The requests of a read, their cost, and why they are right."""
+        return explain(call, item_bytes)
+
+    def explain_create(self, entity: Any) -> str:
+        """The items that creating the entity would write, under which conditions, for how many units."""
+        return self._flows.explain_create(entity)
+
+    def explain_change(self, call: Get[E], edit: Callable[[E], None]) -> str:
+        """The items that a change would write, or what it would read first; `edit` receives the draft."""
+        draft: Any = Draft(plan_of(call.read).model)
+        edit(draft)
+        return self._flows.explain_change(call, draft)

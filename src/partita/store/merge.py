@@ -1,0 +1,119 @@
+"""Merging the ranges of a query: items in the order of their sort keys, read as they are needed.
+
+A declared fan-out reads one range for each of its values; a plain query has one range.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from partita.dynamodb.values import Item, sort_value
+from partita.plan.read_requests import Plan, fan_out_values, query, start_key
+from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
+from partita.store.flows import Flow
+from partita.store.retries import StoreContext, send_idempotent
+
+
+class Merge:
+    """The merged ranges of one query from a cursor on: `fill` reads, `take` removes what comes first."""
+
+    def __init__(
+        self, context: StoreContext, plan: Plan, arguments: tuple[Any, ...], cursor: str | None, consistent: bool
+    ) -> None:
+        self._context = context
+        self._plan = plan
+        self._arguments = arguments
+        self._consistent = consistent
+        values = fan_out_values(plan, arguments)
+        states: Sequence[State] = [START] * len(values)
+        if cursor:
+            states = states_of(plan.read.name, cursor, binding(plan, arguments), len(values), context.secret)
+        self._ranges = [_start_range(value, state) for value, state in zip(values, states, strict=True)]
+
+    @property
+    def must_read_on(self) -> bool:
+        """Whether the next item can only be known after another request."""
+        return any(not each.waiting and not each.ended for each in self._ranges)
+
+    def fill(self, room: int | None) -> Flow[bool]:
+        """Reads each range on until it has items or is at its end; false where all of them are at their end."""
+        limit = None if self._plan.read.where is not None else room  # a limit counts items before the filter
+        for each in self._ranges:
+            while not each.waiting and not each.ended:
+                request = query(
+                    self._plan,
+                    self._arguments,
+                    fan_out_value=each.fan_out_value,
+                    limit=limit,
+                    start=each.resume,
+                    consistent=self._consistent,
+                )
+                reply = yield from send_idempotent(self._context, request)
+                each.add(reply.items or (), reply.last_evaluated_key)
+        return any(each.waiting for each in self._ranges)
+
+    def take(self, room: int | None) -> list[msgspec.Raw]:
+        """The items that come first: of a single range all that fit, of several the one next item."""
+        ready = [each for each in self._ranges if each.waiting]
+        if len(ready) == 1:
+            return ready[0].take_next(room, self._plan)
+        choose = min if self._plan.proof.forward else max
+        return choose(ready, key=lambda each: each.peek_sort_key(self._plan)).take_next(1, self._plan)
+
+    def cursor(self) -> str | None:
+        """Where the next page begins; None at the end of every range."""
+        states = [each.state for each in self._ranges]
+        if all(state == DONE for state in states):
+            return None
+        return cursor_text(binding(self._plan, self._arguments), states, self._context.secret)
+
+
+class _Range:
+    """One range: the items that were read and not yet taken, and where to read on."""
+
+    __slots__ = ("_position", "_sort_key", "ended", "fan_out_value", "resume", "waiting")
+
+    def __init__(self, fan_out_value: Any, position: State, resume: Item | None, ended: bool) -> None:
+        self.fan_out_value = fan_out_value
+        self.resume = resume  # where the next request of this range begins
+        self.ended = ended
+        self.waiting: list[msgspec.Raw] = []
+        self._position = position  # where the next page of this range begins
+        self._sort_key: tuple[Any, ...] | None = None
+
+    @property
+    def state(self) -> State:
+        """The state of this range in a cursor."""
+        return DONE if self.ended and not self.waiting else self._position
+
+    def add(self, items: Sequence[msgspec.Raw], last_evaluated_key: msgspec.Raw | None) -> None:
+        """Takes in the reply to a request of this range."""
+        self.waiting = list(items)
+        if last_evaluated_key is None:
+            self.ended = True
+            return
+        self.resume = msgspec.json.decode(last_evaluated_key)
+        if not items and self.resume is not None:
+            self._position = self.resume
+
+    def peek_sort_key(self, plan: Plan) -> tuple[Any, ...]:
+        """The sort key of the next item."""
+        if self._sort_key is None:
+            item = msgspec.json.decode(self.waiting[0])
+            self._sort_key = tuple(sort_value(item[name]) for name in plan.sort_names)
+        return self._sort_key
+
+    def take_next(self, room: int | None, plan: Plan) -> list[msgspec.Raw]:
+        """Removes the next items, at most `room`."""
+        taken, self.waiting = self.waiting[:room], [] if room is None else self.waiting[room:]
+        self._sort_key = None
+        if self.waiting:
+            self._position = start_key(plan, msgspec.json.decode(taken[-1]))
+        elif self.resume is not None:
+            self._position = self.resume
+        return taken
+
+
+def _start_range(fan_out_value: Any, state: State) -> _Range:
+    return _Range(fan_out_value, state, None if isinstance(state, int) else state, state == DONE)
