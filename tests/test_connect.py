@@ -23,7 +23,7 @@ from partita import (
     connect_async,
     pattern,
 )
-from partita.connect import AsyncSettings, NetworkSettings, StoreSettings, SyncSettings
+from partita.connect import AsyncSettings, NetworkSettings, SyncSettings
 from partita.dynamodb.requests import GetItem, ListTables
 from partita.engine.async_engine import AsyncEngine
 from partita.engine.engine import Engine
@@ -31,6 +31,7 @@ from partita.errors import ConfigurationError
 from partita.remote.async_backend import AsyncRemoteBackend
 from partita.remote.settings import RemoteSettings
 from partita.remote.sync_backend import RemoteBackend
+from partita.store.settings import SyncStoreSettings
 
 NOON = datetime(2095, 1, 1, 12, tzinfo=UTC)
 
@@ -145,7 +146,7 @@ def test_connect_takes_every_setting_of_a_store_and_of_a_remote_backend() -> Non
         keywords = {
             name for name, each in inspect.signature(store).parameters.items() if each.kind is each.KEYWORD_ONLY
         }
-        assert keywords == {*StoreSettings.__annotations__, "sleep"}
+        assert keywords == SyncStoreSettings.__annotations__.keys()
         assert keywords <= settings.__annotations__.keys()
 
 

@@ -7,6 +7,7 @@ program that only serves DynamoDB's protocol starts without them.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from partita import errors
 from partita.connect import connect, connect_async
 
 if TYPE_CHECKING:
@@ -79,34 +80,42 @@ if TYPE_CHECKING:
         UnknownAttribute,
         VersionConflict,
     )
-    from partita.plan import (
-        Design,
-        prove,
-    )
-    from partita.store import (
-        Adoption,
-        AsyncStore,
-        CapacityMeter,
-        Page,
-        SeedStep,
-        SentRequest,
-        Store,
-        Transaction,
-    )
+    from partita.plan.design import Design
+    from partita.plan.proof.prove import prove
+    from partita.store.adoption import Adoption
+    from partita.store.async_store import AsyncStore
+    from partita.store.observation import CapacityMeter, SentRequest
+    from partita.store.reading import Page
+    from partita.store.seeding import SeedStep
+    from partita.store.store import Store
+    from partita.store.transactions import Transaction
     from partita.system import System
     from partita.validation import convert
 else:
-    _ROOMS = ("partita.errors", "partita.validation", "partita.design", "partita.plan", "partita.store")
+    _MODULES = {
+        "Adoption": "store.adoption",
+        "AsyncStore": "store.async_store",
+        "CapacityMeter": "store.observation",
+        "Design": "plan.design",
+        "DynamoDBError": "dynamodb.exceptions",
+        "Page": "store.reading",
+        "SeedStep": "store.seeding",
+        "SentRequest": "store.observation",
+        "Store": "store.store",
+        "System": "system",
+        "Transaction": "store.transactions",
+        "convert": "validation",
+        "prove": "plan.proof.prove",
+    }
 
     def __getattr__(name: str) -> Any:
-        if name in __all__:
-            if name == "DynamoDBError":
-                return import_module("partita.dynamodb.exceptions").DynamoDBError
-            rooms = ("errors", "validation", "system", "design", "plan", "store")
-            for room in (import_module(f"partita.{each}") for each in rooms):
-                if name in room.__all__:
-                    return getattr(room, name)
-        raise AttributeError(f"module 'partita' has no attribute {name!r}")
+        if name not in __all__:
+            raise AttributeError(f"module 'partita' has no attribute {name!r}")
+        module = _MODULES.get(name)
+        if module is None:
+            module = "errors" if hasattr(errors, name) else "design"
+        found = globals()[name] = getattr(import_module(f"partita.{module}"), name)
+        return found
 
 
 __version__ = "0.1.0"

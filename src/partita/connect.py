@@ -11,11 +11,12 @@ has it installed, and that import loads neither the engine nor an HTTP client.
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
 from partita.errors import ConfigurationError
+from partita.store.settings import AsyncStoreSettings, SyncStoreSettings
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from partita.remote.sync_backend import RemoteBackend
     from partita.storage.sqlite import Durability
     from partita.store.async_store import AsyncStore
-    from partita.store.retries import SentRequest
     from partita.store.store import Store
 
 Address: TypeAlias = "str | os.PathLike[str]"
@@ -62,29 +62,15 @@ class BackendSettings(EmbeddedSettings, NetworkSettings, total=False):
     """Settings of a backend."""
 
 
-class StoreSettings(TypedDict, total=False):
-    """Settings of a store, sync or async; `Store` describes each of them."""
-
-    clock: Callable[[], datetime] | None
-    random: Callable[[], float] | None
-    retries: int | None
-    secret: bytes | None
-    on_call: "Sequence[Callable[[SentRequest], None]] | None"
-
-
-class SyncSettings(BackendSettings, StoreSettings, total=False):
+class SyncSettings(BackendSettings, SyncStoreSettings, total=False):
     """Settings of a store and of the backend that is opened for it."""
 
-    sleep: Callable[[float], None] | None
 
-
-class AsyncSettings(BackendSettings, StoreSettings, total=False):
+class AsyncSettings(BackendSettings, AsyncStoreSettings, total=False):
     """The same on an event loop."""
 
-    sleep: Callable[[float], Awaitable[None]] | None
 
-
-_OF_STORE = (*StoreSettings.__annotations__, "sleep")
+_OF_STORE = SyncStoreSettings.__annotations__
 _APPLIES_TO = {
     **dict.fromkeys(NetworkSettings.__annotations__, _REMOTE_ADDRESSES),
     **dict.fromkeys(_OF_STORE, "a store; pass a design"),
@@ -125,7 +111,7 @@ def connect(
         region, credentials, connect_timeout, read_timeout, connections, ca_bundle
 
     Settings of a store:
-        clock, sleep, random, retries, secret, on_call
+        clock, sleep, random, retries, secret, table_names, on_call, slow_call_seconds, tracer: see `Store`
 
     A setting that is None has its default. With an address over HTTP, `clock` serves the store alone: requests are
     signed with the time of the machine.

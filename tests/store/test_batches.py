@@ -2,8 +2,7 @@
 
 import pytest
 
-from partita import Entity, InvalidValue, Item, Store, Table, connect, pattern
-from partita.store.retries import SentRequest
+from partita import Entity, InvalidValue, Item, SentRequest, Store, Table, connect, pattern
 
 shelf = Table("shelf", pk="PK")
 

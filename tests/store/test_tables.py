@@ -27,5 +27,5 @@ def test_a_setting_that_a_backend_does_not_know_is_told_and_the_table_is_there()
     with connect("memory:", maintain=False) as backend:
         db = Store(WithoutHistory(backend), shelf)
         (left,) = db.create_tables()
-        assert left.sentence == "table shelf: UpdateContinuousBackups is not to be had here"
+        assert left.sentence == "table shelf: UpdateContinuousBackups is not supported by this backend"
         db.create(Book(title="Atlas"))

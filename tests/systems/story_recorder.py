@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from partita import Design, connect
-from partita.store import SentRequest
+from partita import Design, SentRequest, connect
 from partita_systems.service_base import MakeId, ids_from
 
 

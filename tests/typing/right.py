@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from partita import AsyncStore, Store
 from partita.design import F
-from partita.store import AsyncStore, Store
 from tests.design.shop import Customer, Order, Status, account, customer, order, orders_to_ship
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)

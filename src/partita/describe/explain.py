@@ -1,5 +1,6 @@
 """The explanation of a read: where it looks, its request, its cost for items of a given size, and its proof."""
 
+from collections.abc import Callable
 from math import ceil
 from typing import Any
 
@@ -8,12 +9,13 @@ import msgspec
 from partita.design.reads import Argument, FanOut, Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
+from partita.dynamodb.table_names import with_table_names
 from partita.plan import key_ranges
 from partita.plan.read_requests import Plan, fan_out_values, get_item, plan_of, query
 
 
-def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
-    """The explanation of a call, in lines."""
+def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024, table_name: Callable[[str], str] = str) -> str:
+    """The explanation of a call, in lines; `table_name` gives the backend's name of a table."""
     plan = plan_of(call.read)
     if isinstance(call, Get):
         requests: list[wire.Request[Any]] = [get_item(plan, call.arguments)]
@@ -23,21 +25,21 @@ def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
             query(plan, call.arguments, fan_out_value=each, limit=limit)
             for each in fan_out_values(plan, call.arguments)
         ]
-    return "\n".join(
-        [*_head(plan), *(_request(each) for each in requests[:1]), *_cost_and_proof(plan, len(requests), item_bytes)]
-    )
+    shown = [_request(each, table_name) for each in requests[:1]]
+    return "\n".join([*_head(plan, table_name), *shown, *_cost_and_proof(plan, len(requests), item_bytes)])
 
 
 def explain_read(read: Read, item_bytes: int = 1024) -> str:
     """The explanation of a pattern before it is called."""
     plan = plan_of(read)
-    return "\n".join([*_head(plan), *_cost_and_proof(plan, plan.proof.requests, item_bytes)])
+    return "\n".join([*_head(plan, str), *_cost_and_proof(plan, plan.proof.requests, item_bytes)])
 
 
-def _head(plan: Plan) -> list[str]:
+def _head(plan: Plan, table_name: Callable[[str], str]) -> list[str]:
     names = " | ".join(source.model.name for source in plan.read.sources)
     returned = plan.read.view.name if plan.read.view is not None else names
-    where = f"index {plan.index} of table {plan.table}" if plan.index else f"table {plan.table}"
+    table = f"table {table_name(plan.table)}"
+    where = f"index {plan.index} of {table}" if plan.index else table
     return [f"{plan.read.name} -> {returned}", f"  where    {where}", f"  range    {_range(plan)}"]
 
 
@@ -89,8 +91,8 @@ def _prefix(start: key_ranges.SortPrefix) -> str:
     return f"from {prefix}{low} to {prefix}{high}"
 
 
-def _request(request: wire.Request[Any]) -> str:
-    body = msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
+def _request(request: wire.Request[Any], table_name: Callable[[str], str]) -> str:
+    body = msgspec.json.format(msgspec.json.encode(with_table_names(request, table_name)), indent=2).decode()
     return f"  request  {type(request).__name__}\n" + "\n".join(f"           {line}" for line in body.splitlines())
 
 

@@ -1,11 +1,14 @@
 """The explanation of a write: each item that it changes, the conditions, the request, and the cost."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from partita.design.models import Model
 from partita.design.tables import Index
 from partita.dynamodb.canonical import item_size
 from partita.dynamodb.capacity import write_units
+from partita.dynamodb.table_names import with_table_names
 from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.actions import (
     AddToSet,
@@ -27,24 +30,24 @@ from partita.plan.edits import Assign
 from partita.plan.items import derivations, key_text
 
 
-def explain_actions(title: str, model: Model, actions: list[ItemAction]) -> str:
-    """The explanation of planned actions, in lines."""
+def explain_actions(title: str, model: Model, actions: list[ItemAction], table_name: Callable[[str], str] = str) -> str:
+    """The explanation of planned actions, in lines; `table_name` gives the backend's name of a table."""
     joined = merge(actions)
     alone = len(joined) == 1 and joined[0].kind != "check"
     request = single_request(joined[0]) if alone else transaction_request(joined, token=None)
     lines = [f"{title}: one {type(request).__name__}" + ("" if alone else f" of {len(joined)} actions")]
     for action in joined:
         lines += _action_lines(action)
-    body = msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
+    body = msgspec.json.format(msgspec.json.encode(with_table_names(request, table_name)), indent=2).decode()
     lines += [f"  cost     {_cost(model, joined, alone)}", f"  request  {type(request).__name__}"]
     return "\n".join([*lines, *(f"           {line}" for line in body.splitlines())])
 
 
-def explain_change(design: Design, change: ItemChange) -> str:
+def explain_change(design: Design, change: ItemChange, table_name: Callable[[str], str] = str) -> str:
     """The explanation of a change; where it needs a read, the attributes that it reads and why."""
     title = f"change {change.model.name}"
     if not needs_read(design, change):
-        return explain_actions(title, change.model, plan_blind_change(design, change))
+        return explain_actions(title, change.model, plan_blind_change(design, change), table_name)
     touched = set(change.edits)
     known = {*change.key, *(name for name, edit in change.edits.items() if isinstance(edit, Assign))}
     lines = [f"{title}: one GetItem, then one conditional write; repeated if the item changes in between"]

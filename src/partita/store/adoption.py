@@ -27,11 +27,12 @@ from partita.plan.effects import OWNER, Effects, actions, effects
 from partita.plan.items import Values, key_in_item, key_of, key_parts, key_text, values_of
 from partita.plan.races import Raced
 from partita.plan.stored_keys import GUARD
+from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute
 from partita.store.flows import Flow
 from partita.store.reading import fetch_found, now_seconds
-from partita.store.retries import StoreContext, send_idempotent
+from partita.store.retries import send_idempotent
 
 
 @dataclass

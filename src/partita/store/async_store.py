@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
@@ -12,21 +12,27 @@ from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.values import Item
-from partita.errors import RetriesExhausted
 from partita.plan.design import Design
 from partita.plan.read_requests import plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
-from partita.store.execution import ATTEMPTS
+from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow, run_async
+from partita.store.observation import SentRequest
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
-from partita.store.retries import SentRequest
 from partita.store.scanning import scan_page, scanned_tables
+from partita.store.settings import AsyncStoreSettings
+from partita.store.table_names import TableNaming
 from partita.store.table_setup import create_tables, table_differences
 from partita.store.transactions import Transaction
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from opentelemetry.trace import Tracer
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
@@ -50,11 +56,30 @@ class AsyncStore(BaseStore):
         random: Callable[[], float] | None = None,
         retries: int = 8,
         secret: bytes | None = None,
+        table_names: TableNaming | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
+        slow_call_seconds: float | None = None,
+        tracer: "Tracer | Literal[True] | None" = None,
     ) -> None:
-        super().__init__(design, tables, clock, random, retries, secret, on_call)
+        super().__init__(
+            design,
+            tables,
+            clock=clock,
+            random=random,
+            retries=retries,
+            secret=secret,
+            table_names=table_names,
+            on_call=on_call,
+            slow_call_seconds=slow_call_seconds,
+            tracer=tracer,
+        )
         self.backend = backend
         self._sleep = sleep
+
+    def with_settings(self, **settings: "Unpack[AsyncStoreSettings]") -> "AsyncStore":
+        """A store of the same design on the same backend, with some settings changed; closing one closes both."""
+        changed: dict[str, Any] = {"sleep": self._sleep, **self._settings, **settings}
+        return AsyncStore(self.backend, self.design, **changed)
 
     async def close(self) -> None:
         """Closes the backend, if it can be closed."""
@@ -69,7 +94,10 @@ class AsyncStore(BaseStore):
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
-    async def _run(self, flow: Flow[R]) -> R:
+    async def _run(self, flow: Flow[R], operation: str, target: Any = None) -> R:
+        tracing = self.context.observers.tracing
+        if tracing is not None:
+            flow = tracing.operation(operation, target, flow)
         return await run_async(flow, self.backend, self._sleep)
 
     @overload
@@ -82,13 +110,14 @@ class AsyncStore(BaseStore):
             return self.get(call, consistent=consistent)
 
         async def page(size: int | None, cursor: str | None) -> Page[E]:
-            return await self._run(fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent))
+            flow = fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent)
+            return await self._run(flow, "query", call)
 
         return AsyncResults(page)
 
     async def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
         """The entity, or None."""
-        return await self._run(fetch_one(self.context, call, consistent=consistent))
+        return await self._run(fetch_one(self.context, call, consistent=consistent), "get", call)
 
     async def one(self, call: Get[E], *, consistent: bool = False) -> E:
         """The entity, or NotFound."""
@@ -99,19 +128,19 @@ class AsyncStore(BaseStore):
 
     async def get_many(self, calls: Sequence[Get[E]]) -> list[E | None]:
         """The entities of many gets, read in batches, in the order of the calls."""
-        return await self._run(fetch_batch(self.context, calls))
+        return await self._run(fetch_batch(self.context, calls), "get_many")
 
     async def create(self, entity: E, *, when: Condition | None = None) -> E:
         """Stores a new entity and returns it as it was stored; AlreadyExists if its key is in use."""
-        return await self._run(self._flows.create(entity, when))
+        return await self._run(self._flows.create(entity, when), "create", entity)
 
     async def put(self, entity: E) -> E:
         """Creates the entity, or replaces the stored one."""
-        return await self._run(self._flows.put(entity))
+        return await self._run(self._flows.put(entity), "put", entity)
 
     async def replace(self, entity: Any) -> None:
         """Makes the stored entity equal to this one; VersionConflict if its version has changed."""
-        await self._run(self._flows.replace(entity))
+        await self._run(self._flows.replace(entity), "replace", entity)
 
     @asynccontextmanager
     async def change(
@@ -123,11 +152,11 @@ class AsyncStore(BaseStore):
         """
         draft: Any = Draft(plan_of(call.read).model)
         yield draft
-        await self._run(self._flows.change(call, draft, when, version, system_change))
+        await self._run(self._flows.change(call, draft, when, version, system_change), "change", call)
 
     async def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
         """Reads the entity, lets `edit` change it and writes the difference; again if it changed meanwhile."""
-        return await self._run(self._flows.update(call, edit))
+        return await self._run(self._flows.update(call, edit), "update", call)
 
     @overload
     async def delete(self, what: Get[E], *, when: Condition | None = ...) -> E | None: ...
@@ -135,22 +164,22 @@ class AsyncStore(BaseStore):
     async def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
     async def delete(self, what: Any, *, when: Condition | None = None) -> Any:
         """Deletes an entity, by its get or itself, with everything that it owns; returns the deleted entity."""
-        return await self._run(self._flows.delete(what, when))
+        return await self._run(self._flows.delete(what, when), "delete", what)
 
     async def put_many(self, entities: Sequence[Any]) -> None:
         """Puts entities without invariants, in batches."""
-        await self._run(self._flows.put_many(entities))
+        await self._run(self._flows.put_many(entities), "put_many")
 
     async def delete_many(self, calls: Sequence[Get[Any]]) -> None:
         """Deletes entities without invariants, in batches."""
-        await self._run(self._flows.delete_many(calls))
+        await self._run(self._flows.delete_many(calls), "delete_many")
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Collects the writes of the block and sends them at its end, all or nothing."""
         transaction = Transaction(self.context, self.design)
         yield transaction
-        await self._run(transaction.flow())
+        await self._run(transaction.flow(), "transaction")
 
     async def retrying(self, entity: str) -> AsyncIterator[int]:
         """Attempts of a read followed by a conditional write, with a pause between them; RetriesExhausted at the end.
@@ -166,20 +195,20 @@ class AsyncStore(BaseStore):
         """
         for attempt in range(ATTEMPTS):
             yield attempt
-            await self._sleep(self.context.pause(min(attempt, self.context.retries)).seconds)
-        raise RetriesExhausted(entity, ATTEMPTS)
+            await self._sleep(pause_after_conflict(self.context, entity, attempt).seconds)
+        raise retries_exhausted(entity)
 
     async def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> E | None:
         """The entity that has a unique value, or None."""
-        return await self._run(self._flows.find_by_unique(entity, unique, *values))
+        return await self._run(self._flows.find_by_unique(entity, unique, *values), "find_by_unique", entity)
 
     async def release_unique(self, entity: type[Any], unique: str, *values: Any) -> None:
         """Frees a value that `Unique(keep_after_delete=True)` has kept."""
-        await self._run(self._flows.release_unique(entity, unique, *values))
+        await self._run(self._flows.release_unique(entity, unique, *values), "release_unique", entity)
 
     async def adopt(self, progress: Callable[[Adoption], None] | None = None) -> Adoption:
         """Rewrites items that other code stored as the design stores them: keys, guards, counters."""
-        return await self._run(adopt(self.context, self.design, progress))
+        return await self._run(adopt(self.context, self.design, progress), "adopt")
 
     async def scan(self, *entities: type[E]) -> AsyncIterator[E]:
         """Every stored entity of these classes, by scanning their tables: for jobs, not for requests.
@@ -189,7 +218,7 @@ class AsyncStore(BaseStore):
         for table, wanted in scanned_tables(self.design, entities).items():
             start: Item | None = None
             while True:
-                found, start = await self._run(scan_page(self.context, table, wanted, start))
+                found, start = await self._run(scan_page(self.context, table, wanted, start), "scan", table.name)
                 for each in found:
                     yield each
                 if start is None:
@@ -197,8 +226,8 @@ class AsyncStore(BaseStore):
 
     async def create_tables(self) -> list[Difference]:
         """Creates the design's tables; returns what differs in an existing table and cannot be changed."""
-        return await self._run(create_tables(self.context, self.design))
+        return await self._run(create_tables(self.context, self.design), "create_tables")
 
     async def differences(self) -> list[Difference]:
         """What differs between the design and the tables that exist."""
-        return await self._run(table_differences(self.context, self.design))
+        return await self._run(table_differences(self.context, self.design), "differences")

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from partita.describe.explain import explain
 from partita.design.reads import Get, Query
@@ -14,9 +13,15 @@ from partita.errors import NotFound
 from partita.plan.design import Design
 from partita.plan.proof.prove import prove
 from partita.plan.read_requests import key_values, plan_of
+from partita.store.context import StoreContext
 from partita.store.drafts import Draft
 from partita.store.entity_flows import EntityFlows
-from partita.store.retries import CapacityMeter, SentRequest, StoreContext
+from partita.store.observation import CapacityMeter, Observers
+from partita.store.settings import StoreSettings
+from partita.store.table_names import TableNames
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 E = TypeVar("E")
 
@@ -35,44 +40,40 @@ def not_found(call: Get[Any]) -> NotFound:
 class BaseStore:
     """A design with the settings of a store; its subclasses send requests."""
 
-    def __init__(
-        self,
-        design: Design | Table,
-        tables: Sequence[Table],
-        clock: Callable[[], datetime] | None,
-        random: Callable[[], float] | None,
-        retries: int,
-        secret: bytes | None,
-        on_call: Sequence[Callable[[SentRequest], None]],
-    ) -> None:
+    def __init__(self, design: Design | Table, tables: Sequence[Table], **settings: "Unpack[StoreSettings]") -> None:
         self.design = proven(design, *tables)
-        context = StoreContext(retries=retries, secret=secret, on_call=tuple(on_call))
-        if clock is not None:
-            context = replace(context, clock=clock)
-        self.context = context if random is None else replace(context, random=random)
+        self.context = _context(self.design, settings)
+        self._settings = settings
         self._flows = EntityFlows(self.design, self.context)
 
     def now(self) -> datetime:
         """The current time, by the store's clock."""
         return self.context.clock()
 
+    def table_name(self, table: Table | str) -> str:
+        """The name that a table of the design has on the backend; `table_names` may have set another one."""
+        return self.context.table_name(table if isinstance(table, str) else table.name)
+
     @contextmanager
     def measure(self) -> Iterator[CapacityMeter]:
         """Counts the capacity that is used inside the block, by any thread or task."""
         meter = CapacityMeter()
-        self.context.meters.append(meter)
+        self.context.observers.meters.append(meter)
         try:
             yield meter
         finally:
-            self.context.meters.remove(meter)
+            self.context.observers.meters.remove(meter)
 
     def decode_item(self, table: str, item: Item) -> Any:
-        """The entity of a stored item, for streams, exports and scans; None for guards and items of no entity."""
+        """The entity of a stored item, for streams, exports and scans; None for guards and items of no entity.
+
+        `table` is the name in the design or the one on the backend.
+        """
         return self._flows.decode_item(table, item)
 
     def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         """The requests of a read, their cost, and why they are right."""
-        return explain(call, item_bytes)
+        return explain(call, item_bytes, self.context.table_name)
 
     def explain_create(self, entity: Any) -> str:
         """The items that creating the entity would write, under which conditions, for how many units."""
@@ -83,3 +84,19 @@ class BaseStore:
         draft: Any = Draft(plan_of(call.read).model)
         edit(draft)
         return self._flows.explain_change(call, draft)
+
+
+def _context(design: Design, settings: StoreSettings) -> StoreContext:
+    """The context of a store with these settings; one that is None has its default."""
+    naming = settings.get("table_names")
+    tracer = settings.get("tracer")
+    tracing = None
+    if tracer is not None:
+        from partita.store.tracing import Tracing
+
+        tracing = Tracing(tracer)
+    observers = Observers(tuple(settings.get("on_call") or ()), settings.get("slow_call_seconds"), tracing)
+    names = None if naming is None else TableNames(design, naming)
+    chosen: dict[str, Any] = {name: settings.get(name) for name in ("clock", "random", "retries", "secret")}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return StoreContext(table_names=names, observers=observers, **given)

@@ -16,8 +16,10 @@ from partita.plan.design import Design
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import validate_entity, values_of
 from partita.plan.writes import can_delete_without_read, has_no_invariants, with_initial_values
+from partita.store import log
+from partita.store.context import StoreContext
 from partita.store.flows import Flow
-from partita.store.retries import StoreContext, send_idempotent
+from partita.store.retries import send_idempotent
 
 _decode_item = msgspec.json.Decoder(dict).decode
 _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
@@ -71,9 +73,14 @@ def batch_write(context: StoreContext, requests: Iterable[tuple[str, wire.WriteR
         asked: dict[str, list[wire.WriteRequest]] = {}
         for table, request in batch:
             asked.setdefault(table, []).append(request)
-        reply = yield from send_idempotent(context, wire.BatchWriteItem(request_items=asked))
+        sending = wire.BatchWriteItem(request_items=asked)
+        reply = yield from send_idempotent(context, sending)
         left = {} if reply.unprocessed_items is None else _decode_left(reply.unprocessed_items)
-        again = [(table, request) for table, refused in left.items() for request in refused]
+        again = [
+            (context.declared_table_name(table), request) for table, refused in left.items() for request in refused
+        ]
         attempt = 0 if len(again) < len(batch) else attempt + 1
         if again:
-            yield context.pause(min(attempt, context.retries))
+            pause = context.pause(attempt)
+            log.unprocessed(sending, len(again), pause.seconds)
+            yield pause

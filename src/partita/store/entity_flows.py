@@ -20,12 +20,13 @@ from partita.plan.items import key_texts, normalize_operand, validate_entity, va
 from partita.plan.read_requests import get_key, key_values, plan_of
 from partita.plan.writes import creation, with_initial_values
 from partita.store import batches, writing
+from partita.store.context import StoreContext
 from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
 from partita.store.old_keys import move_old, refuse_old, with_old
 from partita.store.reading import fetch_found
-from partita.store.retries import StoreContext, send_idempotent
+from partita.store.retries import send_idempotent
 
 E = TypeVar("E")
 
@@ -120,8 +121,9 @@ class EntityFlows:
 
     def decode_item(self, table: str, item: Item) -> Any:
         """The entity that an item of a table is, told by its key."""
+        declared = self.context.declared_table_name(table)
         for each in self.design.tables:
-            if each.name == table:
+            if each.name == declared:
                 return recogniser_of(each).entity_of(item)
         raise InvalidValue(table, f"design {self.design.name!r} has no such table")
 
@@ -129,12 +131,14 @@ class EntityFlows:
         model = self.design.holding(type(entity))
         now = self.context.clock()
         made = with_initial_values(model, validate_entity(model, entity), now)
-        return explain_actions(f"create {model.name}", model, creation(self.design, model, made, now))
+        actions = creation(self.design, model, made, now)
+        return explain_actions(f"create {model.name}", model, actions, self.context.table_name)
 
     def explain_change(self, call: Get[Any], draft: Draft) -> str:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
-        return explain_change(self.design, ItemChange(plan.model, key, edits_of(draft), self.context.clock()))
+        change = ItemChange(plan.model, key, edits_of(draft), self.context.clock())
+        return explain_change(self.design, change, self.context.table_name)
 
 
 def _unique_values(model: Model, declared: Unique, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -18,8 +18,10 @@ from partita.errors import InvalidTransaction, InvalidValue, OutcomeUnknown, Rej
 from partita.plan import actions as act
 from partita.plan.actions import AddToSet, AppendToList, ItemAction, RemoveAttribute, SetAttribute
 from partita.plan.races import NothingToTake, Raced, Unexplained
-from partita.store.flows import Flow
-from partita.store.retries import StoreContext, send
+from partita.store import log
+from partita.store.context import StoreContext
+from partita.store.flows import Flow, Wait
+from partita.store.retries import send
 
 ATTEMPTS = 30  # how often a fenced write reads again before it gives up
 _TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
@@ -49,23 +51,23 @@ def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
 
 
 def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
-    doubtful = False
+    outcome_uncertain = False
 
-    def was_done(refusal: wire_errors.DynamoDBError) -> bool:
-        nonlocal doubtful
-        doubtful = True
+    def was_applied(refusal: Exception) -> bool:
+        nonlocal outcome_uncertain
+        outcome_uncertain = True
         return isinstance(refusal, wire_errors.ConditionalCheckFailedException) and _already_applied(
             action, refusal.item
         )
 
     request = act.single_request(action)
     try:
-        return (
-            yield from send(context, request, repeatable=action.repeatable, entity=action.entity, was_done=was_done)
-        )
+        sending = send(context, request, repeatable=action.repeatable, entity=action.entity, was_applied=was_applied)
+        return (yield from sending)
     except wire_errors.ConditionalCheckFailedException as refusal:
         cause = act.failed_clause_error(action, refusal.item) or Unexplained(action.entity, refusal.item)
-        if doubtful and isinstance(cause, Raced):  # by this very write, whose reply was lost, or by another's
+        if outcome_uncertain and isinstance(cause, Raced):  # by this very write, whose reply was lost, or by another's
+            log.outcome_unknown(type(request).__name__, action.entity, log.error_code(refusal))
             raise OutcomeUnknown(action.entity) from None
         raise cause from None
 
@@ -123,10 +125,10 @@ def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]
             if error is not None:
                 raise error from None
             token = context.token()
-            yield context.pause(attempt)
+            yield pause_after_conflict(context, actions[0].entity, attempt, context.retries + 1)
         else:
             return
-    raise RetriesExhausted(actions[0].entity, context.retries + 1)
+    raise retries_exhausted(actions[0].entity, context.retries + 1)
 
 
 def _cancellation_error(
@@ -157,5 +159,18 @@ def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any
             if isinstance(race, Unexplained) and race.repeats(previous):
                 raise RejectionUnexplained(entity) from None
             previous = race
-            yield context.pause(min(attempt, context.retries))
-    raise RetriesExhausted(entity, ATTEMPTS)
+            yield pause_after_conflict(context, entity, attempt)
+    raise retries_exhausted(entity)
+
+
+def pause_after_conflict(context: StoreContext, entity: str, attempt: int, attempts: int = ATTEMPTS) -> Wait:
+    """The wait before a write is tried again that met a conflicting one."""
+    pause = context.pause(attempt)
+    log.conflict(entity, attempt, attempts, pause.seconds)
+    return pause
+
+
+def retries_exhausted(entity: str, attempts: int = ATTEMPTS) -> RetriesExhausted:
+    """The error of a write that met conflicting ones too often."""
+    log.gave_up_on_conflicts(entity, attempts)
+    return RetriesExhausted(entity, attempts)

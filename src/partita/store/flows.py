@@ -4,7 +4,6 @@ So paging, retrying and fencing are written once. A flow may also yield a `Wait`
 thrown into the flow at the request that caused it.
 """
 
-import inspect
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -40,6 +39,9 @@ def run(flow: Flow[R], backend: Backend, sleep: Callable[[float], None]) -> R:
     except StopIteration as end:
         found: R = end.value
         return found
+    except BaseException:
+        flow.close()  # ends what the flow has open, such as the span of a request that was interrupted
+        raise
 
 
 async def run_async(flow: Flow[R], backend: AsyncBackend | Backend, sleep: Callable[[float], Awaitable[None]]) -> R:
@@ -49,7 +51,7 @@ async def run_async(flow: Flow[R], backend: AsyncBackend | Backend, sleep: Calla
         while True:
             try:
                 reply: Any = sleep(step.seconds) if isinstance(step, Wait) else backend.call(step)
-                if inspect.isawaitable(reply):
+                if hasattr(reply, "__await__"):
                     reply = await reply
             except (PartitaError, OSError) as error:
                 step = flow.throw(error)
@@ -58,6 +60,9 @@ async def run_async(flow: Flow[R], backend: AsyncBackend | Backend, sleep: Calla
     except StopIteration as end:
         found: R = end.value
         return found
+    except BaseException:
+        flow.close()
+        raise
 
 
 def _paused(sleep: Callable[[float], None], wait: Wait) -> Any:

@@ -10,9 +10,10 @@ import msgspec
 
 from partita.dynamodb.values import Item, sort_value
 from partita.plan.read_requests import Plan, fan_out_values, query, start_key
+from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.flows import Flow
-from partita.store.retries import StoreContext, send_idempotent
+from partita.store.retries import send_idempotent
 
 
 class Merge:

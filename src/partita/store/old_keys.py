@@ -10,15 +10,15 @@ from typing import TypeVar
 import msgspec
 
 from partita.design.models import Model
-from partita.errors import AlreadyExists, NotFound, RetriesExhausted
+from partita.errors import AlreadyExists, NotFound
 from partita.plan.design import Design
 from partita.plan.items import Values, key_parts, old_keys
 from partita.plan.races import Raced
 from partita.store.adoption import adopt_item
-from partita.store.execution import ATTEMPTS
+from partita.store.context import StoreContext
+from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
 from partita.store.reading import fetch_old
-from partita.store.retries import StoreContext
 
 R = TypeVar("R")
 
@@ -47,10 +47,10 @@ def move_old(context: StoreContext, design: Design, model: Model, values: Values
         except AlreadyExists:
             return True
         except Raced:
-            yield context.pause(min(attempt, context.retries))
+            yield pause_after_conflict(context, model.name, attempt)
         else:
             return True
-    raise RetriesExhausted(model.name, ATTEMPTS)
+    raise retries_exhausted(model.name)
 
 
 def refuse_old(context: StoreContext, model: Model, values: Values) -> Flow[None]:

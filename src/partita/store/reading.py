@@ -28,10 +28,12 @@ from partita.plan.read_requests import (
     key_values,
     plan_of,
 )
+from partita.store import log
+from partita.store.context import StoreContext
 from partita.store.decoding import Recogniser, decoder_of
 from partita.store.flows import Flow
 from partita.store.merge import Merge
-from partita.store.retries import StoreContext, send_idempotent
+from partita.store.retries import send_idempotent
 
 E = TypeVar("E")
 Decode = Callable[[msgspec.Raw, int | None], Any]
@@ -196,12 +198,16 @@ def _batch(context: StoreContext, asked: dict[str, wire.KeysAndAttributes]) -> F
     found: list[tuple[str, msgspec.Raw]] = []
     attempt = 0
     while asked:
-        reply = yield from send_idempotent(context, wire.BatchGetItem(request_items=asked))
-        got = [(table, raw) for table, items in (reply.responses or {}).items() for raw in items]
+        request = wire.BatchGetItem(request_items=asked)
+        reply = yield from send_idempotent(context, request)
+        replies = (reply.responses or {}).items()
+        got = [(context.declared_table_name(table), raw) for table, items in replies for raw in items]
         found += got
         left = reply.unprocessed_keys
         asked = msgspec.json.decode(left, type=dict[str, wire.KeysAndAttributes]) if left is not None else {}
         attempt = 0 if got else attempt + 1
         if asked:
-            yield context.pause(min(attempt, context.retries))
+            pause = context.pause(attempt)
+            log.unprocessed(request, sum(len(each.keys or ()) for each in asked.values()), pause.seconds)
+            yield pause
     return found

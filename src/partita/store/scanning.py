@@ -15,10 +15,11 @@ from partita.dynamodb.values import Item
 from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.plan.effects import OWNER
+from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.flows import Flow
 from partita.store.reading import now_seconds
-from partita.store.retries import StoreContext, send_idempotent
+from partita.store.retries import send_idempotent
 
 
 def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table, set[Model]]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
@@ -19,21 +19,27 @@ from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.values import Item
-from partita.errors import RetriesExhausted
 from partita.plan.design import Design
 from partita.plan.read_requests import plan_of
 from partita.plan.schema import Difference
 from partita.store.adoption import Adoption, adopt
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
-from partita.store.execution import ATTEMPTS
+from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow, run
+from partita.store.observation import SentRequest
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import Results
-from partita.store.retries import SentRequest
 from partita.store.scanning import scan_page, scanned_tables
+from partita.store.settings import SyncStoreSettings
+from partita.store.table_names import TableNaming
 from partita.store.table_setup import create_tables, table_differences
 from partita.store.transactions import Transaction
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from opentelemetry.trace import Tracer
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
@@ -50,7 +56,11 @@ class Store(BaseStore):
     random      A number from 0 to 1 for the jitter of retries; a test may replace it.
     retries     How often a request is sent again after throttling or a lost connection.
     secret      Signs cursors, so that clients cannot make their own.
+    table_names The names of the design's tables on this backend, as a mapping or a function of the design's name.
     on_call     Functions that are called with each `SentRequest`.
+    slow_call_seconds
+                A request that takes as long is logged as a warning of `partita.store`.
+    tracer      An OpenTelemetry tracer, or True for the one of the global provider.
     """
 
     def __init__(
@@ -63,11 +73,30 @@ class Store(BaseStore):
         random: Callable[[], float] | None = None,
         retries: int = 8,
         secret: bytes | None = None,
+        table_names: TableNaming | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
+        slow_call_seconds: float | None = None,
+        tracer: "Tracer | Literal[True] | None" = None,
     ) -> None:
-        super().__init__(design, tables, clock, random, retries, secret, on_call)
+        super().__init__(
+            design,
+            tables,
+            clock=clock,
+            random=random,
+            retries=retries,
+            secret=secret,
+            table_names=table_names,
+            on_call=on_call,
+            slow_call_seconds=slow_call_seconds,
+            tracer=tracer,
+        )
         self.backend = backend
         self._sleep = sleep
+
+    def with_settings(self, **settings: "Unpack[SyncStoreSettings]") -> "Store":
+        """A store of the same design on the same backend, with some settings changed; closing one closes both."""
+        changed: dict[str, Any] = {"sleep": self._sleep, **self._settings, **settings}
+        return Store(self.backend, self.design, **changed)
 
     def close(self) -> None:
         """Closes the backend, if it can be closed."""
@@ -81,7 +110,10 @@ class Store(BaseStore):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _run(self, flow: Flow[R]) -> R:
+    def _run(self, flow: Flow[R], operation: str, target: Any = None) -> R:
+        tracing = self.context.observers.tracing
+        if tracing is not None:
+            flow = tracing.operation(operation, target, flow)
         return run(flow, self.backend, self._sleep)
 
     @overload
@@ -91,16 +123,17 @@ class Store(BaseStore):
     def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> E | Results[E] | None:
         """Runs a pattern: a get gives the entity or None, a query its results, which can be iterated or paged."""
         if isinstance(call, Get):
-            return run(fetch_one(self.context, call, consistent=consistent), self.backend, self._sleep)
+            return self.get(call, consistent=consistent)
 
         def page(size: int | None, cursor: str | None) -> Page[E]:
-            return self._run(fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent))
+            flow = fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent)
+            return self._run(flow, "query", call)
 
         return Results(page)
 
     def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
         """The entity, or None."""
-        return self._run(fetch_one(self.context, call, consistent=consistent))
+        return self._run(fetch_one(self.context, call, consistent=consistent), "get", call)
 
     def one(self, call: Get[E], *, consistent: bool = False) -> E:
         """The entity, or NotFound."""
@@ -111,19 +144,19 @@ class Store(BaseStore):
 
     def get_many(self, calls: Sequence[Get[E]]) -> list[E | None]:
         """The entities of many gets, read in batches, in the order of the calls."""
-        return self._run(fetch_batch(self.context, calls))
+        return self._run(fetch_batch(self.context, calls), "get_many")
 
     def create(self, entity: E, *, when: Condition | None = None) -> E:
         """Stores a new entity and returns it as it was stored; AlreadyExists if its key is in use."""
-        return self._run(self._flows.create(entity, when))
+        return self._run(self._flows.create(entity, when), "create", entity)
 
     def put(self, entity: E) -> E:
         """Creates the entity, or replaces the stored one."""
-        return self._run(self._flows.put(entity))
+        return self._run(self._flows.put(entity), "put", entity)
 
     def replace(self, entity: Any) -> None:
         """Makes the stored entity equal to this one; VersionConflict if its version has changed."""
-        self._run(self._flows.replace(entity))
+        self._run(self._flows.replace(entity), "replace", entity)
 
     @contextmanager
     def change(
@@ -135,11 +168,11 @@ class Store(BaseStore):
         """
         draft: Any = Draft(plan_of(call.read).model)
         yield draft
-        self._run(self._flows.change(call, draft, when, version, system_change))
+        self._run(self._flows.change(call, draft, when, version, system_change), "change", call)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
         """Reads the entity, lets `edit` change it and writes the difference; again if it changed meanwhile."""
-        return self._run(self._flows.update(call, edit))
+        return self._run(self._flows.update(call, edit), "update", call)
 
     @overload
     def delete(self, what: Get[E], *, when: Condition | None = ...) -> E | None: ...
@@ -147,22 +180,22 @@ class Store(BaseStore):
     def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
     def delete(self, what: Any, *, when: Condition | None = None) -> Any:
         """Deletes an entity, by its get or itself, with everything that it owns; returns the deleted entity."""
-        return self._run(self._flows.delete(what, when))
+        return self._run(self._flows.delete(what, when), "delete", what)
 
     def put_many(self, entities: Sequence[Any]) -> None:
         """Puts entities without invariants, in batches."""
-        self._run(self._flows.put_many(entities))
+        self._run(self._flows.put_many(entities), "put_many")
 
     def delete_many(self, calls: Sequence[Get[Any]]) -> None:
         """Deletes entities without invariants, in batches."""
-        self._run(self._flows.delete_many(calls))
+        self._run(self._flows.delete_many(calls), "delete_many")
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Collects the writes of the block and sends them at its end, all or nothing."""
         transaction = Transaction(self.context, self.design)
         yield transaction
-        self._run(transaction.flow())
+        self._run(transaction.flow(), "transaction")
 
     def retrying(self, entity: str) -> Iterator[int]:
         """Attempts of a read followed by a conditional write, with a pause between them; RetriesExhausted at the end.
@@ -178,20 +211,20 @@ class Store(BaseStore):
         """
         for attempt in range(ATTEMPTS):
             yield attempt
-            self._sleep(self.context.pause(min(attempt, self.context.retries)).seconds)
-        raise RetriesExhausted(entity, ATTEMPTS)
+            self._sleep(pause_after_conflict(self.context, entity, attempt).seconds)
+        raise retries_exhausted(entity)
 
     def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> E | None:
         """The entity that has a unique value, or None."""
-        return self._run(self._flows.find_by_unique(entity, unique, *values))
+        return self._run(self._flows.find_by_unique(entity, unique, *values), "find_by_unique", entity)
 
     def release_unique(self, entity: type[Any], unique: str, *values: Any) -> None:
         """Frees a value that `Unique(keep_after_delete=True)` has kept."""
-        self._run(self._flows.release_unique(entity, unique, *values))
+        self._run(self._flows.release_unique(entity, unique, *values), "release_unique", entity)
 
     def adopt(self, progress: Callable[[Adoption], None] | None = None) -> Adoption:
         """Rewrites items that other code stored as the design stores them: keys, guards, counters."""
-        return self._run(adopt(self.context, self.design, progress))
+        return self._run(adopt(self.context, self.design, progress), "adopt")
 
     def scan(self, *entities: type[E]) -> Iterator[E]:
         """Every stored entity of these classes, by scanning their tables: for jobs, not for requests.
@@ -201,15 +234,15 @@ class Store(BaseStore):
         for table, wanted in scanned_tables(self.design, entities).items():
             start: Item | None = None
             while True:
-                found, start = self._run(scan_page(self.context, table, wanted, start))
+                found, start = self._run(scan_page(self.context, table, wanted, start), "scan", table.name)
                 yield from found
                 if start is None:
                     break
 
     def create_tables(self) -> list[Difference]:
         """Creates the design's tables; returns what differs in an existing table and cannot be changed."""
-        return self._run(create_tables(self.context, self.design))
+        return self._run(create_tables(self.context, self.design), "create_tables")
 
     def differences(self) -> list[Difference]:
         """What differs between the design and the tables that exist."""
-        return self._run(table_differences(self.context, self.design))
+        return self._run(table_differences(self.context, self.design), "differences")

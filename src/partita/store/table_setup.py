@@ -1,5 +1,6 @@
-"""Flows that make a design's tables, and bring existing ones to what the design says where DynamoDB allows it."""
+"""Flows that create a design's tables, and change existing ones as far as DynamoDB allows it."""
 
+from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import (
     ResourceInUseException,
@@ -10,20 +11,22 @@ from partita.dynamodb.exceptions import (
 from partita.dynamodb.shapes import TableDescription
 from partita.plan.design import Design
 from partita.plan.schema import Difference, create_table, differences, settings
+from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
-from partita.store.retries import StoreContext, send_idempotent
+from partita.store.retries import send_idempotent
+from partita.store.table_names import actual_table
 
 _POLL = Wait(0.5)
 
 
 def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference]]:
-    """Make what is missing; answers with what differs and DynamoDB does not allow to change."""
+    """Creates what is missing; returns what differs and DynamoDB does not allow to change."""
     left: list[Difference] = []
-    for table in design.tables:
+    for table in _actual_tables(context, design):
         try:
             yield from send_idempotent(context, create_table(table))
         except ResourceInUseException:
-            left += yield from _adapt(context, design, table.name)
+            left += yield from _adapt(context, table)
         yield from _active(context, table.name)
         for request in settings(table):
             try:
@@ -32,14 +35,15 @@ def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference
                 if "already" not in str(refusal):
                     raise
             except UnknownOperationException:  # DynamoDB Local keeps no history
-                left.append(Difference(f"table {table.name}: {type(request).__name__} is not to be had here"))
+                unsupported = f"table {table.name}: {type(request).__name__} is not supported by this backend"
+                left.append(Difference(unsupported))
     return left
 
 
 def table_differences(context: StoreContext, design: Design) -> Flow[list[Difference]]:
     """What differs between the design and the tables that exist."""
     found: list[Difference] = []
-    for table in design.tables:
+    for table in _actual_tables(context, design):
         try:
             description = yield from _active(context, table.name)
         except ResourceNotFoundException:
@@ -49,15 +53,18 @@ def table_differences(context: StoreContext, design: Design) -> Flow[list[Differ
     return found
 
 
-def _adapt(context: StoreContext, design: Design, name: str) -> Flow[list[Difference]]:
-    (table,) = (each for each in design.tables if each.name == name)
+def _actual_tables(context: StoreContext, design: Design) -> list[Table]:
+    return [actual_table(context.table_names, table) for table in design.tables]
+
+
+def _adapt(context: StoreContext, table: Table) -> Flow[list[Difference]]:
     left = []
-    for difference in differences(table, (yield from _active(context, name))):
+    for difference in differences(table, (yield from _active(context, table.name))):
         if difference.request is None:
             left.append(difference)
             continue
         yield from send_idempotent(context, difference.request)
-        yield from _active(context, name)
+        yield from _active(context, table.name)
     return left
 
 

@@ -18,10 +18,10 @@ from partita.plan.effects import BEING_DELETED
 from partita.plan.items import Values, item_of, key_of, key_parts, validate_entity, values_of
 from partita.plan.read_requests import key_values, plan_of
 from partita.plan.writes import creation, has_no_invariants, unconditional_put, with_initial_values
+from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import retry_on_race
 from partita.store.flows import Flow
-from partita.store.retries import StoreContext
 from partita.store.writing import planned_change, planned_deletion
 
 E = TypeVar("E")

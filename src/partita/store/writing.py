@@ -39,11 +39,11 @@ from partita.plan.writes import (
 )
 from partita.store.adoption import adopt_item
 from partita.store.batches import batch_write, deletion_of
+from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
 from partita.store.reading import fetch_found, fetch_raw_page
-from partita.store.retries import StoreContext
 from partita.validation import FaultyValue, invalid_value
 
 E = TypeVar("E")

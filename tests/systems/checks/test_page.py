@@ -5,9 +5,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from partita import OpenEnum, Store
+from partita import OpenEnum, SentRequest, Store
 from partita.describe.design_page import page
-from partita.store import SentRequest
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
-from partita import Store, connect
+from partita import SentRequest, Store, connect
 from partita.dynamodb.requests import DeleteItem, PutItem, Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.mounted_api import MountedApi
-from partita.store import SentRequest
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.api import api
 from partita_systems.nbhd.service import Nbhd

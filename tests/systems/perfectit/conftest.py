@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from partita import Store, connect
+from partita import SentRequest, Store, connect
 from partita.dynamodb.requests import Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.mounted_api import MountedApi
-from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import api
 from partita_systems.perfectit.cards import Content

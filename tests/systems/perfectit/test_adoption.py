@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from partita import Store, connect
-from partita.store import SentRequest
+from partita import SentRequest, Store, connect
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.adoption import adopt
 from partita_systems.perfectit.cards import Content

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partita import Entity, Store, connect, new_id, time_in_id
+from partita import Entity, SentRequest, Store, connect, new_id, time_in_id
 from partita.rest.openapi import openapi
-from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import api
 from partita_systems.perfectit.service import PerfectIt

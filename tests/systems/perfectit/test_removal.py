@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from partita import ConditionFailed, NotFound, ReferenceMissing, Store
+from partita import ConditionFailed, NotFound, ReferenceMissing, SentRequest, Store
 from partita.rest import IfMatch, Problem
 from partita.rest.etags import edit_tag
-from partita.store import SentRequest
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import remove_card
 from partita_systems.perfectit.cards import Content

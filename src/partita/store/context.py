@@ -1,0 +1,46 @@
+"""The context of a store's flows: its settings, its clock, and its observers."""
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from partita.store.flows import Wait
+from partita.store.observation import Observers
+from partita.store.table_names import TableNames
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _token() -> str:
+    return os.urandom(16).hex()
+
+
+@dataclass(frozen=True)
+class StoreContext:
+    """What every flow of a store is given."""
+
+    clock: Callable[[], datetime] = _now
+    random: Callable[[], float] = random.random
+    token: Callable[[], str] = _token
+    retries: int = 8
+    first_wait: float = 0.025
+    longest_wait: float = 5.0
+    secret: bytes | None = None
+    table_names: TableNames | None = None
+    observers: Observers = field(default_factory=Observers)
+
+    def pause(self, attempt: int) -> Wait:
+        """The wait before the next attempt, with full jitter: anything up to a bound that doubles."""
+        return Wait(self.random() * min(self.longest_wait, self.first_wait * 2 ** min(attempt, self.retries)))
+
+    def table_name(self, name: str) -> str:
+        """The backend's name of a table of the design."""
+        return name if self.table_names is None else self.table_names.actual(name)
+
+    def declared_table_name(self, name: str) -> str:
+        """The design's name of a table on the backend."""
+        return name if self.table_names is None else self.table_names.declared(name)

@@ -1,0 +1,70 @@
+"""The log of a store, `logging.getLogger("partita.store")`: operations, tables, entities, error codes and times.
+
+Keys, items and the messages of errors are left out: they may hold what should not be in a log.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.requests import Request
+from partita.dynamodb.table_names import tables_of
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+CONFLICTS = {"TransactionConflictException", "TransactionInProgressException", "TransactionCanceledException"}
+
+
+def _logger() -> "Logger":
+    import logging  # when the first sentence is logged: most programs have loaded it, and others start without it
+
+    logger = logging.getLogger("partita.store")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())  # a program that configures no logging sees the error alone
+    return logger
+
+
+def error_code(error: BaseException) -> str:
+    """DynamoDB's code of an error, or the name of its class."""
+    return error.code if isinstance(error, DynamoDBError) else type(error).__name__
+
+
+def retry(request: Request[Any], error: Exception, attempt: int, attempts: int, wait: float) -> None:
+    """A request that is sent again: information after throttling or a lost reply, a detail after a conflict."""
+    code = error_code(error)
+    write = _logger().debug if code in CONFLICTS else _logger().info
+    write("%s: %s; attempt %d of %d, retrying in %.3f s", _named(request), code, attempt + 1, attempts, wait)
+
+
+def unprocessed(request: Request[Any], left: int, wait: float) -> None:
+    """A batch of which DynamoDB has left a part unprocessed."""
+    _logger().info("%s: %d unprocessed, retrying in %.3f s", _named(request), left, wait)
+
+
+def gave_up(request: Request[Any], error: Exception, attempts: int) -> None:
+    """A request that failed as often as it may be sent."""
+    _logger().warning("%s: %s; gave up after %d attempts", _named(request), error_code(error), attempts)
+
+
+def outcome_unknown(operation: str, entity: str, cause: str) -> None:
+    """A write that may have been applied or not."""
+    _logger().warning("%s of %s: %s; the outcome is unknown", operation, entity, cause)
+
+
+def conflict(entity: str, attempt: int, attempts: int, wait: float) -> None:
+    """A write that is planned again, because what it read has changed."""
+    _logger().debug("%s: conflicting write; attempt %d of %d, retrying in %.3f s", entity, attempt + 1, attempts, wait)
+
+
+def gave_up_on_conflicts(entity: str, attempts: int) -> None:
+    """A write that met conflicting writes as often as it may be planned."""
+    _logger().warning("%s: gave up after %d conflicting writes", entity, attempts)
+
+
+def slow_call(request: Request[Any], seconds: float) -> None:
+    """A request that took longer than `slow_call_seconds`."""
+    _logger().warning("%s took %.3f s", _named(request), seconds)
+
+
+def _named(request: Request[Any]) -> str:
+    return f"{type(request).__name__} on {', '.join(tables_of(request))}"
