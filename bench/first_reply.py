@@ -30,8 +30,7 @@ with connect("dynamodb://us-east-1", **settings) as backend:
 """
 _SIGNED = """
 from partita.remote.credentials import CredentialChain
-from partita.remote.settings import RemoteSettings
-settings = {"remote": RemoteSettings(credentials=CredentialChain())}
+settings = {"credentials": CredentialChain()}
 """
 _KEYS = {"AWS_ACCESS_KEY_ID": "partita", "AWS_SECRET_ACCESS_KEY": "secret"}
 _PROFILE = "[default]\naws_access_key_id = partita\naws_secret_access_key = secret\n"

@@ -1,12 +1,12 @@
 """The compiled keys of reads are those that the steps make, for every pattern of every system."""
 
 import enum
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from msgspec.structs import replace
 
 from partita import InvalidValue
 from partita.design.codec_factory import unwrapped_type

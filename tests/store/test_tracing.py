@@ -232,7 +232,9 @@ def test_tracer_without_the_extra_is_an_error_that_names_it() -> None:
         "except Exception as error: print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "ConfigurationError tracer needs an extra; run pip install 'partita[otel]'"
+    assert done.stdout.strip() == (
+        "MissingExtra tracing needs an extra; run pip install 'partita[otel]' (opentelemetry is missing)"
+    )
 
 
 def test_store_without_a_tracer_imports_no_opentelemetry() -> None:

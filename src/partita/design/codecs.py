@@ -12,7 +12,6 @@ Some values are read back in another form with the same meaning: a time in UTC, 
 import base64
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
@@ -295,16 +294,15 @@ def _raise_wrong_type(name: str, tag: str) -> Any:
     raise ValueError(f"{name} is not stored as {tag}")
 
 
-@dataclass(frozen=True, eq=False)
-class AttributeMember:
+class AttributeMember(msgspec.Struct, frozen=True, eq=False):
     """A field of an entity or nested struct: its names in Python and on disk, its codec and its default."""
 
     field: str
     name: str
     codec: Codec
     optional: bool = False
-    default: Any = msgspec.NODEFAULT
-    default_factory: Any = msgspec.NODEFAULT
+    default: Any = msgspec.field(default_factory=lambda: msgspec.NODEFAULT)
+    default_factory: Any = msgspec.field(default_factory=lambda: msgspec.NODEFAULT)
 
     @property
     def required(self) -> bool:

@@ -5,15 +5,15 @@ an attribute that the entity does not have is an error when the design is loaded
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from partita.dynamodb.values import AttributeValue
 from partita.errors import DesignError
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """A value in DynamoDB JSON to compare with, for attributes that other code writes in another format."""
 
     value: AttributeValue
@@ -41,8 +41,7 @@ class Condition:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
-class Field:
+class Field(msgspec.Struct, frozen=True, eq=False):
     """An attribute, or a member inside one: `F.settings.theme`."""
 
     path: tuple[str, ...]
@@ -110,8 +109,7 @@ class Fields:
 F = Fields()
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(Condition):
+class Comparison(Condition, msgspec.Struct, frozen=True, eq=False):
     operator: str
     field: Field
     value: Any
@@ -123,8 +121,7 @@ class Comparison(Condition):
             yield self.value.path[0]
 
 
-@dataclass(frozen=True, eq=False)
-class OneOf(Condition):
+class OneOf(Condition, msgspec.Struct, frozen=True, eq=False):
     field: Field
     values: tuple[Any, ...]
 
@@ -133,8 +130,7 @@ class OneOf(Condition):
         yield self.field.path[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Holds(Condition):
+class Holds(Condition, msgspec.Struct, frozen=True, eq=False):
     """`begins_with` or `contains`."""
 
     function: str
@@ -146,8 +142,7 @@ class Holds(Condition):
         yield self.field.path[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Exists(Condition):
+class Exists(Condition, msgspec.Struct, frozen=True, eq=False):
     field: Field
 
     @property
@@ -155,8 +150,7 @@ class Exists(Condition):
         yield self.field.path[0]
 
 
-@dataclass(frozen=True, eq=False)
-class All(Condition):
+class All(Condition, msgspec.Struct, frozen=True, eq=False):
     terms: tuple[Condition, ...]
 
     @property
@@ -165,8 +159,7 @@ class All(Condition):
             yield from term.fields
 
 
-@dataclass(frozen=True, eq=False)
-class AnyOf(Condition):
+class AnyOf(Condition, msgspec.Struct, frozen=True, eq=False):
     terms: tuple[Condition, ...]
 
     @property
@@ -175,8 +168,7 @@ class AnyOf(Condition):
             yield from term.fields
 
 
-@dataclass(frozen=True, eq=False)
-class Not(Condition):
+class Not(Condition, msgspec.Struct, frozen=True, eq=False):
     term: Condition
 
     @property

@@ -4,7 +4,7 @@ A prefix, an underscore, ten characters of milliseconds and sixteen random ones 
 id contains the time of its creation, so a key with both can be computed from the id alone.
 """
 
-import secrets
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +14,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def new_id(prefix: str, now: datetime, random_bits: Callable[[int], int] = secrets.randbits) -> str:
+def _random_bits(count: int) -> int:
+    return int.from_bytes(os.urandom((count + 7) // 8)) >> (-count % 8)
+
+
+def new_id(prefix: str, now: datetime, random_bits: Callable[[int], int] = _random_bits) -> str:
     """A new id.
 
     >>> from datetime import UTC

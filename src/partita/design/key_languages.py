@@ -18,9 +18,10 @@ need, and is never given without one.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+
+import msgspec
 
 LAST = 0x10FFFF
 _SURROGATES = (0xD800, 0xDFFF)
@@ -29,8 +30,7 @@ Span = tuple[int, int]  # code points, both ends inside
 Edge = tuple[int, int, int]  # a span and the state behind it
 
 
-@dataclass(frozen=True, eq=False)
-class Language:
+class Language(msgspec.Struct, frozen=True, eq=False, dict=True):
     """An automaton: `edges[state]` leave a state, the text ends in an `accepting` one. State 0 is the start."""
 
     edges: tuple[tuple[Edge, ...], ...]

@@ -13,15 +13,15 @@ A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between 
 """
 
 import enum
-import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Context, Decimal
 from functools import cached_property
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from partita.design.key_languages import (
     LAST,
@@ -94,8 +94,7 @@ class KeyPart:
         return False
 
 
-@dataclass(frozen=True)
-class TextPart(KeyPart):
+class TextPart(KeyPart, msgspec.Struct, frozen=True):
     """Text; `full` escapes every character up to `$`, for a sort key that continues after the part."""
 
     full: bool = False
@@ -128,8 +127,7 @@ class TextPart(KeyPart):
         return bool(text) and SEPARATOR not in text
 
 
-@dataclass(frozen=True)
-class UuidPart(KeyPart):
+class UuidPart(KeyPart, msgspec.Struct, frozen=True):
     """A UUID in its canonical text."""
 
     ordered = True
@@ -145,8 +143,7 @@ class UuidPart(KeyPart):
         return UUID(text)
 
 
-@dataclass(frozen=True)
-class LiteralPart(KeyPart):
+class LiteralPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     """One of some texts, as `Literal["open", "closed"]` lists them."""
 
     values: tuple[str, ...]
@@ -166,8 +163,7 @@ class LiteralPart(KeyPart):
         return TextPart().read(text)
 
 
-@dataclass(frozen=True)
-class VerbatimPart(KeyPart):
+class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
     """Text exactly as other code wrote it. Only the `last` part of a key may contain the separator."""
 
     kind: Any = str
@@ -196,8 +192,7 @@ class VerbatimPart(KeyPart):
         return bool(text) and (self.last or SEPARATOR not in text)
 
 
-@dataclass(frozen=True)
-class NumberPart(KeyPart):
+class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     """Digits before and after the decimal point; signed numbers begin with `p` or `n`."""
 
     digits: int
@@ -243,8 +238,7 @@ class NumberPart(KeyPart):
         return f"{{:{'+' if self.signed else ''}{self.digits}{places}}}"
 
 
-@dataclass(frozen=True)
-class TimePart(KeyPart):
+class TimePart(KeyPart, msgspec.Struct, frozen=True):
     """A time in UTC with microseconds."""
 
     ordered = True
@@ -269,8 +263,7 @@ class TimePart(KeyPart):
         return time_of(text)
 
 
-@dataclass(frozen=True)
-class DayPart(KeyPart):
+class DayPart(KeyPart, msgspec.Struct, frozen=True):
     """The day of a time or date; lossless (`exact`) only for a date."""
 
     exact: bool = False
@@ -293,8 +286,7 @@ class DayPart(KeyPart):
         return date.fromisoformat(text)
 
 
-@dataclass(frozen=True)
-class MonthPart(KeyPart):
+class MonthPart(KeyPart, msgspec.Struct, frozen=True):
     """The month of a time or date."""
 
     ordered = True
@@ -313,8 +305,7 @@ class MonthPart(KeyPart):
         return date.fromisoformat(f"{text}-01")
 
 
-@dataclass(frozen=True)
-class BoolPart(KeyPart):
+class BoolPart(KeyPart, msgspec.Struct, frozen=True):
     """`0` or `1`."""
 
     ordered = True
@@ -335,8 +326,7 @@ class BoolPart(KeyPart):
         return text == "1"
 
 
-@dataclass(frozen=True)
-class EnumPart(KeyPart):
+class EnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     """An enum by its value; an `open` one allows any text."""
 
     kind: type[enum.Enum]
@@ -356,8 +346,7 @@ class EnumPart(KeyPart):
         return self.open and bool(text) and SEPARATOR not in text
 
 
-@dataclass(frozen=True)
-class RankedEnumPart(KeyPart):
+class RankedEnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     """An enum in the order of its members, or in reverse."""
 
     kind: type[enum.Enum]
@@ -383,8 +372,7 @@ class RankedEnumPart(KeyPart):
         return members[len(members) - 1 - rank if self.reverse else rank]
 
 
-@dataclass(frozen=True)
-class ShardPart(KeyPart):
+class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     """A stable hash: the same value is always in the same of `count` shards."""
 
     count: int
@@ -397,15 +385,16 @@ class ShardPart(KeyPart):
 
     def write(self, value: Any) -> str:
         text = TimePart().write(value) if isinstance(value, datetime) else unicodedata.normalize("NFC", str(value))
-        digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+        from hashlib import blake2b
+
+        digest = blake2b(text.encode(), digest_size=8).digest()
         return str(int.from_bytes(digest) % self.count)
 
     def matches(self, text: str) -> bool:
         return text in self.language
 
 
-@dataclass(frozen=True)
-class DescendingPart(KeyPart):
+class DescendingPart(KeyPart, msgspec.Struct, frozen=True):
     """A fixed-width form whose texts sort in reverse."""
 
     inner: KeyPart

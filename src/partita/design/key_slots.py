@@ -6,8 +6,9 @@ twice takes one value. Where several entities are read together, their keys must
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, get_args
+
+import msgspec
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, Holds, Not, OneOf
 from partita.design.key_parts import KeyPart, ShardPart
@@ -24,8 +25,7 @@ class SlotRole(enum.Enum):
     FILTER = "filter"
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """A place for a value: an attribute, the form in which a key holds it, and the type of the value."""
 
     where: str
@@ -98,7 +98,7 @@ def _filter_slots(where: str, source: EntityKey, condition: Condition) -> Iterat
     elif isinstance(condition, Comparison | OneOf | Holds):
         slot = _filter_slot(where, source.model, condition.field)
         if isinstance(condition, Holds) and get_args(slot.type):
-            slot = replace(slot, type=get_args(slot.type)[0])  # contains(tags, tag)
+            slot = msgspec.structs.replace(slot, type=get_args(slot.type)[0])  # contains(tags, tag)
         for value in condition.values if isinstance(condition, OneOf) else (condition.value,):
             yield slot, value
 

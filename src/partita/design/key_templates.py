@@ -7,12 +7,13 @@ why two templates can be compared without knowing any value, and why a key can b
 import enum
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, get_args, get_origin
 from uuid import UUID
+
+import msgspec
 
 from partita.design.key_languages import Language, literal, sequence
 from partita.design.key_parts import (
@@ -42,8 +43,7 @@ _DIGITS = re.compile(r"(?P<sign>\+?)0?(?P<digits>\d+)(?:\.(?P<places>\d+))?d?")
 _SHARD = re.compile(r"shard\((\d+)\)")
 
 
-@dataclass(frozen=True)
-class Ordered:
+class Ordered(msgspec.Struct, frozen=True):
     """The bounds of a number that is part of a key: `Annotated[int, Ordered(-999, 999)]`."""
 
     low: int | Decimal
@@ -51,16 +51,14 @@ class Ordered:
     places: int = 0
 
 
-@dataclass(frozen=True)
-class PartType:
+class PartType(msgspec.Struct, frozen=True):
     """The type of an attribute in a template and, for a number, its bounds."""
 
     type: Any
     bounds: Ordered | None = None
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """The text between two `#`: constant text, then perhaps one part."""
 
     constant: str
@@ -89,8 +87,7 @@ class Segment:
         return constant if self.form is None else sequence(constant, self.form.language)
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(msgspec.Struct, frozen=True, dict=True):
     """A parsed template; `source` is its text in the declaration."""
 
     source: str

@@ -5,9 +5,10 @@ which `plan` makes conditions and transactions.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Self
+
+import msgspec
 
 from partita.design.conditions import Condition
 
@@ -49,48 +50,40 @@ EntityRef = Callable[[], type[Any]] | type[Any]
 def _make_callable(marker: Any, name: str) -> None:
     entity = getattr(marker, name)
     if isinstance(entity, type):
-        object.__setattr__(marker, name, lambda: entity)
+        msgspec.structs.force_setattr(marker, name, lambda: entity)
 
 
-@dataclass(frozen=True)
-class StoredAs:
+class StoredAs(msgspec.Struct, frozen=True):
     """The attribute's name on disk, in place of the one that the naming gives."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class InKey:
+class InKey(msgspec.Struct, frozen=True):
     """Stored in the key only; the attribute is read from it."""
 
 
-@dataclass(frozen=True)
-class Compressed:
+class Compressed(msgspec.Struct, frozen=True):
     """Stored as compressed JSON."""
 
 
-@dataclass(frozen=True)
-class CreatedAt:
+class CreatedAt(msgspec.Struct, frozen=True):
     """Set when the item is created."""
 
 
-@dataclass(frozen=True)
-class UpdatedAt:
+class UpdatedAt(msgspec.Struct, frozen=True):
     """Set when the item is created, and at every edit."""
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(msgspec.Struct, frozen=True):
     """Incremented at every edit; `replace` and `change(..., version=)` fail where it has changed since the read."""
 
 
-@dataclass(frozen=True)
-class Untracked:
+class Untracked(msgspec.Struct, frozen=True):
     """A change of it does not count as an edit: version and update time stay."""
 
 
-@dataclass(frozen=True)
-class CountOf:
+class CountOf(msgspec.Struct, frozen=True):
     """The number of children that refer to this entity, updated in the transaction that writes a child.
 
     `via` maps parts of this entity's key to the child's attributes where their names differ.
@@ -98,20 +91,19 @@ class CountOf:
 
     child: EntityRef
     when: Condition | None = None
-    via: Mapping[str, str] = field(default_factory=dict)
+    via: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _make_callable(self, "child")
 
 
-@dataclass(frozen=True)
-class SumOf:
+class SumOf(msgspec.Struct, frozen=True):
     """The sum of an attribute over the children, updated like a count."""
 
     child: EntityRef
     amount: str
     when: Condition | None = None
-    via: Mapping[str, str] = field(default_factory=dict)
+    via: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _make_callable(self, "child")
@@ -121,19 +113,17 @@ AUTOMATIC = (CreatedAt, UpdatedAt, Version, CountOf, SumOf)
 """The markers of attributes whose values the store sets."""
 
 
-@dataclass(frozen=True)
-class References:
+class References(msgspec.Struct, frozen=True):
     """The entity that this attribute names must exist when the attribute is written."""
 
     entity: EntityRef
-    via: Mapping[str, str] = field(default_factory=dict)
+    via: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _make_callable(self, "entity")
 
 
-@dataclass(frozen=True)
-class Transitions:
+class Transitions(msgspec.Struct, frozen=True):
     """The values that may follow each value; one that is not listed is final. `start` limits the initial value."""
 
     allowed: Mapping[Any, Iterable[Any]]
@@ -161,19 +151,17 @@ class Unique:
         self.name = "-".join(fields)
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """An upper bound for increments: `Limit(F.check_count <= F.check_limit)`. Lowering the bound is always allowed."""
 
     condition: Condition
 
 
-@dataclass(frozen=True)
-class Owns:
+class Owns(msgspec.Struct, frozen=True):
     """Children that are deleted, in batches, before this entity is: `Owns(lambda: (Comment, Term))`."""
 
     children: Callable[[], type[Any] | tuple[type[Any], ...]] | type[Any] | tuple[type[Any], ...]
-    via: Mapping[str, str] = field(default_factory=dict)
+    via: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def entities(self) -> tuple[type[Any], ...]:
@@ -181,8 +169,7 @@ class Owns:
         return children if isinstance(children, tuple) else (children,)
 
 
-@dataclass(frozen=True)
-class Expires:
+class Expires(msgspec.Struct, frozen=True):
     """The item expires at a time (`at`), or a duration after it: hidden from then on, and deleted by DynamoDB later.
 
     `Expires("expires_at")`, `Expires("created_at", after=timedelta(days=7))`; `when` limits it to matching items.

@@ -1,9 +1,10 @@
 """The model of an entity: attributes, keys and invariants, collected from its class body and never changed."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from partita.design.codecs import AttributeMember, Codec
 from partita.design.conditions import Condition
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from partita.design.tables import Table
 
 
-@dataclass(frozen=True, eq=False)
-class Attribute:
+class Attribute(msgspec.Struct, frozen=True, eq=False):
     """One attribute: its names, its codec, and the markers of its annotation."""
 
     member: AttributeMember
@@ -47,8 +47,7 @@ class Attribute:
         return next((marker for marker in self.markers if isinstance(marker, wanted)), None)
 
 
-@dataclass(frozen=True, eq=False)
-class KeyAttribute:
+class KeyAttribute(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A key attribute on disk: formatted by a template, or an attribute of the entity itself."""
 
     name: str
@@ -64,8 +63,7 @@ class KeyAttribute:
         return (self.field,)
 
 
-@dataclass(frozen=True, eq=False)
-class EntityKeys:
+class EntityKeys(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The key of an entity in its table (`index` is None) or in one index; `when` makes it sparse."""
 
     owner: str
@@ -87,8 +85,7 @@ class EntityKeys:
         return self.owner if self.index is None else f"{self.owner}.{self.index}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
     """An entity as its class statement declares it."""
 
     cls: type[Any]
@@ -150,8 +147,7 @@ class Model:
         return part_types(self.attributes)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ViewModel:
+class ViewModel(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A view as part of an entity that inherits it."""
 
     cls: type[Any]

@@ -18,8 +18,9 @@ signature is the declaration, otherwise the read that it returns. Calling the pa
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+
+import msgspec
 
 from partita.design.codec_factory import unwrapped_type
 from partita.design.key_slots import key_slots, slots_of
@@ -47,7 +48,7 @@ class Pattern(Generic[P, R_co]):
             wrong = "its read is declared both in the body and in @pattern(...)"
             raise DesignError(self.name, wrong, "remove one of them")
         found = returned or _read_of_signature(self.name, hints.get("return"), self.arguments, read)
-        self.read: Read = replace(found, label=self.name)
+        self.read: Read = msgspec.structs.replace(found, label=self.name)
         self._kind: Any = Get if self.read.single else Query
         _check_types(self)
         table = self.read.sources[0].model.table
@@ -136,7 +137,7 @@ def _read_of_signature(name: str, returned: Any, arguments: tuple[Argument, ...]
                 f"parameter {argument.name!r} is in the place of {slot.where}",
                 f"write {slot.field}: {_name(slot.type)}, or a body that passes it on",
             )
-    return replace(read, given=read.given + arguments)
+    return msgspec.structs.replace(read, given=read.given + arguments)
 
 
 def _result(name: str, returned: Any) -> tuple[type[Any], tuple[type[Any], ...]]:

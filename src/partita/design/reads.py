@@ -7,8 +7,9 @@ import enum
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
+
+import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.models import EntityKeys, Model, ViewModel, model_of
@@ -23,8 +24,7 @@ E = TypeVar("E")
 E_co = TypeVar("E_co", covariant=True)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Argument:
+class Argument(msgspec.Struct, frozen=True, eq=False):
     """A pattern's parameter before it has a value: it can be passed on to a read, and nothing else."""
 
     name: str
@@ -57,8 +57,7 @@ class Argument:
         return f"<{self.name}>"
 
 
-@dataclass(frozen=True, eq=False)
-class FanOut:
+class FanOut(msgspec.Struct, frozen=True, eq=False):
     """A declared fan-out: one Query for each of the values, at most `limit` of them, merged in key order."""
 
     values: Any
@@ -80,8 +79,7 @@ class _Shards:
 ALL_SHARDS: Any = _Shards()
 
 
-@dataclass(frozen=True)
-class SortRange:
+class SortRange(msgspec.Struct, frozen=True):
     """A range of the first sort part that has no value: both ends are included."""
 
     low: Any = None
@@ -102,24 +100,21 @@ class Direction(enum.Enum):
         return self in (Direction.OLDEST, Direction.SMALLEST)
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     """The order that a query promises: of `field`, or of the next sort part where it is None and a time."""
 
     direction: Direction
     field: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class EntityKey:
+class EntityKey(msgspec.Struct, frozen=True, eq=False):
     """One entity and the key under which it is read."""
 
     model: Model
     keys: EntityKeys
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Read:
+class Read(msgspec.Struct, frozen=True, eq=False):
     """A get or query: its entities and keys, the values of key parts, bounds, order and filter; `plan` compiles it."""
 
     sources: tuple[EntityKey, ...]
@@ -187,7 +182,7 @@ class Query(_Call[E_co]):
     __slots__ = ()
 
     def _with(self, **changes: Any) -> "Query[E_co]":
-        return Query(replace(self.read, **changes), self.arguments)
+        return Query(msgspec.structs.replace(self.read, **changes), self.arguments)
 
     def between(self, low: Any, high: Any) -> "Query[E_co]":
         """Only items whose next sort part lies between the two, both included."""
@@ -250,7 +245,7 @@ class BoundKeys(Query[E_co]):
 
     def query(self, *parts: Any) -> Query[E_co]:
         """One Query of this index: values for the partition's parts, then for any leading parts of the sort key."""
-        return Query(replace(self.read, given=parts))
+        return Query(msgspec.structs.replace(self.read, given=parts))
 
 
 Readable = type[E] | BoundKeys[E]
@@ -293,7 +288,7 @@ class Collection(Query[E_co]):
     __slots__ = ()
 
     def __call__(self, *parts: Any) -> Query[E_co]:
-        return Query(replace(self.read, given=parts))
+        return Query(msgspec.structs.replace(self.read, given=parts))
 
 
 @overload

@@ -1,8 +1,9 @@
 """Tables and their secondary indexes."""
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from partita.design.naming import naming, quantity
 from partita.dynamodb import limits
@@ -56,8 +57,7 @@ class Index:
         _check_name(f"Index {name}", name)
 
 
-@dataclass(eq=False, repr=False)
-class Table:
+class Table(msgspec.Struct, eq=False):
     """A table; an entity that names it is added to `models`, so the table knows all of them once they are imported.
 
     `naming` is how attributes are named on disk, `ttl` the attribute that DynamoDB's TTL reads, `type_attribute` an
@@ -74,8 +74,8 @@ class Table:
     type_naming: Literal["class", "upper"] = "class"
     stream: Literal["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"] | None = None
     recovery_days: int | None = None
-    models: "list[Model]" = field(default_factory=list)
-    patterns: "list[Any]" = field(default_factory=list)
+    models: "list[Model]" = msgspec.field(default_factory=list)
+    patterns: "list[Any]" = msgspec.field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.indexes = tuple(self.indexes)

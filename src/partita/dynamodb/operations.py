@@ -1,7 +1,8 @@
 """The operations: wire name, request class, and the only list of which of them read and which write."""
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 from partita.dynamodb import requests as q
 from partita.dynamodb import statement_shapes, stream_shapes, tag_shapes
@@ -68,8 +69,7 @@ def is_read(request: q.Request[Any]) -> bool:
     return kind in READS or (kind in STATEMENTS and statement_shapes.only_selects(request))
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """`writes` is true where the operation may change something, including a table's settings."""
 
     name: str

@@ -6,10 +6,11 @@ anything else. The order of the entries is the order of its reports.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter, is_, is_not
 from typing import Any
+
+import msgspec
 
 from partita.dynamodb import requests as q
 from partita.dynamodb.exceptions import ValidationException
@@ -18,8 +19,7 @@ from partita.dynamodb.limits import SCAN_SEGMENTS, TRANSACTION_ACTIONS
 MAX_REPORTED = 10
 
 
-@dataclass(frozen=True)
-class Constraint:
+class Constraint(msgspec.Struct, frozen=True, dict=True):
     """The constraints on one member; `children` are the members of a structure, or of those in a list or map."""
 
     field: str

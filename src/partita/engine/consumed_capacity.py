@@ -1,19 +1,18 @@
 """The ConsumedCapacity member of a reply."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from partita.dynamodb.capacity import read_units
 from partita.dynamodb.shapes import Capacity, ConsumedCapacity
 from partita.engine.schema import StoredTable
 
 
-@dataclass(slots=True)
-class TableUsage:
+class TableUsage(msgspec.Struct):
     """The capacity that one request used of one table and its indexes."""
 
     table: StoredTable
     units: float = 0.0
-    indexes: dict[str, float] = field(default_factory=dict)
+    indexes: dict[str, float] = msgspec.field(default_factory=dict)
 
     def add_index(self, name: str, units: float) -> None:
         self.indexes[name] = self.indexes.get(name, 0.0) + units

@@ -1,8 +1,9 @@
 """The context of operations: the storage, its tables, the clock, and the region and account of ARNs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+import msgspec
 
 from partita.engine.catalog import Catalog
 from partita.engine.schema import StoredTable
@@ -12,8 +13,7 @@ Job: TypeAlias = Callable[[StorageTransaction], Any]
 """A prepared write. Run in a transaction, it applies its writes last, all at once, and returns the reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineContext:
+class EngineContext(msgspec.Struct, frozen=True):
     storage: Storage
     catalog: Catalog  # for reads: the committed tables
     write_catalog: Catalog  # for the writer: with the changes of its open transaction
@@ -33,7 +33,7 @@ class EngineContext:
     def with_frozen_clock(self) -> "EngineContext":
         """The same context with a stopped clock: all writes of a transaction have one time."""
         now = self.clock()
-        return replace(self, clock=lambda: now)
+        return msgspec.structs.replace(self, clock=lambda: now)
 
     def table_arn(self, name: str) -> str:
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"

@@ -7,7 +7,6 @@ AsyncEngine(engine).call(...) the same on an event loop, with many writes to a c
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from partita.dynamodb.decode import round_trip
 from partita.dynamodb.exceptions import (
     DynamoDBError,
     InternalServerError,
@@ -67,6 +66,8 @@ class Engine:
         except DynamoDBError:
             raise
         except Exception:  # perhaps a member has a wrong type: decoding the request again reports it
+            from partita.dynamodb.decode import round_trip
+
             decoded = round_trip(request)
             if decoded == request:
                 raise

@@ -16,7 +16,11 @@ parallel Scan is a range of hashes. Each sort key has its own end, so the bytes 
 from base64 import b64decode
 from decimal import Decimal
 from functools import lru_cache
-from hashlib import blake2b
+
+try:
+    from _blake2 import blake2b  # the one that hashlib gives, without the milliseconds in which hashlib loads OpenSSL
+except ImportError:
+    from hashlib import blake2b
 
 from partita.dynamodb.numbers import significant_digits
 from partita.dynamodb.values import AttributeValue

@@ -1,7 +1,6 @@
 """The read path: a page of rows from a range of keys, filtered and projected, with its size."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Raw
@@ -19,8 +18,7 @@ from partita.storage.contract import Reader
 _encode = msgspec.json.encode
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """The rows and attributes of a page: `keep` filters, `paths` project, `count_only` returns no items."""
 
     table: StoredTable
@@ -33,11 +31,10 @@ class Selection:
     limit: int | None
 
 
-@dataclass(slots=True)
-class RowPage:
+class RowPage(msgspec.Struct):
     """A page of rows; `last` is the key of its last row when the page ended before the range did."""
 
-    items: list[Raw] = field(default_factory=list)
+    items: list[Raw] = msgspec.field(default_factory=list)
     count: int = 0
     scanned: int = 0
     size: int = 0

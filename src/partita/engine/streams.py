@@ -11,9 +11,7 @@ time are found directly. Of a stream only its first and last numbers are stored.
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b
 
 import msgspec
 
@@ -23,8 +21,7 @@ from partita.engine.context import EngineContext
 from partita.engine.schema import StoredStream, StoredTable
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(msgspec.Struct, frozen=True):
     """A stream of a table, which may have been deleted."""
 
     table: StoredTable
@@ -42,6 +39,8 @@ class Stream:
 
     @property
     def shard_id(self) -> str:
+        from hashlib import blake2b
+
         unique = blake2b(self.arn.encode(), digest_size=4).hexdigest()
         return f"shardId-{round(self.created * 1000):020d}-{unique}"
 

@@ -6,9 +6,10 @@ the error of the first that is false is raised.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
+
+import msgspec
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
 from partita.design.key_parts import EXACT
@@ -23,8 +24,7 @@ Kind = Literal["put", "update", "delete", "check"]
 _PRECEDENCE = ("put", "delete", "update", "check")  # of two actions on one item, the later is merged into the earlier
 
 
-@dataclass(frozen=True)
-class Clause:
+class Clause(msgspec.Struct, frozen=True):
     """A condition on one stored item, and the error to raise if it is false, given the item.
 
     `bounds` names the counter that it limits: it allows for one increment, so two such clauses cannot be merged.
@@ -35,44 +35,37 @@ class Clause:
     bounds: str | None = None
 
 
-@dataclass(frozen=True)
-class SetAttribute:
+class SetAttribute(msgspec.Struct, frozen=True):
     value: AttributeValue
 
 
-@dataclass(frozen=True)
-class IncrementAttribute:
+class IncrementAttribute(msgspec.Struct, frozen=True):
     """`absent` is the value of the attribute for an older item without it."""
 
     by: str
     absent: str = "0"
 
 
-@dataclass(frozen=True)
-class AppendToList:
+class AppendToList(msgspec.Struct, frozen=True):
     values: AttributeValue
 
 
-@dataclass(frozen=True)
-class AddToSet:
+class AddToSet(msgspec.Struct, frozen=True):
     values: AttributeValue
 
 
-@dataclass(frozen=True)
-class DeleteFromSet:
+class DeleteFromSet(msgspec.Struct, frozen=True):
     values: AttributeValue
 
 
-@dataclass(frozen=True)
-class RemoveAttribute:
+class RemoveAttribute(msgspec.Struct, frozen=True):
     pass
 
 
 Step = SetAttribute | IncrementAttribute | AppendToList | AddToSet | DeleteFromSet | RemoveAttribute
 
 
-@dataclass(frozen=True)
-class ItemAction:
+class ItemAction(msgspec.Struct, frozen=True):
     """One write of the item under `key`, or a check of its condition."""
 
     kind: Kind
@@ -80,7 +73,7 @@ class ItemAction:
     key: Item
     entity: str
     item: Item | None = None
-    steps: dict[str, Step] = field(default_factory=dict)
+    steps: dict[str, Step] = msgspec.field(default_factory=dict)
     clauses: tuple[Clause, ...] = ()
 
     @property
@@ -134,11 +127,11 @@ def _merge_two(one: ItemAction, other: ItemAction) -> ItemAction:
     if kinds == {"update"}:
         return _merge_updates(one, other)
     if kinds == {"delete", "put"}:  # a unique value passes from one item to another
-        return replace(first, clauses=second.clauses)
+        return msgspec.structs.replace(first, clauses=second.clauses)
     if kinds == {"put", "update"} or kinds == {"put", "check"}:
         return _merge_into_put(first, second)
     if "check" in kinds or (kinds == {"delete", "update"} and not _grows(second)):
-        return replace(first, clauses=(*first.clauses, *second.clauses))
+        return msgspec.structs.replace(first, clauses=(*first.clauses, *second.clauses))
     raise InvalidTransaction(f"the transaction writes the same item twice ({one.kind} and {other.kind})", one.entity)
 
 
@@ -149,7 +142,7 @@ def _merge_updates(one: ItemAction, other: ItemAction) -> ItemAction:
     steps = dict(one.steps)
     for name, step in other.steps.items():
         steps[name] = _merge_steps(one.entity, name, steps.get(name), step)
-    return replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
+    return msgspec.structs.replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
 
 
 def _merge_into_put(put: ItemAction, other: ItemAction) -> ItemAction:
@@ -158,7 +151,7 @@ def _merge_into_put(put: ItemAction, other: ItemAction) -> ItemAction:
     error = failed_clause_error(other, put.item)
     if error is not None:
         raise error
-    return replace(put, item=_apply_steps(put.item, other.steps))
+    return msgspec.structs.replace(put, item=_apply_steps(put.item, other.steps))
 
 
 def _grows(update: ItemAction) -> bool:

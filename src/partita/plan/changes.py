@@ -7,10 +7,11 @@ which of the two it is, by the shape of the change alone.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
 from typing import Any
+
+import msgspec
 
 from partita.design.conditions import AnyOf, Comparison, Condition
 from partita.design.markers import AUTO, Transitions, UpdatedAt, Version
@@ -62,8 +63,7 @@ from partita.plan.predicates import design_predicate
 from partita.plan.races import Raced
 
 
-@dataclass(frozen=True)
-class ItemChange:
+class ItemChange(msgspec.Struct, frozen=True, dict=True):
     """The edits of the entity under `key` (the values of its key parts), and the conditions of the change.
 
     `system_change` is for changes by a program: version and update time stay. `skip` lists items from which nothing is
@@ -77,7 +77,7 @@ class ItemChange:
     when: Condition | None = None
     version: int | None = None
     system_change: bool = False
-    skip: set[ItemIdentity] = field(default_factory=set)
+    skip: set[ItemIdentity] = msgspec.field(default_factory=set)
 
     @cached_property
     def all_edits(self) -> dict[str, Edit]:
@@ -93,16 +93,14 @@ class ItemChange:
         return {**self.edits, **times, **versions}
 
 
-@dataclass(frozen=True)
-class StoredItem:
+class StoredItem(msgspec.Struct, frozen=True):
     """An item as it was read, and its entity."""
 
     item: Item
     entity: Any
 
 
-@dataclass(frozen=True, eq=False)
-class ChangeShape:
+class ChangeShape(msgspec.Struct, frozen=True, eq=False):
     """Facts about all changes that edit the same attributes in the same way."""
 
     derived: tuple[Derived, ...]  # the derived attributes to compute again
@@ -296,7 +294,7 @@ def _move(
     taken = Clause(absent(model.table.pk), lambda _: AlreadyExists(model.name, key_parts(model, after)))
     transitions = tuple(_transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
     here = ItemAction("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
-    gone = replace(gone, clauses=(*gone.clauses, *transitions))
+    gone = msgspec.structs.replace(gone, clauses=(*gone.clauses, *transitions))
     was = effect.effects(design, model, before, encode_attributes(model, before))
     will = effect.effects(design, model, after, item)
     return [gone, here, *effect.actions(model, was, will, change.skip, change.now)]

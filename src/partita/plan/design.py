@@ -1,7 +1,8 @@
 """A loaded design: tables, entities and patterns that were proven together, with their references resolved."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from partita.design.key_parts import ShardPart
 from partita.design.key_slots import Slot, key_slots
@@ -13,8 +14,7 @@ from partita.design.tables import Table
 from partita.errors import InvalidValue
 
 
-@dataclass(frozen=True, eq=False)
-class Counter:
+class Counter(msgspec.Struct, frozen=True, eq=False):
     """A parent's attribute that counts or sums children; `parts` maps the parent's key to the child's attributes."""
 
     parent: Model
@@ -35,8 +35,7 @@ class Counter:
         return frozenset((*self.parts.values(), *condition, *amount))
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
+class Reference(msgspec.Struct, frozen=True, eq=False):
     """An entity that must exist when this one is written; `refers` is the attribute that names it."""
 
     target: Model
@@ -44,8 +43,7 @@ class Reference:
     refers: str
 
 
-@dataclass(frozen=True, eq=False)
-class Ownership:
+class Ownership(msgspec.Struct, frozen=True, eq=False):
     """Children that are deleted with their parent, under their key or an old one.
 
     `parts` maps the leading parts of `keys` to the parent's attributes.
@@ -70,15 +68,14 @@ class Ownership:
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(msgspec.Struct, frozen=True, eq=False):
     """A proven design, as `prove` returns it; counters are by child, references and ownerships by their entity."""
 
     name: str
     tables: tuple[Table, ...]
-    counters: dict[Model, tuple[Counter, ...]] = field(default_factory=dict)
-    references: dict[Model, tuple[Reference, ...]] = field(default_factory=dict)
-    ownerships: dict[Model, tuple[Ownership, ...]] = field(default_factory=dict)
+    counters: dict[Model, tuple[Counter, ...]] = msgspec.field(default_factory=dict)
+    references: dict[Model, tuple[Reference, ...]] = msgspec.field(default_factory=dict)
+    ownerships: dict[Model, tuple[Ownership, ...]] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
         tables, entities = quantity(self.tables, "table"), quantity(self.models, "entity", "entities")

@@ -3,15 +3,15 @@
 `after(before)` is the attribute's value once the edit is applied, for a planner that has read the item.
 """
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from partita.design.key_parts import EXACT
 
 
-@dataclass(frozen=True)
-class Assign:
+class Assign(msgspec.Struct, frozen=True):
     """The attribute becomes `value`; None removes it."""
 
     value: Any
@@ -20,8 +20,7 @@ class Assign:
         return self.value
 
 
-@dataclass(frozen=True)
-class Add:
+class Add(msgspec.Struct, frozen=True):
     """`value` is added to a number; an absent one counts as zero."""
 
     value: Any
@@ -31,8 +30,7 @@ class Add:
         return EXACT.add(before or 0, self.value) if exact else (before or 0) + self.value
 
 
-@dataclass(frozen=True)
-class Append:
+class Append(msgspec.Struct, frozen=True):
     """The elements of `value` are appended to a list."""
 
     value: Any
@@ -41,8 +39,7 @@ class Append:
         return [*(before or ()), *self.value]
 
 
-@dataclass(frozen=True)
-class Include:
+class Include(msgspec.Struct, frozen=True):
     """The elements of `value` are added to a set."""
 
     value: Any
@@ -51,8 +48,7 @@ class Include:
         return set(before or ()) | self.value
 
 
-@dataclass(frozen=True)
-class Exclude:
+class Exclude(msgspec.Struct, frozen=True):
     """The elements of `value` are removed from a set."""
 
     value: Any

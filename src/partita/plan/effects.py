@@ -6,10 +6,11 @@ by the difference, new references are checked. A creation has no effects before 
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
 from partita.design.key_parts import EXACT, SEPARATOR, TextPart
@@ -45,8 +46,7 @@ OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the it
 BEING_DELETED = "partita-leaving"  # attribute of an owner while its children are being deleted
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """The item that reserves a unique value for its owner."""
 
     model: Model
@@ -57,22 +57,20 @@ class Guard:
     expiry: AttributeValue | None = None  # the same as its item's, or the value would stay reserved forever
 
 
-@dataclass(frozen=True)
-class Parent:
+class Parent(msgspec.Struct, frozen=True):
     """The key of an item that another refers to, and the values that it is made from."""
 
     key: Item
     parts: dict[str, Any]
 
 
-@dataclass
-class Effects:
+class Effects(msgspec.Struct):
     """`counts` is by parent item and attribute; `needs` are the referenced items that must exist."""
 
     exists: bool = True
-    guards: dict[ItemIdentity, Guard] = field(default_factory=dict)
-    counts: dict[tuple[ItemIdentity, str], tuple[Counter, Parent, Decimal]] = field(default_factory=dict)
-    needs: dict[ItemIdentity, tuple[Reference, Parent]] = field(default_factory=dict)
+    guards: dict[ItemIdentity, Guard] = msgspec.field(default_factory=dict)
+    counts: dict[tuple[ItemIdentity, str], tuple[Counter, Parent, Decimal]] = msgspec.field(default_factory=dict)
+    needs: dict[ItemIdentity, tuple[Reference, Parent]] = msgspec.field(default_factory=dict)
 
 
 def effects(design: Design, model: Model, values: Values | None, item: Item) -> Effects:

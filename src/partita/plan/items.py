@@ -5,7 +5,6 @@ that a change knows which groups to compute again and which values that needs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, partial
@@ -29,8 +28,7 @@ _NATIVE = (bytes, datetime, date, Decimal, UUID)
 _NATIVE_OR_AUTO = (*_NATIVE, Auto)
 
 
-@dataclass(frozen=True, eq=False)
-class Derived:
+class Derived(msgspec.Struct, frozen=True, eq=False):
     """Attributes that are derived from others: `names` on disk, from `fields`."""
 
     names: tuple[str, ...]

@@ -5,8 +5,9 @@ range of a pattern with the keys of every other entity, and the same range gives
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from partita.design.key_languages import ANY_TEXT, Language, at_least, at_most, literal, one_of, sequence, starting_with
 from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, KeyPart, LiteralPart, ShardPart, TextPart, descends
@@ -20,8 +21,7 @@ from partita.plan.stored_keys import KeyDomain, attribute_domain, text_domain
 PLAIN = Segment("", "", None)  # a plain attribute is a part without text around it
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A segment of a key with its value (None for a constant)."""
 
     segment: Segment
@@ -42,8 +42,7 @@ def segment_text(segment: Segment, value: Any, *, whole: bool = False) -> str:
     return segment.text(value)
 
 
-@dataclass(frozen=True)
-class FixedKey:
+class FixedKey(msgspec.Struct, frozen=True):
     """A key attribute with one value: pieces of a template, or the value of an attribute that is itself a key."""
 
     attribute: KeyAttribute
@@ -62,8 +61,7 @@ class FixedKey:
         return KeyDomain(self.attribute.type, values=frozenset({constant}))
 
 
-@dataclass(frozen=True)
-class SortPrefix:
+class SortPrefix(msgspec.Struct, frozen=True):
     """The sort attribute from which the range is cut: after `pieces`, which are given, its texts are open.
 
     `constant_prefix` is the constant text in front of the first open part (`v` in `v{number}`). Without `bounds` the
@@ -146,8 +144,7 @@ def _ends(segment: Segment, bounds: SortRange) -> tuple[Any, Any]:
     return (bounds.high, bounds.low) if descends(segment.form) else (bounds.low, bounds.high)
 
 
-@dataclass(frozen=True)
-class KeyRange:
+class KeyRange(msgspec.Struct, frozen=True):
     fixed: tuple[FixedKey, ...]
     sort_prefix: SortPrefix | None
     open_parts: tuple[Slot, ...]  # the sort parts that order the result
@@ -226,7 +223,7 @@ def tightened(read: Read, found: KeyRange) -> KeyRange | None:
     lows = [_lower_text(each) for each in rests]
     highs = [_upper_text(each) for each in rests]
     high = None if any(each is None for each in highs) else max(each for each in highs if each is not None)
-    return replace(found, sort_prefix=replace(prefix, low=min(lows), high=high))
+    return msgspec.structs.replace(found, sort_prefix=msgspec.structs.replace(prefix, low=min(lows), high=high))
 
 
 def _rest(attribute: KeyAttribute, given: int) -> Template:
@@ -318,7 +315,7 @@ def _given_pieces(read: Read, segments: list[tuple[Segment, ...]], given: dict[A
         if first.field is None:
             yield Piece(longest[at])
         elif _is_given(first, given, read.single):
-            yield Piece(replace(longest[at], field=first.field), _value(first, given, read.single))
+            yield Piece(msgspec.structs.replace(longest[at], field=first.field), _value(first, given, read.single))
         else:
             return
 
@@ -357,8 +354,7 @@ def _alike(one: Segment, other: Segment) -> bool:
     return one.constant == other.constant and one.form == other.form
 
 
-@dataclass(frozen=True)
-class AttributeCondition:
+class AttributeCondition(msgspec.Struct, frozen=True):
     """A key condition on one attribute: an operator and one or two values."""
 
     attribute: KeyAttribute

@@ -1,10 +1,11 @@
 """Requests of proven reads: a `Plan` is computed once for each read, a request for each call."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
+
+import msgspec
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
 from partita.design.key_slots import slots_of
@@ -24,8 +25,7 @@ FanOutValues = tuple[Any, ...]  # one value of each fan-out of a read
 _VALUE_ERRORS = (InvalidValue, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A proven read, ready to be called."""
 
     read: Read

@@ -1,8 +1,9 @@
 """Tables: the CreateTable request of a design's table, and the differences between it and an existing table."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from partita.design.tables import Index, Table
 from partita.dynamodb import requests as wire
@@ -75,8 +76,7 @@ def _stream(table: Table) -> StreamSpecification | None:
     return StreamSpecification(stream_enabled=True, stream_view_type=table.stream)
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """A difference in words, and the request that removes it, where DynamoDB has one."""
 
     sentence: str

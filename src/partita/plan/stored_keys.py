@@ -7,12 +7,13 @@ key, through the keys of any index, or as plain attributes. Guards of unique val
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
 from uuid import UUID
+
+import msgspec
 
 from partita.design.key_languages import SOME_TEXT, Language, literal, meet, sequence, starting_with, texts
 from partita.design.key_parts import SEPARATOR, DayPart, TextPart, UuidPart
@@ -24,8 +25,7 @@ GUARD = "UNIQUE"
 """The constant that the keys of guards begin with."""
 
 
-@dataclass(frozen=True, eq=False)
-class KeyDomain:
+class KeyDomain(msgspec.Struct, frozen=True, eq=False):
     """The values that a key attribute can have: texts of a language, or numbers or bytes, any or one of some."""
 
     type: str = "S"
@@ -49,8 +49,7 @@ def text_domain(*languages: Language) -> KeyDomain:
     return KeyDomain("S", languages)
 
 
-@dataclass(frozen=True, eq=False)
-class StoredKey:
+class StoredKey(msgspec.Struct, frozen=True, eq=False):
     """A form of key that items of one entity can have in a table or index."""
 
     model: Model

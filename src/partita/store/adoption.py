@@ -7,7 +7,6 @@ over the whole run and then set; let nobody write meanwhile, or run it again.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -35,8 +34,7 @@ from partita.store.reading import fetch_found, now_seconds
 from partita.store.retries import send_idempotent
 
 
-@dataclass
-class Adoption:
+class Adoption(msgspec.Struct):
     """What was found and done; `unknown` items are of no entity, `refused` ones stand as they were, with the reason.
 
     `made` are items that a system's own adoption added: what its documents' rows lack.
@@ -47,8 +45,8 @@ class Adoption:
     guards_created: int = 0
     counted: int = 0
     created: int = 0
-    unknown: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    unknown: list[str] = msgspec.field(default_factory=list)
+    refused: list[str] = msgspec.field(default_factory=list)
 
     @contextmanager
     def collecting_errors(self, name: str) -> Iterator[None]:
@@ -59,8 +57,7 @@ class Adoption:
             self.refused.append(f"{name}: {refusal}")
 
 
-@dataclass
-class _Count:
+class _Count(msgspec.Struct):
     counter: Counter
     key: Item
     total: Decimal = Decimal(0)
@@ -161,7 +158,7 @@ def _guards(context: StoreContext, model: Model, lies_at: Item, after: Effects) 
             continue
         wanting.guards[identity] = guard
         if owner == {"M": lies_at}:
-            held.guards[identity] = replace(guard, owner=lies_at)
+            held.guards[identity] = msgspec.structs.replace(guard, owner=lies_at)
     return held, wanting
 
 

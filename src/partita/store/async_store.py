@@ -15,7 +15,6 @@ from partita.dynamodb.values import Item
 from partita.plan.design import Design
 from partita.plan.read_requests import plan_of
 from partita.plan.schema import Difference
-from partita.store.adoption import Adoption, adopt
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
@@ -23,7 +22,6 @@ from partita.store.flows import Flow, run_async
 from partita.store.observation import SentRequest
 from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
 from partita.store.results import AsyncResults
-from partita.store.scanning import scan_page, scanned_tables
 from partita.store.settings import AsyncStoreSettings
 from partita.store.table_names import TableNaming
 from partita.store.table_setup import create_tables, table_differences
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from opentelemetry.trace import Tracer
+
+    from partita.store.adoption import Adoption
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
@@ -206,8 +206,10 @@ class AsyncStore(BaseStore):
         """Frees a value that `Unique(keep_after_delete=True)` has kept."""
         await self._run(self._flows.release_unique(entity, unique, *values), "release_unique", entity)
 
-    async def adopt(self, progress: Callable[[Adoption], None] | None = None) -> Adoption:
+    async def adopt(self, progress: "Callable[[Adoption], None] | None" = None) -> "Adoption":
         """Rewrites items that other code stored as the design stores them: keys, guards, counters."""
+        from partita.store.adoption import adopt
+
         return await self._run(adopt(self.context, self.design, progress), "adopt")
 
     async def scan(self, *entities: type[E]) -> AsyncIterator[E]:
@@ -215,6 +217,8 @@ class AsyncStore(BaseStore):
 
         An item that cannot be decoded is left out; `adopt` reports it.
         """
+        from partita.store.scanning import scan_page, scanned_tables
+
         for table, wanted in scanned_tables(self.design, entities).items():
             start: Item | None = None
             while True:

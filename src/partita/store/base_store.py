@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from partita.describe.explain import explain
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
@@ -73,6 +72,8 @@ class BaseStore:
 
     def explain(self, call: Get[Any] | Query[Any], item_bytes: int = 1024) -> str:
         """The requests of a read, their cost, and why they are right."""
+        from partita.describe.explain import explain
+
         return explain(call, item_bytes, self.context.table_name)
 
     def explain_create(self, entity: Any) -> str:

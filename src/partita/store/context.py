@@ -1,10 +1,10 @@
 """The context of a store's flows: its settings, its clock, and its observers."""
 
 import os
-import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+import msgspec
 
 from partita.store.flows import Wait
 from partita.store.observation import Observers
@@ -15,23 +15,26 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _random() -> float:
+    return int.from_bytes(os.urandom(4)) / 2**32
+
+
 def _token() -> str:
     return os.urandom(16).hex()
 
 
-@dataclass(frozen=True)
-class StoreContext:
+class StoreContext(msgspec.Struct, frozen=True):
     """What every flow of a store is given."""
 
     clock: Callable[[], datetime] = _now
-    random: Callable[[], float] = random.random
+    random: Callable[[], float] = _random
     token: Callable[[], str] = _token
     retries: int = 8
     first_wait: float = 0.025
     longest_wait: float = 5.0
     secret: bytes | None = None
     table_names: TableNames | None = None
-    observers: Observers = field(default_factory=Observers)
+    observers: Observers = msgspec.field(default_factory=Observers)
 
     def pause(self, attempt: int) -> Wait:
         """The wait before the next attempt, with full jitter: anything up to a bound that doubles."""

@@ -6,8 +6,6 @@ With a secret it is signed, so a client cannot make one up and read another part
 
 import base64
 import binascii
-import hashlib
-import hmac
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +34,8 @@ def _remembered(plan: Plan, arguments: tuple[Any, ...]) -> str:
 
 
 def _digest(plan: Plan, arguments: tuple[Any, ...]) -> str:
+    import hashlib
+
     digest = hashlib.blake2b(plan.read.name.encode(), digest_size=12)
     for repeat in fan_out_values(plan, arguments):
         digest.update(msgspec.json.encode(query(plan, arguments, fan_out_value=repeat)))
@@ -52,8 +52,11 @@ def states_of(name: str, text: Any, bound: str, count: int, secret: bytes | None
     if not isinstance(text, str) or not text.isascii():
         raise InvalidCursor(name, "it cannot be read")
     body, _, signature = text.encode().partition(b".")
-    if secret is not None and not hmac.compare_digest(signature, _signature(body, secret)):
-        raise InvalidCursor(name, "its signature is wrong")
+    if secret is not None:
+        from hmac import compare_digest
+
+        if not compare_digest(signature, _signature(body, secret)):
+            raise InvalidCursor(name, "its signature is wrong")
     try:
         made_for, states = msgspec.json.decode(
             base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=tuple[str, list[Item | int]]
@@ -68,4 +71,6 @@ def states_of(name: str, text: Any, bound: str, count: int, secret: bytes | None
 
 
 def _signature(body: bytes, secret: bytes) -> bytes:
+    import hmac
+
     return base64.urlsafe_b64encode(hmac.digest(secret, body, "sha256")).rstrip(b"=")

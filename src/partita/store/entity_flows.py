@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from partita.describe.explain_write import explain_actions, explain_change
 from partita.design.conditions import Condition
 from partita.design.markers import Unique
 from partita.design.models import Model, model_of
@@ -128,6 +127,8 @@ class EntityFlows:
         raise InvalidValue(table, f"design {self.design.name!r} has no such table")
 
     def explain_create(self, entity: Any) -> str:
+        from partita.describe.explain_write import explain_actions
+
         model = self.design.holding(type(entity))
         now = self.context.clock()
         made = with_initial_values(model, validate_entity(model, entity), now)
@@ -135,6 +136,8 @@ class EntityFlows:
         return explain_actions(f"create {model.name}", model, actions, self.context.table_name)
 
     def explain_change(self, call: Get[Any], draft: Draft) -> str:
+        from partita.describe.explain_write import explain_change
+
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
         change = ItemChange(plan.model, key, edits_of(draft), self.context.clock())

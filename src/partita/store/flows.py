@@ -5,8 +5,9 @@ thrown into the flow at the request that caused it.
 """
 
 from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.requests import Request
@@ -16,8 +17,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     seconds: float
 
 

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from partita.dynamodb.operations import WRITES
 from partita.dynamodb.requests import Request
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from partita.store.tracing import RequestSpan, Tracing
 
 
-@dataclass(eq=False)
-class CapacityMeter:
+class CapacityMeter(msgspec.Struct, eq=False):
     """Capacity units, as DynamoDB bills them, and the number of requests."""
 
     reads: float = 0.0
@@ -31,8 +31,7 @@ class CapacityMeter:
             self.reads += units
 
 
-@dataclass(frozen=True)
-class SentRequest:
+class SentRequest(msgspec.Struct, frozen=True):
     """One request and its outcome, for logs and metrics; `error` is None where a reply came."""
 
     request: Request[Any]

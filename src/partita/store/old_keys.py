@@ -14,7 +14,6 @@ from partita.errors import AlreadyExists, NotFound
 from partita.plan.design import Design
 from partita.plan.items import Values, key_parts, old_keys
 from partita.plan.races import Raced
-from partita.store.adoption import adopt_item
 from partita.store.context import StoreContext
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
@@ -38,6 +37,8 @@ def with_old(
 
 def move_old(context: StoreContext, design: Design, model: Model, values: Values) -> Flow[bool]:
     """Bring the item under an old key to its new one; false where there is none. Who was overtaken looks again."""
+    from partita.store.adoption import adopt_item
+
     for attempt in range(ATTEMPTS):
         raw = yield from fetch_old(context, model, values)
         if raw is None:

@@ -5,7 +5,6 @@ out and pages are refilled, so a page is short only at the end.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -39,8 +38,7 @@ E = TypeVar("E")
 Decode = Callable[[msgspec.Raw, int | None], Any]
 
 
-@dataclass(frozen=True)
-class Page(Generic[E]):
+class Page(Generic[E], msgspec.Struct, frozen=True):
     """Some items and, unless the range is at its end, the cursor of the next page."""
 
     items: list[E]

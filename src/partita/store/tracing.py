@@ -18,15 +18,13 @@ from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.requests import Request
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.dynamodb.table_names import tables_of
-from partita.errors import ConfigurationError
+from partita.extras import needs
 from partita.store.flows import Flow
 from partita.store.log import error_code
 
-try:
+with needs("tracing", "otel"):
     from opentelemetry import context as contexts
     from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, get_tracer, set_span_in_context
-except ModuleNotFoundError as missing:
-    raise ConfigurationError("tracer needs an extra; run pip install 'partita[otel]'") from missing
 
 R = TypeVar("R")
 

@@ -2,8 +2,9 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.models import Model
@@ -28,14 +29,13 @@ E = TypeVar("E")
 Step = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 
-@dataclass
-class Transaction:
+class Transaction(msgspec.Struct):
     """Collects writes; they are sent together when its block ends without an error."""
 
     context: StoreContext
     design: Design
-    _steps: list[Step] = field(default_factory=list)
-    _written: dict[ItemIdentity, str] = field(default_factory=dict)
+    _steps: list[Step] = msgspec.field(default_factory=list)
+    _written: dict[ItemIdentity, str] = msgspec.field(default_factory=dict)
     _name: str = "transaction"
 
     def create(self, entity: E) -> E:

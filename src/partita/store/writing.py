@@ -1,6 +1,5 @@
 """Flows that write one entity: create, put, replace, change, update, delete."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -37,7 +36,6 @@ from partita.plan.writes import (
     unconditional_put,
     with_initial_values,
 )
-from partita.store.adoption import adopt_item
 from partita.store.batches import batch_write, deletion_of
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
@@ -121,7 +119,7 @@ def planned_change(context: StoreContext, design: Design, wanted: ItemChange) ->
 
 
 def _excusing(wanted: ItemChange, orphaned: set[ItemIdentity]) -> ItemChange:
-    return dataclasses.replace(wanted, skip=orphaned)
+    return msgspec.structs.replace(wanted, skip=orphaned)
 
 
 def update(
@@ -172,7 +170,7 @@ def _on_what_was_read(model: Model, actions: list[ItemAction] | None, found: Sto
     first, *others = actions
     names = [member.name for member in model.members if member.name not in model.table.key_names]
     relied = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
-    return [dataclasses.replace(first, clauses=(*first.clauses, *relied)), *others]
+    return [msgspec.structs.replace(first, clauses=(*first.clauses, *relied)), *others]
 
 
 def delete(
@@ -245,7 +243,7 @@ def _delete_marked(context: StoreContext, design: Design, model: Model, key: dic
             return []
         first, *others = deletion(design, model, key, found, context.clock(), None, orphaned)
         marked = Clause(present(BEING_DELETED), lambda _: Raced(model.name))
-        return [dataclasses.replace(first, clauses=(*first.clauses, marked)), *others]
+        return [msgspec.structs.replace(first, clauses=(*first.clauses, marked)), *others]
 
     yield from retry_on_race(context, model.name, plan)
     return gone[0]
@@ -304,6 +302,8 @@ def _delete_child(context: StoreContext, design: Design, child: Model, item: Ite
 
     What cannot be read, or is there under both keys, has nothing more to keep: the row goes.
     """
+    from partita.store.adoption import adopt_item
+
     try:
         entity = decoder_of(child).from_item(item)
         if key_of(child, values_of(child, entity)) != key_in_item(child, item):

@@ -1,33 +1,30 @@
 """The nodes of parsed expressions. Placeholders (`#name`, `:value`) stay placeholders, so a tree fits any request."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Path:
+
+class Path(msgspec.Struct, frozen=True):
     """A document path; a part is a name, a `#placeholder`, or a list index."""
 
     parts: tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """A `:placeholder`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
+class FunctionCall(msgspec.Struct, frozen=True):
     """A function call: `size(path)` is an operand, `begins_with(path, :v)` a condition, `list_append` for updates."""
 
     function: str
     arguments: tuple["Operand", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(msgspec.Struct, frozen=True):
     """`left + right` or `left - right` in SET."""
 
     operator: str
@@ -35,40 +32,34 @@ class Arithmetic:
     right: "Operand"
 
 
-@dataclass(frozen=True, slots=True)
-class CompareNode:
+class CompareNode(msgspec.Struct, frozen=True):
     operator: str
     left: "Operand"
     right: "Operand"
 
 
-@dataclass(frozen=True, slots=True)
-class BetweenNode:
+class BetweenNode(msgspec.Struct, frozen=True):
     operand: "Operand"
     low: "Operand"
     high: "Operand"
 
 
-@dataclass(frozen=True, slots=True)
-class InNode:
+class InNode(msgspec.Struct, frozen=True):
     operand: "Operand"
     choices: tuple["Operand", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotNode:
+class NotNode(msgspec.Struct, frozen=True):
     condition: "ConditionNode"
 
 
-@dataclass(frozen=True, slots=True)
-class AndNode:
+class AndNode(msgspec.Struct, frozen=True):
     """`AND` over two or more conditions."""
 
     conditions: tuple["ConditionNode", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OrNode:
+class OrNode(msgspec.Struct, frozen=True):
     """`OR` over two or more conditions."""
 
     conditions: tuple["ConditionNode", ...]
@@ -78,8 +69,7 @@ Operand: TypeAlias = Path | Value | FunctionCall | Arithmetic
 ConditionNode: TypeAlias = CompareNode | BetweenNode | InNode | NotNode | AndNode | OrNode | FunctionCall
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateAction:
+class UpdateAction(msgspec.Struct, frozen=True):
     """One clause of an update: `section` is SET, REMOVE, ADD or DELETE; REMOVE has no operand."""
 
     section: str
@@ -87,11 +77,9 @@ class UpdateAction:
     operand: Operand | None
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateNode:
+class UpdateNode(msgspec.Struct, frozen=True):
     actions: tuple[UpdateAction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectionNode:
+class ProjectionNode(msgspec.Struct, frozen=True):
     paths: tuple[Path, ...]

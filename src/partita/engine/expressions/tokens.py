@@ -1,7 +1,8 @@
 """Splits an expression into tokens; syntax errors have DynamoDB's messages."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from partita.errors import PartitaError
 
@@ -19,8 +20,7 @@ class EmptyExpression(ExpressionError):
         super().__init__("The expression can not be empty;")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     text: str
     start: int
 

@@ -1,8 +1,8 @@
 """BatchExecuteStatement: up to 25 statements, all SELECTs of one item or all writes, each on its own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.capacity import read_units
@@ -45,8 +45,7 @@ _MEMBERS = (
 _SINGLE = "Only single item select is supported"
 
 
-@dataclass(frozen=True, slots=True)
-class _LocatedStatement:
+class _LocatedStatement(msgspec.Struct, frozen=True):
     """A statement on one item of a table."""
 
     table: StoredTable

@@ -1,7 +1,6 @@
 """ExecuteTransaction: up to a hundred statements, either all SELECTs of one item, or all writes and checks."""
 
-from dataclasses import dataclass
-
+import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.capacity import read_units
@@ -117,8 +116,7 @@ def _selected_item(table: StoredTable, statement: BoundStatement, image: ItemVer
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _InvalidStatement:
+class _InvalidStatement(msgspec.Struct, frozen=True):
     """An intent that raises the error of an invalid statement, as a cancellation reason."""
 
     error: ValidationException

@@ -1,7 +1,6 @@
 """The writes of single items, shared by PutItem, UpdateItem, DeleteItem, batches and transactions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -40,8 +39,7 @@ class WriteIntent(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PutIntent:
+class PutIntent(msgspec.Struct, frozen=True):
     item: Item
     size: int
 
@@ -62,8 +60,7 @@ class PutIntent:
         return ItemVersion.of(self.item, self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteIntent:
+class DeleteIntent(msgspec.Struct, frozen=True):
     key: Item
 
     def storage_key(self, table: StoredTable) -> bytes:
@@ -73,8 +70,7 @@ class DeleteIntent:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckIntent:
+class CheckIntent(msgspec.Struct, frozen=True):
     """A condition check: the item does not change."""
 
     key: Item
@@ -86,8 +82,7 @@ class CheckIntent:
         return before
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateIntent:
+class UpdateIntent(msgspec.Struct, frozen=True):
     key: Item
     update: BoundUpdate | None
 

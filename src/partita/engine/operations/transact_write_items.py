@@ -1,7 +1,6 @@
 """TransactWriteItems: up to a hundred writes and checks of several tables, all or none, once for each token."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -54,8 +53,7 @@ class _StoredToken(msgspec.Struct, frozen=True):
 _decode_token = msgspec.json.Decoder(_StoredToken).decode
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionAction:
+class TransactionAction(msgspec.Struct, frozen=True):
     """One write or check of a transaction."""
 
     table_name: str

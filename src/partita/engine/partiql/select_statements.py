@@ -2,7 +2,6 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import msgspec
@@ -29,8 +28,7 @@ _encode = msgspec.json.encode
 _WHOLE = KeyInterval(b"", None, b"")
 
 
-@dataclass(frozen=True, slots=True)
-class SelectPage:
+class SelectPage(msgspec.Struct, frozen=True):
     items: list[Raw]
     next_token: str | None
     usage: TableUsage

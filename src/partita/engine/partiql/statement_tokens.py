@@ -1,7 +1,8 @@
 """Splits a statement into tokens with their locations, for error messages."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from partita.dynamodb.exceptions import ValidationException
 from partita.engine.partiql.keywords import KEYWORDS
@@ -26,8 +27,7 @@ class NotWellFormed(ValidationException):
         super().__init__(f"Statement wasn't well formed, can't be processed: {why}")
 
 
-@dataclass(frozen=True, slots=True)
-class StatementToken:
+class StatementToken(msgspec.Struct, frozen=True):
     """`kind` is word, quoted, string, number, symbol, ion or end; `text` is without quotes."""
 
     kind: str

@@ -1,20 +1,19 @@
 """The parts of parsed statements. Values are placeholders: `:0` for a literal, `:?0` for a parameter."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from partita.dynamodb.values import Item
 from partita.engine.expressions.nodes import ConditionNode, Path, UpdateAction, Value
 
 
-@dataclass(frozen=True, slots=True)
-class OrderBy:
+class OrderBy(msgspec.Struct, frozen=True):
     name: str
     descending: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+class Select(msgspec.Struct, frozen=True):
     """`paths` is None for `*`."""
 
     table: str
@@ -24,14 +23,12 @@ class Select:
     order: tuple[OrderBy, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(msgspec.Struct, frozen=True):
     table: str
     members: tuple[tuple[str, Value], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateClause:
+class UpdateClause(msgspec.Struct, frozen=True):
     """UPDATE; `returning` is as ReturnValues of UpdateItem."""
 
     table: str
@@ -40,8 +37,7 @@ class UpdateClause:
     returning: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteClause:
+class DeleteClause(msgspec.Struct, frozen=True):
     """DELETE."""
 
     table: str
@@ -49,8 +45,7 @@ class DeleteClause:
     returning: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExistsCheck:
+class ExistsCheck(msgspec.Struct, frozen=True):
     """A condition check of a transaction."""
 
     select: Select
@@ -59,8 +54,7 @@ class ExistsCheck:
 Body: TypeAlias = Select | Insert | UpdateClause | DeleteClause | ExistsCheck
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """A statement with its literals and the number of its parameters."""
 
     body: Body

@@ -1,6 +1,6 @@
 """INSERT, UPDATE, DELETE and EXISTS as the intent and condition of a write."""
 
-from dataclasses import dataclass
+import msgspec
 
 from partita.dynamodb.exceptions import DuplicateItemException, ValidationException
 from partita.dynamodb.values import Item
@@ -16,8 +16,7 @@ from partita.engine.schema import StoredTable
 from partita.engine.write import ItemVersion
 
 
-@dataclass(frozen=True, slots=True)
-class InsertIntent(PutIntent):
+class InsertIntent(PutIntent, frozen=True):
     """A put that does not replace an item."""
 
     def after(self, table: StoredTable, before: ItemVersion | None) -> ItemVersion | None:
@@ -26,8 +25,7 @@ class InsertIntent(PutIntent):
         return ItemVersion.of(self.item, self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class StatementWrite:
+class StatementWrite(msgspec.Struct, frozen=True):
     """The write of a statement; `returning` is as ReturnValues of its operation."""
 
     intent: WriteIntent

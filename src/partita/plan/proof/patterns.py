@@ -5,8 +5,9 @@ A pattern that cannot be proven is an error with the pattern, the reason and the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
+
+import msgspec
 
 from partita.design.key_slots import slots_of
 from partita.design.models import Model, ViewModel
@@ -19,8 +20,7 @@ from partita.plan.proof.filters import check_filter, projected_names
 from partita.plan.proof.order import proven_order
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """The proof of a read in sentences; `forward` is the direction that gives the declared order."""
 
     range: KeyRange
