@@ -1,8 +1,8 @@
-"""Planting data piece by piece: with progress, and resumed where it was interrupted.
+"""Loading demo data step by step: with progress, and resumable.
 
-A seeding is a sequence of pieces that is the same every time. A piece is a list of entities without promises to keep,
-which are written in batches, or a function that calls the services of the system. How many pieces are done is kept in
-a small table of its own beside the data, so that a second run of the same seeding goes on behind the last one.
+The steps of a seed are the same in every run. A step is a list of entities without invariants, which are written in
+batches, or a function that receives the store. The number of finished steps is stored in a small table beside the data,
+so that a second run continues after the last finished step.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,32 +22,32 @@ SeedStep: TypeAlias = Sequence[Entity] | Callable[[Store], None]
 TABLE = "partita-seeds"
 
 
-def load(db: Store, name: str, pieces: Iterable[SeedStep], progress: Callable[[int], None] = lambda done: None) -> int:
-    """Write the pieces that are not yet written; answers with how many were. `progress` hears how many are done.
+def load(db: Store, name: str, steps: Iterable[SeedStep], progress: Callable[[int], None] = lambda done: None) -> int:
+    """Runs the steps that have not run yet and returns their number; `progress` receives the number of finished steps.
 
-    `name` tells one seeding from another: the system, its scale and its seed.
+    `name` identifies the seed: the system, its scale and its random seed.
     """
     _create_table(db)
-    done = _done(db, name)
+    done = _finished_steps(db, name)
     progress(done)
-    written = 0
-    for number, piece in enumerate(pieces, 1):
+    loaded = 0
+    for number, step in enumerate(steps, 1):
         if number <= done:
             continue
-        if callable(piece):
-            piece(db)
+        if callable(step):
+            step(db)
         else:
-            db.put_many(piece)
-        _mark(db, name, number)
+            db.put_many(step)
+        _save_progress(db, name, number)
         progress(number)
-        written += 1
-    return written
+        loaded += 1
+    return loaded
 
 
 def is_loaded(db: Store, name: str, total: int) -> bool:
-    """Whether a seeding of this many pieces has run to its end."""
+    """Whether all steps of a seed have run."""
     _create_table(db)
-    return _done(db, name) >= total
+    return _finished_steps(db, name) >= total
 
 
 def _create_table(db: Store) -> None:
@@ -64,14 +64,19 @@ def _create_table(db: Store) -> None:
         return
 
 
-def _done(db: Store, name: str) -> int:
-    reply = db.backend.call(GetItem(table_name=TABLE, key={"seeding": {"S": name}}, consistent_read=True))
+def _key(db: Store, name: str) -> Item:
+    """The key of a seed's progress; each stage that has its own table names has its own progress."""
+    renamed = [db.table_name(table) for table in db.design.tables if db.table_name(table) != table.name]
+    return {"seeding": {"S": " ".join([name, *renamed])}}
+
+
+def _finished_steps(db: Store, name: str) -> int:
+    reply = db.backend.call(GetItem(table_name=TABLE, key=_key(db, name), consistent_read=True))
     if reply.item is None:
         return 0
     item: dict[str, Any] = msgspec.json.decode(reply.item)
     return int(item["done"]["N"])
 
 
-def _mark(db: Store, name: str, done: int) -> None:
-    item: Item = {"seeding": {"S": name}, "done": {"N": str(done)}}
-    db.backend.call(PutItem(table_name=TABLE, item=item))
+def _save_progress(db: Store, name: str, done: int) -> None:
+    db.backend.call(PutItem(table_name=TABLE, item={**_key(db, name), "done": {"N": str(done)}}))

@@ -13,7 +13,7 @@ def seeded_random(seed: int, name: str) -> Random:
 
 def store_at(db: Store, at: datetime) -> Store:
     """The same data with the clock stopped at a moment."""
-    return Store(db.backend, db.design, clock=lambda: at)
+    return db.with_settings(clock=lambda: at)
 
 
 def last_midnight(db: Store) -> datetime:

@@ -13,6 +13,7 @@ from partita.dynamodb.requests import BatchGetItem, BatchWriteItem, DeleteTable,
 from partita.dynamodb.stream_shapes import ListStreams
 from partita.dynamodb.table_names import tables_of
 from partita.errors import ConfigurationError
+from partita.store.seeding import is_loaded, load
 from tests.store.clocks import Clock
 from tests.store.faults import Faulty, half_read, half_written
 from tests.store.kitchen_sink_design import Artist, Note, Work, artist, design, note, notes, work
@@ -155,6 +156,17 @@ def test_store_with_other_settings_keeps_its_table_names(clock: Clock) -> None:
         made = later.create(Artist(artist_id="ann", country="PT", handle="Ann"))
         assert made.updated_at == clock()
         assert later.table_name("gallery") == "dev-gallery"
+
+
+def test_each_stage_has_its_own_progress_of_a_seed() -> None:
+    steps = [[Note(artist_id="ann", number=1, text="")], [Note(artist_id="ann", number=2, text="")]]
+    with connect("memory:", maintain=False) as backend:
+        for stage in STAGES:
+            db = stage_store(backend, stage)
+            db.create_tables()
+            assert not is_loaded(db, "demo", 2)
+            assert (load(db, "demo", steps), load(db, "demo", steps)) == (2, 0)
+            assert [each.number for each in db(notes("ann"))] == [1, 2]
 
 
 two = Table("first", pk="id")
