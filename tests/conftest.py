@@ -3,6 +3,10 @@
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("partita", deadline=None)  # how long an example takes says more of the machine than of us
+settings.load_profile("partita")
 
 pytest_plugins = ["pytester", "tests.peers.fixtures"]
 
