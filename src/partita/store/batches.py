@@ -1,4 +1,4 @@
-"""Batches: many puts or deletes of entities that nothing depends on, with what was left unprocessed sent again."""
+"""Batches: many puts or deletes of entities without invariants; unprocessed requests are sent again."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -26,22 +26,22 @@ _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
 
 
 def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> Flow[None]:
-    """Put entities that nothing depends on, in batches."""
+    """Puts entities without invariants, in batches; if one of them is invalid, nothing is sent."""
     models = {kind: design.holding(kind) for kind in set(map(type, entities))}
     for model in models.values():
         if not has_no_invariants(design, model):
             raise InvalidValue(model.name, "a batch cannot keep its promises; create it, or use a transaction")
-    packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]  # all fit, or none is sent
+    packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]
     puts = (wire.WriteRequest(put_request=wire.PutRequest(item=_item(each))) for each in packed)
     yield from batch_write(context, zip((models[type(entity)].table.name for entity in entities), puts, strict=True))
 
 
 def _packed(model: Model, entity: Any, now: datetime) -> Item | bytes:
-    """The item as bytes, which take a fraction of its room and nothing of the collector's time while they wait."""
+    """The item as bytes: they need less memory than objects, and no work of the garbage collector, while they wait."""
     item = compiled_item(model, values_of(model, with_initial_values(model, validate_entity(model, entity), now)))
     try:
         return msgspec.json.encode(item)
-    except (UnicodeEncodeError, RecursionError):  # the backend refuses it in its own words
+    except (UnicodeEncodeError, RecursionError):  # the backend rejects it with its own error
         return item
 
 
@@ -51,7 +51,7 @@ def _item(packed: Item | bytes) -> Item:
 
 
 def delete_many(context: StoreContext, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
-    """Delete items that nothing depends on, in batches."""
+    """Deletes items without invariants, in batches."""
     requests = []
     for model, key in keys:
         if not can_delete_without_read(design, model) or design.ownerships.get(model):
@@ -61,11 +61,12 @@ def delete_many(context: StoreContext, design: Design, keys: Iterable[tuple[Mode
 
 
 def deletion_of(model: Model, key: Item) -> tuple[str, wire.WriteRequest]:
+    """The request that deletes an item, with its table, for `batch_write`."""
     return model.table.name, wire.WriteRequest(delete_request=wire.DeleteRequest(key=key))
 
 
 def batch_write(context: StoreContext, requests: Iterable[tuple[str, wire.WriteRequest]]) -> Flow[None]:
-    """All of the requests, twenty-five at a time, and again what was left unprocessed."""
+    """Sends all requests, 25 in a batch, and the unprocessed ones again."""
     attempt = 0
     waiting = iter(requests)
     again: list[tuple[str, wire.WriteRequest]] = []
@@ -77,7 +78,7 @@ def batch_write(context: StoreContext, requests: Iterable[tuple[str, wire.WriteR
         reply = yield from send_idempotent(context, sending)
         left = {} if reply.unprocessed_items is None else _decode_left(reply.unprocessed_items)
         again = [
-            (context.declared_table_name(table), request) for table, refused in left.items() for request in refused
+            (context.declared_table_name(table), request) for table, requests in left.items() for request in requests
         ]
         attempt = 0 if len(again) < len(batch) else attempt + 1
         if again:

@@ -1,7 +1,7 @@
-"""Cursors: where a query goes on, as text that a client can hold.
+"""Cursors: the position in a query, as text for a client.
 
-A cursor is bound to its query: one that was made for other arguments, another pattern or another direction is refused.
-With a secret it is signed, so a client cannot make one up and read another partition's keys into it.
+A cursor belongs to its query: it is rejected for other arguments, another pattern or another direction. With a secret
+it is signed, so that a client cannot make its own and start at the keys of another partition.
 """
 
 import base64
@@ -21,15 +21,15 @@ State = Item | int
 
 
 def binding(plan: Plan, arguments: tuple[Any, ...]) -> str:
-    """A digest of everything that the query asks, its page size aside."""
+    """A digest of the query without its page size."""
     try:
-        return _remembered(plan, arguments)
-    except TypeError:  # a list among the arguments
+        return _cached_digest(plan, arguments)
+    except TypeError:  # an argument is not hashable
         return _digest(plan, arguments)
 
 
 @lru_cache(4096)
-def _remembered(plan: Plan, arguments: tuple[Any, ...]) -> str:
+def _cached_digest(plan: Plan, arguments: tuple[Any, ...]) -> str:
     return _digest(plan, arguments)
 
 
@@ -37,18 +37,19 @@ def _digest(plan: Plan, arguments: tuple[Any, ...]) -> str:
     import hashlib
 
     digest = hashlib.blake2b(plan.read.name.encode(), digest_size=12)
-    for repeat in fan_out_values(plan, arguments):
-        digest.update(msgspec.json.encode(query(plan, arguments, fan_out_value=repeat)))
+    for value in fan_out_values(plan, arguments):
+        digest.update(msgspec.json.encode(query(plan, arguments, fan_out_value=value)))
     return digest.hexdigest()
 
 
 def cursor_text(bound: str, states: list[State], secret: bytes | None) -> str:
+    """The cursor of a query (by its binding) at the states of its ranges."""
     body = base64.urlsafe_b64encode(msgspec.json.encode([bound, states])).rstrip(b"=")
     return (body if secret is None else body + b"." + _signature(body, secret)).decode()
 
 
 def states_of(name: str, text: Any, bound: str, count: int, secret: bytes | None) -> list[State]:
-    """The states that a cursor holds, one for each of `count` ranges, or a InvalidCursor."""
+    """The states in a cursor, one for each of `count` ranges; InvalidCursor if it does not belong to the query."""
     if not isinstance(text, str) or not text.isascii():
         raise InvalidCursor(name, "it cannot be read")
     body, _, signature = text.encode().partition(b".")
@@ -58,12 +59,12 @@ def states_of(name: str, text: Any, bound: str, count: int, secret: bytes | None
         if not compare_digest(signature, _signature(body, secret)):
             raise InvalidCursor(name, "its signature is wrong")
     try:
-        made_for, states = msgspec.json.decode(
+        query_digest, states = msgspec.json.decode(
             base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=tuple[str, list[Item | int]]
         )
     except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError):
         raise InvalidCursor(name, "it cannot be read") from None
-    if made_for != bound:
+    if query_digest != bound:
         raise InvalidCursor(name, "it was made for other arguments")
     if len(states) != count:
         raise InvalidCursor(name, f"it is of {len(states)} ranges, and not of {count}")

@@ -1,7 +1,7 @@
-"""Flows are generators that yield requests and take replies; a driver sends them, sync or async.
+"""Flows: generators that yield requests and receive replies. A driver sends the requests, sync or async.
 
-So paging, retrying and fencing are written once. A flow may also yield a `Wait`; an error that the backend raises is
-thrown into the flow at the request that caused it.
+So paging, retries and optimistic locking are written once. A flow may also yield a `Wait`. An error that the backend
+raises is thrown into the flow at the request that caused it.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 
 class Wait(msgspec.Struct, frozen=True):
+    """A pause before the flow continues."""
+
     seconds: float
 
 
@@ -26,7 +28,7 @@ Flow = Generator[Step, Any, R]
 
 
 def run(flow: Flow[R], backend: Backend, sleep: Callable[[float], None]) -> R:
-    """Run a flow to its end."""
+    """Runs a flow to its end and returns its result."""
     try:
         step = next(flow)
         while True:
@@ -45,7 +47,7 @@ def run(flow: Flow[R], backend: Backend, sleep: Callable[[float], None]) -> R:
 
 
 async def run_async(flow: Flow[R], backend: AsyncBackend | Backend, sleep: Callable[[float], Awaitable[None]]) -> R:
-    """Run a flow to its end; a sync backend (the embedded engine) answers at once."""
+    """Runs a flow to its end and returns its result; a sync backend must answer without waiting."""
     try:
         step = next(flow)
         while True:

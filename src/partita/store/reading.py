@@ -1,7 +1,6 @@
 """Flows that read: one item, a page, a batch.
 
-A page merges the ranges of a declared fan-out by sort key; a plain query is a fan-out of one. Expired items are left
-out and pages are refilled, so a page is short only at the end.
+Expired items are left out, and a page is filled up with further ones: it is short only at the end of the query.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,20 +38,21 @@ Decode = Callable[[msgspec.Raw, int | None], Any]
 
 
 class Page(Generic[E], msgspec.Struct, frozen=True):
-    """Some items and, unless the range is at its end, the cursor of the next page."""
+    """Some items, and the cursor of the next page; None at the end."""
 
     items: list[E]
     cursor: str | None
 
 
 def now_seconds(context: StoreContext) -> int:
+    """The store's time in whole seconds since 1970, as TTL attributes have it."""
     return int(context.clock().timestamp())
 
 
 def fetch_one(
     context: StoreContext, call: Get[E], *, consistent: bool = False, decode: Decode | None = None
 ) -> Flow[E | None]:
-    """The entity, or whatever else `decode` makes of the item's bytes."""
+    """The entity, or the result of `decode` for the item's bytes."""
     plan = plan_of(call.read)
     try:
         reply = yield from send_idempotent(context, get_item(plan, call.arguments, consistent=consistent))
@@ -144,7 +144,7 @@ def _fetch_page(
 
 
 def decoder_for_read(read: Read) -> Decode:
-    """How the items of a read become entities."""
+    """The decoder of a read's items."""
     if read.view is not None:
         return decoder_of(read.view)
     if len(read.sources) == 1:
@@ -153,7 +153,7 @@ def decoder_for_read(read: Read) -> Decode:
 
 
 def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E | None]]:
-    """Many gets in as few BatchGetItem as they need; the result is in the order of the calls."""
+    """The entities of many gets, in the order of the calls, with as few BatchGetItem requests as possible."""
     wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
     found = yield from _fetch_keys(context, wanted)
     results = [found.get(item_identity(plan.table, key)) for plan, key in wanted]
@@ -171,7 +171,7 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E |
 
 
 def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[ItemIdentity, Any]]:
-    """What is stored under the keys."""
+    """The entities under the keys, by the identities of their items."""
     found: dict[ItemIdentity, Any] = {}
     waiting = list({item_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
     decoders = {item_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
@@ -192,7 +192,7 @@ def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> F
 
 
 def _batch(context: StoreContext, asked: dict[str, wire.KeysAndAttributes]) -> Flow[list[tuple[str, msgspec.Raw]]]:
-    """One BatchGetItem, and again for what it left unprocessed."""
+    """The items of one BatchGetItem; unprocessed keys are requested again."""
     found: list[tuple[str, msgspec.Raw]] = []
     attempt = 0
     while asked:

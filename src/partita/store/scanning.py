@@ -1,6 +1,6 @@
-"""Everything that is stored of some entities, for jobs that have to see it all: adoption, repairs, exports.
+"""Scans for jobs that read every stored entity: adoption, repairs, exports.
 
-No access pattern scans. A job does, page by page, and costs as much as the table is large.
+Access patterns never scan. A scan reads its tables page by page, and consumes capacity for every item in them.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from partita.store.retries import send_idempotent
 
 
 def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table, set[Model]]:
-    """Which tables have to be read, and for what."""
+    """The tables to scan, each with the models of the wanted entities."""
     wanted: dict[Table, set[Model]] = {}
     for entity in entities:
         model = design.holding(entity)
@@ -34,7 +34,7 @@ def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table,
 def scan_page(
     context: StoreContext, table: Table, wanted: set[Model], start: Item | None
 ) -> Flow[tuple[list[Any], Item | None]]:
-    """The entities of one page of a table, and where the next one starts; what cannot be read is left out."""
+    """The entities of one page of a table, and the start of the next page; items that cannot be decoded are left out."""
     request = wire.Scan(table_name=table.name, exclusive_start_key=start, consistent_read=True)
     reply = yield from send_idempotent(context, request)
     found = []
