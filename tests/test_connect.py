@@ -165,7 +165,7 @@ class Note(Entity, table=notes, key=("NOTE#{note_id}",)):
 def note(note_id: str) -> Item[Note]: ...
 
 
-def test_an_address_and_a_design_give_a_store(tmp_path: Path) -> None:
+def test_address_and_design_give_a_store(tmp_path: Path) -> None:
     with connect(str(tmp_path / "notes.db"), notes) as db:
         assert db.create_tables() == []
         db.create(Note(note_id="1", text="kept"))
@@ -173,7 +173,7 @@ def test_an_address_and_a_design_give_a_store(tmp_path: Path) -> None:
         assert db.one(note("1")).text == "kept"
 
 
-def test_the_same_on_an_event_loop() -> None:
+def test_address_and_design_give_an_async_store_on_an_event_loop() -> None:
     async def run() -> str:
         async with await connect_async("memory:", notes) as db:
             await db.create_tables()

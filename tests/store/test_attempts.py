@@ -20,13 +20,13 @@ def db(waits: list[float]) -> Iterator[Store]:
         yield Store(backend, design, sleep=waits.append, random=lambda: 1.0)
 
 
-def test_who_succeeds_leaves_without_a_pause(db: Store, waits: list[float]) -> None:
+def test_first_success_has_no_pause(db: Store, waits: list[float]) -> None:
     for _ in db.retrying("Work"):
         break
     assert waits == []
 
 
-def test_pauses_grow_up_to_a_bound_and_then_it_is_contended(db: Store, waits: list[float]) -> None:
+def test_pauses_grow_up_to_a_bound_until_retries_are_exhausted(db: Store, waits: list[float]) -> None:
     with pytest.raises(RetriesExhausted, match="Work: gave up after 30 conflicting writes; nothing was written"):
         for _ in db.retrying("Work"):
             pass
@@ -34,7 +34,7 @@ def test_pauses_grow_up_to_a_bound_and_then_it_is_contended(db: Store, waits: li
     assert max(waits) == 5.0
 
 
-def test_attempts_are_awaited_too() -> None:
+def test_async_retries_are_awaited() -> None:
     async def all_of_them(db: AsyncStore) -> list[int]:
         return [attempt async for attempt in db.retrying("Work")]
 

@@ -29,19 +29,19 @@ def db(sent: list[SentRequest]) -> Store:
     return opened
 
 
-def test_a_batch_of_any_length_is_written_in_as_few_requests_as_it_needs(db: Store, sent: list[SentRequest]) -> None:
+def test_batch_of_any_length_takes_as_few_requests_as_possible(db: Store, sent: list[SentRequest]) -> None:
     db.put_many([Book(isbn=str(number), title=f"título {number}") for number in range(60)])
     assert [call.operation for call in sent] == ["BatchWriteItem"] * 3
     assert [db.one(book(str(number))).title for number in (0, 59)] == ["título 0", "título 59"]
 
 
-def test_one_entity_that_does_not_fit_keeps_all_of_them_back(db: Store, sent: list[SentRequest]) -> None:
+def test_invalid_entity_keeps_the_whole_batch_back(db: Store, sent: list[SentRequest]) -> None:
     with pytest.raises(InvalidValue, match="empty text cannot be part of a key"):
         db.put_many([*(Book(isbn=str(number)) for number in range(60)), Book(isbn="")])
     assert sent == []
 
 
-def test_text_that_is_not_unicode_keeps_all_of_them_back_too(db: Store, sent: list[SentRequest]) -> None:
+def test_invalid_text_keeps_the_whole_batch_back(db: Store, sent: list[SentRequest]) -> None:
     with pytest.raises(InvalidValue, match=r"^Book.title: it contains a lone surrogate and is not valid Unicode$"):
         db.put_many([Book(isbn="0"), Book(isbn="1", title="\ud800")])
     assert sent == []

@@ -123,7 +123,7 @@ things = st.builds(
 
 
 @given(things)
-def test_an_entity_is_read_back_as_it_was_written(made: Thing) -> None:
+def test_entity_is_read_back_as_it_was_written(made: Thing) -> None:
     model = model_of(Thing)
     thing = validate_entity(model, made)
     item = item_of(model, values_of(model, thing))
@@ -159,7 +159,7 @@ def test_names_on_disk_reach_into_nested_structs() -> None:
         ("SK", {"S": "soon"}, "the key 'THING#t soon' is not of the form Thing has"),
     ],
 )
-def test_what_does_not_fit_is_named(name: str, value: dict[str, str], said: str) -> None:
+def test_value_that_does_not_fit_is_named(name: str, value: dict[str, str], said: str) -> None:
     model = model_of(Thing)
     thing = Thing(thing_id="t", at=datetime(2025, 1, 1, tzinfo=UTC), number=1)
     item = {**item_of(model, values_of(model, thing)), name: value}
@@ -168,7 +168,7 @@ def test_what_does_not_fit_is_named(name: str, value: dict[str, str], said: str)
     assert str(refusal.value).endswith(said)
 
 
-def test_null_is_as_absent() -> None:
+def test_null_is_read_as_absent() -> None:
     model = model_of(Thing)
     thing = Thing(thing_id="t", at=datetime(2025, 1, 1, tzinfo=UTC), number=1)
     item = item_of(model, values_of(model, thing))

@@ -67,7 +67,7 @@ def _no_setting(draft: Any) -> None:
     ("edit", "name"),
     [(_street, "address"), (_no_street, "address"), (_setting, "settings"), (_no_setting, "settings")],
 )
-def test_what_is_inside_an_attribute_cannot_be_set_unread(db: Store, edit: Callable[[Any], None], name: str) -> None:
+def test_member_of_an_unread_attribute_cannot_be_set(db: Store, edit: Callable[[Any], None], name: str) -> None:
     with db.change(person("ann")) as draft, pytest.raises(InvalidValue) as refusal:
         edit(draft)
     assert str(refusal.value) == (
@@ -76,7 +76,7 @@ def test_what_is_inside_an_attribute_cannot_be_set_unread(db: Store, edit: Calla
     )
 
 
-def test_what_was_assigned_can_be_changed_and_has_to_fit(db: Store) -> None:
+def test_assigned_value_can_be_changed_and_is_validated(db: Store) -> None:
     with db.change(person("ann")) as draft:
         draft.address = Address("New Road")
         draft.address.number = 7
@@ -109,7 +109,7 @@ STEPS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("said", STEPS)
-def test_a_step_is_of_the_type_of_its_attribute(db: Store, said: str) -> None:
+def test_step_must_fit_the_type_of_its_attribute(db: Store, said: str) -> None:
     with db.change(person("ann")) as draft, pytest.raises(InvalidValue) as refusal:
         STEPS[said](draft)
     assert str(refusal.value) == f"Person.{said}"
@@ -125,12 +125,12 @@ def test_a_step_is_of_the_type_of_its_attribute(db: Store, said: str) -> None:
         lambda draft: setattr(draft, "points", draft.weight),
     ],
 )
-def test_a_draft_is_not_looked_at(db: Store, look: Callable[[Any], Any]) -> None:
+def test_draft_cannot_be_read(db: Store, look: Callable[[Any], Any]) -> None:
     with db.change(person("ann")) as draft, pytest.raises(InvalidValue, match="a change does not read"):
         look(draft)
 
 
-def test_steps_that_fit_are_done(db: Store) -> None:
+def test_valid_steps_are_applied(db: Store) -> None:
     long = Decimal("1.23456789012345678901234567890123456")
     with db.change(person("ann")) as draft:
         draft.points -= 1

@@ -142,7 +142,7 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
 
 
 @pytest.mark.parametrize(("attempt", "error", "said"), CASES)
-def test_a_refusal_says_what_and_where(
+def test_error_message_says_what_and_where(
     db: Store, attempt: Callable[[Store], Any], error: type[PartitaError], said: str
 ) -> None:
     with pytest.raises(error) as refusal:
@@ -151,14 +151,14 @@ def test_a_refusal_says_what_and_where(
     assert db(wallet("w")) == Wallet(wallet_id="w")
 
 
-def test_an_item_of_no_entity_in_a_collection_is_named(db: Store) -> None:
+def test_item_of_no_entity_in_a_collection_is_named(db: Store) -> None:
     db.backend.call(PutItem(table_name="wallets", item={"PK": {"S": "WALLET#w"}, "SK": {"S": "RUBBISH"}}))
     said = r"^Wallet or Payment WALLET#w RUBBISH cannot be read as it is stored: the key is of neither form$"
     with pytest.raises(StoredItemInvalid, match=said):
         list(db(all_of("w")))
 
 
-def test_more_items_than_a_transaction_takes_are_refused(db: Store) -> None:
+def test_transaction_with_too_many_items_is_rejected(db: Store) -> None:
     def write() -> None:
         with db.transaction() as together_:
             for number in range(101):
@@ -168,13 +168,13 @@ def test_more_items_than_a_transaction_takes_are_refused(db: Store) -> None:
         write()
 
 
-def test_conflicts_without_end_are_told(db: Store) -> None:
+def test_endless_conflicts_exhaust_the_retries(db: Store) -> None:
     faulty = Store(Faulty(db.backend, TransactWriteItems, *[conflicting] * 9), design, sleep=lambda _: None)
     with pytest.raises(RetriesExhausted, match=r"^Wallet: gave up after 9 conflicting writes; nothing was written$"):
         faulty.create(Wallet(wallet_id="v", name="x"))
 
 
-def test_a_race_without_end_is_told(db: Store) -> None:
+def test_endless_race_exhausts_the_retries(db: Store) -> None:
     def meddle(call: Any) -> None:
         if isinstance(call.request, GetItem):
             db.backend.call(

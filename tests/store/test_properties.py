@@ -77,7 +77,7 @@ def check_law(db: Store) -> None:
 
 @given(st.lists(changes, max_size=5))
 @settings(deadline=None)
-def test_stored_keys_and_counters_always_say_what_the_items_say(made: list[Any]) -> None:
+def test_stored_keys_and_counters_always_match_the_items(made: list[Any]) -> None:
     clock = Clock()
     db = opened(clock)
     db.create(Work(work_id="w", artist_id="ann", title=""))
@@ -103,7 +103,7 @@ def test_stored_keys_and_counters_always_say_what_the_items_say(made: list[Any])
     )
 )
 @settings(deadline=None)
-def test_a_guard_stands_for_exactly_what_is_stored(made: list[tuple[str, str, str]]) -> None:
+def test_guards_match_the_stored_items(made: list[tuple[str, str, str]]) -> None:
     db = opened(Clock())
     for artist_id, country, handle in made:
         try:

@@ -140,13 +140,13 @@ PAPERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("said", PAPERS)
-def test_what_cannot_be_stored_is_refused_by_name(db: Store, said: str) -> None:
+def test_value_that_cannot_be_stored_is_rejected_with_its_attribute(db: Store, said: str) -> None:
     with pytest.raises(InvalidValue) as refusal:
         db.create(Paper(**{"paper": "1", **PAPERS[said]}))
     assert str(refusal.value) == f"Paper.{said}"
 
 
-def test_what_is_nested_as_deeply_as_allowed_is_stored(db: Store) -> None:
+def test_deepest_allowed_nesting_is_stored(db: Store) -> None:
     db.create(Paper(paper="1", anything=nested(30)))
     assert db.one(paper("1")).anything == nested(30)
 
@@ -158,7 +158,7 @@ BROKEN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("said", BROKEN)
-def test_what_cannot_be_read_is_an_item_that_is_named(db: Store, said: str) -> None:
+def test_item_that_cannot_be_decoded_is_named(db: Store, said: str) -> None:
     stored(db, **BROKEN[said])
     with pytest.raises(StoredItemInvalid, match=f"^Paper PAPER#1 PAPER cannot be read as it is stored: {said}"):
         db(paper("1"))
@@ -191,14 +191,14 @@ READS: dict[str, Callable[[Store], Any]] = {
 
 
 @pytest.mark.parametrize("said", READS)
-def test_what_cannot_be_asked_is_refused_in_a_sentence(db: Store, said: str) -> None:
+def test_invalid_argument_is_rejected_with_a_sentence(db: Store, said: str) -> None:
     db.create(Paper(paper="1"))
     with pytest.raises(PartitaError) as refusal:
         READS[said](db)
     assert str(refusal.value) == said
 
 
-def test_nothing_is_first_of_none(db: Store) -> None:
+def test_first_zero_items_are_none(db: Store) -> None:
     db.create(Line(number=1, flag=True))
     assert db(lines()).first(0) == []
 
@@ -208,12 +208,12 @@ def _cursor(body: bytes) -> str:
 
 
 @pytest.mark.parametrize("cursor", ["\ud800", "é", _cursor(b"\xff"), _cursor(b'["\xff",[]]'), 5])
-def test_a_cursor_that_is_none_is_refused(db: Store, cursor: Any) -> None:
+def test_invalid_cursor_is_rejected(db: Store, cursor: Any) -> None:
     with pytest.raises(InvalidCursor, match=r"it cannot be read$"):
         db(lines()).page(1, cursor)
 
 
-def test_a_cursor_has_a_place_in_every_range(db: Store) -> None:
+def test_cursor_has_a_state_for_every_range(db: Store) -> None:
     for number in range(4):
         db.create(Paper(paper=str(number), owner="ab"[number % 2], text=str(number)))
     query = of_owners(["a", "b"])
@@ -225,21 +225,21 @@ def test_a_cursor_has_a_place_in_every_range(db: Store) -> None:
         db(query).page(1, fewer)
 
 
-def test_a_holder_is_found_by_what_says_the_same(db: Store) -> None:
+def test_entity_is_found_by_an_equal_unique_value(db: Store) -> None:
     db.create(Paper(paper="1", code=Decimal("1.5")))
     found = db.find_by_unique(Paper, "code", Decimal("1.50"))
     assert found is not None
     assert found.paper == "1"
 
 
-def test_a_guard_of_nobody_is_told(db: Store) -> None:
+def test_guard_without_an_owner_is_reported(db: Store) -> None:
     guard = {"PK": {"S": "UNIQUE#Paper#code#2"}, "SK": {"S": "UNIQUE"}}
     db.backend.call(wire.PutItem(table_name="files", item=guard))
     with pytest.raises(StoredItemInvalid, match=r"UNIQUE cannot be read .*: the guard does not say whose it is$"):
         db.find_by_unique(Paper, "code", Decimal(2))
 
 
-def test_a_transition_may_lead_to_none(db: Store) -> None:
+def test_transition_may_lead_to_none(db: Store) -> None:
     db.create(Paper(paper="1", state=State.OLD))
     db.create(Paper(paper="2", state=State.NEW))
     with db.change(paper("1")) as draft:
@@ -250,7 +250,7 @@ def test_a_transition_may_lead_to_none(db: Store) -> None:
 
 
 @pytest.mark.parametrize("absent", [F.owner == None, F.owner.is_in(None, "b"), F.tags == set()])  # noqa: E711
-def test_what_is_none_is_compared_as_it_is_stored(db: Store, absent: Any) -> None:
+def test_none_is_compared_as_it_is_stored(db: Store, absent: Any) -> None:
     db.create(Paper(paper="1"))
     db.create(Paper(paper="2", owner="a", tags={"x"}))
     with db.change(paper("1"), when=absent) as draft:
@@ -260,7 +260,7 @@ def test_what_is_none_is_compared_as_it_is_stored(db: Store, absent: Any) -> Non
     assert [db.one(paper(each)).count for each in ("1", "2")] == [1, 1]
 
 
-def test_what_is_not_none_is_there(db: Store) -> None:
+def test_value_that_is_not_none_is_present(db: Store) -> None:
     db.create(Paper(paper="1"))
     db.create(Paper(paper="2", owner="a"))
     assert db.delete(paper("2"), when=F.owner != None) is not None  # noqa: E711
@@ -271,19 +271,19 @@ def test_what_is_not_none_is_there(db: Store) -> None:
 @pytest.mark.parametrize(
     ("given", "read"), [(1.0, 1), (Decimal("1.50"), Decimal("1.5")), ([1.0, {"a": 2.0}], [1, {"a": 2}])]
 )
-def test_an_open_number_is_answered_as_it_is_read(db: Store, given: Any, read: Any) -> None:
+def test_number_of_an_open_type_is_returned_as_it_is_read(db: Store, given: Any, read: Any) -> None:
     made = db.create(Paper(paper="1", anything=given))
     assert repr(made.anything) == repr(db.one(paper("1")).anything) == repr(read)
 
 
-def test_in_an_open_type_true_is_not_one() -> None:
+def test_true_and_one_differ_in_an_open_type() -> None:
     same = model_of(Paper).attributes["anything"].codec.same
     assert not same({"on": [1]}, {"on": [True]})
     assert same({"on": [True]}, {"on": [True]})
     assert not same(None, 0)
 
 
-def test_many_finds_what_is_under_an_old_key_as_a_get_does(db: Store) -> None:
+def test_get_many_finds_items_under_old_keys(db: Store) -> None:
     db.create(Line(number=2, flag=True))
     old: Any = {"PK": {"S": "LINES"}, "SK": {"S": "LINE#7#True"}, "number": {"N": "7"}, "flag": {"BOOL": True}}
     db.backend.call(wire.PutItem(table_name="files", item=old))

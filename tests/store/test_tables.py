@@ -7,7 +7,7 @@ from partita.dynamodb.exceptions import UnknownOperationException
 from partita.dynamodb.requests import UpdateContinuousBackups
 
 
-def test_a_setting_that_a_backend_does_not_know_is_told_and_the_table_is_there() -> None:
+def test_unsupported_setting_is_reported_and_the_table_is_created() -> None:
     shelf = Table("shelf", pk="PK", recovery_days=35)
 
     class Book(Entity, table=shelf, key="BOOK#{title}"):

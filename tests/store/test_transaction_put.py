@@ -18,7 +18,7 @@ def db() -> Iterator[Store]:
         yield store
 
 
-def test_a_put_creates_and_replaces_with_the_rest_of_the_transaction(db: Store) -> None:
+def test_put_creates_and_replaces_within_a_transaction(db: Store) -> None:
     for text in ("first", "second"):
         with db.transaction() as transaction:
             transaction.put(Note(artist_id="ann", number=1, text=text))
@@ -27,7 +27,7 @@ def test_a_put_creates_and_replaces_with_the_rest_of_the_transaction(db: Store) 
     assert db.one(artist("ann")).room == 102
 
 
-def test_a_put_is_not_done_where_the_transaction_is_refused(db: Store) -> None:
+def test_put_is_not_applied_when_the_transaction_fails(db: Store) -> None:
     def both() -> None:
         with db.transaction() as transaction:
             transaction.put(Note(artist_id="ann", number=1, text="never"))
@@ -38,6 +38,6 @@ def test_a_put_is_not_done_where_the_transaction_is_refused(db: Store) -> None:
     assert db(note("ann", 1)) is None
 
 
-def test_what_others_depend_on_cannot_be_put(db: Store) -> None:
+def test_entity_with_invariants_cannot_be_put(db: Store) -> None:
     with pytest.raises(InvalidValue, match="Work: a put cannot keep its promises"), db.transaction() as transaction:
         transaction.put(Work(work_id="w", artist_id="ann", title=""))

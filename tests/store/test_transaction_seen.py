@@ -30,7 +30,7 @@ def db() -> Iterator[Store]:
         yield store
 
 
-def test_a_change_of_what_was_seen_moves_its_keys_in_one_request(db: Store) -> None:
+def test_change_of_a_seen_entity_moves_its_keys_in_one_request(db: Store) -> None:
     seen = db.one(work("w"))
     with db.measure() as used, db.transaction() as transaction:
         transaction.change(work("w"), seen=seen).state = State.LOST
@@ -39,7 +39,7 @@ def test_a_change_of_what_was_seen_moves_its_keys_in_one_request(db: Store) -> N
     assert db.one(work("w")).steps == ["one"]
 
 
-def test_what_has_changed_since_is_read_again(db: Store) -> None:
+def test_seen_entity_that_has_changed_is_read_again(db: Store) -> None:
     seen = db.one(work("w"))
     with db.change(work("w")) as draft:
         draft.price += 7
@@ -48,7 +48,7 @@ def test_what_has_changed_since_is_read_again(db: Store) -> None:
     assert db.one(work("w")).price == 8
 
 
-def test_what_the_caller_does_to_the_entity_afterwards_is_not_what_was_seen(db: Store) -> None:
+def test_later_changes_to_the_seen_entity_are_ignored(db: Store) -> None:
     seen = db.one(work("w"))
     with db.transaction() as transaction:
         draft = transaction.change(work("w"), when=F.price == seen.price, seen=seen)
@@ -57,7 +57,7 @@ def test_what_the_caller_does_to_the_entity_afterwards_is_not_what_was_seen(db: 
     assert db.one(work("w")).price == 1
 
 
-def test_a_key_is_moved_with_all_that_is_stored_whatever_was_seen(db: Store) -> None:
+def test_moved_item_keeps_attributes_that_were_not_seen(db: Store) -> None:
     seen = db.one(work("w"))
     with db.transaction() as transaction:
         transaction.change(work("w"), seen=seen).work_id = "w2"
@@ -66,7 +66,7 @@ def test_a_key_is_moved_with_all_that_is_stored_whatever_was_seen(db: Store) -> 
     assert db.one(artist("ann")).work_count == 1
 
 
-def test_what_is_gone_since_is_not_found(db: Store) -> None:
+def test_seen_entity_that_was_deleted_is_not_found(db: Store) -> None:
     seen = db.one(work("w"))
     db.delete(work("w"))
     with pytest.raises(NotFound), db.transaction() as transaction:

@@ -32,7 +32,7 @@ def db() -> Iterator[Store]:
         yield store
 
 
-def test_a_plain_list_or_map_is_read_and_compressed_when_it_is_next_written(db: Store) -> None:
+def test_plain_value_is_compressed_when_it_is_next_written(db: Store) -> None:
     item: dict[str, Any] = {
         "PK": {"S": "RECIPE#1"},
         "SK": {"S": "RECIPE"},
@@ -48,12 +48,12 @@ def test_a_plain_list_or_map_is_read_and_compressed_when_it_is_next_written(db: 
     assert db.one(recipe("1")).steps == ["Mix.", "Bake.", "Eat."]
 
 
-def test_what_json_holds_and_dynamodb_does_not_is_compressed(db: Store) -> None:
+def test_json_values_that_dynamodb_lacks_are_compressed(db: Store) -> None:
     made = db.create(Recipe(recipe_id="1", steps=[], anything={"a": [1, None]}, pairs=[("egg", 2)]))
     assert db.one(recipe("1")) == made
 
 
-def test_what_is_compressed_null_or_absent_is_read_as_ever(db: Store) -> None:
+def test_compressed_null_and_absent_values_are_read(db: Store) -> None:
     db.create(Recipe(recipe_id="1", steps=[], notes={}))
     assert db.one(recipe("1")) == Recipe(recipe_id="1", steps=[], notes={})
     with db.change(recipe("1")) as draft:

@@ -34,7 +34,7 @@ def scanned_tables(design: Design, entities: Sequence[type[Any]]) -> dict[Table,
 def scan_page(
     context: StoreContext, table: Table, wanted: set[Model], start: Item | None
 ) -> Flow[tuple[list[Any], Item | None]]:
-    """The entities of one page of a table, and the start of the next page; items that cannot be decoded are left out."""
+    """The entities of one page of a table, and the start of the next page; undecodable items are left out."""
     request = wire.Scan(table_name=table.name, exclusive_start_key=start, consistent_read=True)
     reply = yield from send_idempotent(context, request)
     found = []

@@ -3,18 +3,18 @@
 import pytest
 
 DEVIATIONS = {
-    "test_steps_of_long_decimals_are_exact[moto": "moto adds numbers in 28 digits",
-    "test_a_transaction_whose_reply_was_lost_is_done_once[moto": "moto ignores ClientRequestToken",
-    "test_reading_reports_what_it_used[moto": "moto charges strong reads as eventual ones",
-    "test_values_with_separators_never_meet[dynoxide-a]": "dynoxide's begins_with ignores case",
-    "test_values_with_separators_never_meet[dynoxide-A]": "dynoxide's begins_with ignores case",
-    "test_native_index_keys_of_several_attributes[dynoxide": "dynoxide has no index keys of several attributes",
+    "test_steps_with_long_decimals_are_exact[moto": "moto adds numbers in 28 digits",
+    "test_transaction_whose_reply_was_lost_is_applied_once[moto": "moto ignores ClientRequestToken",
+    "test_reads_report_their_capacity[moto": "moto charges strong reads as eventual ones",
+    "test_values_with_separators_have_distinct_keys[dynoxide-a]": "dynoxide's begins_with ignores case",
+    "test_values_with_separators_have_distinct_keys[dynoxide-A]": "dynoxide's begins_with ignores case",
+    "test_index_key_may_have_several_attributes[dynoxide": "dynoxide has no index keys of several attributes",
 }
 SOMETIMES = {
-    "test_of_two_answers_only_one_wins[moto": "moto parts a condition from its write",
-    "test_update_decides_by_what_is_stored_and_loses_nothing[moto": "moto parts a condition from its write",
+    "test_only_one_of_two_transitions_succeeds[moto": "moto parts a condition from its write",
+    "test_update_uses_the_stored_entity_and_loses_no_write[moto": "moto parts a condition from its write",
     "test_concurrent_children_leave_exact_counters[moto": "moto does not isolate transactions",
-    "test_whatever_many_writers_do_keys_and_counters_say_what_is_stored[moto": "moto does not isolate transactions",
+    "test_keys_and_counters_are_right_after_concurrent_writers[moto": "moto does not isolate transactions",
 }
 
 

@@ -36,7 +36,7 @@ def old_rows(store: Store) -> None:
     put(store, PK={"S": "OTHER"}, SK={"S": "OTHER"})
 
 
-def test_old_rows_become_what_the_design_says(edges: Store) -> None:
+def test_old_rows_are_rewritten_as_the_design_stores_them(edges: Store) -> None:
     old_rows(edges)
     done = edges.adopt()
     assert (done.seen, done.rewritten, done.guards_created, done.counted) == (6, 5, 1, 1)
@@ -48,14 +48,14 @@ def test_old_rows_become_what_the_design_says(edges: Store) -> None:
         edges.create(Ticket(ticket_id="2", code="A", until=edges.context.clock()))
 
 
-def test_a_counter_that_says_something_though_nothing_is_there_falls_to_none(edges: Store) -> None:
+def test_counter_without_children_is_set_to_zero(edges: Store) -> None:
     put(edges, PK={"S": "BOX#b"}, SK={"S": "BOX"}, box_id={"S": "b"}, name={"S": "x"}, room={"N": "9"}, held={"N": "7"})
     assert edges.adopt().counted == 1
     assert edges.one(box("b")).held == 0
     assert edges.adopt().counted == 0
 
 
-def test_adopting_again_finds_nothing_to_do(edges: Store) -> None:
+def test_second_adoption_finds_nothing_to_do(edges: Store) -> None:
     old_rows(edges)
     edges.adopt()
     before = disk(edges)
@@ -64,7 +64,7 @@ def test_adopting_again_finds_nothing_to_do(edges: Store) -> None:
     assert disk(edges) == before
 
 
-def test_what_cannot_be_adopted_stands_and_is_told(edges: Store) -> None:
+def test_item_that_cannot_be_adopted_is_unchanged_and_reported(edges: Store) -> None:
     for ticket_id in ("1", "2"):
         until = {"S": "2099-01-01T00:00:00Z"}
         put(edges, PK={"S": f"TICKET#{ticket_id}"}, SK={"S": "TICKET"}, code={"S": "same"}, until=until)
@@ -73,7 +73,7 @@ def test_what_cannot_be_adopted_stands_and_is_told(edges: Store) -> None:
     assert done.refused[0].endswith("Ticket.code: 'same' is taken")
 
 
-def test_a_row_in_both_formats_is_not_overwritten(edges: Store) -> None:
+def test_row_in_both_formats_is_not_overwritten(edges: Store) -> None:
     edges.create(Box(box_id="b", name="x"))
     put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#1"})
     put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#001"})
@@ -82,7 +82,7 @@ def test_a_row_in_both_formats_is_not_overwritten(edges: Store) -> None:
     assert len(list(edges(all_of("b")))) == 3
 
 
-def test_progress_is_told(edges: Store) -> None:
+def test_progress_is_reported(edges: Store) -> None:
     old_rows(edges)
     heard: list[int] = []
     edges.adopt(lambda done: heard.append(done.seen))
@@ -90,26 +90,26 @@ def test_progress_is_told(edges: Store) -> None:
     assert len(list(edges(boxes_named("x")))) == 1
 
 
-def test_a_scan_finds_all_of_the_entities_asked_for_and_nothing_else(edges: Store) -> None:
+def test_scan_finds_all_requested_entities_and_no_others(edges: Store) -> None:
     old_rows(edges)
     assert {type(each).__name__ for each in edges.scan(Box, Ticket)} == {"Box", "Ticket"}
     edges.adopt()
     assert [each.code for each in edges.scan(Ticket)] == ["A"], "and no guard"
 
 
-def test_a_scan_leaves_out_what_cannot_be_read(edges: Store) -> None:
+def test_scan_leaves_out_items_that_cannot_be_decoded(edges: Store) -> None:
     put(edges, PK={"S": "BOX#bad"}, SK={"S": "BOX"}, box_id={"S": "bad"}, room={"S": "many"})
     edges.create(Box(box_id="b", name="x"))
     assert [each.box_id for each in edges.scan(Box)] == ["b"]
     assert [each.split()[1] for each in edges.adopt().refused] == ["BOX#bad"]
 
 
-def test_a_scan_of_another_design_is_refused(edges: Store) -> None:
+def test_scan_of_another_design_is_rejected(edges: Store) -> None:
     with pytest.raises(InvalidValue, match="it is not in design"):
         list(edges.scan(Artist))
 
 
-def test_a_time_that_nobody_wrote_is_not_made_up(backend: Any, clock: Clock) -> None:
+def test_missing_time_is_not_invented(backend: Any, clock: Clock) -> None:
     db = fresh(backend, kitchen_sink_design.design, clock)
     work = {"PK": "WORK#w", "SK": "WORK", "workId": "w", "artistId": "ann", "title": "Old", "state": "draft"}
     db.backend.call(PutItem(table_name="gallery", item={name: {"S": value} for name, value in work.items()}))
@@ -123,7 +123,7 @@ def test_a_time_that_nobody_wrote_is_not_made_up(backend: Any, clock: Clock) -> 
     assert [each.title for each in db(kitchen_sink_design.drafts_of("ann"))] == ["New"], "from its first edit on it is"
 
 
-def test_a_guard_that_another_item_holds_is_left_to_it(edges: Store) -> None:
+def test_guard_of_another_item_is_left_to_it(edges: Store) -> None:
     """Two old rows with one value: adoption gives it to the first, and the other goes without it."""
     until = {"S": "2099-01-01T00:00:00Z"}
     for ticket_id in ("1", "2"):
@@ -138,7 +138,7 @@ def test_a_guard_that_another_item_holds_is_left_to_it(edges: Store) -> None:
     assert edges.find_by_unique(Ticket, "code", "same") is None
 
 
-def test_what_was_never_counted_does_not_make_a_counter_negative(edges: Store) -> None:
+def test_uncounted_child_does_not_make_a_counter_negative(edges: Store) -> None:
     put(edges, PK={"S": "BOX#b"}, SK={"S": "BOX"}, box_id={"S": "b"}, name={"S": "x"}, room={"N": "9"})
     for number in (1, 2):
         put(edges, PK={"S": "BOX#b"}, SK={"S": f"THING#{number:03}"}, colour={"S": "red"})
@@ -150,7 +150,7 @@ def test_what_was_never_counted_does_not_make_a_counter_negative(edges: Store) -
     assert edges.one(box("b")).held == 0
 
 
-def test_members_of_a_map_that_only_other_code_knows_are_kept(backend: Any, clock: Clock) -> None:
+def test_unknown_members_of_a_map_are_kept(backend: Any, clock: Clock) -> None:
     db = fresh(backend, kitchen_sink_design.design, clock)
     size = {"M": {"widthMm": {"N": "7"}, "heightMm": {"N": "8"}, "depthMm": {"N": "9"}}}
     work = {"PK": "WORK#w", "SK": "WORK", "workId": "w", "artistId": "ann", "title": "Old"}
@@ -162,7 +162,7 @@ def test_members_of_a_map_that_only_other_code_knows_are_kept(backend: Any, cloc
     assert db.adopt().rewritten == 0
 
 
-def test_an_old_row_without_its_guard_can_be_changed(edges: Store) -> None:
+def test_old_row_without_its_guard_can_be_changed(edges: Store) -> None:
     """The time of a ticket is its guard's as well; there is none yet, and one is made."""
     put(edges, PK={"S": "TICKET#1"}, SK={"S": "TICKET"}, code={"S": "A"}, until={"S": "2099-01-01T00:00:00Z"})
     with edges.change(ticket("1")) as draft:

@@ -78,7 +78,7 @@ class Writer:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_whatever_many_writers_do_keys_and_counters_say_what_is_stored(db: Store, seed: int) -> None:
+def test_keys_and_counters_are_right_after_concurrent_writers(db: Store, seed: int) -> None:
     for number, artist_id in enumerate(ARTISTS):
         db.create(Artist(artist_id=artist_id, country="PT", handle=str(number)))
     writers = [Writer(db, seed * 100 + number) for number in range(5)]

@@ -110,7 +110,7 @@ def meanwhile(db: Store, request: int, act: Callable[[], object]) -> Store:
 @pytest.mark.parametrize(
     "made", [Member(club_id="c", name="eve"), Game(club_id="c", number=2)], ids=["counted", "sent"]
 )
-def test_who_joins_while_a_parent_is_deleted_goes_with_it_or_is_refused(
+def test_child_created_during_the_deletion_is_deleted_or_rejected(
     db: Store, made: Member | Game, request_number: int
 ) -> None:
     refused: list[ReferenceMissing] = []
@@ -126,7 +126,7 @@ def test_who_joins_while_a_parent_is_deleted_goes_with_it_or_is_refused(
     assert refused or request_number == 1, "once it is marked it takes nobody in"
 
 
-def test_a_deletion_that_is_refused_takes_nothing(db: Store) -> None:
+def test_rejected_deletion_deletes_nothing(db: Store) -> None:
     def rename() -> None:
         with db.change(club("c")) as draft:
             draft.name = "Another"
@@ -155,7 +155,7 @@ class Broken:
 
 
 @pytest.mark.parametrize("deletions", range(5))
-def test_a_deletion_that_broke_off_can_be_finished(db: Store, deletions: int) -> None:
+def test_interrupted_deletion_can_be_finished(db: Store, deletions: int) -> None:
     with pytest.raises(NoReply):
         Store(Broken(db.backend, deletions), design, clock=db.context.clock, retries=0).delete(club("c"))
     assert db(club("c")) is not None, "the parent goes last"
@@ -166,13 +166,13 @@ def test_a_deletion_that_broke_off_can_be_finished(db: Store, deletions: int) ->
     assert left(db) == 0
 
 
-def test_nobody_is_deleted_twice(db: Store) -> None:
+def test_no_item_is_deleted_twice(db: Store) -> None:
     assert meanwhile(db, 3, lambda: db.delete(club("c"))).delete(club("c")) is None
     assert left(db) == 0
     assert db.delete(club("c")) is None
 
 
-def test_a_put_of_an_owner_does_not_take_its_mark_away(db: Store) -> None:
+def test_put_of_an_owner_keeps_its_deletion_mark(db: Store) -> None:
     def put_and_join() -> None:
         with pytest.raises(NotFound):
             db.put(Club(club_id="c", name="Again"))
@@ -183,7 +183,7 @@ def test_a_put_of_an_owner_does_not_take_its_mark_away(db: Store) -> None:
     assert left(db) == 0
 
 
-def test_children_are_looked_for_as_they_are_stored_now(db: Store) -> None:
+def test_children_are_found_by_their_stored_keys(db: Store) -> None:
     """An eventually consistent read might miss who joined just before the mark."""
     heard: list[SentRequest] = []
     Store(db.backend, design, clock=db.context.clock, on_call=[heard.append]).delete(club("c"))
@@ -193,7 +193,7 @@ def test_children_are_looked_for_as_they_are_stored_now(db: Store) -> None:
 
 
 @pytest.mark.parametrize("request_number", range(2, 9))
-def test_what_is_being_deleted_is_no_longer_changed(db: Store, request_number: int) -> None:
+def test_entity_that_is_being_deleted_cannot_be_changed(db: Store, request_number: int) -> None:
     refused: list[StoreError] = []
 
     def write() -> None:
@@ -248,7 +248,7 @@ class Label(
 shelf_design = prove("shelves", shelves)
 
 
-def test_children_of_a_neighbour_stay(backend: Any, clock: Clock) -> None:
+def test_children_of_other_owners_stay(backend: Any, clock: Clock) -> None:
     store = fresh(backend, shelf_design, clock)
     names = ("a", "ab", "b")
     for name in names:
@@ -262,7 +262,7 @@ def test_children_of_a_neighbour_stay(backend: Any, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("request_number", range(2, 12))
-def test_who_deletes_slowly_takes_nothing_of_what_was_made_anew(db: Store, request_number: int) -> None:
+def test_slow_deletion_spares_a_new_owner_and_its_children(db: Store, request_number: int) -> None:
     def again() -> None:
         db.delete(club("c"))
         db.create(Club(club_id="c", name="New"))
@@ -274,14 +274,14 @@ def test_who_deletes_slowly_takes_nothing_of_what_was_made_anew(db: Store, reque
     assert found is not None or left(db) == 0
 
 
-def test_a_child_that_cannot_be_read_goes_too(db: Store) -> None:
+def test_child_that_cannot_be_decoded_is_deleted_too(db: Store) -> None:
     row = {"PK": {"S": "CLUB#c"}, "SK": {"S": "MEMBER#mal"}, "club_id": {"N": "1"}}
     db.backend.call(PutItem(table_name="clubs", item=row))
     assert db.delete(club("c")) is not None
     assert left(db) == 0
 
 
-def test_children_under_an_old_key_go_as_well(backend: Any, clock: Clock) -> None:
+def test_children_under_an_old_key_are_deleted_too(backend: Any, clock: Clock) -> None:
     store = fresh(backend, shelf_design, clock)
     for name in ("a", "b"):
         store.create(Shelf(room="r", shelf=name))

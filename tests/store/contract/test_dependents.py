@@ -86,7 +86,7 @@ def moor(db: Store, boat_id: str, length: str) -> None:
     db.create(Boat(boat_id=boat_id, berth_id="b", side="n", length=Decimal(length)))
 
 
-def test_moving_an_entity_takes_its_guards_along(db: Store) -> None:
+def test_moved_entity_takes_its_guards_along(db: Store) -> None:
     with db.change(berth("b", "n")) as draft:
         draft.side = "s"
     assert db.find_by_unique(Berth, "name", "First") == db.one(berth("b", "s"))
@@ -94,7 +94,7 @@ def test_moving_an_entity_takes_its_guards_along(db: Store) -> None:
         db.create(Berth(berth_id="c", side="n", name="First"))
 
 
-def test_what_is_counted_under_a_key_keeps_it_there(db: Store) -> None:
+def test_entity_with_counted_children_cannot_change_its_key(db: Store) -> None:
     moor(db, "1", "3")
     with (
         pytest.raises(InvalidValue, match=r"^Berth: side cannot change: its Boat items would keep the old value$"),
@@ -107,7 +107,7 @@ def test_what_is_counted_under_a_key_keeps_it_there(db: Store) -> None:
     assert db.one(berth("b", "s")).boats == 0
 
 
-def test_a_limit_of_amounts_holds_to_the_last_decimal(db: Store) -> None:
+def test_limit_on_a_sum_is_exact_to_the_last_decimal(db: Store) -> None:
     moor(db, "1", "9.5")
     with pytest.raises(LimitReached):
         moor(db, "2", "0.6")
@@ -115,7 +115,7 @@ def test_a_limit_of_amounts_holds_to_the_last_decimal(db: Store) -> None:
     assert db.one(berth("b", "n")).length == 10
 
 
-def test_nothing_refers_to_what_has_expired(db: Store, clock: Clock) -> None:
+def test_reference_to_an_expired_item_is_rejected(db: Store, clock: Clock) -> None:
     db.create(Pass(pass_id="p", holder="ann", until=clock.now + timedelta(hours=1)))
     db.create(Entry(entry_id="1", pass_id="p"))
     clock.passes(hours=2)
@@ -137,7 +137,7 @@ def old_pass(db: Store, until: str) -> None:
         db.backend.call(PutItem(table_name="harbour", item=each))
 
 
-def test_a_guard_follows_its_item_from_an_old_key(db: Store) -> None:
+def test_guard_follows_its_item_from_an_old_key(db: Store) -> None:
     old_pass(db, "2099-01-01T00:00:00.000000Z")
     assert db.adopt().refused == []
     assert db.find_by_unique(Pass, "holder", "ann") == db.one(a_pass("p", 0))
@@ -146,13 +146,13 @@ def test_a_guard_follows_its_item_from_an_old_key(db: Store) -> None:
     assert db.find_by_unique(Pass, "holder", "ann") is None
 
 
-def test_an_item_under_an_old_key_is_deleted_with_its_guard(db: Store) -> None:
+def test_item_under_an_old_key_is_deleted_with_its_guard(db: Store) -> None:
     old_pass(db, "2099-01-01T00:00:00.000000Z")
     assert db.delete(a_pass("p", 0)) is not None
     assert db.find_by_unique(Pass, "holder", "ann") is None
 
 
-def test_adoption_leaves_alone_what_has_expired(db: Store, clock: Clock) -> None:
+def test_adoption_leaves_expired_items_alone(db: Store, clock: Clock) -> None:
     db.create(Pass(pass_id="p", holder="ann", until=clock.now + timedelta(hours=1)))
     clock.passes(hours=2)
     db.create(Pass(pass_id="q", holder="ann", until=clock.now + timedelta(hours=1)))

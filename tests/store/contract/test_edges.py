@@ -100,7 +100,7 @@ def put(store: Store, **attributes: dict[str, Any]) -> None:
     store.backend.call(PutItem(table_name="edges", item=attributes))
 
 
-def test_a_guard_expires_with_its_item_and_follows_its_time(edges: Store, clock: Clock) -> None:
+def test_guard_expires_with_its_item(edges: Store, clock: Clock) -> None:
     edges.create(Ticket(ticket_id="1", code="A", until=clock() + timedelta(days=1)))
     with edges.change(ticket("1")) as draft:
         draft.until = clock() + timedelta(days=3)
@@ -112,14 +112,14 @@ def test_a_guard_expires_with_its_item_and_follows_its_time(edges: Store, clock:
     assert edges.find_by_unique(Ticket, "code", "A") == edges.one(ticket("2"))
 
 
-def test_an_expired_item_gives_its_key_to_a_new_one(edges: Store, clock: Clock) -> None:
+def test_key_of_an_expired_item_is_free(edges: Store, clock: Clock) -> None:
     edges.create(Ticket(ticket_id="1", code="A", until=clock() + timedelta(days=1)))
     clock.passes(days=1)
     edges.create(Ticket(ticket_id="1", code="B", until=clock() + timedelta(days=1)))
     assert edges.one(ticket("1")).code == "B"
 
 
-def test_an_older_item_without_counter_or_state_counts_as_its_defaults(edges: Store) -> None:
+def test_older_item_without_counter_or_state_has_the_defaults(edges: Store) -> None:
     put(edges, PK={"S": "BOX#b"}, SK={"S": "BOX"}, box_id={"S": "b"}, name={"S": "old"}, room={"N": "1"})
     edges.create(Thing(box_id="b", number=1))
     with pytest.raises(LimitReached):
@@ -130,7 +130,7 @@ def test_an_older_item_without_counter_or_state_counts_as_its_defaults(edges: St
     assert (found.held, found.state) == (1, "closed")
 
 
-def test_an_older_item_without_a_version_is_at_the_one_that_it_is_read_with(edges: Store) -> None:
+def test_older_item_without_a_version_has_the_version_it_is_read_with(edges: Store) -> None:
     put(edges, PK={"S": "OFFER#o"}, SK={"S": "OFFER"}, offer_id={"S": "o"}, price={"N": "1"})
     seen = edges.one(offer("o")).version
     with pytest.raises(VersionConflict), edges.change(offer("o"), version=seen + 1) as draft:
@@ -142,7 +142,7 @@ def test_an_older_item_without_a_version_is_at_the_one_that_it_is_read_with(edge
     assert edges.one(offer("o")) == Offer(offer_id="o", price=3, version=seen + 1)
 
 
-def test_values_that_a_type_leaves_open_keep_their_own_types(edges: Store) -> None:
+def test_values_of_open_types_keep_their_own_types(edges: Store) -> None:
     anything = {"n": Decimal("1.5"), "b": b"\x00", "l": [1, None, True], "m": {"x": "y"}, "i": 7}
     edges.create(Box(box_id="b", name="x", anything=anything))
     assert edges.one(box("b")).anything == anything
@@ -150,25 +150,25 @@ def test_values_that_a_type_leaves_open_keep_their_own_types(edges: Store) -> No
     assert edges.one(box("c")).anything == {"at": "2095-01-01"}
 
 
-def test_steps_of_long_decimals_are_exact(edges: Store) -> None:
+def test_steps_with_long_decimals_are_exact(edges: Store) -> None:
     edges.create(Box(box_id="b", name="x", weight=Decimal("12345678901234567890123456789.000000001")))
     with edges.change(box("b")) as draft:
         draft.weight += Decimal("0.000000001")
     assert edges.one(box("b")).weight == Decimal("12345678901234567890123456789.000000002")
 
 
-def test_a_number_that_is_none_is_refused_by_name(edges: Store) -> None:
+def test_number_that_is_not_finite_is_rejected_with_its_attribute(edges: Store) -> None:
     with pytest.raises(InvalidValue, match=r"^Box.anything: nan is not a number that DynamoDB stores$"):
         edges.create(Box(box_id="b", name="x", anything={"n": float("nan")}))
 
 
-def test_a_plain_key_is_the_same_for_composed_and_decomposed_text(edges: Store) -> None:
+def test_plain_key_is_the_same_for_composed_and_decomposed_text(edges: Store) -> None:
     edges.create(Box(box_id="b", name="caf\u0065\u0301"))
     assert [each.box_id for each in edges(boxes_named("caf\u00e9"))] == ["b"]
     assert [each.box_id for each in edges(boxes_named("caf\u0065\u0301"))] == ["b"]
 
 
-def test_an_index_key_is_never_empty(edges: Store) -> None:
+def test_index_key_is_never_empty(edges: Store) -> None:
     with pytest.raises(InvalidValue, match=r"^Box.name: empty text cannot be part of a key$"):
         edges.create(Box(box_id="b", name=""))
     edges.create(Box(box_id="b", name="x"))
@@ -181,7 +181,7 @@ def test_an_index_key_is_never_empty(edges: Store) -> None:
         edges(boxes_named("")).first(1)
 
 
-def test_an_old_key_format_is_read_beside_the_new_one(edges: Store) -> None:
+def test_old_key_format_is_read_beside_the_new_one(edges: Store) -> None:
     edges.create(Box(box_id="b", name="x"))
     edges.create(Thing(box_id="b", number=12))
     put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#7"})
@@ -189,7 +189,7 @@ def test_an_old_key_format_is_read_beside_the_new_one(edges: Store) -> None:
     assert {type(each) for each in edges(all_of("b"))} == {Box, Thing}
 
 
-def test_an_item_under_its_old_key_is_read_and_moved_when_it_is_changed(edges: Store) -> None:
+def test_item_under_an_old_key_moves_when_it_changes(edges: Store) -> None:
     put(edges, PK={"S": "BOX#b"}, SK={"S": "THING#7"}, colour={"S": "red"})
     assert edges.one(thing("b", 7)).number == 7
     assert "a second GetItem under the old key" in edges.explain(thing("b", 7))
@@ -209,14 +209,14 @@ def test_an_item_under_its_old_key_is_read_and_moved_when_it_is_changed(edges: S
         draft.note = "nothing there"
 
 
-def test_what_is_in_the_key_alone_is_not_stored_twice(edges: Store) -> None:
+def test_attribute_in_the_key_is_not_stored_twice(edges: Store) -> None:
     edges.create(Box(box_id="b", name="x"))
     edges.create(Thing(box_id="b", number=12))
     items = [msgspec.json.decode(item) for item in edges.backend.call(Scan(table_name="edges")).items or ()]
     assert {"PK": {"S": "BOX#b"}, "SK": {"S": "THING#012"}} in items
 
 
-def test_every_stored_item_is_recognised_by_its_key(edges: Store, clock: Clock) -> None:
+def test_every_stored_item_is_decoded_by_its_key(edges: Store, clock: Clock) -> None:
     made = edges.create(Box(box_id="b", name="x"))
     ticket_made = edges.create(Ticket(ticket_id="1", code="A", until=clock()))
     put(edges, PK={"S": "OTHER"}, SK={"S": "OTHER"})

@@ -59,7 +59,7 @@ def test_throttling_without_end_is_raised(db: Store, clock: Clock) -> None:
     assert max(troubled.waits) <= 5.0
 
 
-def test_pauses_are_spread_by_chance(db: Store, clock: Clock, ann: Artist) -> None:
+def test_pauses_have_jitter(db: Store, clock: Clock, ann: Artist) -> None:
     waits: list[float] = []
     backend = Faulty(db.backend, wire.GetItem, throttled, throttled)
     Store(backend, db.design, clock=clock, sleep=waits.append, random=lambda: 0.5)(artist("ann"))
@@ -67,13 +67,13 @@ def test_pauses_are_spread_by_chance(db: Store, clock: Clock, ann: Artist) -> No
 
 
 @pytest.mark.parametrize("lost", [reply_lost, connection_lost, never_arrived])
-def test_a_creation_whose_reply_was_lost_is_not_refused_by_itself(db: Store, clock: Clock, lost: Fault) -> None:
+def test_creation_whose_reply_was_lost_succeeds(db: Store, clock: Clock, lost: Fault) -> None:
     troubled = Troubled(db, clock, wire.PutItem, lost)
     made = troubled.db.create(Note(artist_id="ann", number=1, text="mine"))
     assert db(note("ann", 1)) == made
 
 
-def test_a_creation_that_met_another_item_is_refused_though_a_reply_was_lost(db: Store, clock: Clock) -> None:
+def test_creation_of_an_existing_item_fails_though_a_reply_was_lost(db: Store, clock: Clock) -> None:
     db.create(Note(artist_id="ann", number=1, text="theirs"))
     troubled = Troubled(db, clock, wire.PutItem, never_arrived)
     with pytest.raises(AlreadyExists):
@@ -82,14 +82,14 @@ def test_a_creation_that_met_another_item_is_refused_though_a_reply_was_lost(db:
 
 
 @pytest.mark.parametrize("lost", [reply_lost, connection_lost])
-def test_a_transaction_whose_reply_was_lost_is_done_once(db: Store, clock: Clock, ann: Artist, lost: Fault) -> None:
+def test_transaction_whose_reply_was_lost_is_applied_once(db: Store, clock: Clock, ann: Artist, lost: Fault) -> None:
     troubled = Troubled(db, clock, wire.TransactWriteItems, lost)
     troubled.db.create(Work(work_id="w1", artist_id="ann", title=""))
     assert db.one(artist("ann")).work_count == 1
     assert db(work("w1")) is not None
 
 
-def test_an_assignment_whose_reply_was_lost_is_done(db: Store, clock: Clock) -> None:
+def test_assignment_whose_reply_was_lost_is_applied(db: Store, clock: Clock) -> None:
     db.create(Note(artist_id="ann", number=1, text="old"))
     troubled = Troubled(db, clock, wire.UpdateItem, reply_lost)
     with troubled.db.change(note("ann", 1), when=F.text == "old") as draft:
@@ -97,7 +97,7 @@ def test_an_assignment_whose_reply_was_lost_is_done(db: Store, clock: Clock) -> 
     assert db.one(note("ann", 1)).text == "new"
 
 
-def test_a_step_whose_reply_was_lost_is_not_taken_twice(db: Store, clock: Clock, ann: Artist) -> None:
+def test_step_whose_reply_was_lost_is_not_applied_twice(db: Store, clock: Clock, ann: Artist) -> None:
     db.create(Work(work_id="w1", artist_id="ann", title=""))
     troubled = Troubled(db, clock, wire.UpdateItem, reply_lost)
     said = r"^Work: the reply was lost, so the write may have been applied; read before writing again$"
@@ -106,7 +106,7 @@ def test_a_step_whose_reply_was_lost_is_not_taken_twice(db: Store, clock: Clock,
     assert db.one(work("w1")).views == 1
 
 
-def test_a_step_that_was_throttled_is_taken_once(db: Store, clock: Clock, ann: Artist) -> None:
+def test_throttled_step_is_applied_once(db: Store, clock: Clock, ann: Artist) -> None:
     db.create(Work(work_id="w1", artist_id="ann", title=""))
     troubled = Troubled(db, clock, wire.UpdateItem, throttled, throttled)
     with troubled.db.change(work("w1")) as draft:
@@ -114,27 +114,27 @@ def test_a_step_that_was_throttled_is_taken_once(db: Store, clock: Clock, ann: A
     assert db.one(work("w1")).views == 1
 
 
-def test_a_deletion_whose_reply_was_lost_is_done(db: Store, clock: Clock) -> None:
+def test_deletion_whose_reply_was_lost_is_applied(db: Store, clock: Clock) -> None:
     db.create(Note(artist_id="ann", number=1, text="x"))
     troubled = Troubled(db, clock, wire.DeleteItem, connection_lost)
     troubled.db.delete(note("ann", 1))
     assert db(note("ann", 1)) is None
 
 
-def test_a_conflicting_transaction_is_tried_again(db: Store, clock: Clock, ann: Artist) -> None:
+def test_conflicting_transaction_is_retried(db: Store, clock: Clock, ann: Artist) -> None:
     troubled = Troubled(db, clock, wire.TransactWriteItems, conflicting, conflicting)
     troubled.db.create(Work(work_id="w1", artist_id="ann", title=""))
     assert db.one(artist("ann")).work_count == 1
     assert len(troubled.waits) == 2
 
 
-def test_a_refused_transaction_names_the_promise_after_a_conflict(db: Store, clock: Clock, ann: Artist) -> None:
+def test_failed_transaction_names_the_invariant_after_a_conflict(db: Store, clock: Clock, ann: Artist) -> None:
     troubled = Troubled(db, clock, wire.TransactWriteItems, conflicting)
     with pytest.raises(NotUnique, match=r"Artist.named_once"):
         troubled.db.create(Artist(artist_id="b", country="PT", handle="ann"))
 
 
-def test_what_a_batch_left_is_written_and_read_again(db: Store, clock: Clock) -> None:
+def test_unprocessed_part_of_a_batch_is_sent_again(db: Store, clock: Clock) -> None:
     writing = Troubled(db, clock, wire.BatchWriteItem, half_written, half_written)
     writing.db.put_many([Note(artist_id="ann", number=number, text="") for number in range(30)])
     assert len(list(db(notes("ann")))) == 30
@@ -143,22 +143,20 @@ def test_what_a_batch_left_is_written_and_read_again(db: Store, clock: Clock) ->
     assert [each.number for each in found if each] == list(range(30))
 
 
-def test_an_error_that_time_does_not_heal_is_raised_at_once(db: Store, clock: Clock) -> None:
+def test_permanent_error_is_raised_at_once(db: Store, clock: Clock) -> None:
     troubled = Troubled(db, clock, wire.Query, *[never_arrived] * 20)
     with pytest.raises(ConnectionRefusedError):
         list(troubled.db(notes("ann")))
     assert len(troubled.waits) == 8
 
 
-def test_a_server_that_stays_broken_is_reported(db: Store, clock: Clock) -> None:
+def test_server_that_stays_broken_is_reported(db: Store, clock: Clock) -> None:
     troubled = Troubled(db, clock, wire.GetItem, *[reply_lost] * 9)
     with pytest.raises(InternalServerError):
         troubled.db(artist("ann"))
 
 
-def test_an_update_whose_reply_was_lost_is_not_made_twice_when_another_writes_meanwhile(
-    db: Store, clock: Clock, ann: Artist
-) -> None:
+def test_update_whose_reply_was_lost_is_not_applied_over_another_write(db: Store, clock: Clock, ann: Artist) -> None:
     db.create(Work(work_id="w1", artist_id="ann", title=""))
 
     def lost_and_overtaken(request: Any, call: Any) -> Any:

@@ -57,30 +57,30 @@ def keys(db: Store) -> list[str]:
     return [msgspec.json.decode(item)["SK"]["S"] for item in db.backend.call(Scan(table_name="logbook")).items or ()]
 
 
-def test_it_is_listed(db: Store) -> None:
+def test_item_with_a_foreign_timestamp_is_listed(db: Store) -> None:
     assert [each.at for each in db(entries("s"))] == [AT]
 
 
-def test_it_is_changed_under_its_new_key(db: Store) -> None:
+def test_item_with_a_foreign_timestamp_is_changed_under_its_new_key(db: Store) -> None:
     with db.change(entry("s", AT, "1")) as draft:
         draft.text = "Calm."
     assert keys(db) == ["ENTRY#2025-01-01T09:00:00.000000Z#1"]
     assert db.one(entry("s", AT, "1")).text == "Calm."
 
 
-def test_it_is_deleted(db: Store) -> None:
+def test_item_with_a_foreign_timestamp_is_deleted(db: Store) -> None:
     (found,) = db(entries("s"))
     assert db.delete(found) is not None
     assert keys(db) == []
     assert db.delete(found) is None
 
 
-def test_what_is_under_neither_is_not_found(db: Store) -> None:
+def test_item_under_neither_key_is_not_found(db: Store) -> None:
     with pytest.raises(NotFound), db.change(entry("s", AT, "2")) as draft:
         draft.text = "Calm."
 
 
-def test_it_goes_with_its_owner(db: Store) -> None:
+def test_item_with_a_foreign_timestamp_is_deleted_with_its_owner(db: Store) -> None:
     (found,) = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="logbook")).items or ()]
     watch = {"PK": found["PK"], "SK": {"S": f"WATCH#{found['at']['S']}"}, "ship": {"S": "s"}, "at": found["at"]}
     db.backend.call(PutItem(table_name="logbook", item=watch))

@@ -61,7 +61,7 @@ def full_work(clock: Clock) -> Work:
     )
 
 
-def test_what_is_created_is_what_is_read(db: Store, clock: Clock) -> None:
+def test_created_entity_is_read_back_equal(db: Store, clock: Clock) -> None:
     stored = db.create(full_work(clock))
     assert db(work("w1")) == stored
     assert stored.version == 1
@@ -69,13 +69,13 @@ def test_what_is_created_is_what_is_read(db: Store, clock: Clock) -> None:
     assert stored.title == "Café — 배터리"
 
 
-def test_an_absent_item_is_none_and_one_says_so(db: Store) -> None:
+def test_absent_item_is_none_and_one_raises_not_found(db: Store) -> None:
     assert db(work("nowhere")) is None
     with pytest.raises(NotFound, match=r"^Work nowhere does not exist$"):
         db.one(work("nowhere"))
 
 
-def test_creating_twice_is_refused(db: Store) -> None:
+def test_second_creation_is_rejected(db: Store) -> None:
     with pytest.raises(AlreadyExists, match=r"^Artist ann already exists$"):
         db.create(Artist(artist_id="ann", country="ES", handle="other"))
 
@@ -88,7 +88,7 @@ def test_negative_numbers_sort_by_value(db: Store) -> None:
     assert db.one(note("ann", -9)).text == "-9"
 
 
-def test_ranked_importance_then_falling_price(db: Store, clock: Clock) -> None:
+def test_index_sorts_by_rank_then_by_falling_price(db: Store, clock: Clock) -> None:
     rows = [("a", Importance.LOW, "5"), ("b", Importance.HIGH, "-1.5"), ("c", Importance.HIGH, "10")]
     rows += [("d", Importance.MEDIUM, "9"), ("e", Importance.HIGH, "9.99")]
     for work_id, importance, price in rows:
@@ -108,24 +108,24 @@ def test_ranked_importance_then_falling_price(db: Store, clock: Clock) -> None:
     assert [each.work_id for each in found] == ["e", "b"]
 
 
-def test_a_collection_types_each_item_as_what_it_is(db: Store, clock: Clock, ann: Artist) -> None:
+def test_collection_returns_each_item_as_its_own_entity(db: Store, clock: Clock, ann: Artist) -> None:
     one = db.create(Note(artist_id="ann", number=1, text="x"))
     two = db.create(Mention(artist_id="ann", where="Lisboa", at=clock()))
     assert list(db(everything_of("ann"))) == [two, one, ann]
 
 
-def test_guards_do_not_show_in_a_collection_or_index(db: Store) -> None:
+def test_guards_are_in_no_collection_and_no_index(db: Store) -> None:
     assert [type(each) for each in db(everything_of("ann"))] == [Artist]
 
 
 @pytest.mark.parametrize("other", ["a#b", "a", "a$", "a b", "ab", "a#", "#", "é", "a%23b", "A"])
-def test_values_with_separators_never_meet(db: Store, clock: Clock, other: str) -> None:
+def test_values_with_separators_have_distinct_keys(db: Store, clock: Clock, other: str) -> None:
     for where in ("a#b", "a", "a$", "a b", "ab", "a#", "#", "é", "a%23b", "A"):
         db.create(Mention(artist_id="ann", where=where, at=clock()))
     assert [each.where for each in db(mentions_in("ann", other))] == [other]
 
 
-def test_text_sorts_by_value_though_the_key_goes_on(db: Store, clock: Clock) -> None:
+def test_text_sorts_by_value_in_front_of_other_key_parts(db: Store, clock: Clock) -> None:
     values = ["a", "a ", "a !", "a#", "a$", "a%", "aa", "b", "ab c", "é"]
     for where in values:
         db.create(Mention(artist_id="ann", where=where, at=clock()))
@@ -133,12 +133,12 @@ def test_text_sorts_by_value_though_the_key_goes_on(db: Store, clock: Clock) -> 
     assert found == sorted(value for value in values if value.startswith("a"))
 
 
-def test_decomposed_text_is_the_same_key(db: Store, clock: Clock) -> None:
+def test_decomposed_text_has_the_same_key(db: Store, clock: Clock) -> None:
     db.create(Mention(artist_id="ann", where="caf\u0065\u0301", at=clock()))
     assert len(list(db(mentions_in("ann", "caf\u00e9")))) == 1
 
 
-def test_days_are_merged_in_order_and_cost_one_query_each(db: Store, clock: Clock) -> None:
+def test_fan_out_merges_days_in_order_with_one_query_each(db: Store, clock: Clock) -> None:
     for number in range(12):
         db.create(Work(work_id=f"w{number:02}", artist_id="ann", title="", published_at=clock()))
         clock.passes(hours=6)
@@ -167,7 +167,7 @@ def test_pages_of_a_fan_out_neither_repeat_nor_skip(db: Store, clock: Clock) -> 
     assert found == [f"w{number:02}" for number in reversed(range(11))]
 
 
-def test_native_index_keys_of_several_attributes(db: Store) -> None:
+def test_index_key_may_have_several_attributes(db: Store) -> None:
     for work_id, kind, year, score in (
         ("a", "painting", 2024, 7),
         ("b", "painting", 2024, 11),
@@ -179,14 +179,14 @@ def test_native_index_keys_of_several_attributes(db: Store) -> None:
     assert [each.work_id for each in db(works_of_kind(Kind.PAINTING, 2024, 8))] == ["b"]
 
 
-def test_a_declared_filter_refills_its_page(db: Store, clock: Clock) -> None:
+def test_page_with_a_filter_is_refilled(db: Store, clock: Clock) -> None:
     for number in range(9):
         db.create(Work(work_id=f"w{number}", artist_id="ann", title="", tags={"odd" if number % 2 else "even"}))
         clock.passes(seconds=1)
     assert [each.work_id for each in db(tagged("ann", "odd")).first(3)] == ["w1", "w3", "w5"]
 
 
-def test_pages_follow_each_other_by_cursor(db: Store) -> None:
+def test_cursor_continues_with_the_next_page(db: Store) -> None:
     for number in range(7):
         db.create(Note(artist_id="ann", number=number, text=""))
     first = db(notes("ann")).page(3)
@@ -196,7 +196,7 @@ def test_pages_follow_each_other_by_cursor(db: Store) -> None:
     assert third.cursor is None
 
 
-def test_a_cursor_of_another_query_is_refused(db: Store) -> None:
+def test_cursor_of_another_query_is_rejected(db: Store) -> None:
     for number in range(3):
         db.create(Note(artist_id="ann", number=number, text=""))
     cursor = db(notes("ann")).page(1).cursor
@@ -206,7 +206,7 @@ def test_a_cursor_of_another_query_is_refused(db: Store) -> None:
         db(notes("ann")).page(1, "rubbish")
 
 
-def test_a_signed_cursor_cannot_be_made_up(db: Store, clock: Clock) -> None:
+def test_signed_cursor_cannot_be_forged(db: Store, clock: Clock) -> None:
     for number in range(3):
         db.create(Note(artist_id="ann", number=number, text=""))
     signed = Store(db.backend, db.design, clock=clock, secret=b"s3cret")
@@ -216,7 +216,7 @@ def test_a_signed_cursor_cannot_be_made_up(db: Store, clock: Clock) -> None:
         signed(notes("ann")).page(1, db(notes("ann")).page(1).cursor)
 
 
-def test_many_gets_are_answered_in_their_order(db: Store) -> None:
+def test_get_many_returns_entities_in_order(db: Store) -> None:
     for number in range(130):
         db.put(Note(artist_id="ann", number=number, text=str(number)))
     with db.measure() as used:
@@ -225,7 +225,7 @@ def test_many_gets_are_answered_in_their_order(db: Store) -> None:
     assert used.requests == 2
 
 
-def test_an_item_that_does_not_fit_its_entity_is_named(db: Store) -> None:
+def test_item_that_does_not_fit_its_entity_is_named(db: Store) -> None:
     item = {"PK": {"S": "ARTIST#ann"}, "SK": {"S": "NOTE#p0001"}, "artistId": {"S": "ann"}, "number": {"S": "one"}}
     db.backend.call(PutItem(table_name="gallery", item=item))
     with pytest.raises(
@@ -235,7 +235,7 @@ def test_an_item_that_does_not_fit_its_entity_is_named(db: Store) -> None:
         db(note("ann", 1))
 
 
-def test_a_time_written_by_others_in_any_form_is_read(db: Store, clock: Clock) -> None:
+def test_time_in_any_iso_form_is_read(db: Store, clock: Clock) -> None:
     item = {"PK": {"S": "ARTIST#ann"}, "SK": {"S": "MENTION#x#2024"}, "artistId": {"S": "ann"}, "where": {"S": "x"}}
     for form in (
         "2024-06-29T12:00:00Z",
@@ -248,7 +248,7 @@ def test_a_time_written_by_others_in_any_form_is_read(db: Store, clock: Clock) -
         assert found.at == clock().replace(year=2024, month=6, day=29, hour=12)
 
 
-def test_reading_reports_what_it_used(db: Store) -> None:
+def test_reads_report_their_capacity(db: Store) -> None:
     with db.measure() as used:
         db(artist("ann"))
         db(artist("ann"), consistent=True)

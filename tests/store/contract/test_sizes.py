@@ -9,20 +9,20 @@ from tests.store.kitchen_sink_design import Artist, Note, Work, artist, note, wo
 LONG = "x" * limits.ITEM_BYTES
 
 
-def test_a_new_item_that_is_too_large_names_its_largest_attribute(db: Store) -> None:
+def test_new_item_that_is_too_large_names_its_largest_attribute(db: Store) -> None:
     with pytest.raises(InvalidValue, match=r"Note.text: it makes the item larger than the 400 KB"):
         db.create(Note(artist_id="a", number=1, text=LONG))
     assert db(note("a", 1)) is None
 
 
-def test_a_change_that_is_too_large_names_what_it_writes(db: Store) -> None:
+def test_change_that_is_too_large_names_the_written_attribute(db: Store) -> None:
     db.create(Note(artist_id="a", number=1, text="short"))
     with pytest.raises(InvalidValue, match=r"Note.text"), db.change(note("a", 1)) as draft:
         draft.text = LONG
     assert db.one(note("a", 1)).text == "short"
 
 
-def test_a_transaction_with_an_item_that_is_too_large_names_the_attribute(db: Store) -> None:
+def test_transaction_with_an_item_that_is_too_large_names_the_attribute(db: Store) -> None:
     db.create(Artist(artist_id="a", country="KR", handle="ah"))
     with pytest.raises(InvalidValue, match=r"Work.lines"):
         db.create(Work(work_id="w", artist_id="a", title="t", lines=[LONG]))
@@ -30,7 +30,7 @@ def test_a_transaction_with_an_item_that_is_too_large_names_the_attribute(db: St
     assert db.one(artist("a"), consistent=True).work_count == 0
 
 
-def test_a_transaction_that_changes_an_item_to_too_large_names_the_attribute(db: Store) -> None:
+def test_transaction_that_grows_an_item_too_large_names_the_attribute(db: Store) -> None:
     db.create(Note(artist_id="a", number=1, text="short"))
 
     def write_both() -> None:

@@ -98,7 +98,7 @@ def shapes(backend: Any, clock: Clock) -> Store:
     return fresh(backend, design, clock)
 
 
-def test_a_table_with_one_key_attribute_keeps_its_promises(shapes: Store) -> None:
+def test_table_with_one_key_attribute_keeps_its_invariants(shapes: Store) -> None:
     ann = shapes.create(Person(id="ann", email="a@example.com"))
     assert shapes(person("ann")) == ann
     with pytest.raises(NotUnique):
@@ -110,7 +110,7 @@ def test_a_table_with_one_key_attribute_keeps_its_promises(shapes: Store) -> Non
     assert shapes.find_by_unique(Person, "email", "a@example.com") == shapes.one(person("anna"))
 
 
-def test_numbers_are_keys_in_their_own_type(shapes: Store) -> None:
+def test_number_keys_are_stored_as_numbers(shapes: Store) -> None:
     for at in (9, 10, -1, 100):
         shapes.create(Reading(sensor="s", at=at, value=at * 2))
     assert [each.at for each in shapes(readings_between("s", -5, 10))] == [10, 9, -1]
@@ -122,14 +122,14 @@ def test_numbers_are_keys_in_their_own_type(shapes: Store) -> None:
     assert [each.at for each in shapes(readings_at("roof"))] == [9]
 
 
-def test_a_number_is_found_in_the_shard_that_it_was_put_in(shapes: Store) -> None:
+def test_number_is_found_in_its_shard(shapes: Store) -> None:
     for number in range(12):
         shapes.create(Drop(number=number))
     assert [shapes.one(drop(number)).number for number in range(12)] == list(range(12))
     assert [each.number for each in shapes(drops())] == list(range(12))
 
 
-def test_the_tables_are_as_the_design_says(shapes: Store) -> None:
+def test_created_tables_match_the_design(shapes: Store) -> None:
     assert shapes.differences() == []
 
 

@@ -65,9 +65,7 @@ def draft_work(db: Store) -> Work:
 # index keys -----------------------------------------------------------------------------------------------------
 
 
-def test_a_changed_attribute_moves_every_index_key_in_the_same_request(
-    db: Store, draft_work: Work, clock: Clock
-) -> None:
+def test_changed_attribute_moves_every_index_key_in_the_same_request(db: Store, draft_work: Work, clock: Clock) -> None:
     clock.passes(minutes=1)
     with db.change(work("w1")) as draft:
         draft.state = State.PUBLISHED
@@ -80,21 +78,21 @@ def test_a_changed_attribute_moves_every_index_key_in_the_same_request(
     assert list(db(drafts_of("ann"))) == []
 
 
-def test_an_attribute_that_is_removed_takes_the_item_out_of_the_index(db: Store, clock: Clock) -> None:
+def test_removed_attribute_takes_the_item_out_of_the_index(db: Store, clock: Clock) -> None:
     db.create(Work(work_id="w1", artist_id="ann", title="", state=State.PUBLISHED, published_at=clock()))
     with db.change(work("w1")) as draft:
         draft.published_at = None
     assert not disk(db)["WORK#w1 WORK"].keys() & {"GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "publishedAt"}
 
 
-def test_a_change_that_touches_no_key_is_one_write_without_a_read(db: Store, draft_work: Work) -> None:
+def test_change_that_touches_no_key_is_one_write_without_a_read(db: Store, draft_work: Work) -> None:
     with db.measure() as used, db.change(work("w1")) as draft:
         draft.views += 1
     assert (used.requests, used.reads) == (1, 0.0)
     assert db.one(work("w1")).views == 1
 
 
-def test_a_change_whose_key_parts_are_unknown_reads_and_is_fenced(db: Store, clock: Clock) -> None:
+def test_change_with_unknown_key_parts_reads_and_is_fenced(db: Store, clock: Clock) -> None:
     db.create(Work(work_id="w1", artist_id="ann", title="", state=State.PUBLISHED, published_at=clock()))
     raced: list[bool] = []
 
@@ -118,7 +116,7 @@ def test_a_change_whose_key_parts_are_unknown_reads_and_is_fenced(db: Store, clo
     assert disk(db)["WORK#w1 WORK"]["GSI1SK"]["S"].startswith("2-low#n999874#")
 
 
-def test_an_index_made_of_the_update_time_follows_every_edit(db: Store, draft_work: Work, clock: Clock) -> None:
+def test_index_on_the_update_time_follows_every_edit(db: Store, draft_work: Work, clock: Clock) -> None:
     db.create(Work(work_id="w2", artist_id="ann", title="Two"))
     clock.passes(hours=1)
     with db.change(work("w1")) as draft:
@@ -126,7 +124,7 @@ def test_an_index_made_of_the_update_time_follows_every_edit(db: Store, draft_wo
     assert [each.work_id for each in db(drafts_of("ann"))] == ["w1", "w2"]
 
 
-def test_quiet_attributes_are_no_edit(db: Store, draft_work: Work, clock: Clock) -> None:
+def test_untracked_attributes_do_not_change_the_version(db: Store, draft_work: Work, clock: Clock) -> None:
     clock.passes(hours=1)
     with db.change(work("w1")) as draft:
         draft.views += 5
@@ -137,7 +135,7 @@ def test_quiet_attributes_are_no_edit(db: Store, draft_work: Work, clock: Clock)
     assert (stored.version, stored.updated_at) == (draft_work.version, draft_work.updated_at)
 
 
-def test_sets_lists_and_numbers_are_stepped_without_reading(db: Store, draft_work: Work) -> None:
+def test_steps_on_sets_lists_and_numbers_do_not_read(db: Store, draft_work: Work) -> None:
     with db.change(work("w1"), system_change=True) as draft:
         draft.tags |= {"a", "b"}
         draft.lines += ["x"]
@@ -150,7 +148,7 @@ def test_sets_lists_and_numbers_are_stepped_without_reading(db: Store, draft_wor
     assert (stored.tags, stored.lines, stored.views, stored.parts) == ({"b"}, ["x", "y"], -2, {"frame": Decimal(2)})
 
 
-def test_changing_a_part_of_the_key_moves_the_item_with_all_it_holds(db: Store) -> None:
+def test_changed_key_part_moves_the_whole_item(db: Store) -> None:
     db.create(Note(artist_id="ann", number=1, text="kept"))
     with db.change(note("ann", 1)) as draft:
         draft.number = 2
@@ -162,7 +160,7 @@ def test_changing_a_part_of_the_key_moves_the_item_with_all_it_holds(db: Store) 
     assert [each.number for each in db(notes("ann"))] == [2, 3]
 
 
-def test_what_others_are_found_by_does_not_change(db: Store, ann: Artist) -> None:
+def test_key_with_dependents_does_not_change(db: Store, ann: Artist) -> None:
     said = r"^Artist: artist_id cannot change: its Note items would keep the old value$"
     with pytest.raises(InvalidValue, match=said), db.change(artist("ann")) as draft:
         draft.artist_id = "anna"
@@ -171,7 +169,7 @@ def test_what_others_are_found_by_does_not_change(db: Store, ann: Artist) -> Non
 # drafts ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_change_of_nothing_is_not_there(db: Store) -> None:
+def test_change_of_an_absent_item_is_not_found(db: Store) -> None:
     with (
         pytest.raises(NotFound, match=r"^Note ann, 9 does not exist$"),
         db.change(note("ann", 9)) as draft,
@@ -180,7 +178,7 @@ def test_a_change_of_nothing_is_not_there(db: Store) -> None:
     assert db(note("ann", 9)) is None
 
 
-def test_a_block_that_raises_writes_nothing(db: Store, draft_work: Work) -> None:
+def test_block_that_raises_writes_nothing(db: Store, draft_work: Work) -> None:
     def change_and_fail() -> None:
         with db.change(work("w1")) as draft:
             draft.title = "no"
@@ -191,7 +189,7 @@ def test_a_block_that_raises_writes_nothing(db: Store, draft_work: Work) -> None
     assert db.one(work("w1")) == draft_work
 
 
-def test_a_draft_refuses_what_does_not_exist_or_fit(db: Store, draft_work: Work) -> None:
+def test_draft_rejects_unknown_attributes_and_wrong_types(db: Store, draft_work: Work) -> None:
     with db.change(work("w1")) as draft:
         with pytest.raises(AttributeError, match=r"^Work has no attribute 'colour'; its attributes are work_id,"):
             draft.colour = "red"  # type: ignore[attr-defined]
@@ -206,7 +204,7 @@ def test_a_draft_refuses_what_does_not_exist_or_fit(db: Store, draft_work: Work)
     assert db.one(work("w1")) == draft_work
 
 
-def test_what_the_store_keeps_cannot_be_set(db: Store) -> None:
+def test_automatic_attributes_cannot_be_set(db: Store) -> None:
     with (
         pytest.raises(InvalidValue, match=r"^Artist.work_count: it is set automatically and cannot be changed$"),
         db.change(artist("ann")) as draft,
@@ -214,7 +212,7 @@ def test_what_the_store_keeps_cannot_be_set(db: Store) -> None:
         draft.work_count = 7
 
 
-def test_a_condition_of_the_caller_is_kept(db: Store, draft_work: Work) -> None:
+def test_condition_of_the_caller_is_checked(db: Store, draft_work: Work) -> None:
     with db.change(work("w1"), when=(F.title == "One") & F.tags.is_absent()) as draft:
         draft.title = "Two"
     with (
@@ -225,7 +223,7 @@ def test_a_condition_of_the_caller_is_kept(db: Store, draft_work: Work) -> None:
     assert db.one(work("w1")).title == "Two"
 
 
-def test_update_decides_by_what_is_stored_and_loses_nothing(db: Store, draft_work: Work) -> None:
+def test_update_uses_the_stored_entity_and_loses_no_write(db: Store, draft_work: Work) -> None:
     def grow(each: Work) -> None:
         each.price = each.price * 2 if each.price < 40 else each.price
         each.views += 1
@@ -239,7 +237,7 @@ def test_update_decides_by_what_is_stored_and_loses_nothing(db: Store, draft_wor
 # versions and replacing -----------------------------------------------------------------------------------------
 
 
-def test_replacing_with_an_old_version_is_refused(db: Store, draft_work: Work) -> None:
+def test_replacing_with_an_old_version_is_rejected(db: Store, draft_work: Work) -> None:
     mine = db.one(work("w1"))
     mine.title = "mine"
     db.replace(mine)
@@ -248,7 +246,7 @@ def test_replacing_with_an_old_version_is_refused(db: Store, draft_work: Work) -
         db.replace(mine)
 
 
-def test_a_change_may_ask_for_a_version(db: Store, draft_work: Work) -> None:
+def test_change_may_require_a_version(db: Store, draft_work: Work) -> None:
     with db.change(work("w1"), version=1) as draft:
         draft.title = "second"
     with pytest.raises(VersionConflict), db.change(work("w1"), version=1) as draft:
@@ -284,14 +282,14 @@ def test_put_creates_and_then_replaces(db: Store, clock: Clock) -> None:
 # promises -------------------------------------------------------------------------------------------------------
 
 
-def test_values_that_are_unique_together_are_taken_once(db: Store) -> None:
+def test_combination_of_unique_values_is_used_once(db: Store) -> None:
     db.create(Artist(artist_id="b", country="ES", handle="Ann"))
     with pytest.raises(NotUnique, match=r"^Artist.named_once: 'pt, ANN' is taken$"):
         db.create(Artist(artist_id="c", country="pt", handle="ANN"))
     assert db(artist("c")) is None
 
 
-def test_a_unique_value_is_free_after_deletion_unless_it_is_held(db: Store) -> None:
+def test_unique_value_is_free_after_deletion_unless_kept(db: Store) -> None:
     db.create(Artist(artist_id="b", country="ES", handle="B", pass_number="77"))
     db.delete(artist("b"))
     with pytest.raises(NotUnique, match=r"Artist.pass_number: '77' is taken"):
@@ -300,7 +298,7 @@ def test_a_unique_value_is_free_after_deletion_unless_it_is_held(db: Store) -> N
     db.create(Artist(artist_id="c", country="ES", handle="B", pass_number="77"))
 
 
-def test_guards_carry_no_attribute_of_an_index(db: Store) -> None:
+def test_guards_have_no_index_attributes(db: Store) -> None:
     indexed = {name for index in db.design.tables[0].indexes for name in (*index.pk, *index.sk)}
     guards = [item for key, item in disk(db).items() if key.startswith("UNIQUE#")]
     assert guards
@@ -309,7 +307,7 @@ def test_guards_carry_no_attribute_of_an_index(db: Store) -> None:
         assert not guard.keys() & indexed
 
 
-def test_counts_and_sums_follow_creation_change_and_deletion(db: Store, draft_work: Work, clock: Clock) -> None:
+def test_counters_follow_creation_change_and_deletion(db: Store, draft_work: Work, clock: Clock) -> None:
     db.create(Work(work_id="w2", artist_id="ann", title="", price=Decimal(7)))
 
     def shown() -> tuple[int, Decimal]:
@@ -329,7 +327,7 @@ def test_counts_and_sums_follow_creation_change_and_deletion(db: Store, draft_wo
     assert shown() == (1, Decimal(6))
 
 
-def test_a_child_moves_its_share_to_another_parent(db: Store, draft_work: Work) -> None:
+def test_moved_child_is_counted_by_its_new_parent(db: Store, draft_work: Work) -> None:
     db.create(Artist(artist_id="bob", country="ES", handle="Bob"))
     with db.change(work("w1")) as draft:
         draft.artist_id = "bob"
@@ -340,13 +338,13 @@ def test_a_child_moves_its_share_to_another_parent(db: Store, draft_work: Work) 
     assert db.one(artist("bob")).work_count == 1
 
 
-def test_a_child_can_be_deleted_after_its_parent(db: Store, draft_work: Work) -> None:
+def test_child_can_be_deleted_after_its_parent(db: Store, draft_work: Work) -> None:
     db.delete(artist("ann"))
     assert db.delete(work("w1")) == draft_work
     assert disk(db) == {}
 
 
-def test_a_limit_on_a_counter_stops_growth(db: Store, draft_work: Work) -> None:
+def test_limit_stops_the_growth_of_a_counter(db: Store, draft_work: Work) -> None:
     with db.change(artist("ann")) as draft:
         draft.room = 1
     with pytest.raises(LimitReached, match=r"^Artist ann: the write would exceed the limit work_count <= room$"):
@@ -362,7 +360,7 @@ def test_only_allowed_transitions_happen(db: Store, draft_work: Work) -> None:
         db.create(Work(work_id="w2", artist_id="ann", title="", state=State.SOLD))
 
 
-def test_of_two_answers_only_one_wins(db: Store, clock: Clock) -> None:
+def test_only_one_of_two_transitions_succeeds(db: Store, clock: Clock) -> None:
     db.create(Work(work_id="w1", artist_id="ann", title="", state=State.PUBLISHED, published_at=clock()))
 
     def answer(state: State) -> bool:
@@ -377,7 +375,7 @@ def test_of_two_answers_only_one_wins(db: Store, clock: Clock) -> None:
         assert sorted(threads.map(answer, [State.SOLD, State.LOST])) == [False, True]
 
 
-def test_what_an_entity_owns_goes_with_it(db: Store, clock: Clock) -> None:
+def test_owned_entities_are_deleted_with_their_owner(db: Store, clock: Clock) -> None:
     for number in range(60):
         db.put(Note(artist_id="ann", number=number, text=""))
     db.create(Mention(artist_id="ann", where="x", at=clock()))
@@ -401,7 +399,7 @@ def test_concurrent_children_leave_exact_counters(db: Store) -> None:
 # time to live ---------------------------------------------------------------------------------------------------
 
 
-def test_an_expired_item_is_hidden_from_reads_and_fails_conditions(db: Store, draft_work: Work, clock: Clock) -> None:
+def test_expired_item_is_hidden_from_reads_and_fails_conditions(db: Store, draft_work: Work, clock: Clock) -> None:
     assert disk(db)["WORK#w1 WORK"]["expires"] == {"N": str(int((clock() + timedelta(days=30)).timestamp()))}
     clock.passes(days=30)
     assert db(work("w1")) is None
@@ -413,7 +411,7 @@ def test_an_expired_item_is_hidden_from_reads_and_fails_conditions(db: Store, dr
         db.update(work("w1"), lambda each: None)
 
 
-def test_what_is_published_no_longer_expires(db: Store, draft_work: Work, clock: Clock) -> None:
+def test_item_outside_the_condition_does_not_expire(db: Store, draft_work: Work, clock: Clock) -> None:
     with db.change(work("w1")) as draft:
         draft.state = State.PUBLISHED
         draft.published_at = clock()
@@ -424,7 +422,7 @@ def test_what_is_published_no_longer_expires(db: Store, draft_work: Work, clock:
 # transactions and batches ---------------------------------------------------------------------------------------
 
 
-def test_a_transaction_is_all_or_nothing(db: Store, draft_work: Work) -> None:
+def test_transaction_is_all_or_nothing(db: Store, draft_work: Work) -> None:
     def write() -> None:
         with db.transaction() as together:
             together.create(Work(work_id="w2", artist_id="ann", title=""))
@@ -438,7 +436,7 @@ def test_a_transaction_is_all_or_nothing(db: Store, draft_work: Work) -> None:
     assert db.one(artist("ann")).work_count == 1
 
 
-def test_a_transaction_keeps_counters_over_all_of_its_writes(db: Store, draft_work: Work) -> None:
+def test_transaction_updates_counters_over_all_of_its_writes(db: Store, draft_work: Work) -> None:
     with db.transaction() as together:
         together.create(Artist(artist_id="b", country="ES", handle="b"))
         together.create(Note(artist_id="b", number=1, text=""))
@@ -448,7 +446,7 @@ def test_a_transaction_keeps_counters_over_all_of_its_writes(db: Store, draft_wo
     assert (stored.work_count, stored.handle) == (0, "Anne")
 
 
-def test_a_transaction_checks_other_items(db: Store, draft_work: Work) -> None:
+def test_transaction_checks_other_items(db: Store, draft_work: Work) -> None:
     def write() -> None:
         with db.transaction() as together:
             together.check(artist("ann"), F.country == "ES")
@@ -459,7 +457,7 @@ def test_a_transaction_checks_other_items(db: Store, draft_work: Work) -> None:
     assert db.one(work("w1")).title == "One"
 
 
-def test_two_children_under_a_limit_in_one_transaction_are_refused(db: Store) -> None:
+def test_two_children_under_a_limit_in_one_transaction_are_rejected(db: Store) -> None:
     def write() -> None:
         with db.transaction() as together:
             together.create(Work(work_id="w1", artist_id="ann", title=""))
@@ -469,7 +467,7 @@ def test_two_children_under_a_limit_in_one_transaction_are_refused(db: Store) ->
         write()
 
 
-def test_unique_values_change_hands_within_a_transaction(db: Store) -> None:
+def test_unique_value_moves_between_items_within_a_transaction(db: Store) -> None:
     db.create(Artist(artist_id="bob", country="PT", handle="Bob"))
     with db.transaction() as together:
         together.change(artist("ann")).handle = "Bob"
@@ -478,7 +476,7 @@ def test_unique_values_change_hands_within_a_transaction(db: Store) -> None:
     assert db.find_by_unique(Artist, "named_once", "PT", "Ann") == db.one(artist("bob"))
 
 
-def test_a_parent_and_its_first_child_are_created_together_within_the_limit(db: Store) -> None:
+def test_parent_and_first_child_are_created_together_within_the_limit(db: Store) -> None:
     with db.transaction() as together:
         together.create(Artist(artist_id="bob", country="ES", handle="Bob"))
         together.create(Work(work_id="w", artist_id="bob", title=""))
@@ -494,7 +492,7 @@ def test_a_parent_and_its_first_child_are_created_together_within_the_limit(db: 
     assert db(artist("cem")) is None
 
 
-def test_a_child_of_a_parent_that_the_transaction_deletes_is_refused(db: Store) -> None:
+def test_child_of_a_parent_deleted_in_the_transaction_is_rejected(db: Store) -> None:
     def write() -> None:
         with db.transaction() as together:
             together.delete(artist("ann"))
@@ -504,7 +502,7 @@ def test_a_child_of_a_parent_that_the_transaction_deletes_is_refused(db: Store) 
         write()
 
 
-def test_a_parent_and_its_last_child_are_deleted_together(db: Store, draft_work: Work) -> None:
+def test_parent_and_last_child_are_deleted_together(db: Store, draft_work: Work) -> None:
     with db.transaction() as together:
         together.delete(artist("ann"))
         together.delete(work("w1"))
@@ -524,7 +522,7 @@ Twice = Callable[[Transaction], object]
         lambda t: (t.create(Work(work_id="n", artist_id="ann", title="")), t.delete(work("n"))),
     ],
 )
-def test_two_writes_to_one_item_in_a_transaction_are_refused(db: Store, draft_work: Work, twice: Twice) -> None:
+def test_two_writes_to_one_item_in_a_transaction_are_rejected(db: Store, draft_work: Work, twice: Twice) -> None:
     before = disk(db)
     said = r"^two writes to Work \w+ in one transaction; make them one$"
     with pytest.raises(InvalidTransaction, match=said), db.transaction() as together:
@@ -532,13 +530,13 @@ def test_two_writes_to_one_item_in_a_transaction_are_refused(db: Store, draft_wo
     assert disk(db) == before
 
 
-def test_what_was_seen_has_to_be_what_is_changed(db: Store, draft_work: Work) -> None:
+def test_seen_entity_must_be_the_changed_one(db: Store, draft_work: Work) -> None:
     other = db.create(Work(work_id="w2", artist_id="ann", title="Two"))
     with pytest.raises(InvalidValue, match=r"^Work: `seen` is another item, Work w2$"), db.transaction() as together:
         together.change(work("w1"), seen=other)
 
 
-def test_an_item_is_deleted_and_created_anew_in_one_transaction(db: Store) -> None:
+def test_item_is_deleted_and_created_again_in_one_transaction(db: Store) -> None:
     db.create(Note(artist_id="ann", number=1, text="old"))
     with db.transaction() as together:
         together.delete(note("ann", 1))
@@ -546,7 +544,7 @@ def test_an_item_is_deleted_and_created_anew_in_one_transaction(db: Store) -> No
     assert db.one(note("ann", 1)).text == "new"
 
 
-def test_batches_write_what_nothing_depends_on(db: Store) -> None:
+def test_batches_write_entities_without_invariants(db: Store) -> None:
     with db.measure() as used:
         db.put_many([Note(artist_id="ann", number=number, text="") for number in range(60)])
     assert used.requests == 3
@@ -573,20 +571,20 @@ def test_batches_write_what_nothing_depends_on(db: Store) -> None:
         (Work(work_id="w", artist_id="ann", title="", importance="top"), "^Work.importance: 'top' is not one of"),  # type: ignore[arg-type]
     ],
 )
-def test_bad_input_is_refused_by_name(db: Store, entity: Any, said: str) -> None:
+def test_invalid_input_is_rejected_with_its_attribute(db: Store, entity: Any, said: str) -> None:
     before = disk(db)
     with pytest.raises(InvalidValue, match=said):
         db.create(entity)
     assert disk(db) == before
 
 
-def test_a_time_without_a_zone_is_refused(db: Store, clock: Clock) -> None:
+def test_time_without_a_zone_is_rejected(db: Store, clock: Clock) -> None:
     naive = clock().replace(tzinfo=None)
     with pytest.raises(InvalidValue, match=r"^Mention.at: 2095-01-01T00:00:00 has no time zone; write datetime\("):
         db.create(Mention(artist_id="ann", where="x", at=naive))
 
 
-def test_an_entity_of_another_design_is_refused(db: Store) -> None:
+def test_entity_of_another_design_is_rejected(db: Store) -> None:
     from tests.design.shop import Customer
 
     with pytest.raises(
@@ -595,7 +593,7 @@ def test_an_entity_of_another_design_is_refused(db: Store) -> None:
         db.create(Customer(customer_id="c", email="e"))
 
 
-def test_ranked_values_are_stored_as_they_are(db: Store, clock: Clock) -> None:
+def test_ranked_values_are_stored_unchanged(db: Store, clock: Clock) -> None:
     db.create(Work(work_id="w", artist_id="ann", title="", importance=Importance.HIGH, published_at=clock()))
     item = disk(db)["WORK#w WORK"]
     assert item["importance"] == {"S": "high"}
@@ -605,7 +603,7 @@ def test_ranked_values_are_stored_as_they_are(db: Store, clock: Clock) -> None:
 # update ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_update_leaves_alone_what_it_does_not_change_however_long_that_is(db: Store) -> None:
+def test_update_leaves_unchanged_attributes_alone(db: Store) -> None:
     row = {"PK": "ARTIST#old", "SK": "PROFILE", "artistId": "old", "country": "", "handle": "Old"}
     item: dict[str, Any] = {name: {"S": value} for name, value in row.items() if value}
     item |= {"country": {"S": "PT"}, "room": {"N": "5"}, "entityType": {"S": "Artist"}}
@@ -617,20 +615,20 @@ def test_an_update_leaves_alone_what_it_does_not_change_however_long_that_is(db:
         db.update(artist("old"), lambda found: setattr(found, "handle", None))
 
 
-def test_an_update_answers_with_what_is_stored(db: Store, draft_work: Work, clock: Clock) -> None:
+def test_update_returns_the_stored_entity(db: Store, draft_work: Work, clock: Clock) -> None:
     clock.passes(hours=1)
     answer = db.update(work("w1"), lambda found: setattr(found, "title", "Two"))
     assert answer == db.one(work("w1"))
     db.replace(answer)
 
 
-def test_a_put_over_another_answers_with_what_is_stored(db: Store, draft_work: Work, clock: Clock) -> None:
+def test_put_over_an_existing_entity_returns_the_stored_one(db: Store, draft_work: Work, clock: Clock) -> None:
     clock.passes(hours=1)
     answer = db.put(Work(work_id="w1", artist_id="ann", title="Put"))
     assert answer == db.one(work("w1"))
 
 
-def test_an_update_tells_what_python_takes_for_equal(backend: Any, clock: Clock) -> None:
+def test_update_distinguishes_values_that_python_takes_for_equal(backend: Any, clock: Clock) -> None:
     db = fresh(backend, edges.design, clock)
     db.create(edges.Box(box_id="b", name="x", anything={"open": 1, "in": [1]}))
     db.update(edges.box("b"), lambda found: setattr(found, "anything", {"open": True, "in": [True]}))
@@ -638,13 +636,13 @@ def test_an_update_tells_what_python_takes_for_equal(backend: Any, clock: Clock)
     assert db.one(edges.box("b")).anything["open"] is True
 
 
-def test_a_value_too_long_for_its_guard_is_refused_by_name(db: Store) -> None:
+def test_value_too_long_for_its_guard_is_rejected_with_its_attribute(db: Store) -> None:
     with pytest.raises(
         InvalidValue, match=r"^Artist.named_once: it is too long: the key of its guard exceeds 2048 bytes$"
     ):
         db.create(Artist(artist_id="long", country="PT", handle="x" * 2048))
 
 
-def test_an_entity_of_another_design_is_not_part_of_a_transaction(db: Store) -> None:
+def test_entity_of_another_design_is_rejected_in_a_transaction(db: Store) -> None:
     with pytest.raises(InvalidValue, match=r"^Box: it is not in design 'gallery'"), db.transaction() as together:
         together.create(edges.Box(box_id="b", name="x"))
