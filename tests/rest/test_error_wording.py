@@ -46,7 +46,7 @@ SEARCH = next(route for route in notes_api.api.routes if route.name == "search")
             "Line n1, 7 cannot be read as it is stored; see the log",
         ),
         (
-            StoredItemInvalid("Note or Line", {"PK": "NOTE#n1", "SK": "X"}, "the key is of neither form"),
+            StoredItemInvalid("Note or Line", {"PK": "NOTE#n1", "SK": "X"}, "the key belongs to none of them"),
             "Note or Line cannot be read as it is stored; see the log",
         ),
         (InvalidCursor("lines", "its signature is wrong"), "invalid cursor for search: its signature is wrong"),

@@ -156,7 +156,7 @@ def test_names_on_disk_reach_into_nested_structs() -> None:
         ("moment", {"N": "1"}, "moment is not stored as S"),
         ("texts", {"L": []}, "texts is not stored as SS"),
         ("outer", {"S": "in"}, "outer is not stored as M"),
-        ("SK", {"S": "soon"}, "the key 'THING#t soon' is not of the form Thing has"),
+        ("SK", {"S": "soon"}, "the key 'THING#t soon' is not a key of Thing"),
     ],
 )
 def test_value_that_does_not_fit_is_named(name: str, value: dict[str, str], said: str) -> None:

@@ -132,7 +132,7 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
     ),
     (lambda db: db(wallet("")), InvalidValue, "wallet: empty text cannot be part of a key"),
     (lambda db: db(payments("")).first(1), InvalidValue, "payments: empty text cannot be part of a key"),
-    (lambda db: db.find_by_unique(Wallet, "colour", "x"), InvalidValue, "Wallet.colour: is not declared Unique"),
+    (lambda db: db.find_by_unique(Wallet, "colour", "x"), InvalidValue, "Wallet.colour: it is not declared Unique"),
     (
         lambda db: db.delete(wallet("w"), when=F.used == 9),
         ConditionFailed,
@@ -153,7 +153,7 @@ def test_error_message_says_what_and_where(
 
 def test_item_of_no_entity_in_a_collection_is_named(db: Store) -> None:
     db.backend.call(PutItem(table_name="wallets", item={"PK": {"S": "WALLET#w"}, "SK": {"S": "RUBBISH"}}))
-    said = r"^Wallet or Payment WALLET#w RUBBISH cannot be read as it is stored: the key is of neither form$"
+    said = r"^Wallet or Payment WALLET#w RUBBISH cannot be read as it is stored: the key belongs to none of them$"
     with pytest.raises(StoredItemInvalid, match=said):
         list(db(all_of("w")))
 

@@ -183,7 +183,7 @@ READS: dict[str, Callable[[Store], Any]] = {
         paper("1"),
         when=True,  # type: ignore[call-overload]
     ),
-    "Paper.once: 1 values given, it is of owner, text": lambda db: db.find_by_unique(Paper, "once", "a"),
+    "Paper.once: 1 values for 2 fields; pass owner, text": lambda db: db.find_by_unique(Paper, "once", "a"),
     "Other: it is not in design 'files'; pass its table 'others' to prove() too": lambda db: db.put_many(
         [Other(name="a")]
     ),
@@ -235,7 +235,7 @@ def test_entity_is_found_by_an_equal_unique_value(db: Store) -> None:
 def test_guard_without_an_owner_is_reported(db: Store) -> None:
     guard = {"PK": {"S": "UNIQUE#Paper#code#2"}, "SK": {"S": "UNIQUE"}}
     db.backend.call(wire.PutItem(table_name="files", item=guard))
-    with pytest.raises(StoredItemInvalid, match=r"UNIQUE cannot be read .*: the guard does not say whose it is$"):
+    with pytest.raises(StoredItemInvalid, match=r"UNIQUE cannot be read .*: the guard has no owner$"):
         db.find_by_unique(Paper, "code", Decimal(2))
 
 

@@ -39,5 +39,5 @@ def test_put_is_not_applied_when_the_transaction_fails(db: Store) -> None:
 
 
 def test_entity_with_invariants_cannot_be_put(db: Store) -> None:
-    with pytest.raises(InvalidValue, match="Work: a put cannot keep its promises"), db.transaction() as transaction:
+    with pytest.raises(InvalidValue, match="Work: a put cannot keep its invariants"), db.transaction() as transaction:
         transaction.put(Work(work_id="w", artist_id="ann", title=""))

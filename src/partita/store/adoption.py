@@ -1,8 +1,8 @@
-"""Adopting a table that other code filled: old key formats are rewritten, missing guards and counters are made.
+"""Adopting a table that other code filled: old key formats are rewritten, missing guards and counters are created.
 
-Every item is read once. One that is not as the design writes it is rewritten in a transaction that fails if somebody
-changed it meanwhile. Running it again finishes what was interrupted and finds nothing more to do. Counters are counted
-over the whole run and then set; let nobody write meanwhile, or run it again.
+Every item is read once. An item that differs from what the design stores is rewritten in a transaction, which fails if
+the item changes meanwhile. A second run finishes an interrupted one, and then finds nothing to do. Counters are counted
+over the whole run and then set: if other programs write meanwhile, run it again.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,14 +30,15 @@ from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute
 from partita.store.flows import Flow
-from partita.store.reading import fetch_found, now_seconds
+from partita.store.reading import fetch_item, fetch_stored_item, now_seconds
 from partita.store.retries import send_idempotent
 
 
 class Adoption(msgspec.Struct):
-    """What was found and done; `unknown` items are of no entity, `refused` ones stand as they were, with the reason.
+    """The result of an adoption, as numbers of items.
 
-    `made` are items that a system's own adoption added: what its documents' rows lack.
+    `unknown` lists the keys of items that belong to no entity, `refused` the items that could not be adopted, each with
+    the reason. `created` counts items that a system's own adoption added.
     """
 
     seen: int = 0
@@ -50,11 +51,11 @@ class Adoption(msgspec.Struct):
 
     @contextmanager
     def collecting_errors(self, name: str) -> Iterator[None]:
-        """What cannot be mended is told under its name, and the others go on."""
+        """Records the error for this item and continues with the rest."""
         try:
             yield
-        except (StoreError, InvalidValue) as refusal:
-            self.refused.append(f"{name}: {refusal}")
+        except (StoreError, InvalidValue) as error:
+            self.refused.append(f"{name}: {error}")
 
 
 class _Count(msgspec.Struct):
@@ -67,7 +68,7 @@ Counts = dict[Any, _Count]
 
 
 def adopt(context: StoreContext, design: Design, progress: Callable[[Adoption], None] | None) -> Flow[Adoption]:
-    """Bring every item of the design's tables to what the design says."""
+    """Rewrites every item of the design's tables as the design stores it."""
     done = Adoption()
     counts: Counts = {}
     for table in design.tables:
@@ -102,30 +103,30 @@ def _adopt_item(
     with done.collecting_errors(f"{model.name} {name}"):
         entity = decoder_of(model)(raw, now_seconds(context))
         if entity is None:
-            return  # it has expired: nobody sees it, and what it held is free
+            return  # it has expired: it is hidden, and its unique values are free
         values = values_of(model, entity)
         _count(effects(design, model, values, merged_with_unknown(model, item, values, values)), counts)
-        _expect(design, model, values, counts)
+        _include_stored_counters(design, model, values, counts)
         rewritten, guarded = yield from adopt_item(context, design, model, item)
         done.rewritten += rewritten
         done.guards_created += guarded
 
 
 def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:
-    """Bring one item to what the design says; whether it was rewritten, and how many guards were made."""
+    """Rewrites one item as the design stores it; returns whether it changed, and how many guards were created."""
     values = values_of(model, decoder_of(model).from_item(item))
     wanted = merged_with_unknown(model, item, values, values)
     wanted |= {name: _with_all_members(item[name], wanted[name]) for name in item.keys() & wanted.keys()}
-    lies_at = key_in_item(model, item)
-    held, wanting = yield from _guards(context, model, lies_at, effects(design, model, values, wanted))
-    rewriting = [] if equal_items(wanted, item) else list(_rewriting(model, item, wanted, values))
-    guarding = actions(model, held, wanting, set(), context.clock())
+    stored_key = key_in_item(model, item)
+    outdated, missing = yield from _guards(context, model, stored_key, effects(design, model, values, wanted))
+    rewriting = [] if equal_items(wanted, item) else list(_rewrite_actions(model, item, wanted, values))
+    guarding = actions(model, outdated, missing, set(), context.clock())
     yield from execute(context, [*rewriting, *guarding])
-    return bool(rewriting), len(wanting.guards) - len(held.guards)
+    return bool(rewriting), len(missing.guards) - len(outdated.guards)
 
 
 def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValue:
-    """The new value with those members of maps that only other code knows; one that is null says nothing."""
+    """The new value with the members of maps that the design does not know; null members are dropped."""
     if "M" in old and "M" in new:
         known = {name: _with_all_members(old["M"].get(name, each), each) for name, each in new["M"].items()}
         return {"M": {name: each for name, each in old["M"].items() if "NULL" not in each} | known}
@@ -134,8 +135,8 @@ def _with_all_members(old: AttributeValue, new: AttributeValue) -> AttributeValu
     return new
 
 
-def _rewriting(model: Model, old: Item, new: Item, values: Values) -> Iterator[ItemAction]:
-    """The item as it should be, in place of what it was; fenced by all that was read."""
+def _rewrite_actions(model: Model, old: Item, new: Item, values: Values) -> Iterator[ItemAction]:
+    """Replaces an item, fenced by everything that was read."""
     old_key, new_key = key_in_item(model, old), key_in_item(model, new)
     seen = tuple(Clause(equals(name, old[name]), lambda _: Raced(model.name)) for name in old if name not in old_key)
     if old_key == new_key:
@@ -147,19 +148,18 @@ def _rewriting(model: Model, old: Item, new: Item, values: Values) -> Iterator[I
     yield ItemAction("put", model.table.name, new_key, model.name, item=new, clauses=(free,))
 
 
-def _guards(context: StoreContext, model: Model, lies_at: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
-    """The guards that name the item by its old key, and those that it is to have in place of them or of none."""
-    held, wanting = Effects(), Effects()
+def _guards(context: StoreContext, model: Model, stored_key: Item, after: Effects) -> Flow[tuple[Effects, Effects]]:
+    """The guards that name the item by its old key, and those to be created or to replace them."""
+    outdated, missing = Effects(), Effects()
     for identity, guard in after.guards.items():
-        request = wire.GetItem(table_name=model.table.name, key=guard.key, consistent_read=True)
-        reply = yield from send_idempotent(context, request)
-        owner = None if reply.item is None else msgspec.json.decode(reply.item).get(OWNER)
+        raw = yield from fetch_item(context, model.table.name, guard.key)
+        owner = None if raw is None else msgspec.json.decode(raw).get(OWNER)
         if owner == {"M": guard.owner}:
             continue
-        wanting.guards[identity] = guard
-        if owner == {"M": lies_at}:
-            held.guards[identity] = msgspec.structs.replace(guard, owner=lies_at)
-    return held, wanting
+        missing.guards[identity] = guard
+        if owner == {"M": stored_key}:
+            outdated.guards[identity] = msgspec.structs.replace(guard, owner=stored_key)
+    return outdated, missing
 
 
 def _count(after: Effects, counts: Counts) -> None:
@@ -168,18 +168,18 @@ def _count(after: Effects, counts: Counts) -> None:
         count.total = EXACT.add(count.total, amount)
 
 
-def _expect(design: Design, model: Model, values: Values, counts: Counts) -> None:
-    """A counter that says something is looked at, though nothing that it counts may be there."""
+def _include_stored_counters(design: Design, model: Model, values: Values, counts: Counts) -> None:
+    """Includes the counters of an entity that are not zero, though they may have nothing to count."""
     key = key_of(model, values)
-    place = item_identity(model.table.name, key)
+    identity = item_identity(model.table.name, key)
     for counter in (each for children in design.counters.values() for each in children if each.parent is model):
         if values[counter.attribute.field]:
-            counts.setdefault((place, counter.attribute.name), _Count(counter, key))
+            counts.setdefault((identity, counter.attribute.name), _Count(counter, key))
 
 
 def _set_counter(context: StoreContext, count: _Count, done: Adoption) -> Flow[None]:
     parent, attribute = count.counter.parent, count.counter.attribute
-    found = yield from fetch_found(context, parent, count.key)
+    found = yield from fetch_stored_item(context, parent, count.key)
     if found is None or getattr(found.entity, attribute.field) == count.total:
         return
     text = key_text(key_of(parent, values_of(parent, found.entity)))

@@ -30,7 +30,7 @@ def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> 
     models = {kind: design.holding(kind) for kind in set(map(type, entities))}
     for model in models.values():
         if not has_no_invariants(design, model):
-            raise InvalidValue(model.name, "a batch cannot keep its promises; create it, or use a transaction")
+            raise InvalidValue(model.name, "a batch cannot keep its invariants; create it, or use a transaction")
     packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]
     puts = (wire.WriteRequest(put_request=wire.PutRequest(item=_item(each))) for each in packed)
     yield from batch_write(context, zip((models[type(entity)].table.name for entity in entities), puts, strict=True))
@@ -55,7 +55,7 @@ def delete_many(context: StoreContext, design: Design, keys: Iterable[tuple[Mode
     requests = []
     for model, key in keys:
         if not can_delete_without_read(design, model) or design.ownerships.get(model):
-            raise InvalidValue(model.name, "a batch cannot keep its promises; delete it, or use a transaction")
+            raise InvalidValue(model.name, "a batch cannot keep its invariants; delete it, or use a transaction")
         requests.append(deletion_of(model, key))
     yield from batch_write(context, requests)
 

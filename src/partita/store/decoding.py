@@ -1,7 +1,7 @@
-"""Item bytes straight to entities: a decoder is generated for each entity from its codecs.
+"""Decoding the bytes of items into entities, with a decoder that is generated for each entity from its codecs.
 
-msgspec reads `{"status": {"S": "OPEN"}}` into a struct shaped like the item, and one generated expression unwraps it
-into the entity. No dict is made on the way.
+msgspec decodes `{"status": {"S": "OPEN"}}` into a struct of the item's shape, and one generated expression builds the
+entity from it, without a dict in between.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from partita.plan.effects import OWNER
 from partita.plan.items import key_texts
 from partita.validation import fault_in
 
-_REFUSALS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
+_DECODE_ERRORS = (msgspec.DecodeError, ValueError, TypeError, KeyError, ArithmeticError)
 
 
 class Decoder:
-    """Decodes the items of one entity or view; `expiry` is the second of an item's TTL, or None."""
+    """Decodes the items of one entity or view."""
 
     def __init__(self, of: Model | ViewModel) -> None:
         self._model = of.of if isinstance(of, ViewModel) else of
@@ -39,61 +39,61 @@ class Decoder:
 
     @staticmethod
     def _extra(of: Model | ViewModel) -> dict[str, str]:
-        """What is read beside the members: key attributes that hold values of their own, and the TTL."""
+        """Attributes that are decoded beside the members: keys that contain values of their own, and the TTL."""
         model = of.of if isinstance(of, ViewModel) else of
         names: list[str] = []
         if any(attribute.in_key for attribute in of.attributes.values()):
             names += model.table.key_names
         if model.expires is not None and model.table.ttl is not None:
             names.append(model.table.ttl)
-        taken = {member.name for member in of.members}
-        return {f"x{at}": name for at, name in enumerate(names) if name not in taken}
+        members = {member.name for member in of.members}
+        return {f"x{at}": name for at, name in enumerate(names) if name not in members}
 
     def __call__(self, raw: bytes | msgspec.Raw, now: int | None = None) -> Any:
-        """The entity, or None where it had expired by the second `now`."""
+        """The entity, or None if it has expired at `now`, in seconds since 1970."""
         try:
-            found = self._read(raw)
-            if now is not None and self._expired(found, now):
+            shaped = self._read(raw)
+            if now is not None and self._expired(shaped, now):
                 return None
-            return self._build(found)
-        except _REFUSALS as refusal:
-            raise self._invalid(msgspec.json.decode(raw), refusal) from None
+            return self._build(shaped)
+        except _DECODE_ERRORS as error:
+            raise self._invalid(msgspec.json.decode(raw), error) from None
 
     def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]:
-        """The entity and the second from which it has expired, if ever."""
+        """The entity, and the second of its expiry or None."""
         try:
-            found = self._read(raw)
-            return self._build(found), self._expiry(found)
-        except _REFUSALS as refusal:
-            raise self._invalid(msgspec.json.decode(raw), refusal) from None
+            shaped = self._read(raw)
+            return self._build(shaped), self._expiry(shaped)
+        except _DECODE_ERRORS as error:
+            raise self._invalid(msgspec.json.decode(raw), error) from None
 
     def from_item(self, item: Item) -> Any:
         """The entity of an item that is a dict already."""
         try:
             return self._build(msgspec.convert(item, self._shape, strict=False))
-        except _REFUSALS as refusal:
-            raise self._invalid(item, refusal) from None
+        except _DECODE_ERRORS as error:
+            raise self._invalid(item, error) from None
 
-    def _expired(self, found: Any, now: int) -> bool:
-        expiry = self._expiry(found)
+    def _expired(self, shaped: Any, now: int) -> bool:
+        expiry = self._expiry(shaped)
         return expiry is not None and expiry <= now
 
-    def _expiry(self, found: Any) -> float | None:
-        value = getattr(found, self._ttl) if self._ttl is not None else None
+    def _expiry(self, shaped: Any) -> float | None:
+        value = getattr(shaped, self._ttl) if self._ttl is not None else None
         return float(value.N) if value is not None and value.N is not None else None
 
-    def _invalid(self, item: Item, refusal: Exception) -> StoredItemInvalid:
+    def _invalid(self, item: Item, error: Exception) -> StoredItemInvalid:
         names = self._model.table.key_names
         stored_key = key_texts({name: item[name] for name in names if name in item})
         parts = _parts_in(self._model, tuple(stored_key.values())) if len(stored_key) == len(names) else None
-        return StoredItemInvalid(self._name, stored_key, _reason(refusal), parts or {})
+        return StoredItemInvalid(self._name, stored_key, _reason(error), parts or {})
 
 
-def _reason(refusal: Exception) -> str:
-    """What is wrong with an item. Every second step of a path is one of DynamoDB's types: `size.M.width.N`."""
-    if not isinstance(refusal, msgspec.ValidationError):
-        return str(refusal)
-    path, fault = fault_in(refusal)
+def _reason(error: Exception) -> str:
+    """Why an item cannot be decoded. Every second step of a path is one of DynamoDB's types: `size.M.width.N`."""
+    if not isinstance(error, msgspec.ValidationError):
+        return str(error)
+    path, fault = fault_in(error)
     place = place_text(path[::2])
     if fault.kind == "missing" and len(path) % 2 == 0:
         return f"{place} is not stored as {path[-1]}"
@@ -102,48 +102,49 @@ def _reason(refusal: Exception) -> str:
 
 @cache
 def decoder_of(of: Model | ViewModel) -> Decoder:
+    """The decoder of an entity or view."""
     return Decoder(of)
 
 
 def _builder(of: Model | ViewModel, model: Model, extra: dict[str, str]) -> Callable[[Any], Any]:
-    """Compile `lambda r: Entity(a=r.f0.S, b=...)`."""
+    """Compiles `lambda r: Entity(a=r.f0.S, b=...)`."""
     env: Env = {"entity": of.cls, "parts": _parts_reader(model)}
     position = {member.field: at for at, member in enumerate(of.members)}
     keys = [name for name, disk_name in extra.items() if disk_name in model.table.key_names]
-    given = []
+    arguments = []
     for attribute in of.attributes.values():
         if attribute.in_key:
-            given.append(f"{attribute.field}=k[{attribute.field!r}]")
+            arguments.append(f"{attribute.field}=k[{attribute.field!r}]")
         else:
-            given.append(f"{attribute.field}={attribute.member.decode_expr('r', position[attribute.field], env)}")
-    parts = f"k = parts({', '.join(f'r.{name}.S' for name in keys)})" if "k[" in "".join(given) else "k = None"
-    source = f"def build(r):\n    {parts}\n    return entity({', '.join(given)})"
-    exec(compile(source, f"<decoder of {of.name}>", "exec"), env)  # noqa: S102 - made from field names alone
-    built: Callable[[Any], Any] = env["build"]
-    return built
+            arguments.append(f"{attribute.field}={attribute.member.decode_expr('r', position[attribute.field], env)}")
+    parts = f"k = parts({', '.join(f'r.{name}.S' for name in keys)})" if "k[" in "".join(arguments) else "k = None"
+    source = f"def build(r):\n    {parts}\n    return entity({', '.join(arguments)})"
+    exec(compile(source, f"<decoder of {of.name}>", "exec"), env)  # noqa: S102 - contains field names alone
+    build: Callable[[Any], Any] = env["build"]
+    return build
 
 
 def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:
-    """The values that an item's key holds, in today's format or in one that is still read."""
+    """A function that parses the values in a key, in its current or an old format."""
 
     def parts(*texts: str) -> dict[str, Any]:
         found = _parts_in(model, texts)
         if found is None:
-            raise ValueError(f"the key {' '.join(texts)!r} is not of the form {model.name} has")
+            raise ValueError(f"the key {' '.join(texts)!r} is not a key of {model.name}")
         return found
 
     return parts
 
 
 def _parts_in(model: Model, texts: tuple[str, ...]) -> dict[str, Any] | None:
-    """The parts of a key as we write it, or as other code may have."""
+    """The parts of a key, in the format of the design or a foreign one that is also read."""
     every = ((keys, foreign) for foreign in (False, True) for keys in (model.key, *model.old_keys))
     found = (_parsed(keys, texts, foreign=foreign) for keys, foreign in every)
     return next((each for each in found if each is not None), None)
 
 
 def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:
-    """The parts of a key as we write it, or, where `foreign`, as other code may have."""
+    """The parts of a key in the format of the design, or if `foreign` in one that is also read."""
     found: dict[str, Any] = {}
     for attribute, text in zip(keys.attributes, texts, strict=True):
         if attribute.template is None:
@@ -158,12 +159,12 @@ def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[
 
 @cache
 def recogniser_of(table: Table) -> "Recogniser":
-    """The recogniser of all that a table holds."""
+    """The recogniser of all entities of a table."""
     return Recogniser(tuple(table.models))
 
 
 class Recogniser:
-    """Tells entities apart by their keys and decodes each as what it is."""
+    """Finds the entity of an item by its key, and decodes it."""
 
     def __init__(self, models: tuple[Model, ...]) -> None:
         table = models[0].table
@@ -173,14 +174,14 @@ class Recogniser:
         self._models = models
 
     def model_of(self, raw: bytes | msgspec.Raw) -> Model | None:
-        """Whose key the item has."""
+        """The model whose key the item has."""
         found = self._read(raw)
         return self._model_of(tuple((getattr(found, name).S or getattr(found, name).N or "") for name in self._fields))
 
     def entity_of(self, item: Item) -> Any:
-        """The entity of an item that is a dict already; None for a guard, or where the key is of no entity."""
-        held = [item[name] for name in self._models[0].table.key_names]
-        model = None if OWNER in item else self._model_of(tuple(str(next(iter(each.values()))) for each in held))
+        """The entity of an item that is a dict already; None for a guard, and for a key of no entity."""
+        key = [item[name] for name in self._models[0].table.key_names]
+        model = None if OWNER in item else self._model_of(tuple(str(next(iter(each.values()))) for each in key))
         return None if model is None else decoder_of(model).from_item(item)
 
     def _model_of(self, texts: tuple[str, ...]) -> Model | None:
@@ -193,13 +194,13 @@ class Recogniser:
         return None
 
     def decoder(self, raw: bytes | msgspec.Raw) -> Decoder:
-        """The decoder of what the item is."""
+        """The decoder of an item; StoredItemInvalid if its key belongs to none of the entities."""
         model = self.model_of(raw)
         if model is None:
             item = msgspec.json.decode(raw)
             stored_key = key_texts({name: item[name] for name in self._models[0].table.key_names})
             names = " or ".join(each.name for each in self._models)
-            raise StoredItemInvalid(names, stored_key, "the key is of neither form")
+            raise StoredItemInvalid(names, stored_key, "the key belongs to none of them")
         return decoder_of(model)
 
     def __call__(self, raw: bytes | msgspec.Raw, now: int | None = None) -> Any:

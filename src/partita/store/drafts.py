@@ -1,7 +1,7 @@
-"""Drafts: what a caller does to an entity inside `with db.change(...) as draft`, written down instead of done.
+"""Drafts: record the edits inside `with db.change(...) as draft`.
 
-To a type checker the draft is the entity. Here it records: `draft.status = X` assigns, `draft.priority += 1` adds
-without reading, `draft.tags |= {...}` and `-= {...}` change a set, `draft.lines += [...]` appends to a list.
+To a type checker the draft is the entity. It records `draft.status = X` as an assignment, `draft.priority += 1` as an
+addition without a read, `draft.tags |= {...}` and `-= {...}` as changes of a set, `draft.lines += [...]` as an append.
 """
 
 from decimal import Decimal
@@ -19,7 +19,7 @@ Step = Add | Append | Include | Exclude
 
 
 class Draft:
-    """Records edits of one entity; attributes that do not exist and values of a wrong type are refused at once."""
+    """Records edits of one entity; unknown attributes and values of a wrong type are rejected at once."""
 
     __slots__ = ("_edits", "_model")
 
@@ -28,48 +28,47 @@ class Draft:
         object.__setattr__(self, "_edits", {})
 
     def __getattr__(self, name: str) -> Any:
-        edits = _recorded(self)
-        _known(self._model, name)
-        edit = edits.get(name)
+        _check_attribute(self._model, name)
+        edit = _edits(self).get(name)
         return edit.value if isinstance(edit, Assign) else Unread(self._model, name, edit)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _known(self._model, name)
+        _check_attribute(self._model, name)
         if isinstance(value, Stepped):
             if value.name != name:
                 raise InvalidValue(self._model.name, f"cannot be made from {value.name!r} unread", name)
-            _recorded(self)[name] = value.edit
+            _edits(self)[name] = value.edit
         elif isinstance(value, Unread):
             value.refuse()
         else:
-            _recorded(self)[name] = Assign(_fitting(self._model, name, value))
+            _edits(self)[name] = Assign(_validated(self._model, name, value))
 
     def __delattr__(self, name: str) -> None:
         setattr(self, name, None)
 
 
 def edits_of(draft: Any) -> dict[str, Edit]:
-    """What a draft has recorded; an assigned value may have been changed since, and has to fit as it is now."""
+    """The edits of a draft; assigned values are validated again, since the caller may have changed them."""
     model: Model = object.__getattribute__(draft, "_model")
-    edits = _recorded(draft)
+    edits = _edits(draft)
     for name, edit in edits.items():
         if isinstance(edit, Assign):
-            edits[name] = Assign(_fitting(model, name, edit.value))
+            edits[name] = Assign(_validated(model, name, edit.value))
     return edits
 
 
-def _recorded(draft: Any) -> dict[str, Edit]:
+def _edits(draft: Any) -> dict[str, Edit]:
     edits: dict[str, Edit] = object.__getattribute__(draft, "_edits")
     return edits
 
 
-def _known(model: Model, name: str) -> None:
+def _check_attribute(model: Model, name: str) -> None:
     if name not in model.attributes:
         raise UnknownAttribute(model.name, name, tuple(model.attributes))
 
 
-def _fitting(model: Model, name: str, value: Any) -> Any:
-    """The value as the attribute's type says it is, or an error that names the attribute."""
+def _validated(model: Model, name: str, value: Any) -> Any:
+    """The value in the attribute's type, or an error that names the attribute."""
     attribute = model.attributes[name]
     if value is None:
         if attribute.optional:
@@ -79,7 +78,7 @@ def _fitting(model: Model, name: str, value: Any) -> Any:
 
 
 class Stepped:
-    """An attribute with a step applied, on its way back into the draft."""
+    """A step from an unread attribute, to be assigned to the same attribute."""
 
     def __init__(self, name: str, edit: Edit) -> None:
         self.name = name
@@ -87,7 +86,7 @@ class Stepped:
 
 
 class Unread:
-    """An attribute of a draft that was not read: it can be stepped from, and not looked at."""
+    """An attribute of a draft, which was not read: it supports steps, but not comparison or conversion."""
 
     __slots__ = ("_earlier", "_model", "_name")
     _model: Model
@@ -115,7 +114,7 @@ class Unread:
         return self._model.attributes[self._name]
 
     def _step(self, kind: type[Step], operator: str, operand: Any, *, negate: bool = False) -> Stepped:
-        if not _suits(kind, self._attribute):
+        if not _supports(kind, self._attribute):
             raise InvalidValue(self._model.name, f"{operator} cannot be applied to its type", self._name)
         value = normalize_operand(self._model, self._attribute, operand)
         if negate:
@@ -124,7 +123,7 @@ class Unread:
             return Stepped(self._name, kind(value))
         if type(self._earlier) is not kind or kind is Exclude:
             raise InvalidValue(self._model.name, "two different steps in one change; make two changes", self._name)
-        return Stepped(self._name, kind(_both(self._earlier.value, value)))
+        return Stepped(self._name, kind(_combined(self._earlier.value, value)))
 
     def refuse(self, *_: Any) -> Any:
         raise InvalidValue(
@@ -146,13 +145,13 @@ class Unread:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _suits(kind: type[Step], attribute: Attribute) -> bool:
+def _supports(kind: type[Step], attribute: Attribute) -> bool:
     if kind is Add:
         return attribute.kind in (int, float, Decimal)
     return isinstance(attribute.codec, ListCodec if kind is Append else SetCodec)
 
 
-def _both(one: Any, other: Any) -> Any:
+def _combined(one: Any, other: Any) -> Any:
     if isinstance(one, set | frozenset):
         return one | other
     return EXACT.add(one, other) if isinstance(one, Decimal) else one + other

@@ -1,4 +1,4 @@
-"""What a store can do, as flows: the one implementation under the sync and the async face."""
+"""The operations of a store as flows: the implementation behind the sync and the async store."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -9,7 +9,6 @@ from partita.design.conditions import Condition
 from partita.design.markers import Unique
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
-from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, StoredItemInvalid
 from partita.plan.changes import ItemChange
@@ -23,15 +22,14 @@ from partita.store.context import StoreContext
 from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
-from partita.store.old_keys import move_old, refuse_old, with_old
-from partita.store.reading import fetch_found
-from partita.store.retries import send_idempotent
+from partita.store.old_keys import check_no_old_item, move_from_old_key, with_old_keys
+from partita.store.reading import fetch_item, fetch_stored_item
 
 E = TypeVar("E")
 
 
 class EntityFlows:
-    """Each method answers with a flow."""
+    """Each method returns a flow, or an explanation."""
 
     def __init__(self, design: Design, context: StoreContext) -> None:
         self.design = design
@@ -40,7 +38,7 @@ class EntityFlows:
     def create(self, entity: E, when: Condition | None) -> Flow[E]:
         model = self.design.holding(type(entity))
         if model.old_keys:
-            yield from refuse_old(self.context, model, values_of(model, validate_entity(model, entity)))
+            yield from check_no_old_item(self.context, model, values_of(model, validate_entity(model, entity)))
         return (yield from writing.create(self.context, self.design, model, entity, when))
 
     def put(self, entity: E) -> Flow[E]:
@@ -52,7 +50,7 @@ class EntityFlows:
         def act() -> Flow[None]:
             return writing.replace(self.context, self.design, model, entity)
 
-        return with_old(self.context, self.design, model, values_of(model, entity), act)
+        return with_old_keys(self.context, self.design, model, values_of(model, entity), act)
 
     def change(
         self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None, system_change: bool
@@ -64,7 +62,7 @@ class EntityFlows:
         def act() -> Flow[None]:
             return writing.change(self.context, self.design, wanted)
 
-        return with_old(self.context, self.design, plan.model, key, act)
+        return with_old_keys(self.context, self.design, plan.model, key, act)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:
         plan = plan_of(call.read)
@@ -73,7 +71,7 @@ class EntityFlows:
         def act() -> Flow[E]:
             return writing.update(self.context, self.design, plan.model, key, edit)
 
-        return with_old(self.context, self.design, plan.model, key, act)
+        return with_old_keys(self.context, self.design, plan.model, key, act)
 
     def delete(self, what: Any, when: Condition | None) -> Flow[Any]:
         if isinstance(what, Get):
@@ -83,11 +81,15 @@ class EntityFlows:
             model = self.design.holding(type(what))
             key = {name: getattr(what, name) for name in model.key.fields}
         if model.old_keys:
-            yield from move_old(self.context, self.design, model, key)
-        gone = yield from writing.delete(self.context, self.design, model, key, when)
-        if gone is None and not model.old_keys and (yield from move_old(self.context, self.design, model, key)):
-            gone = yield from writing.delete(self.context, self.design, model, key, when)
-        return gone
+            yield from move_from_old_key(self.context, self.design, model, key)
+        deleted = yield from writing.delete(self.context, self.design, model, key, when)
+        if (
+            deleted is None
+            and not model.old_keys
+            and (yield from move_from_old_key(self.context, self.design, model, key))
+        ):
+            deleted = yield from writing.delete(self.context, self.design, model, key, when)
+        return deleted
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:
         return batches.put_many(self.context, self.design, entities)
@@ -98,28 +100,27 @@ class EntityFlows:
         return batches.delete_many(self.context, self.design, keys)
 
     def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> Flow[E | None]:
-        """Who holds a unique value: the guard, then its item."""
+        """Reads the guard of a unique value, then the item that the guard names."""
         model = model_of(entity)
         declared = _unique(model, unique)
         key = guard_key(model, declared, _unique_values(model, declared, values))
-        request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
-        reply = yield from send_idempotent(self.context, request)
-        if reply.item is None:
+        raw = yield from fetch_item(self.context, model.table.name, key)
+        if raw is None:
             return None
-        guard = msgspec.json.decode(reply.item)
+        guard = msgspec.json.decode(raw)
         if OWNER not in guard:
-            raise StoredItemInvalid(model.name, key_texts(key), "the guard does not say whose it is")
-        held = yield from fetch_found(self.context, model, guard[OWNER]["M"])
-        return None if held is None else held.entity
+            raise StoredItemInvalid(model.name, key_texts(key), "the guard has no owner")
+        owner = yield from fetch_stored_item(self.context, model, guard[OWNER]["M"])
+        return None if owner is None else owner.entity
 
     def release_unique(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
-        """Let go of a value that `Unique(keep_after_delete=True)` kept."""
+        """Frees a value that `Unique(keep_after_delete=True)` has kept."""
         model = model_of(entity)
         declared = _unique(model, unique)
         return writing.release(self.context, model, declared, _unique_values(model, declared, values))
 
     def decode_item(self, table: str, item: Item) -> Any:
-        """The entity that an item of a table is, told by its key."""
+        """The entity of an item, by its key."""
         declared = self.context.declared_table_name(table)
         for each in self.design.tables:
             if each.name == declared:
@@ -131,8 +132,8 @@ class EntityFlows:
 
         model = self.design.holding(type(entity))
         now = self.context.clock()
-        made = with_initial_values(model, validate_entity(model, entity), now)
-        actions = creation(self.design, model, made, now)
+        complete = with_initial_values(model, validate_entity(model, entity), now)
+        actions = creation(self.design, model, complete, now)
         return explain_actions(f"create {model.name}", model, actions, self.context.table_name)
 
     def explain_change(self, call: Get[Any], draft: Draft) -> str:
@@ -145,10 +146,12 @@ class EntityFlows:
 
 
 def _unique_values(model: Model, declared: Unique, values: tuple[Any, ...]) -> dict[str, Any]:
-    """The values that a guard is looked for by, as they are stored."""
+    """The values of a unique declaration, by field, as they are stored."""
     if len(values) != len(declared.fields):
         wanted = ", ".join(declared.fields)
-        raise InvalidValue(model.name, f"{len(values)} values given, it is of {wanted}", declared.name)
+        raise InvalidValue(
+            model.name, f"{len(values)} values for {len(declared.fields)} fields; pass {wanted}", declared.name
+        )
     given = zip(declared.fields, values, strict=True)
     return {name: normalize_operand(model, model.attributes[name], value) for name, value in given}
 
@@ -157,4 +160,4 @@ def _unique(model: Model, name: str) -> Unique:
     for declared in model.uniques:
         if declared.name == name:
             return declared
-    raise InvalidValue(model.name, "is not declared Unique", name)
+    raise InvalidValue(model.name, "it is not declared Unique", name)

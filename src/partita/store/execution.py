@@ -1,7 +1,7 @@
-"""Executing planned actions: one request where one is enough, a transaction where promises touch other items.
+"""Executing planned actions: one request if one is enough, a transaction if invariants concern other items.
 
-What DynamoDB refuses comes back as the error of the promise that stood in the way. A write that relied on something it
-read is fenced; when the fence fails it is planned again.
+A rejection by DynamoDB becomes the error of the invariant that caused it. A write that depends on an earlier read is
+fenced; when the fence fails, it is planned again.
 """
 
 import re
@@ -23,14 +23,14 @@ from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
 from partita.store.retries import send
 
-ATTEMPTS = 30  # how often a fenced write reads again before it gives up
+ATTEMPTS = 30  # attempts of a fenced write
 _TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
 _TOO_DEEP = re.compile("nesting levels have exceeded", re.IGNORECASE)
 Planner = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 
 def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
-    """Do all of it or raise the error of what stood in the way; a single write answers with its reply."""
+    """Executes all actions or raises the error of the failed one; returns the reply of a single write."""
     actions = act.merge(actions)
     if not actions:
         return None
@@ -41,49 +41,50 @@ def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
         if len(actions) == 1 and actions[0].kind != "check":
             return (yield from _execute_one(context, actions[0]))
         return (yield from _execute_all(context, actions))
-    except (wire_errors.ValidationException, wire_errors.TransactionCanceledException) as refusal:
-        told = str(refusal.body())
-        if _TOO_LARGE.search(told) is not None:
-            raise _largest(actions) from None
-        if _TOO_DEEP.search(told) is not None:
-            raise _deepest(actions) from None
+    except (wire_errors.ValidationException, wire_errors.TransactionCanceledException) as rejection:
+        text = str(rejection.body())
+        if _TOO_LARGE.search(text) is not None:
+            raise _too_large_error(actions) from None
+        if _TOO_DEEP.search(text) is not None:
+            raise _too_deep_error(actions) from None
         raise
 
 
 def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
     outcome_uncertain = False
 
-    def was_applied(refusal: Exception) -> bool:
+    def was_applied(rejection: Exception) -> bool:
         nonlocal outcome_uncertain
         outcome_uncertain = True
-        return isinstance(refusal, wire_errors.ConditionalCheckFailedException) and _already_applied(
-            action, refusal.item
-        )
+        if not isinstance(rejection, wire_errors.ConditionalCheckFailedException):
+            return False
+        return _already_applied(action, rejection.item)
 
     request = act.single_request(action)
     try:
         sending = send(context, request, repeatable=action.repeatable, entity=action.entity, was_applied=was_applied)
         return (yield from sending)
-    except wire_errors.ConditionalCheckFailedException as refusal:
-        cause = act.failed_clause_error(action, refusal.item) or Unexplained(action.entity, refusal.item)
-        if outcome_uncertain and isinstance(cause, Raced):  # by this very write, whose reply was lost, or by another's
-            log.outcome_unknown(type(request).__name__, action.entity, log.error_code(refusal))
+    except wire_errors.ConditionalCheckFailedException as rejection:
+        cause = act.failed_clause_error(action, rejection.item) or Unexplained(action.entity, rejection.item)
+        if outcome_uncertain and isinstance(cause, Raced):  # this write, whose reply was lost, or another one
+            log.outcome_unknown(type(request).__name__, action.entity, log.error_code(rejection))
             raise OutcomeUnknown(action.entity) from None
         raise cause from None
 
 
-def _largest(actions: list[ItemAction]) -> InvalidValue:
-    """What is to blame when an item is too large: the largest attribute that was written."""
-    entity, name, _ = max(_written(actions), key=lambda each: len(msgspec.json.encode(each[2])))
+def _too_large_error(actions: list[ItemAction]) -> InvalidValue:
+    """The error of an item that is too large; it names the largest written attribute."""
+    entity, name, _ = max(_written_attributes(actions), key=lambda each: len(msgspec.json.encode(each[2])))
     return InvalidValue(entity, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB", name)
 
 
-def _deepest(actions: list[ItemAction]) -> InvalidValue:
-    entity, name, _ = max(_written(actions), key=lambda each: _levels(each[2]))
+def _too_deep_error(actions: list[ItemAction]) -> InvalidValue:
+    """The error of an item that is nested too deeply; it names the deepest written attribute."""
+    entity, name, _ = max(_written_attributes(actions), key=lambda each: _levels(each[2]))
     return InvalidValue(entity, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB", name)
 
 
-def _written(actions: list[ItemAction]) -> Iterator[tuple[str, str, Any]]:
+def _written_attributes(actions: list[ItemAction]) -> Iterator[tuple[str, str, Any]]:
     """Every attribute that is written: entity, name and value."""
     for action in actions:
         values: dict[str, Any] = dict(action.item or {})
@@ -100,19 +101,21 @@ def _levels(value: Any) -> int:
 
 
 def _already_applied(action: ItemAction, item: Item | None) -> bool:
-    """Whether an item is already what the action makes of it: the reply of its first sending was lost."""
+    """Whether an item is already in the state that the action gives it."""
     if action.kind == "delete" or item is None:
         return action.kind == "delete" and item is None
     if action.kind == "put":
         assert action.item is not None
         return equal_items(action.item, item)
-    return all(_stepped(item.get(name), step) for name, step in action.steps.items())
+    return all(_step_applied(item.get(name), step) for name, step in action.steps.items())
 
 
-def _stepped(held: Any, step: Any) -> bool:
+def _step_applied(value: Any, step: Any) -> bool:
     if isinstance(step, RemoveAttribute):
-        return held is None
-    return isinstance(step, SetAttribute) and held is not None and canonical_value(held) == canonical_value(step.value)
+        return value is None
+    return (
+        isinstance(step, SetAttribute) and value is not None and canonical_value(value) == canonical_value(step.value)
+    )
 
 
 def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
@@ -134,7 +137,7 @@ def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]
 def _cancellation_error(
     actions: list[ItemAction], cancelled: wire_errors.TransactionCanceledException
 ) -> Exception | None:
-    """Why it was cancelled; None where only another transaction was in the way."""
+    """The error that cancelled a transaction; None if it only met another transaction."""
     causes: list[Exception] = []
     for action, reason in zip(actions, cancelled.reasons, strict=True):
         if reason["Code"] == "ConditionalCheckFailed":
@@ -146,15 +149,15 @@ def _cancellation_error(
 
 
 def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any]:
-    """Plan and execute; plan again when what was read has changed, or a parent turned out to be gone."""
-    orphaned: set[ItemIdentity] = set()
+    """Plans and executes; plans again if an item changed since it was read, or a parent no longer exists."""
+    skip: set[ItemIdentity] = set()
     previous: Raced | None = None
     for attempt in range(ATTEMPTS):
-        actions = yield from plan(orphaned)
+        actions = yield from plan(skip)
         try:
             return (yield from execute(context, actions))
-        except NothingToTake as gone:
-            orphaned.add(gone.identity)
+        except NothingToTake as missing:
+            skip.add(missing.identity)
         except Raced as race:
             if isinstance(race, Unexplained) and race.repeats(previous):
                 raise RejectionUnexplained(entity) from None
@@ -164,7 +167,7 @@ def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any
 
 
 def pause_after_conflict(context: StoreContext, entity: str, attempt: int, attempts: int = ATTEMPTS) -> Wait:
-    """The wait before a write is tried again that met a conflicting one."""
+    """The wait before the next attempt of a write that met a conflicting one."""
     pause = context.pause(attempt)
     log.conflict(entity, attempt, attempts, pause.seconds)
     return pause

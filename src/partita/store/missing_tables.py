@@ -1,11 +1,11 @@
 """Names the table that does not exist: the backend's ResourceNotFoundException may not."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import ResourceNotFoundException
 from partita.dynamodb.operations import ITEM_WRITES
+from partita.dynamodb.table_names import tables_of
 from partita.errors import TableNotFound
 from partita.store.flows import Flow
 
@@ -14,7 +14,7 @@ _ON_ITEMS = ITEM_WRITES | {wire.GetItem, wire.Query, wire.Scan, wire.BatchGetIte
 
 def raise_table_not_found(request: wire.Request[Any], error: ResourceNotFoundException) -> Flow[None]:
     """Raises TableNotFound where a request on items failed because a table of it does not exist."""
-    tables = list(dict.fromkeys(_tables_of(request))) if type(request) in _ON_ITEMS else []
+    tables = tables_of(request) if type(request) in _ON_ITEMS else []
     for table in tables:
         if len(tables) == 1 or not (yield from _exists(table)):
             raise TableNotFound(table) from error
@@ -26,10 +26,3 @@ def _exists(table: str) -> Flow[bool]:
     except ResourceNotFoundException:
         return False
     return True
-
-
-def _tables_of(request: Any) -> Iterator[str]:
-    yield from filter(None, [getattr(request, "table_name", None)])
-    yield from getattr(request, "request_items", None) or ()
-    for item in getattr(request, "transact_items", None) or ():
-        yield from (action.table_name for action in map(item.__getattribute__, item.__struct_fields__) if action)

@@ -1,6 +1,6 @@
-"""Changing items that still lie under an old key: they are moved to their new one first.
+"""Changing items that are still stored under an old key: they are moved to their new key first.
 
-Only entities that declare `was` or have a time in their key pay for the second look, and only when the first one finds
+Only entities that declare `old_keys` or have a time in their key need the second read, and only if the first one finds
 nothing.
 """
 
@@ -17,30 +17,30 @@ from partita.plan.races import Raced
 from partita.store.context import StoreContext
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
-from partita.store.reading import fetch_old
+from partita.store.reading import fetch_under_old_key
 
 R = TypeVar("R")
 
 
-def with_old(
+def with_old_keys(
     context: StoreContext, design: Design, model: Model, values: Values, act: Callable[[], Flow[R]]
 ) -> Flow[R]:
-    """Act; where there is nothing to act on, move the item from its old key and act again."""
+    """Runs `act`; if the item is not found, moves it from its old key and runs `act` again."""
     try:
         return (yield from act())
     except NotFound:
         if next(iter(old_keys(model, values)), None) is None:
             raise
-    yield from move_old(context, design, model, values)
-    return (yield from act())  # somebody else may have moved it, too
+    yield from move_from_old_key(context, design, model, values)
+    return (yield from act())  # even if another writer has moved it
 
 
-def move_old(context: StoreContext, design: Design, model: Model, values: Values) -> Flow[bool]:
-    """Bring the item under an old key to its new one; false where there is none. Who was overtaken looks again."""
+def move_from_old_key(context: StoreContext, design: Design, model: Model, values: Values) -> Flow[bool]:
+    """Moves the item under an old key to its new key; false if there is none. A conflicting write starts it again."""
     from partita.store.adoption import adopt_item
 
     for attempt in range(ATTEMPTS):
-        raw = yield from fetch_old(context, model, values)
+        raw = yield from fetch_under_old_key(context, model, values)
         if raw is None:
             return False
         try:
@@ -54,7 +54,7 @@ def move_old(context: StoreContext, design: Design, model: Model, values: Values
     raise retries_exhausted(model.name)
 
 
-def refuse_old(context: StoreContext, model: Model, values: Values) -> Flow[None]:
-    """What lies under an old key exists already."""
-    if (yield from fetch_old(context, model, values)) is not None:
+def check_no_old_item(context: StoreContext, model: Model, values: Values) -> Flow[None]:
+    """Raises AlreadyExists if the entity is stored under an old key."""
+    if (yield from fetch_under_old_key(context, model, values)) is not None:
         raise AlreadyExists(model.name, key_parts(model, values))

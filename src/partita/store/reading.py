@@ -61,7 +61,7 @@ def fetch_one(
         raise
     item = reply.item
     if item is None and plan.model.old_keys:
-        item = yield from fetch_old(context, plan.model, key_values(plan, call.arguments))
+        item = yield from fetch_under_old_key(context, plan.model, key_values(plan, call.arguments))
     if item is None:
         return None
     now = now_seconds(context) if decode is not None or plan.model.expires is not None else None
@@ -69,24 +69,26 @@ def fetch_one(
     return found
 
 
-def fetch_old(context: StoreContext, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
-    """The item under one of the entity's old keys."""
+def fetch_item(context: StoreContext, table: str, key: Item) -> Flow[msgspec.Raw | None]:
+    """The bytes of an item, with a strongly consistent read."""
+    reply = yield from send_idempotent(context, wire.GetItem(table_name=table, key=key, consistent_read=True))
+    return reply.item
+
+
+def fetch_under_old_key(context: StoreContext, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
+    """The bytes of the item under the first of the entity's old keys that has one."""
     for key in old_keys(model, values):
-        request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
-        reply = yield from send_idempotent(context, request)
-        if reply.item is not None:
-            return reply.item
+        raw = yield from fetch_item(context, model.table.name, key)
+        if raw is not None:
+            return raw
     return None
 
 
-def fetch_found(context: StoreContext, model: Model, key: Item) -> Flow[StoredItem | None]:
-    """An item for a fenced write: strongly read, with its bytes decoded both ways."""
-    request = wire.GetItem(table_name=model.table.name, key=key, consistent_read=True)
-    reply = yield from send_idempotent(context, request)
-    if reply.item is None:
-        return None
-    entity = decoder_of(model)(reply.item, now_seconds(context))
-    return None if entity is None else StoredItem(msgspec.json.decode(reply.item), entity)
+def fetch_stored_item(context: StoreContext, model: Model, key: Item) -> Flow[StoredItem | None]:
+    """An item for a fenced write: as an item and as an entity; None if it has expired."""
+    raw = yield from fetch_item(context, model.table.name, key)
+    entity = None if raw is None else decoder_of(model)(raw, now_seconds(context))
+    return None if raw is None or entity is None else StoredItem(msgspec.json.decode(raw), entity)
 
 
 def fetch_page(

@@ -1,10 +1,8 @@
-"""Transactions: several writes to several entities, all or nothing, with every promise of each of them."""
+"""Transactions: several writes to several entities, all or nothing, with the invariants of each."""
 
 import copy
 from collections.abc import Callable
 from typing import Any, TypeVar
-
-import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.models import Model
@@ -29,42 +27,42 @@ E = TypeVar("E")
 Step = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 
-class Transaction(msgspec.Struct):
+class Transaction:
     """Collects writes; they are sent together when its block ends without an error."""
 
-    context: StoreContext
-    design: Design
-    _steps: list[Step] = msgspec.field(default_factory=list)
-    _written: dict[ItemIdentity, str] = msgspec.field(default_factory=dict)
-    _name: str = "transaction"
+    def __init__(self, context: StoreContext, design: Design) -> None:
+        self._context = context
+        self._design = design
+        self._steps: list[Step] = []
+        self._writes: dict[ItemIdentity, str] = {}
 
     def create(self, entity: E) -> E:
-        """Must not exist; answers with the entity as it will be stored."""
-        model = self.design.holding(type(entity))
-        made: E = with_initial_values(model, validate_entity(model, entity), self.context.clock())
-        self._claim("create", model, values_of(model, made))
+        """Creates an entity that must not exist; returns it as it will be stored."""
+        model = self._design.holding(type(entity))
+        complete: E = with_initial_values(model, validate_entity(model, entity), self._context.clock())
+        self._claim("create", model, values_of(model, complete))
 
         def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             yield from ()
-            return creation(self.design, model, made, self.context.clock())
+            return creation(self._design, model, complete, self._context.clock())
 
         self._steps.append(step)
-        return made
+        return complete
 
     def put(self, entity: E) -> E:
-        """Create it or replace what is there; only for entities that nothing depends on."""
-        model = self.design.holding(type(entity))
-        if not has_no_invariants(self.design, model):
-            raise InvalidValue(model.name, "a put cannot keep its promises; create it, or change it")
-        made: E = with_initial_values(model, validate_entity(model, entity), self.context.clock())
-        self._claim("put", model, values_of(model, made))
+        """Creates or replaces an entity without invariants; returns it as it will be stored."""
+        model = self._design.holding(type(entity))
+        if not has_no_invariants(self._design, model):
+            raise InvalidValue(model.name, "a put cannot keep its invariants; use create or change")
+        complete: E = with_initial_values(model, validate_entity(model, entity), self._context.clock())
+        self._claim("put", model, values_of(model, complete))
 
         def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             yield from ()
-            return [unconditional_put(model, made)]
+            return [unconditional_put(model, complete)]
 
         self._steps.append(step)
-        return made
+        return complete
 
     def change(
         self,
@@ -75,9 +73,9 @@ class Transaction(msgspec.Struct):
         system_change: bool = False,
         seen: E | None = None,
     ) -> E:
-        """A draft whose changes are part of the transaction.
+        """A draft of an entity; its edits are part of the transaction.
 
-        `seen` is the entity as the caller has just read it: it is not read again unless it has changed since.
+        `seen` is the entity as the caller has just read it: it is read again only if it has changed since.
         """
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
@@ -85,35 +83,35 @@ class Transaction(msgspec.Struct):
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
-        def step(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def step(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             if not edits_of(draft):
                 return self._check(plan.model, key, when)
-            now = self.context.clock()
-            wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, orphaned)
+            now = self._context.clock()
+            wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, skip)
             if known and not wanted.edits.keys() & set(plan.model.key.fields):
-                if not needs_read(self.design, wanted):
-                    return plan_blind_change(self.design, wanted)
-                return plan_fenced_change(self.design, wanted, known.pop())
-            return (yield from planned_change(self.context, self.design, wanted))
+                if not needs_read(self._design, wanted):
+                    return plan_blind_change(self._design, wanted)
+                return plan_fenced_change(self._design, wanted, known.pop())
+            return (yield from planned_change(self._context, self._design, wanted))
 
         self._steps.append(step)
-        drafted: E = draft
-        return drafted
+        typed: E = draft
+        return typed
 
     def delete(self, call: Get[Any], *, when: Condition | None = None) -> None:
-        """The item alone: what it owns does not fit a transaction, and is the caller's to delete."""
+        """Deletes an entity, but not what it owns: that may not fit into a transaction."""
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
         self._claim("delete", plan.model, key)
 
-        def step(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-            actions, _ = yield from planned_deletion(self.context, self.design, plan.model, key, when, orphaned)
+        def step(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+            actions, _ = yield from planned_deletion(self._context, self._design, plan.model, key, when, skip)
             return actions
 
         self._steps.append(step)
 
     def check(self, call: Get[Any], condition: Condition) -> None:
-        """The item is as the condition says, or nothing is written."""
+        """Requires a condition of an item; if it is false, nothing is written."""
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
 
@@ -124,40 +122,40 @@ class Transaction(msgspec.Struct):
         self._steps.append(step)
 
     def _claim(self, write: str, model: Model, values: Values) -> None:
-        """A transaction makes one thing of an item: of two writes, each would be planned without the other.
+        """Rejects a second write of one item: each would be planned without the other.
 
-        What was deleted may be created anew.
+        An item may be deleted and created again.
         """
         key = key_of(model, values)
-        place = item_identity(model.table.name, key)
-        earlier = self._written.get(place)
+        identity = item_identity(model.table.name, key)
+        earlier = self._writes.get(identity)
         if earlier is not None and (earlier, write) != ("delete", "create"):
             name = item_name(model.name, key_parts(model, values))
             raise InvalidTransaction(f"two writes to {name} in one transaction; make them one")
-        self._written[place] = write
+        self._writes[identity] = write
 
     def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[ItemAction]:
         if condition is None:
             return []
-        stored = key_of(model, key)
-        stays = to_stored(model, condition) & absent(BEING_DELETED) if model.owns else to_stored(model, condition)
-        clause = Clause(stays, lambda _: ConditionFailed(model.name, key))
-        return [ItemAction("check", model.table.name, stored, model.name, clauses=(clause,))]
+        stored = to_stored(model, condition)
+        required = stored & absent(BEING_DELETED) if model.owns else stored
+        clause = Clause(required, lambda _: ConditionFailed(model.name, key))
+        return [ItemAction("check", model.table.name, key_of(model, key), model.name, clauses=(clause,))]
 
     def flow(self) -> Flow[None]:
-        """Plan every write and send them as one."""
+        """Plans all writes and sends them together."""
 
-        def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             actions: list[ItemAction] = []
             for step in self._steps:
-                actions += yield from step(orphaned)
+                actions += yield from step(skip)
             return actions
 
-        yield from retry_on_race(self.context, self._name, plan)
+        yield from retry_on_race(self._context, "transaction", plan)
 
 
 def _as_seen(model: Model, key: Values, entity: Any) -> StoredItem:
-    """An item as its entity tells it; where it is stored otherwise, what relies on it is refused and it is read."""
+    """The stored item as the seen entity implies it. If it is stored otherwise, the fence fails and it is read."""
     values = values_of(model, entity)
     if key_of(model, values) != key_of(model, key):
         raise InvalidValue(model.name, f"`seen` is another item, {item_name(model.name, key_parts(model, values))}")

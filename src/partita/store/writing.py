@@ -41,32 +41,32 @@ from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
-from partita.store.reading import fetch_found, fetch_raw_page
+from partita.store.reading import fetch_raw_page, fetch_stored_item, now_seconds
 from partita.validation import FaultyValue, invalid_value
 
 E = TypeVar("E")
 
 
 def create(context: StoreContext, design: Design, model: Model, entity: E, when: Condition | None = None) -> Flow[E]:
-    """The entity as it was stored: validated, with its times, version and counters."""
-    made: E = with_initial_values(model, validate_entity(model, entity), context.clock())
-    yield from execute(context, creation(design, model, made, context.clock(), when))
-    return made
+    """Stores a new entity; returns it as it was stored: validated, with its times, version and counters."""
+    complete: E = with_initial_values(model, validate_entity(model, entity), context.clock())
+    yield from execute(context, creation(design, model, complete, context.clock(), when))
+    return complete
 
 
 def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[E]:
-    """Create it, or replace what is there."""
+    """Creates the entity, or replaces the stored one; returns it as it was stored."""
     if has_no_invariants(design, model):
-        made: E = with_initial_values(model, validate_entity(model, entity), context.clock())
-        yield from execute(context, [unconditional_put(model, made)])
-        return made
+        complete: E = with_initial_values(model, validate_entity(model, entity), context.clock())
+        yield from execute(context, [unconditional_put(model, complete)])
+        return complete
     entity = validate_entity(model, entity)
 
-    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-        found = yield from fetch_found(context, model, key_of(model, values_of(model, entity)))
+    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        found = yield from fetch_stored_item(context, model, key_of(model, values_of(model, entity)))
         if found is None:
             return creation(design, model, with_initial_values(model, entity, context.clock()), context.clock())
-        wanted = _replacing(context, model, entity, orphaned)
+        wanted = _replacement(context, model, entity, skip)
         if not wanted.edits:
             return []
         planned = plan_fenced_change(design, wanted, found)
@@ -80,65 +80,60 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
     return entity
 
 
-def _replacing(
-    context: StoreContext, model: Model, entity: Any, orphaned: set[ItemIdentity], version: int | None = None
+def _replacement(
+    context: StoreContext, model: Model, entity: Any, skip: set[ItemIdentity], version: int | None = None
 ) -> ItemChange:
     key = {name: getattr(entity, name) for name in model.key.fields}
-    return ItemChange(model, key, edits_to_replace(model, entity), context.clock(), version=version, skip=orphaned)
+    return ItemChange(model, key, edits_to_replace(model, entity), context.clock(), version=version, skip=skip)
 
 
 def replace(context: StoreContext, design: Design, model: Model, entity: Any) -> Flow[None]:
-    """Make the stored entity equal to this one; the version that this one was read with must still stand."""
+    """Makes the stored entity equal to this one, if it still has the version that this one was read with."""
     entity = validate_entity(model, entity)
     versioned = model.one_marked(Version)
     version = getattr(entity, versioned.field) if versioned is not None else None
-    change_ = _replacing(context, model, entity, set(), version)
-    yield from change(context, design, change_)
+    yield from change(context, design, _replacement(context, model, entity, set(), version))
 
 
 def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[None]:
-    """A change, blind where that is enough, and otherwise read and fenced."""
+    """Changes an entity: without a read if the edits allow it, else with a read and a fenced write."""
     if not wanted.edits:
         return
-    model = wanted.model
 
-    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-        return (yield from planned_change(context, design, _excusing(wanted, orphaned)))
+    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        return (yield from planned_change(context, design, msgspec.structs.replace(wanted, skip=skip)))
 
-    yield from retry_on_race(context, model.name, plan)
+    yield from retry_on_race(context, wanted.model.name, plan)
 
 
 def planned_change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[list[ItemAction]]:
+    """The actions of a change, after a read if it needs one."""
     if not needs_read(design, wanted):
         return plan_blind_change(design, wanted)
     key = key_of(wanted.model, wanted.key)
-    found = yield from fetch_found(context, wanted.model, key)
+    found = yield from fetch_stored_item(context, wanted.model, key)
     if found is None:
         raise NotFound(wanted.model.name, wanted.key)
     return plan_fenced_change(design, wanted, found)
 
 
-def _excusing(wanted: ItemChange, orphaned: set[ItemIdentity]) -> ItemChange:
-    return msgspec.structs.replace(wanted, skip=orphaned)
-
-
 def update(
     context: StoreContext, design: Design, model: Model, key: dict[str, Any], edit: Callable[[E], None]
 ) -> Flow[E]:
-    """Read, let `edit` change the entity, write what it changed; again from the start when somebody was faster."""
+    """Reads an entity, lets `edit` change it and writes the difference; again if the item changed meanwhile."""
     result: list[E] = []
 
-    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-        found = yield from fetch_found(context, model, key_of(model, key))
+    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        found = yield from fetch_stored_item(context, model, key_of(model, key))
         if found is None:
             raise NotFound(model.name, key)
         entity: E = decoder_of(model).from_item(found.item)
         edit(entity)
-        wanted = ItemChange(model, key, _edits(model, found.entity, entity), context.clock(), skip=orphaned)
+        wanted = ItemChange(model, key, _edits(model, found.entity, entity), context.clock(), skip=skip)
         result[:] = [entity]
         if not wanted.edits:
             return []
-        planned = _on_what_was_read(model, plan_fenced_change(design, wanted, found), found)
+        planned = _fenced_by_item(model, plan_fenced_change(design, wanted, found), found)
         for name, value in changed_values(wanted, found).items():
             setattr(entity, name, value)
         return planned
@@ -148,29 +143,29 @@ def update(
 
 
 def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
-    """What was changed, checked by its type; what was not may be longer or other than its type allows today."""
+    """The edits between two states of an entity. Changed values are validated; others may violate today's type."""
     edits: dict[str, Edit] = {}
     for attribute in model.attributes.values():
-        held, value = getattr(before, attribute.field), getattr(after, attribute.field)
-        if held is value or (held == value and not attribute.codec.open):
+        old, value = getattr(before, attribute.field), getattr(after, attribute.field)
+        if old is value or (old == value and not attribute.codec.open):
             continue
         if value is None and not attribute.optional:
             raise invalid_value(FaultyValue(Fault("null")), model.name, attribute.field)
-        fitted = None if value is None else normalize_value(model, attribute, value)
-        setattr(after, attribute.field, fitted)
-        if not attribute.codec.same(held, fitted):
-            edits[attribute.field] = Assign(fitted)
+        new = None if value is None else normalize_value(model, attribute, value)
+        setattr(after, attribute.field, new)
+        if not attribute.codec.same(old, new):
+            edits[attribute.field] = Assign(new)
     return edits
 
 
-def _on_what_was_read(model: Model, actions: list[ItemAction] | None, found: StoredItem) -> list[ItemAction]:
-    """The same actions, refused if any attribute of the entity has changed since."""
+def _fenced_by_item(model: Model, actions: list[ItemAction] | None, found: StoredItem) -> list[ItemAction]:
+    """The same actions under the condition that no attribute of the entity has changed since it was read."""
     if not actions:
         return []
     first, *others = actions
     names = [member.name for member in model.members if member.name not in model.table.key_names]
-    relied = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
-    return [msgspec.structs.replace(first, clauses=(*first.clauses, *relied)), *others]
+    fences = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
+    return [msgspec.structs.replace(first, clauses=(*first.clauses, *fences)), *others]
 
 
 def delete(
@@ -181,13 +176,13 @@ def delete(
     when: Condition | None = None,
     check: Callable[[Any], None] | None = None,
 ) -> Flow[Any]:
-    """The entity goes, after what it owns; answers with what it was, or None where there was none.
+    """Deletes an entity after everything that it owns; returns the deleted entity, or None if it did not exist.
 
-    `check` may raise when it is given the entity; what it has let pass is what is deleted. An owner is marked first:
-    from then on it gets no more children, and where this is interrupted it is still there, to be deleted again.
+    `check` receives the entity and may raise; exactly the state that it saw is deleted. An owner is marked first: a
+    marked owner gets no new children, and after an interruption it still exists and can be deleted again.
     """
     if design.ownerships.get(model):
-        found = yield from _mark(context, design, model, key, when, check)
+        found = yield from _mark_owner(context, model, key, when, check)
         if found is None:
             return None
         for ownership in design.ownerships[model]:
@@ -195,37 +190,36 @@ def delete(
         return (yield from _delete_marked(context, design, model, key))
     last: list[StoredItem | None] = [None]
 
-    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-        actions, last[0] = yield from planned_deletion(context, design, model, key, when, orphaned, check)
+    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        actions, last[0] = yield from planned_deletion(context, design, model, key, when, skip, check)
         return actions
 
     reply = yield from retry_on_race(context, model.name, plan)
     if last[0] is not None:
         return last[0].entity
     attributes = getattr(reply, "attributes", None)
-    return None if attributes is None else decoder_of(model)(attributes, int(context.clock().timestamp()))
+    return None if attributes is None else decoder_of(model)(attributes, now_seconds(context))
 
 
-def _mark(
+def _mark_owner(
     context: StoreContext,
-    design: Design,
     model: Model,
     key: dict[str, Any],
     when: Condition | None,
     check: Callable[[Any], None] | None,
 ) -> Flow[StoredItem | None]:
-    """Under the conditions of its deletion the entity is marked as leaving."""
+    """Marks an owner as being deleted, under the conditions of its deletion."""
     last: list[StoredItem | None] = [None]
     stored_key = key_of(model, key)
 
-    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-        last[0] = found = yield from fetch_found(context, model, stored_key)
+    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        last[0] = found = yield from fetch_stored_item(context, model, stored_key)
         if found is None:
             return []
         marking = [mark_being_deleted(model, key, when)]
         if check is not None:
             check(found.entity)
-            return _on_what_was_read(model, marking, found)
+            return _fenced_by_item(model, marking, found)
         return marking
 
     yield from retry_on_race(context, model.name, plan)
@@ -233,20 +227,20 @@ def _mark(
 
 
 def _delete_marked(context: StoreContext, design: Design, model: Model, key: dict[str, Any]) -> Flow[Any]:
-    """The owner goes; where another has deleted it, and somebody perhaps made it anew, there is nothing to do."""
-    gone: list[Any] = [None]
+    """Deletes a marked owner; one that was deleted meanwhile, and perhaps created again, has no mark and stays."""
+    deleted: list[Any] = [None]
 
-    def plan(orphaned: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-        found = yield from fetch_found(context, model, key_of(model, key))
-        gone[0] = None if found is None or BEING_DELETED not in found.item else found.entity
-        if found is None or gone[0] is None:
+    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        found = yield from fetch_stored_item(context, model, key_of(model, key))
+        deleted[0] = None if found is None or BEING_DELETED not in found.item else found.entity
+        if found is None or deleted[0] is None:
             return []
-        first, *others = deletion(design, model, key, found, context.clock(), None, orphaned)
+        first, *others = deletion(design, model, key, found, context.clock(), None, skip)
         marked = Clause(present(BEING_DELETED), lambda _: Raced(model.name))
         return [msgspec.structs.replace(first, clauses=(*first.clauses, marked)), *others]
 
     yield from retry_on_race(context, model.name, plan)
-    return gone[0]
+    return deleted[0]
 
 
 def planned_deletion(
@@ -255,34 +249,35 @@ def planned_deletion(
     model: Model,
     key: dict[str, Any],
     when: Condition | None,
-    orphaned: set[ItemIdentity],
+    skip: set[ItemIdentity],
     check: Callable[[Any], None] | None = None,
 ) -> Flow[tuple[list[ItemAction], StoredItem | None]]:
+    """The actions of a deletion, and the item if it had to be read."""
     if check is None and can_delete_without_read(design, model):
         return deletion(design, model, key, None, context.clock(), when), None
-    found = yield from fetch_found(context, model, key_of(model, key))
+    found = yield from fetch_stored_item(context, model, key_of(model, key))
     if found is None:
         return [], None
-    actions = deletion(design, model, key, found, context.clock(), when, orphaned)
+    actions = deletion(design, model, key, found, context.clock(), when, skip)
     if check is not None:
         check(found.entity)
-        actions = _on_what_was_read(model, actions, found)
+        actions = _fenced_by_item(model, actions, found)
     return actions, found
 
 
 def _delete_owned(context: StoreContext, design: Design, model: Model, ownership: Ownership, parent: Any) -> Flow[None]:
-    """All children, page by page, under the keys that they have; in batches where nothing depends on them."""
+    """Deletes all children, page by page, under their stored keys; in batches if they have no invariants."""
     child = ownership.child
     read = Read((EntityKey(child, ownership.keys),), ownership.query_values(parent))
-    at_once = can_delete_without_read(design, child) and not design.ownerships.get(child)
+    in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child)
     cursor: str | None = None
     while True:
         query = Query[Any](read)
         page = yield from fetch_raw_page(context, query, cursor=cursor, consistent=True)
         items: list[Item] = [msgspec.json.decode(raw) for raw in page.items]
-        if items and not (yield from _is_leaving(context, model, parent)):
-            return  # another has deleted it; these may be of a new one
-        if at_once:
+        if items and not (yield from _is_being_deleted(context, model, parent)):
+            return  # the owner was deleted meanwhile; these may be the children of a new one
+        if in_batches:
             yield from batch_write(context, [deletion_of(child, key_in_item(child, item)) for item in items])
         else:
             for item in items:
@@ -292,15 +287,15 @@ def _delete_owned(context: StoreContext, design: Design, model: Model, ownership
             return
 
 
-def _is_leaving(context: StoreContext, model: Model, parent: Any) -> Flow[bool]:
-    found = yield from fetch_found(context, model, key_of(model, values_of(model, parent)))
+def _is_being_deleted(context: StoreContext, model: Model, parent: Any) -> Flow[bool]:
+    found = yield from fetch_stored_item(context, model, key_of(model, values_of(model, parent)))
     return found is not None and BEING_DELETED in found.item
 
 
 def _delete_child(context: StoreContext, design: Design, child: Model, item: Item) -> Flow[None]:
-    """One with promises of its own; where other code wrote its key in another form, it is moved to ours first.
+    """Deletes a child that has invariants; if other code wrote its key in another form, it is moved first.
 
-    What cannot be read, or is there under both keys, has nothing more to keep: the row goes.
+    An item that cannot be decoded, or that exists under both keys, is deleted as it is.
     """
     from partita.store.adoption import adopt_item
 
@@ -315,6 +310,6 @@ def _delete_child(context: StoreContext, design: Design, child: Model, item: Ite
 
 
 def release(context: StoreContext, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:
-    """Let go of a held unique value."""
-    gone = ItemAction("delete", model.table.name, guard_key(model, unique, values), model.name)
-    yield from execute(context, [gone])
+    """Frees a unique value that was kept after a deletion."""
+    removal = ItemAction("delete", model.table.name, guard_key(model, unique, values), model.name)
+    yield from execute(context, [removal])

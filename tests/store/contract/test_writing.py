@@ -551,10 +551,10 @@ def test_batches_write_entities_without_invariants(db: Store) -> None:
     db.delete_many([note("ann", number) for number in range(59)])
     assert [each.number for each in db(notes("ann"))] == [59]
     with pytest.raises(
-        InvalidValue, match=r"^Work: a batch cannot keep its promises; create it, or use a transaction$"
+        InvalidValue, match=r"^Work: a batch cannot keep its invariants; create it, or use a transaction$"
     ):
         db.put_many([Work(work_id="w", artist_id="ann", title="")])
-    with pytest.raises(InvalidValue, match=r"^Artist: a batch cannot keep its promises; delete it"):
+    with pytest.raises(InvalidValue, match=r"^Artist: a batch cannot keep its invariants; delete it"):
         db.delete_many([artist("ann")])
 
 
