@@ -135,3 +135,17 @@ def test_table_of_rooms_has_no_circle() -> None:
     """Following it from any room never leads back."""
     lower_first = list(graphlib.TopologicalSorter(MAY_SEE).static_order())
     assert lower_first.index("dynamodb") < lower_first.index("engine") < lower_first.index("connect")
+
+
+# DynamoDB's words for parts of a request, and the design language's for what a team declares.
+TWO_MEANINGS = {"Condition", "Get", "Query"}
+
+
+def test_class_name_has_one_meaning() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    twice = {name: where for name, where in places.items() if len(where) > 1 and name not in TWO_MEANINGS}
+    assert twice == {}

@@ -23,7 +23,7 @@ class TableUsage(msgspec.Struct):
             self.add_index(name, units)
 
 
-def consumed(usage: TableUsage, mode: str | None, kind: str | None = None) -> ConsumedCapacity | None:
+def consumed_capacity(usage: TableUsage, mode: str | None, kind: str | None = None) -> ConsumedCapacity | None:
     """The ConsumedCapacity of a usage; `kind` is "read" or "write" where the operation (a transaction) reports it."""
     if mode is None or mode == "NONE":
         return None
@@ -37,12 +37,14 @@ def consumed(usage: TableUsage, mode: str | None, kind: str | None = None) -> Co
     return reply
 
 
-def consumed_by_get(table: StoredTable, size: int, mode: str, consistent: bool | None) -> ConsumedCapacity | None:
+def consumed_capacity_of_get(
+    table: StoredTable, size: int, mode: str, consistent: bool | None
+) -> ConsumedCapacity | None:
     """The ConsumedCapacity of reading one item of that size."""
     units = read_units(size, consistent)
     if mode == "TOTAL":
         return ConsumedCapacity(table_name=table.name, capacity_units=units)
-    return consumed(TableUsage(table, units), mode)
+    return consumed_capacity(TableUsage(table, units), mode)
 
 
 def _of_indexes(usage: TableUsage, is_global: bool, kind: str | None) -> dict[str, Capacity] | None:

@@ -34,7 +34,7 @@ _FUNCTIONS = {
 def filter_predicate(conditions: Mapping[str, Condition], operator: str | None) -> Predicate:
     """QueryFilter or ScanFilter as a predicate."""
     tests = [_test(name, each.comparison_operator or "", _values(each)) for name, each in conditions.items()]
-    return _combined(tests, operator)
+    return _combine(tests, operator)
 
 
 def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyCondition]:
@@ -50,7 +50,7 @@ def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyConditio
 
 def expected_predicate(expected: Mapping[str, ExpectedAttributeValue], operator: str | None) -> Predicate:
     """The Expected parameter as a predicate."""
-    return _combined([_expectation(name, each) for name, each in expected.items()], operator)
+    return _combine([_expectation(name, each) for name, each in expected.items()], operator)
 
 
 def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> BoundUpdate:
@@ -157,6 +157,6 @@ def _test(name: str, operator: str, values: list[AttributeValue]) -> Test:
     return test.every([test.function("attribute_exists", [attribute]), lacks])
 
 
-def _combined(tests: list[Test], operator: str | None) -> Predicate:
+def _combine(tests: list[Test], operator: str | None) -> Predicate:
     combined = test.some(tests) if operator == "OR" else test.every(tests)
     return lambda item: combined(item, {})

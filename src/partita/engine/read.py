@@ -63,7 +63,7 @@ def read_page(reader: Reader, rows: Rows, selection: Selection) -> RowPage:
     for _, size, value in rows:
         page.scanned += 1
         page.size += size
-        _take(reader, page, value, selection)
+        _add_row(reader, page, value, selection)
         if page.scanned == selection.limit or page.size >= PAGE_BYTES:
             page.last = _start_key(decode_item(value), selection)
             break
@@ -86,7 +86,7 @@ def _whole_rows(rows: Rows, selection: Selection) -> RowPage:
     return page
 
 
-def _take(reader: Reader, page: RowPage, value: bytes, selection: Selection) -> None:
+def _add_row(reader: Reader, page: RowPage, value: bytes, selection: Selection) -> None:
     item: Item = decode_item(value)
     if selection.fetches_items:
         row = reader.get(selection.table.space, selection.table.keys.storage_key(item))

@@ -31,10 +31,10 @@ def find_problems(storage: Storage) -> Iterator[str]:
     with storage.snapshot() as reader:
         catalog.refresh(reader)
         for table in catalog.tables.values():
-            yield from _table_findings(reader, table)
+            yield from _table_problems(reader, table)
 
 
-def _table_findings(reader: Reader, table: StoredTable) -> Iterator[str]:
+def _table_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
     expected: dict[str, dict[bytes, Row]] = {index.space: {} for index in table.indexes.values()}
     expiry: dict[bytes, Row] = {}
     rows = weight = 0
@@ -56,12 +56,12 @@ def _table_findings(reader: Reader, table: StoredTable) -> Iterator[str]:
         for index in table.indexes.values():
             _expect_index_row(index, item, storage_key, expected[index.space])
         _expect_expiry(table, item, storage_key, expiry)
-    yield from _total_findings(reader, table.name, table.space, Totals(rows, weight))
+    yield from _total_problems(reader, table.name, table.space, Totals(rows, weight))
     for index in table.indexes.values():
-        yield from _index_findings(reader, f"{table.name}.{index.name}", index.space, expected[index.space])
+        yield from _index_problems(reader, f"{table.name}.{index.name}", index.space, expected[index.space])
     if table.record.ttl_space is not None:
-        yield from _index_findings(reader, f"{table.name}: order of expiry", table.record.ttl_space, expiry)
-    yield from _change_findings(reader, table)
+        yield from _index_problems(reader, f"{table.name}: order of expiry", table.record.ttl_space, expiry)
+    yield from _change_problems(reader, table)
 
 
 def _expect_index_row(index: StoredIndex, item: Item, storage_key: bytes, expected: dict[bytes, Row]) -> None:
@@ -87,7 +87,7 @@ def _is_ahead(filled_to: str | None, storage_key: bytes) -> bool:
     return filled_to is not None and storage_key > bytes.fromhex(filled_to)
 
 
-def _index_findings(reader: Reader, name: str, space: str, expected: dict[bytes, Row]) -> Iterator[str]:
+def _index_problems(reader: Reader, name: str, space: str, expected: dict[bytes, Row]) -> Iterator[str]:
     rows = weight = 0
     for key, size, value in reader.range(space, b"", None):
         rows, weight = rows + 1, weight + size
@@ -98,10 +98,10 @@ def _index_findings(reader: Reader, name: str, space: str, expected: dict[bytes,
             yield f"{name}: row at {key.hex()} differs from its item"
     for key in expected:
         yield f"{name}: row at {key.hex()} is missing"
-    yield from _total_findings(reader, name, space, Totals(rows, weight))
+    yield from _total_problems(reader, name, space, Totals(rows, weight))
 
 
-def _total_findings(reader: Reader, name: str, space: str, counted: Totals) -> Iterator[str]:
+def _total_problems(reader: Reader, name: str, space: str, counted: Totals) -> Iterator[str]:
     noted = reader.totals(space)
     if noted != counted:
         yield (
@@ -110,7 +110,7 @@ def _total_findings(reader: Reader, name: str, space: str, counted: Totals) -> I
         )
 
 
-def _change_findings(reader: Reader, table: StoredTable) -> Iterator[str]:
+def _change_problems(reader: Reader, table: StoredTable) -> Iterator[str]:
     for key, _, value in reader.range(table.record.changes, b"", None):
         try:
             msgspec.json.decode(value, type=LogRecord)

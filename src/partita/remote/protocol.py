@@ -83,7 +83,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> DynamoDBEr
         members = {}
     kind = members.get("__type") or members.get("code") or headers.get("x-amzn-errortype")
     if not isinstance(kind, str):
-        return _unnamed(status, body)
+        return _error_without_code(status, body)
     # com.amazonaws.dynamodb.v20120810#ResourceNotFoundException, or SomeException:http://where/it/came/from
     code = kind.rpartition("#")[2].partition(":")[0]
     message = str(members.get("message") or members.get("Message") or "")
@@ -93,7 +93,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> DynamoDBEr
     return known.from_body(members, message)
 
 
-def _unnamed(status: int, body: bytes) -> DynamoDBError:
+def _error_without_code(status: int, body: bytes) -> DynamoDBError:
     text = body[:200].decode(errors="replace")
     message = f"HTTP status {status}: {text}" if text else f"HTTP status {status}"
     if status in (502, 503, 504):

@@ -62,21 +62,21 @@ def key_conditions(text: str, scope: Scope) -> dict[str, KeyCondition]:
 
 def _unbound_conditions(tree: ConditionNode, scope: Scope) -> list[_UnboundCondition]:
     found: dict[str, _UnboundCondition] = {}
-    for condition in _flat(tree):
-        wanted = _single(condition, scope)
+    for condition in _conjuncts(tree):
+        wanted = _unbound_condition(condition, scope)
         if wanted.attribute in found:
             raise ValidationException("KeyConditionExpressions must only contain one condition per key")
         found[wanted.attribute] = wanted
     return list(found.values())
 
 
-def _flat(tree: ConditionNode) -> list[ConditionNode]:
+def _conjuncts(tree: ConditionNode) -> list[ConditionNode]:
     if isinstance(tree, AndNode):
-        return [each for condition in tree.conditions for each in _flat(condition)]
+        return [each for condition in tree.conditions for each in _conjuncts(condition)]
     return [tree]
 
 
-def _single(condition: ConditionNode, scope: Scope) -> _UnboundCondition:
+def _unbound_condition(condition: ConditionNode, scope: Scope) -> _UnboundCondition:
     match condition:
         case OrNode():
             raise _operator_error("OR")
@@ -92,7 +92,7 @@ def _single(condition: ConditionNode, scope: Scope) -> _UnboundCondition:
             name = _attribute(left, right, scope)
             return _UnboundCondition(name, operator, [_value(right, scope)])
         case BetweenNode(operand, low, high):
-            name = _first(operand, "BETWEEN", scope)
+            name = _key_operand(operand, "BETWEEN", scope)
             first, last = _value(low, scope), _value(high, scope)
             scope.check_values(lambda values: check_between(values[first], values[last]))
             return _UnboundCondition(name, "BETWEEN", [first, last])
@@ -111,7 +111,7 @@ def _begins_with(arguments: tuple[Operand, ...], scope: Scope) -> _UnboundCondit
             "Incorrect number of operands for operator or function; "
             f"operator or function: begins_with, number of operands: {len(arguments)}"
         )
-    name = _first(arguments[0], "begins_with", scope)
+    name = _key_operand(arguments[0], "begins_with", scope)
     prefix = _value(arguments[1], scope)
     if (kind := scope.type_of_value(prefix)) not in ("S", "B"):
         raise ExpressionError(
@@ -136,7 +136,7 @@ def _attribute(left: Operand, right: Operand, scope: Scope) -> str:
     return _top_level(left, scope)
 
 
-def _first(operand: Operand, operator: str, scope: Scope) -> str:
+def _key_operand(operand: Operand, operator: str, scope: Scope) -> str:
     if not isinstance(operand, Path):
         raise ValidationException(
             f"Invalid condition in KeyConditionExpression: {operator} operator must have the key attribute "
@@ -203,16 +203,16 @@ def _check_conditions(keys: KeySchema, conditions: dict[str, KeyCondition]) -> N
 def _check_composite(keys: KeySchema, conditions: dict[str, KeyCondition]) -> None:
     """Checks the conditions on a composite key: every HASH, and every RANGE before the last one used, has `=`."""
 
-    def unfixed(names: list[str]) -> list[str]:
+    def without_equality(names: list[str]) -> list[str]:
         return [name for name in names if name not in conditions or conditions[name].operator != "="]
 
     partition, sort = [key.name for key in keys.partition], [key.name for key in keys.sort]
-    if missing := unfixed(partition):
+    if missing := without_equality(partition):
         raise ValidationException(
             f"HASH key attributes {', '.join(missing)} must have equality conditions specified in the query"
         )
     for at in range(1, len(sort)):
-        if sort[at] in conditions and (missing := unfixed(sort[:at])):
+        if sort[at] in conditions and (missing := without_equality(sort[:at])):
             raise ValidationException(
                 f"RANGE key attributes {', '.join(missing)} must have equality conditions specified in the query "
                 f"because a condition is present on key attribute {sort[at]}"

@@ -123,10 +123,10 @@ def _checked_values(values: Item | None) -> Item:
             raise ValidationException(
                 f'ExpressionAttributeValues contains invalid key: Syntax error; key: "{placeholder}"'
             )
-    return {placeholder: _checked(placeholder, value) for placeholder, value in values.items()}
+    return {placeholder: _check_value(placeholder, value) for placeholder, value in values.items()}
 
 
-def _checked(placeholder: str, value: AttributeValue) -> AttributeValue:
+def _check_value(placeholder: str, value: AttributeValue) -> AttributeValue:
     try:
         return checked_value(value)[0]
     except SerializationException:

@@ -116,7 +116,7 @@ def _getter(operand: Operand, scope: Scope) -> Operation:
             return lambda item, values: values[name]
         case Path():
             path = scope.path(operand)
-            return lambda item, values: _present(value_at(item, path))
+            return lambda item, values: _require_value(value_at(item, path))
         case Arithmetic(operator, left, right):
             first, second = _getter(left, scope), _getter(right, scope)
             _check_static(operator, (left, right), "N", scope)
@@ -142,11 +142,11 @@ def _call(function: str, arguments: tuple[Operand, ...], scope: Scope) -> Operat
     check_distinct(function, arguments, scope)
     path = scope.path(target)
 
-    def first_there(item: Item, values: Item) -> AttributeValue:
+    def existing_or_default(item: Item, values: Item) -> AttributeValue:
         instead = second(item, values)  # evaluated in any case: its attributes must exist (DynamoDB Local)
         return instead if (value := value_at(item, path)) is None else value
 
-    return first_there
+    return existing_or_default
 
 
 def _check_static(name: str, operands: tuple[Operand, ...], wanted: str, scope: Scope) -> None:
@@ -168,7 +168,7 @@ def _check_operator(action: UpdateAction, scope: Scope) -> None:
             )
 
 
-def _present(value: AttributeValue | None) -> AttributeValue:
+def _require_value(value: AttributeValue | None) -> AttributeValue:
     if value is None:
         raise ValidationException(_NO_ATTRIBUTE)
     return value

@@ -22,7 +22,7 @@ from partita.dynamodb.statement_shapes import (
     StatementRequest,
 )
 from partita.engine.constraints import Constraint, report_violations
-from partita.engine.consumed_capacity import TableUsage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
 from partita.engine.operations.execute_statement import CONSUMED, ONLY_IN_TRANSACTIONS, STATEMENT
@@ -159,7 +159,7 @@ class _StatementBatch:
         self._answers[number] = BatchStatementResponse(table_name=table.name, item=item)
 
     def output(self) -> BatchExecuteStatementOutput:
-        capacities = (consumed(usage, self._request.return_consumed_capacity) for usage in self._used.values())
+        capacities = (consumed_capacity(usage, self._request.return_consumed_capacity) for usage in self._used.values())
         used: list[ConsumedCapacity] = [each for each in capacities if each is not None]
         answers = [self._answers[number] for number in range(len(self._requests))]
         return BatchExecuteStatementOutput(responses=answers, consumed_capacity=used or None)

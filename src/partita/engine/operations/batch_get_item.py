@@ -11,7 +11,7 @@ from partita.dynamodb.responses import BatchGetItemOutput
 from partita.dynamodb.shapes import ConsumedCapacity
 from partita.dynamodb.values import ResolvedPath
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import TableUsage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import project
 from partita.engine.parameters import check_combination, projection_of, scope_of
@@ -56,7 +56,7 @@ class _BatchRead:
             usage = TableUsage(self._context.table(name))
             found = self._read_table(name, each, paths[name], storage_keys[name], usage)
             reply.responses[usage.table.name] = found  # type: ignore[index]
-            if (capacity := consumed(usage, self._request.return_consumed_capacity)) is not None:
+            if (capacity := consumed_capacity(usage, self._request.return_consumed_capacity)) is not None:
                 used.append(capacity)
         reply.unprocessed_keys = Raw(_encode(self._left))
         reply.consumed_capacity = used or None

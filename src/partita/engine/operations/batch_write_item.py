@@ -7,7 +7,7 @@ from partita.dynamodb.limits import BATCH_WRITE_REQUESTS
 from partita.dynamodb.requests import BatchWriteItem, WriteRequest
 from partita.dynamodb.responses import BatchWriteItemOutput, ItemCollectionMetrics
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import TableUsage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.batch_get_item import DUPLICATES
 from partita.engine.operations.item_writes import DeleteIntent, PutIntent, WriteIntent, WriteOutcome, metrics_of
@@ -53,7 +53,7 @@ def _run(
                 if metric is not None:
                     metrics.setdefault(table.name, []).append(metric)
     txn.apply(writes)
-    capacities = [consumed(usage, request.return_consumed_capacity) for usage in used]
+    capacities = [consumed_capacity(usage, request.return_consumed_capacity) for usage in used]
     return BatchWriteItemOutput(
         unprocessed_items=Raw(b"{}"),
         consumed_capacity=[each for each in capacities if each is not None] or None,

@@ -5,7 +5,7 @@ from partita.dynamodb.requests import UpdateItem
 from partita.dynamodb.responses import UpdateItemOutput
 from partita.dynamodb.statement_shapes import ExecuteStatement, ExecuteStatementOutput
 from partita.engine.constraints import Constraint, report_violations
-from partita.engine.consumed_capacity import consumed
+from partita.engine.consumed_capacity import consumed_capacity
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.item_writes import write_job
 from partita.engine.partiql.select_statements import select_page
@@ -44,7 +44,7 @@ def execute_select(context: EngineContext, request: ExecuteStatement) -> Execute
     return ExecuteStatementOutput(
         items=page.items,
         next_token=page.next_token,
-        consumed_capacity=consumed(page.usage, request.return_consumed_capacity),
+        consumed_capacity=consumed_capacity(page.usage, request.return_consumed_capacity),
     )
 
 

@@ -13,7 +13,7 @@ from partita.dynamodb.statement_shapes import (
     StatementRequest,
 )
 from partita.engine.constraints import Constraint, report_violations
-from partita.engine.consumed_capacity import TableUsage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.execute_statement import CONSUMED, STATEMENT
 from partita.engine.operations.transact_get_items import SECOND_ACTION_ON_ITEM
@@ -53,7 +53,7 @@ def transaction_select(context: EngineContext, request: ExecuteTransaction) -> E
     for table, image in zip(tables, images, strict=True):
         usage = used.setdefault(table.name, TableUsage(table))
         usage.units += 2 * read_units(image.size if image else 0, True)
-    capacities = [consumed(usage, request.return_consumed_capacity, "read") for usage in used.values()]
+    capacities = [consumed_capacity(usage, request.return_consumed_capacity, "read") for usage in used.values()]
     return ExecuteTransactionOutput(
         responses=[
             ItemResponse(item=_selected_item(table, each, image))

@@ -6,7 +6,7 @@ from msgspec import Raw
 from partita.dynamodb.requests import GetItem
 from partita.dynamodb.responses import GetItemOutput
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import consumed_by_get
+from partita.engine.consumed_capacity import consumed_capacity_of_get
 from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import project
 from partita.engine.parameters import check_combination, projection_of, scope_of
@@ -39,5 +39,7 @@ def get_item(context: EngineContext, request: GetItem) -> GetItemOutput:
         reply = GetItemOutput(item=Raw(_encode(project(decode_item(row.value), paths))))
     mode = request.return_consumed_capacity
     if mode is not None:
-        reply.consumed_capacity = consumed_by_get(table, row.weight if row else 0, mode, request.consistent_read)
+        reply.consumed_capacity = consumed_capacity_of_get(
+            table, row.weight if row else 0, mode, request.consistent_read
+        )
     return reply

@@ -12,7 +12,7 @@ from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.responses import ItemCollectionMetrics, WriteOutput
 from partita.dynamodb.values import Item
 from partita.engine import legacy_parameters
-from partita.engine.consumed_capacity import TableUsage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext
 from partita.engine.expressions.condition import BoundCondition
 from partita.engine.expressions.projection import project
@@ -178,7 +178,7 @@ def write_job(
         outcome = decide(context, txn, table, storage_key, intent, condition, return_old)
         txn.apply(outcome.writes)
         reply.attributes = returned_attributes(request.return_values, intent, outcome)
-        reply.consumed_capacity = consumed(outcome.usage, request.return_consumed_capacity)
+        reply.consumed_capacity = consumed_capacity(outcome.usage, request.return_consumed_capacity)
         reply.item_collection_metrics = metrics_of(txn, request, outcome)
         return reply
 

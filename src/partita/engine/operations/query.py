@@ -5,7 +5,7 @@ from partita.dynamodb.requests import Query
 from partita.dynamodb.responses import QueryOutput
 from partita.engine import legacy_parameters
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import consumed
+from partita.engine.consumed_capacity import consumed_capacity
 from partita.engine.context import EngineContext
 from partita.engine.expressions.key_conditions import (
     KeyCondition,
@@ -62,7 +62,7 @@ def query(context: EngineContext, request: Query) -> QueryOutput:
     )
     page = read_page(context.storage, rows, selection)
     reply = QueryOutput(count=page.count, scanned_count=page.scanned)
-    used = consumed(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
+    used = consumed_capacity(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
     return complete_reply(reply, page, selection, used)
 
 

@@ -5,7 +5,7 @@ from partita.dynamodb.requests import Scan
 from partita.dynamodb.responses import ScanOutput
 from partita.engine import key_encoding
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import consumed
+from partita.engine.consumed_capacity import consumed_capacity
 from partita.engine.context import EngineContext
 from partita.engine.operations.selection import (
     complete_reply,
@@ -42,7 +42,7 @@ def scan(context: EngineContext, request: Scan) -> ScanOutput:
     rows = context.storage.range(index.space if index else table.space, low, high)
     page = read_page(context.storage, rows, selection)
     reply = ScanOutput(count=page.count, scanned_count=page.scanned)
-    used = consumed(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
+    used = consumed_capacity(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
     return complete_reply(reply, page, selection, used)
 
 

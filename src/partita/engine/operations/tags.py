@@ -34,7 +34,7 @@ def tag_resource(context: EngineContext, request: TagResource) -> Job:
     check_tags(request.tags)
 
     def job(txn: StorageTransaction) -> EmptyOutput:
-        record = _existing(context, name, request.resource_arn).record
+        record = _find_table(context, name, request.resource_arn).record
         tags = record.tags | {tag.key or "": tag.value or "" for tag in request.tags or []}
         if len(tags) > TAGS:
             raise LimitExceededException(f"Subscriber limit exceeded: A resource can have at most {TAGS} tags")
@@ -63,7 +63,7 @@ def untag_resource(context: EngineContext, request: UntagResource) -> Job:
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
 
     def job(txn: StorageTransaction) -> EmptyOutput:
-        record = _existing(context, name, request.resource_arn).record
+        record = _find_table(context, name, request.resource_arn).record
         left = {key: value for key, value in record.tags.items() if key not in (request.tag_keys or [])}
         context.write_catalog.save(txn, replace(record, tags=left), record)
         return EmptyOutput()
@@ -109,7 +109,7 @@ def _table_name(context: EngineContext, arn: str | None) -> str:
     return parts[5].removeprefix("table/")
 
 
-def _existing(context: EngineContext, name: str, arn: str | None) -> StoredTable:
+def _find_table(context: EngineContext, name: str, arn: str | None) -> StoredTable:
     table = context.write_catalog.tables.get(name)
     if table is None:
         raise ResourceNotFoundException(f"Requested resource not found: ResourcArn: {arn} not found")

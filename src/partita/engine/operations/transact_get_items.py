@@ -12,7 +12,7 @@ from partita.dynamodb.requests import Get, TransactGetItems
 from partita.dynamodb.responses import ItemResponse, TransactGetItemsOutput
 from partita.dynamodb.values import ResolvedPath
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import TableUsage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext
 from partita.engine.expressions.projection import project
 from partita.engine.parameters import check_combination, projection_of, scope_of
@@ -40,7 +40,7 @@ def transact_get_items(context: EngineContext, request: TransactGetItems) -> Tra
     for table, row in zip(tables, rows, strict=True):
         usage = used.setdefault(table.name, TableUsage(table))
         usage.units += 2 * read_units(row.weight if row else 0, True)
-    capacities = [consumed(usage, request.return_consumed_capacity, "read") for usage in used.values()]
+    capacities = [consumed_capacity(usage, request.return_consumed_capacity, "read") for usage in used.values()]
     return TransactGetItemsOutput(
         responses=[_response(row, each) for row, each in zip(rows, paths, strict=True)],
         consumed_capacity=[each for each in capacities if each is not None] or None,

@@ -19,7 +19,7 @@ from partita.dynamodb.requests import TransactWriteItem, TransactWriteItems
 from partita.dynamodb.responses import ItemCollectionMetrics, TransactWriteItemsOutput
 from partita.engine.catalog import TOKENS
 from partita.engine.constraints import check_members
-from partita.engine.consumed_capacity import TableUsage, consumed
+from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
 from partita.engine.expressions.condition import BoundCondition
 from partita.engine.operations.item_writes import (
@@ -91,7 +91,7 @@ def run_transaction(
     if request.client_request_token is None:
         return _run(context, txn, request, actions(), [])
     digest = _digest(request)
-    repeated = _repeated(context, txn, request, digest)
+    repeated = _repeated_reply(context, txn, request, digest)
     return repeated or _run(context, txn, request, actions(), [digest])
 
 
@@ -202,7 +202,7 @@ def _digest(request: Any) -> str:
     return blake2b(_encode(same), digest_size=16).hexdigest()
 
 
-def _repeated(
+def _repeated_reply(
     context: EngineContext, txn: StorageTransaction, request: Any, digest: str
 ) -> TransactWriteItemsOutput | None:
     """The reply to a repeated token within ten minutes, charged as a transactional read; None for a new token."""
@@ -239,7 +239,7 @@ def _output(
     kind: str,
     metrics: dict[str, list[ItemCollectionMetrics]],
 ) -> TransactWriteItemsOutput:
-    capacities = [consumed(usage, request.return_consumed_capacity, kind) for usage in used.values()]
+    capacities = [consumed_capacity(usage, request.return_consumed_capacity, kind) for usage in used.values()]
     return TransactWriteItemsOutput(
         consumed_capacity=[each for each in capacities if each is not None] or None,
         item_collection_metrics=metrics or None,

@@ -42,7 +42,7 @@ def update_table(context: EngineContext, request: UpdateTable) -> Job:
     _check_form(request)
 
     def job(txn: StorageTransaction) -> UpdateTableOutput:
-        before = _existing(context, request.table_name).record
+        before = _find_table(context, request.table_name).record
         record = before
         for change in (_set_protection, _set_class, _set_billing, _set_stream, _set_indexes):
             record = change(context, txn, request, record)
@@ -69,7 +69,7 @@ def _deleted_indexes(
     return describe(context, txn, StoredTable(replace(before, indexes=gone))).global_secondary_indexes or []
 
 
-def _existing(context: EngineContext, name: str | None) -> StoredTable:
+def _find_table(context: EngineContext, name: str | None) -> StoredTable:
     try:
         return context.table_for_write(name)
     except ResourceNotFoundException:

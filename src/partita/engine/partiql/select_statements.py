@@ -61,7 +61,7 @@ def select_page(
         returns_items=paths is not None,
         limit=limit,
     )
-    left = _ordered(select, keys, [_WHOLE] if ranges is None else ranges)
+    left = _in_order(select, keys, [_WHOLE] if ranges is None else ranges)
     digest = _digest(statement, select)
     if token is not None:
         left = _ranges_after(start_storage_key(table, index, _start_key(token, digest)), left, reverse)
@@ -142,7 +142,7 @@ def _check_order(select: Select, keys: KeySchema, ranges: list[KeyInterval] | No
     return any(order.descending for order in select.order if order.name in sort)
 
 
-def _ordered(select: Select, keys: KeySchema, ranges: list[KeyInterval]) -> list[KeyInterval]:
+def _in_order(select: Select, keys: KeySchema, ranges: list[KeyInterval]) -> list[KeyInterval]:
     """The ranges in the order of ORDER BY."""
     partition, sort = [key.name for key in keys.partition], [key.name for key in keys.sort]
     if any(order.descending for order in select.order if order.name in partition + sort):

@@ -55,15 +55,15 @@ class StatementExpressionParser:
 
     def condition(self) -> ConditionNode:
         """The condition after WHERE."""
-        return _condition(self._either())
+        return _condition(self._disjunction())
 
-    def _either(self) -> Node:
-        terms = [self._both()]
+    def _disjunction(self) -> Node:
+        terms = [self._conjunction()]
         while self.tokens.accept("OR"):
-            terms.append(self._both())
+            terms.append(self._conjunction())
         return terms[0] if len(terms) == 1 else OrNode(tuple(map(_condition, terms)))
 
-    def _both(self) -> Node:
+    def _conjunction(self) -> Node:
         terms = [self._negation()]
         while self.tokens.accept("AND"):
             terms.append(self._negation())
@@ -167,7 +167,7 @@ class StatementExpressionParser:
         if inside.matches("SELECT"):
             raise ValidationException(f"Unsupported token in expression: SELECT at {inside.location}")
         self._deeper()
-        node = self._sum(where) if where == "Update" else self._either()
+        node = self._sum(where) if where == "Update" else self._disjunction()
         self._depth -= 1
         if not self.tokens.accept(")"):
             raise NotWellFormed(f"Expected ) for the parenthesis at {start.location}")

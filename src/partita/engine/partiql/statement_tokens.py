@@ -98,7 +98,7 @@ def _split(source: str) -> list[StatementToken]:
             raise NotWellFormed(f"Unexpected character {source[at]} at {line}:{at - line_start + 1}:1")
         kind, text = match.lastgroup or "", match[0]
         if kind != "space":
-            found.append(StatementToken(kind, _unquoted(kind, text), line, at - line_start + 1, len(text)))
+            found.append(StatementToken(kind, _unquote(kind, text), line, at - line_start + 1, len(text)))
         line += text.count("\n")
         if "\n" in text:
             line_start = at + text.rindex("\n") + 1
@@ -106,7 +106,7 @@ def _split(source: str) -> list[StatementToken]:
     return found
 
 
-def _unquoted(kind: str, text: str) -> str:
+def _unquote(kind: str, text: str) -> str:
     if kind == "string":
         return text[1:-1].replace("''", "'")
     return text[1:-1].replace('""', '"') if kind == "quoted" else text
