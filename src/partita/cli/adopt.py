@@ -6,13 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from partita.cli.options import Address
+
 if TYPE_CHECKING:
     from partita.store.adoption import Adoption
 
 Progress = Callable[["Adoption"], None]
 
 
-def adopt(what: str, /, *, on: str) -> None:
+def adopt(what: str, /, *, on: Address) -> None:
     """Migrate data that other code has stored to what a design says: old keys, missing items, wrong counters.
 
     Reads every item and leaves correct ones unchanged. An interrupted run is resumed by running it again; a further

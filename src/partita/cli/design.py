@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def prove(what: str, /) -> None:
-    """Prove every access pattern of a design; the first one that cannot be proven is reported with a way out.
+    """Prove every access pattern of a design; report the first one that cannot be proven, with a suggested fix.
 
     Parameters
     ----------

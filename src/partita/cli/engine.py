@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from partita.cli.options import AllowedHosts, CredentialsFile, Flag, Many, Port
+from partita.cli.options import AllowedHosts, CredentialsFile, Flag, Origins, Port
 
 if TYPE_CHECKING:
     from socket import socket
@@ -20,7 +20,7 @@ def engine(
     durability: Literal["power", "process"] = "power",
     credentials: CredentialsFile = None,
     allowed_hosts: AllowedHosts = ("*",),
-    cors: Many = (),
+    cors: Origins = (),
     public: Flag = False,
 ) -> None:
     """Serve DynamoDB's protocol from this machine, for any AWS SDK or tool.

@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 Scale = Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]  # false unless it is given
-Many = Annotated[Sequence[str], Parameter(negative=(), show_default=False)]
+Address = Annotated[str, Parameter(metavar="ADDRESS")]
 
 
 def _split(_: Any, text: str, delimiter: str | None = None) -> list[str]:
@@ -18,10 +18,16 @@ def _split(_: Any, text: str, delimiter: str | None = None) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
+Origins = Annotated[Sequence[str], Parameter(negative=(), metavar="ORIGIN...", show_default=False)]
 CredentialsFile = Annotated[Path | None, Parameter(env_var="PARTITA_CREDENTIALS")]
 AllowedHosts = Annotated[
     Sequence[str],
     Parameter(
-        name="--allowed-host", negative=(), show_default=False, env_var="PARTITA_ALLOWED_HOSTS", env_var_split=_split
+        name="--allowed-host",
+        negative=(),
+        metavar="NAME...",
+        show_default=False,
+        env_var="PARTITA_ALLOWED_HOSTS",
+        env_var_split=_split,
     ),
 ]

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partita.cli.options import Scale
+from partita.cli.options import Address, Scale
 
 if TYPE_CHECKING:
     from partita.cli.open_systems import OpenSystem
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-def seed(*systems: str, on: str = "partita.db", scale: Scale = 1.0, random_seed: int = 1) -> None:
+def seed(*systems: str, on: Address = "partita.db", scale: Scale = 1.0, random_seed: int = 1) -> None:
     """Write demo data; an interrupted run is resumed where it stopped.
 
     Parameters

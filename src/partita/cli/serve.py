@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from partita.cli.options import AllowedHosts, CredentialsFile, Flag, Port, Scale
+from partita.cli.options import Address, AllowedHosts, CredentialsFile, Flag, Port, Scale
 
 if TYPE_CHECKING:
     from socket import socket
@@ -21,7 +21,7 @@ DEMO_USER = "did:plc:demo"  # also valid where an API requires a decentralized i
 
 def serve(
     *systems: str,
-    on: str = "partita.db",
+    on: Address = "partita.db",
     host: str = "127.0.0.1",
     port: Port = 8000,
     credentials: CredentialsFile = None,

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from partita.cli.options import Address
+
 if TYPE_CHECKING:
     from partita.rest.api import Api
     from partita.rest.auth.dev_issuer import LocalIssuer
@@ -14,8 +16,8 @@ def token(
     subject: str,
     /,
     *groups: str,
-    on: str = "partita.db",
-    system: Annotated[str | None, Parameter(name="--for")] = None,
+    on: Address = "partita.db",
+    system: Annotated[str | None, Parameter(name="--for", metavar="SYSTEM")] = None,
     email_verified: bool = True,
 ) -> None:
     """Print a bearer token of the local issuer, to try an API as any user.
