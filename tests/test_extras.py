@@ -1,0 +1,50 @@
+"""A missing module of an extra is reported with the command that installs it; any other one is not touched."""
+
+import sys
+import tomllib
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from partita import ConfigurationError, MissingExtra
+from partita.extras import MODULES, needs
+
+PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+
+
+def test_every_extra_has_its_modules() -> None:
+    assert sorted(MODULES) == sorted(PROJECT["optional-dependencies"])
+    assert [module for modules in MODULES.values() for module in modules if find_spec(module) is None] == []
+
+
+def test_missing_module_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtra) as raised, needs("this", "server", "rest"):
+        import_module("uvicorn")
+    assert str(raised.value) == "this needs an extra; run pip install 'partita[server]' (uvicorn is missing)"
+    assert (raised.value.extras, raised.value.name) == (("server",), "uvicorn")
+    assert isinstance(raised.value, ConfigurationError)
+    assert isinstance(raised.value, ModuleNotFoundError)
+
+
+def test_all_missing_extras_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("uvicorn", "jwt"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with (
+        pytest.raises(MissingExtra, match=r"run pip install 'partita\[server,rest\]'"),
+        needs("this", "server", "rest"),
+    ):
+        import_module("jwt")
+
+
+def test_outer_block_says_what_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jwt", None)
+    with pytest.raises(MissingExtra, match=r"^a command needs"), needs("a command", "rest"), needs("a module", "rest"):
+        import_module("jwt")
+
+
+def test_module_of_no_extra_is_reported_as_python_does() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'absent_thing'$"), needs("this", "rest"):
+        import_module("absent_thing")
