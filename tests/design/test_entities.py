@@ -1,4 +1,4 @@
-"""Declarations that cannot work are refused while the module is imported, and say what to write instead."""
+"""Invalid declarations are rejected when the module is imported, with a suggestion of what to write instead."""
 
 import enum
 from collections.abc import Callable
@@ -234,7 +234,7 @@ ATTRIBUTES = "the attributes are thing_id"
         (two_indexes_of_one_name, "Table things: two indexes have the same name"),
     ],
 )
-def test_a_declaration_that_cannot_work_says_what_to_write(declare: Callable[[], None], said: str) -> None:
+def test_invalid_declaration_is_rejected_with_a_suggestion(declare: Callable[[], None], said: str) -> None:
     with pytest.raises(DesignError) as refusal:
         declare()
     assert str(refusal.value) == said
@@ -533,7 +533,7 @@ def no_entity() -> None:
         (no_entity, "Colour: it is not an entity; declare it as class Colour(Entity, table=..., key=...)"),
     ],
 )
-def test_a_pattern_that_cannot_work_says_what_to_write(declare: Callable[[], None], said: str) -> None:
+def test_invalid_pattern_is_rejected_with_a_suggestion(declare: Callable[[], None], said: str) -> None:
     with pytest.raises(DesignError) as refusal:
         declare()
     assert str(refusal.value) == said
@@ -546,7 +546,7 @@ def summary(declared: Pattern[Any, Any]) -> tuple[Any, ...]:
     return sources, given, read.single, read.order, read.page_size, read.view and read.view.name
 
 
-def test_a_signature_without_a_body_reads_what_its_body_would() -> None:
+def test_signature_without_a_body_equals_the_same_read_as_a_body() -> None:
     @pattern
     def thing(thing_id: str) -> Item[Thing]: ...
     @pattern(Thing.by_colour.newest_first().page(5))
@@ -646,7 +646,7 @@ def test_a_view_is_read_by_its_keys_and_projected_by_its_name() -> None:
     assert Short.of_owner.read.sources[0].model is model_of(Row)
 
 
-def test_a_condition_has_no_truth_of_its_own() -> None:
+def test_condition_has_no_truth_value() -> None:
     with pytest.raises(DesignError, match=r"combine conditions with & and \|"):
         bool((F.a == 1) and (F.b == 2))
 
@@ -661,7 +661,7 @@ def test_names_on_disk_are_camel_case_snake_case_or_exact() -> None:
     assert names == ["thingId", "checkLimit", "S3-Key"]
 
 
-def test_the_type_of_an_item_is_told_as_the_class_is_named_or_in_upper_case() -> None:
+def test_type_attribute_is_the_class_name_or_its_upper_case() -> None:
     shouted = Table("things", pk="PK", type_attribute="type", type_naming="upper")
     plain = Table("things", pk="PK", type_attribute="type")
 
@@ -674,7 +674,7 @@ def test_the_type_of_an_item_is_told_as_the_class_is_named_or_in_upper_case() ->
     assert [model_of(each).type_name for each in (PostText, Note)] == ["POST_TEXT", "Note"]
 
 
-def test_what_entities_have_in_common_is_inherited() -> None:
+def test_common_attributes_are_inherited() -> None:
     shared = table(Index("ByOwner", "GSI1PK", "GSI1SK"), ttl="ttl")
 
     class Owned(View):

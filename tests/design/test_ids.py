@@ -13,13 +13,13 @@ MADE = new_id("m", datetime(2025, 1, 1, tzinfo=UTC), lambda bits: 7)
 
 
 @given(moments, st.sampled_from(["m", "comment", "a_b", "댓글"]))
-def test_an_id_says_its_time_to_the_millisecond(moment: datetime, prefix: str) -> None:
+def test_id_contains_its_time_to_the_millisecond(moment: datetime, prefix: str) -> None:
     whole = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
     assert time_in_id(new_id(prefix, moment)) == whole
     assert time_in_id(new_id(prefix, whole)) == whole
 
 
-def test_an_id_that_was_made_elsewhere_on_earth_says_the_time_in_utc() -> None:
+def test_id_from_a_time_in_another_zone_contains_the_time_in_utc() -> None:
     seoul = datetime(2025, 1, 1, 9, tzinfo=timezone(timedelta(hours=9)))
     assert time_in_id(new_id("m", seoul)) == datetime(2025, 1, 1, tzinfo=UTC)
 
@@ -52,5 +52,5 @@ def test_ids_sort_by_time(one: datetime, other: datetime) -> None:
         new_id("m", datetime(1969, 12, 31, tzinfo=UTC), lambda bits: 7),
     ],
 )
-def test_an_id_of_another_make_says_no_time(made: str) -> None:
+def test_id_in_another_format_has_no_time(made: str) -> None:
     assert time_in_id(made) is None

@@ -59,7 +59,7 @@ def key(source: str, *, sorts: bool = True) -> Template:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_what_is_written_is_read_back(name: str) -> None:
+def test_written_value_is_read_back(name: str) -> None:
     form, values = FORMS[name]
 
     @given(values)
@@ -116,9 +116,7 @@ def test_descending_text_falls_as_values_rise(form: KeyPart, values: st.SearchSt
 
 
 @given(texts, times, numbers, st.sampled_from(Level), prices)
-def test_a_key_parses_to_the_parts_that_made_it(
-    name: str, at: datetime, bounded: int, level: Level, price: Decimal
-) -> None:
+def test_key_parses_to_its_parts(name: str, at: datetime, bounded: int, level: Level, price: Decimal) -> None:
     made = key("X#{name}#{at:desc}#{bounded}#{level:ranked}#v{price:desc}")
     parts = {"name": name, "at": at, "bounded": bounded, "level": level, "price": price}
     assert made.parse(made.format("", parts) or "") == parts
@@ -152,7 +150,7 @@ def test_forms_as_they_are_on_disk(source: str, values: dict[str, Any], text: st
     assert key(source).format("Thing", values) == text
 
 
-def test_an_absent_part_makes_no_key() -> None:
+def test_key_with_an_absent_part_is_absent() -> None:
     assert key("A#{name}").format("Thing", {"name": None}) is None
 
 
@@ -207,7 +205,7 @@ def test_a_key_of_another_form_is_not_parsed(text: str) -> None:
         )),
     ],
 )  # fmt: skip
-def test_a_template_that_cannot_work_says_what_to_write(source: str, said: str) -> None:
+def test_invalid_template_is_rejected_with_a_suggestion(source: str, said: str) -> None:
     with pytest.raises(DesignError) as refusal:
         key(source)
     assert str(refusal.value) == said
@@ -223,7 +221,7 @@ def test_a_template_that_cannot_work_says_what_to_write(source: str, said: str) 
         (RankedEnumPart(Level), "top", "'top' is not a valid Level"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused(form: KeyPart, value: Any, said: str) -> None:
+def test_value_that_does_not_fit_is_rejected(form: KeyPart, value: Any, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         form.write(value)
 

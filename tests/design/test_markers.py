@@ -1,4 +1,4 @@
-"""Markers that do not suit what they stand on, and rules that nobody could keep, are refused at import."""
+"""Markers that do not fit their attributes, and invariants that cannot be enforced, are rejected at import."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -63,7 +63,7 @@ def said(attributes: dict[str, Any], body: dict[str, Any], **options: Any) -> st
         (Annotated[int, CountOf(Part)], "a counter starts at its default, and it has none; write kept: ... = 0"),
     ],
 )
-def test_what_is_kept_has_the_type_of_what_keeps_it(hint: Any, wrong: str) -> None:
+def test_automatic_attribute_must_have_the_type_of_its_marker(hint: Any, wrong: str) -> None:
     assert said({"kept": hint}, {}) == f"Thing.kept: {wrong}"
 
 
@@ -81,7 +81,7 @@ def test_what_is_kept_has_the_type_of_what_keeps_it(hint: Any, wrong: str) -> No
         lambda: Limit(2 <= 3),  # type: ignore[arg-type]
     ],
 )
-def test_a_limit_that_would_not_be_kept_is_refused(limit: Callable[[], Limit]) -> None:
+def test_limit_in_another_form_is_rejected(limit: Callable[[], Limit]) -> None:
     assert said({"a": int, "most": int, "name": str}, {"bound": limit()}) == (
         "Thing: a limit must have the form attribute <= bound; write Limit(F.count <= 10) or "
         "Limit(F.count <= F.maximum), one for each attribute"
@@ -130,12 +130,12 @@ def test_an_attribute_is_limited_by_a_number_or_another_attribute(limit: Limit) 
         ),
     ],
 )
-def test_nothing_follows_from_a_counter(rule: Callable[[], Any], wrong: str) -> None:
+def test_nothing_is_derived_from_a_counter(rule: Callable[[], Any], wrong: str) -> None:
     assert said({"name": str, "at": datetime, "parts": COUNTED}, {"rule": rule(), "parts": 0}) == wrong
 
 
 @pytest.mark.parametrize("kind", [int, date, str])
-def test_only_a_time_expires(kind: type) -> None:
+def test_expiry_needs_a_time(kind: type) -> None:
     assert said({"at": kind}, {"kept": Expires("at")}) == (
         f"Thing.at: Expires needs a time, but 'at' is {kind.__name__}; write at: datetime"
     )
@@ -172,7 +172,7 @@ def test_an_item_expires_once() -> None:
         ),
     ],
 )
-def test_what_the_table_writes_itself_is_no_attribute(hint: Any, body: dict[str, Any], wrong: str) -> None:
+def test_attribute_cannot_have_the_name_of_one_that_the_table_uses(hint: Any, body: dict[str, Any], wrong: str) -> None:
     assert said({"at": datetime, "mine": hint}, body) == f"Thing.mine: {wrong}"
 
 
@@ -181,7 +181,7 @@ def test_who_writes_the_ttl_without_expires_may() -> None:
 
 
 @pytest.mark.parametrize("kind", [list[str], set[str], dict[str, str], Any])
-def test_what_is_unique_has_one_text(kind: Any) -> None:
+def test_collection_cannot_be_unique(kind: Any) -> None:
     name = kind.__name__ if isinstance(kind, type) else str(kind)
     assert said({"name": str, "several": kind}, {"once": Unique("name", "several")}) == (
         f"Thing.once: 'several' is {name}, which cannot be unique; use text, a number or a time"
@@ -208,5 +208,5 @@ def test_what_is_unique_has_one_text(kind: Any) -> None:
         (("T#{thing_id}", ""), "SK: the template is empty, and DynamoDB rejects an empty key; write a constant"),
     ],
 )
-def test_a_form_without_values_is_none(key: tuple[str, str], wrong: str) -> None:
+def test_form_without_values_is_rejected(key: tuple[str, str], wrong: str) -> None:
     assert said({"number": int}, {}, key=key) == f"Thing.{wrong}"

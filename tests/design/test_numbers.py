@@ -1,4 +1,4 @@
-"""Numbers: what DynamoDB stores is written as it is, and what it does not store is refused before anything is sent."""
+"""Numbers that DynamoDB can store are written unchanged; others are rejected before a request is sent."""
 
 from decimal import Decimal
 
@@ -27,6 +27,6 @@ def test_a_number_that_dynamodb_stores_is_written_exactly(value: int | float | D
 @pytest.mark.parametrize(
     "value", [float("nan"), float("inf"), 10**38 + 1, Decimal("0." + "1" * 39), 1e300, Decimal("1E-131"), 10**126]
 )
-def test_a_number_that_dynamodb_does_not_store_is_refused(value: int | float | Decimal) -> None:
+def test_number_that_dynamodb_cannot_store_is_rejected(value: int | float | Decimal) -> None:
     with pytest.raises(ValueError, match="DynamoDB stores"):
         number_text(value)

@@ -1,4 +1,4 @@
-"""The compiled writer makes exactly the item that the steps make, byte for byte, and refuses what they refuse."""
+"""The compiled writer returns exactly the item of `item_of`, and raises the same errors."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -80,7 +80,7 @@ def test_the_compiled_writer_makes_the_same_item(entity: Any) -> None:
         ({"score": 100}, "Book.score: 100 is not between -99 and 99, the bounds of Ordered"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_the_words_of_the_steps(values: dict[str, Any], refusal: str) -> None:
+def test_invalid_value_raises_the_same_error_as_the_steps(values: dict[str, Any], refusal: str) -> None:
     fitting = {"isbn": "1", "copy": 1, "lent": False, "place": "hall", "score": 1}
     with pytest.raises(InvalidValue) as refused:
         compiled_item(model_of(Book), fitting | values)

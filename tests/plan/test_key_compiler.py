@@ -57,7 +57,7 @@ def test_most_reads_are_compiled() -> None:
     assert len(COMPILED) > 0.7 * len(PLANS)
 
 
-def test_what_does_not_fit_is_refused_in_the_same_words() -> None:
+def test_invalid_argument_raises_the_same_error() -> None:
     plan = next(each for each in COMPILED.values() if each.write_query and _arguments(each) == (SAMPLES[str],))
     with pytest.raises(InvalidValue, match="empty text cannot be part of a key"):
         query(plan, ("",))

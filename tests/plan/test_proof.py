@@ -1,4 +1,4 @@
-"""The proof: what cannot be shown from the declarations alone is refused, with the reason and the way out."""
+"""The proof: a design that cannot be proven from its declarations is rejected, with the reason and the way out."""
 
 import enum
 import time
@@ -58,7 +58,7 @@ def proof_of(*tables: Table) -> str:
 # foreign entities in a range -------------------------------------------------------------------------------------
 
 
-def test_another_entity_in_the_range_is_refused() -> None:
+def test_another_entity_in_the_range_is_rejected() -> None:
     t = table()
 
     class Order(Entity, table=t, key=("CUSTOMER#{customer_id}", "ORDER#{order_id}")):
@@ -114,7 +114,7 @@ def test_a_filter_that_drops_another_entity_leaves_the_range_to_its_own() -> Non
         (("USER#{a}", "v{b}"), ("USER#{a}", "w{b}")),
     ],
 )
-def test_keys_that_cannot_meet_are_told_apart(mine: tuple[str, str], theirs: tuple[str, str]) -> None:
+def test_keys_that_cannot_be_equal_are_accepted(mine: tuple[str, str], theirs: tuple[str, str]) -> None:
     t = table()
 
     class Mine(Entity, table=t, key=mine):
@@ -143,7 +143,7 @@ def test_keys_that_cannot_meet_are_told_apart(mine: tuple[str, str], theirs: tup
         (("{n:4}", "X"), ("{a}", "X")),
     ],
 )
-def test_two_entities_whose_keys_can_meet_are_refused(mine: tuple[str, str], theirs: tuple[str, str]) -> None:
+def test_two_entities_whose_keys_can_be_equal_are_rejected(mine: tuple[str, str], theirs: tuple[str, str]) -> None:
     t = table()
 
     class Mine(Entity, table=t, key=mine):
@@ -214,7 +214,7 @@ def test_constants_of_a_plain_index_key_tell_entities_apart() -> None:
 # partition, order, projection --------------------------------------------------------------------------------------
 
 
-def test_a_read_without_its_whole_partition_key_is_refused() -> None:
+def test_read_without_its_whole_partition_key_is_rejected() -> None:
     t = table()
 
     class Vote(Entity, table=t, key=("VOTE#{user_id}#{target_id}", "VOTE")):
@@ -270,7 +270,7 @@ def ordered(make: Callable[[Any], Query[Any]]) -> str:
         ),
     ],
 )
-def test_an_order_that_the_key_does_not_have_is_refused(make: Callable[[Any], Query[Any]], said: str) -> None:
+def test_order_that_the_key_does_not_have_is_rejected(make: Callable[[Any], Query[Any]], said: str) -> None:
     assert ordered(make) == said
 
 
@@ -347,7 +347,7 @@ def test_parent_and_children_are_one_range_where_no_other_parent_lies_between() 
     assert prove_read(collection(Lane, Gate)("Belém", "Rua").read).requests == 1
 
 
-def test_an_index_that_does_not_hold_what_is_returned_is_refused() -> None:
+def test_index_that_does_not_project_a_returned_attribute_is_rejected() -> None:
     class Short(View):
         name: str
         size: int
@@ -389,7 +389,7 @@ def test_entities_of_different_partitions_cannot_be_read_together() -> None:
         prove_read(collection(A.listed, B)("x").read)
 
 
-def test_a_range_over_entities_that_differ_is_refused() -> None:
+def test_range_over_entities_without_a_common_part_is_rejected() -> None:
     t = table()
 
     class A(Entity, table=t, key=("P#{p}", "A#{n:4}")):
@@ -462,7 +462,7 @@ def test_a_counter_needs_a_way_to_its_parent() -> None:
         (("PAGE#{page}", "AT#{line:plain}"), ("PAGE#{page}", "AT#{line}#{page}")),
     ],
 )
-def test_an_old_key_is_nobody_elses(old: tuple[str, str], other: tuple[str, str]) -> None:
+def test_old_key_cannot_be_a_key_of_another_entity(old: tuple[str, str], other: tuple[str, str]) -> None:
     t = table()
 
     class Page(Entity, table=t, key=("NEW#{page}", "{line}"), old_keys=[old]):
@@ -525,7 +525,7 @@ STALE = "'parts' of Child is itself a counter, so what it decides here would bec
         (lambda child: CountOf(child, when=F.size > 0), f"Child has no attribute 'size'; {ATTRIBUTES}"),
     ],
 )
-def test_a_counter_counts_what_its_children_hold(counting: Callable[[Any], Any], said: str) -> None:
+def test_counter_must_fit_the_attributes_of_its_children(counting: Callable[[Any], Any], said: str) -> None:
     t = table()
 
     class Parent(Entity, table=t, key=("PARENT#{parent_id}", "P")):
@@ -683,7 +683,7 @@ def test_an_owner_is_named_by_the_key_of_its_children(key: tuple[str, str], via:
     prove("test", t)
 
 
-def test_an_old_key_that_does_not_name_the_owner_is_refused() -> None:
+def test_old_key_that_does_not_name_the_owner_is_rejected() -> None:
     t = table()
 
     class Room(Entity, table=t, key=("HOUSE#{house}", "ROOM#{room}")):
@@ -722,7 +722,7 @@ def test_children_that_are_owned_must_be_alone_in_their_range() -> None:
     )
 
 
-def test_what_a_design_refers_to_must_be_loaded_with_it() -> None:
+def test_referenced_table_must_be_in_the_design() -> None:
     one, other = table(), Table("other", pk="PK", sk="SK")
 
     class Child(Entity, table=other, key=("CHILD#{parent_id}", "C")):
@@ -752,7 +752,7 @@ def test_guards_and_entities_never_share_a_key() -> None:
     )
 
 
-def test_guards_are_told_apart_by_the_names_of_entities() -> None:
+def test_two_entities_of_one_name_cannot_share_guards() -> None:
     t = table()
 
     def declare(prefix: str) -> None:
@@ -784,7 +784,7 @@ def test_an_index_attribute_has_one_type() -> None:
     )
 
 
-def test_an_index_that_nobody_fills_is_refused() -> None:
+def test_index_without_entities_is_rejected() -> None:
     t = table(Index("GSI1", "GSI1PK"))
 
     class A(Entity, table=t, key=("A#{a}", "A")):
@@ -796,7 +796,7 @@ def test_an_index_that_nobody_fills_is_refused() -> None:
     )
 
 
-def test_two_patterns_of_one_name_are_refused() -> None:
+def test_two_patterns_of_one_name_are_rejected() -> None:
     t = table()
 
     class A(Entity, table=t, key=("A#{a}", "A")):

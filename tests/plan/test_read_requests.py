@@ -35,13 +35,13 @@ def over(call: Any) -> list[Any]:
     return fan_out_values(plan_of(call.read), call.arguments)
 
 
-def test_what_asks_for_the_same_range_is_asked_for_once() -> None:
+def test_equal_ranges_of_a_fan_out_are_queried_once() -> None:
     first, last, march = date(2025, 1, 1), date(2025, 1, 31), date(2025, 3, 1)
     assert over(in_months([march, first, last])) == [(march,), (first,)]
     assert over(in_moods([2, 1, 2])) == [(2,), (1,)]
 
 
 @pytest.mark.parametrize("months", [None, ["x"], [None], [date(2025, month, 1) for month in range(1, 5)]])
-def test_what_cannot_be_repeated_is_refused(months: Any) -> None:
+def test_invalid_values_of_a_fan_out_are_rejected(months: Any) -> None:
     with pytest.raises(InvalidValue, match=r"^in_months: "):
         over(in_months(months))

@@ -1,4 +1,4 @@
-"""Tables are made as the design says, and brought to it where DynamoDB allows that."""
+"""Tables are created as the design declares them, and changed to it where DynamoDB allows that."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def backend() -> Any:
         yield engine
 
 
-def test_a_table_is_made_with_indexes_stream_ttl_and_recovery(backend: Any) -> None:
+def test_table_is_created_with_indexes_stream_ttl_and_recovery(backend: Any) -> None:
     db = opened(backend, table(BY_NAME, BY_SCORE, ttl="ttl", stream="NEW_AND_OLD_IMAGES", recovery_days=35))
     assert db.create_tables() == []
     assert db.differences() == []
@@ -50,7 +50,7 @@ def test_a_table_is_made_with_indexes_stream_ttl_and_recovery(backend: Any) -> N
     assert recovery.point_in_time_recovery_description.recovery_period_in_days == 35
 
 
-def test_making_tables_twice_changes_nothing(backend: Any) -> None:
+def test_creating_tables_twice_changes_nothing(backend: Any) -> None:
     db = opened(backend, table(BY_NAME, ttl="ttl"))
     db.create_tables()
     assert db.create_tables() == []
@@ -72,7 +72,7 @@ def test_a_new_index_and_stream_are_added_to_a_table_that_exists(backend: Any) -
     assert later.differences() == []
 
 
-def test_what_dynamodb_cannot_change_is_told(backend: Any) -> None:
+def test_difference_that_dynamodb_cannot_change_is_reported(backend: Any) -> None:
     opened(backend, table(BY_NAME, BY_SCORE)).create_tables()
     other = opened(backend, table(Index("ByName", "name"), sk="SORT"))
     said = [

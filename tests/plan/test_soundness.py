@@ -1,4 +1,4 @@
-"""The proof is sound: what it says cannot lie in a range is never found there, whatever the values are."""
+"""The proof is sound: an item that it excludes from a range never lies in it, whatever the values are."""
 
 import enum
 from datetime import UTC, datetime, timedelta

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from partita.describe.markdown import code
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, FunctionCondition, Not, OneOf
 
 Names = Mapping[str, str]  # on disk, by those in Python
 
@@ -32,7 +32,7 @@ def condition_in_words(condition: Condition, names: Names = MappingProxyType({})
             return f"{_field(field, names)} {operator} {_value(value, names)}"
         case OneOf(field, values):
             return f"{_field(field, names)} is {' or '.join(_value(each, names) for each in values)}"
-        case Holds(function, field, value):
+        case FunctionCondition(function, field, value):
             return f"{_field(field, names)} {function.replace('_', ' ')} {_value(value, names)}"
     raise AssertionError(condition)
 

@@ -81,10 +81,10 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return All((Comparison(">=", self, low), Comparison("<=", self, high)))
 
     def starts_with(self, prefix: str | bytes) -> Condition:
-        return Holds("begins_with", self, prefix)
+        return FunctionCondition("begins_with", self, prefix)
 
     def contains(self, value: Any) -> Condition:
-        return Holds("contains", self, value)
+        return FunctionCondition("contains", self, value)
 
     def exists(self) -> Condition:
         return Exists(self)
@@ -130,7 +130,7 @@ class OneOf(Condition, msgspec.Struct, frozen=True, eq=False):
         yield self.field.path[0]
 
 
-class Holds(Condition, msgspec.Struct, frozen=True, eq=False):
+class FunctionCondition(Condition, msgspec.Struct, frozen=True, eq=False):
     """`begins_with` or `contains`."""
 
     function: str

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, Holds, Not, OneOf
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, FunctionCondition, Not, OneOf
 from partita.design.key_parts import KeyPart, ShardPart
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, EntityKey, Read
@@ -95,9 +95,9 @@ def _filter_slots(where: str, source: EntityKey, condition: Condition) -> Iterat
             yield from _filter_slots(where, source, term)
     elif isinstance(condition, Not):
         yield from _filter_slots(where, source, condition.term)
-    elif isinstance(condition, Comparison | OneOf | Holds):
+    elif isinstance(condition, Comparison | OneOf | FunctionCondition):
         slot = _filter_slot(where, source.model, condition.field)
-        if isinstance(condition, Holds) and get_args(slot.type):
+        if isinstance(condition, FunctionCondition) and get_args(slot.type):
             slot = msgspec.structs.replace(slot, type=get_args(slot.type)[0])  # contains(tags, tag)
         for value in condition.values if isinstance(condition, OneOf) else (condition.value,):
             yield slot, value

@@ -216,8 +216,8 @@ def _check_writable(where: str, field: str, form: KeyPart) -> None:
         return
     try:
         _ = form.language
-    except (ValueError, TypeError) as refusal:
-        raise DesignError(where, f"{field!r} cannot be part of a key: {refusal}", "use another type") from None
+    except (ValueError, TypeError) as error:
+        raise DesignError(where, f"{field!r} cannot be part of a key: {error}", "use another type") from None
 
 
 def _descending(where: str, field: str, form: KeyPart) -> KeyPart:

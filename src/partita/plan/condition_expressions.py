@@ -7,7 +7,18 @@ request (`Expression`), or evaluated on an item (`predicates`).
 from typing import Any
 
 from partita.design.codecs import Codec, StructCodec
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf, Stored
+from partita.design.conditions import (
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Exists,
+    Field,
+    FunctionCondition,
+    Not,
+    OneOf,
+    Stored,
+)
 from partita.design.models import Model
 from partita.design.untyped_values import any_value
 from partita.dynamodb.values import AttributeValue
@@ -32,11 +43,13 @@ def to_stored(model: Model, condition: Condition) -> Condition:
         listed = OneOf(field, tuple(_value(model, condition.field, codec, each) for each in condition.values))
         absent_too = any(_is_absent(model, condition.field, each) for each in condition.values)
         return AnyOf((listed, Not(Exists(field)))) if absent_too else listed
-    if not isinstance(condition, Holds):
+    if not isinstance(condition, FunctionCondition):
         raise InvalidValue(model.name, f"{condition!r} is not a condition; write one with F, such as F.name == value")
     field, codec = _stored_field(model, condition.field)
     whole = codec is not None and codec.tag == "S"
-    return Holds(condition.function, field, _value(model, condition.field, codec if whole else None, condition.value))
+    return FunctionCondition(
+        condition.function, field, _value(model, condition.field, codec if whole else None, condition.value)
+    )
 
 
 def _comparison(model: Model, condition: Comparison) -> Condition:
@@ -124,7 +137,7 @@ class Expression:
         if isinstance(condition, OneOf):
             listed = ", ".join(self.value(each) for each in condition.values)
             return f"{self.name(*condition.field.path)} IN ({listed})"
-        assert isinstance(condition, Holds)
+        assert isinstance(condition, FunctionCondition)
         return f"{condition.function}({self.name(*condition.field.path)}, {self.value(condition.value)})"
 
     def _term(self, condition: Condition) -> str:

@@ -58,7 +58,7 @@ class Guard(msgspec.Struct, frozen=True):
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The key of an item that another refers to, and the values that it is made from."""
+    """The key of a referenced item, and the values of its parts."""
 
     key: Item
     parts: dict[str, Any]

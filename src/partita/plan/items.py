@@ -200,7 +200,7 @@ def check_key(model: Model, attribute: KeyAttribute, text: Any, most: int) -> No
 
 
 def key_parts(model: Model, values: Values) -> dict[str, Any]:
-    """The values that the key is made from, by field: how errors name an item."""
+    """The values of the key parts by field; errors name an item by them."""
     return {field: values[field] for field in model.key.fields}
 
 

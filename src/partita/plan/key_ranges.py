@@ -192,8 +192,8 @@ def _check_constants(read: Read, found: KeyRange) -> None:
     for piece in pieces:
         try:
             _ = piece.language
-        except (ValueError, TypeError, ArithmeticError, AttributeError) as refusal:
-            wrong = f"{piece.value!r} cannot be written as {piece.segment.field!r}: {refusal}"
+        except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
+            wrong = f"{piece.value!r} cannot be written as {piece.segment.field!r}: {error}"
             raise ProofError(read.name, wrong, "give it as an argument, or a value of its type") from None
 
 
@@ -434,7 +434,7 @@ def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any)
 
 
 def fan_outs(found: KeyRange) -> tuple[FanOut, ...]:
-    """What the read is repeated over, in the order of the key: lists that are given, and all shards."""
+    """The fan-outs of the read, in the order of the key: lists of values, and all shards."""
     given = [piece.value for each in found.fixed for piece in each.pieces or (Piece(PLAIN, each.value),)]
     if found.sort_prefix is not None:
         given += [*(piece.value for piece in found.sort_prefix.pieces), found.sort_prefix.family]

@@ -7,7 +7,7 @@ clause of its condition the item fails.
 from collections.abc import Callable
 from functools import cache
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Holds, Not, OneOf
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, FunctionCondition, Not, OneOf
 from partita.design.models import Model
 from partita.dynamodb import conditions as test
 from partita.dynamodb.canonical import canonical_value
@@ -43,7 +43,7 @@ def _test(condition: Condition) -> test.Test:
             return test.comparison(operator, _operand(field), _operand(value))
         case OneOf(field, values):
             return test.membership(_operand(field), [_operand(value) for value in values])
-        case Holds(function, field, value):
+        case FunctionCondition(function, field, value):
             return test.function(function, [_operand(field), _operand(value)])
     raise AssertionError(condition)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Holds, Not, OneOf
+from partita.design.conditions import All, AnyOf, Comparison, Condition, FunctionCondition, Not, OneOf
 from partita.design.key_slots import slots_of
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import Argument, FanOut, Read
@@ -105,16 +105,16 @@ def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
 
 
 def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[FanOutValues]:
-    """What each of the read's requests stands for: one value of each fan-out."""
+    """The values of each request of the read: one value of each fan-out."""
     if not plan.fan_outs:
         return [()]
-    distinct: dict[str, FanOutValues] = {}  # two days of a month ask for the same range of months
+    distinct: dict[str, FanOutValues] = {}  # two days of one month have the same month
     try:
         values = [list(_value_of(each.values, arguments)) for each in plan.fan_outs]
         for chosen in product(*values):
             distinct.setdefault(str(list(_texts(plan, arguments, chosen))), chosen)
-    except _VALUE_ERRORS as refusal:
-        raise _with_argument(plan, arguments, refusal) from None
+    except _VALUE_ERRORS as error:
+        raise _with_argument(plan, arguments, error) from None
     for listed, each in zip(values, plan.fan_outs, strict=True):
         if len(listed) > each.limit:
             raise InvalidValue(plan.read.name, f"{len(listed)} values, but the pattern allows at most {each.limit}")
@@ -253,6 +253,6 @@ def _with_arguments(condition: Condition, arguments: tuple[Any, ...]) -> Conditi
         return Comparison(condition.operator, condition.field, _value_of(condition.value, arguments))
     if isinstance(condition, OneOf):
         return OneOf(condition.field, tuple(_value_of(value, arguments) for value in condition.values))
-    if isinstance(condition, Holds):
-        return Holds(condition.function, condition.field, _value_of(condition.value, arguments))
+    if isinstance(condition, FunctionCondition):
+        return FunctionCondition(condition.function, condition.field, _value_of(condition.value, arguments))
     return condition

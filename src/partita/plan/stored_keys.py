@@ -33,7 +33,7 @@ class KeyDomain(msgspec.Struct, frozen=True, eq=False):
     values: frozenset[Any] | None = None
 
     def meet(self, other: "KeyDomain") -> str | None:
-        """A value that is in both, for people to read; None where there is none."""
+        """An example of a value that is in both, or None."""
         if self.type != other.type:
             return None
         if self.type == "S":

@@ -1,4 +1,4 @@
-"""What lies in a key range: the entities that a read returns, and nothing that it would take for one of them."""
+"""The contents of a key range: the entities that a read returns, and no item that it would take for one of them."""
 
 from collections.abc import Iterator
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from partita.design.conditions import All, Comparison, Condition, Exists, Field, Holds, OneOf
+from partita.design.conditions import All, Comparison, Condition, Exists, Field, FunctionCondition, OneOf
 from partita.design.models import Attribute, Model
 from partita.design.reads import Argument, Read
 from partita.design.tables import Index
@@ -56,7 +56,7 @@ def _terms(condition: Condition | None) -> Iterator[Condition]:
 
 
 def _drops(own: Model, other: Model, term: Condition) -> bool:
-    if not isinstance(term, Exists | OneOf | Holds | Comparison):
+    if not isinstance(term, Exists | OneOf | FunctionCondition | Comparison):
         return False
     if isinstance(term, Comparison) and term.operator == "<>":
         return False
