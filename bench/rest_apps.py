@@ -83,9 +83,9 @@ def bare_app(bodies: dict[str, bytes]) -> Any:
 def serve_anew(port: int, database: str) -> None:
     """`partita serve` without its memory of whole replies."""
     from partita.cli.serve import serve
-    from partita.rest.application import RestApplication
+    from partita.rest.request_handler import RequestHandler
 
-    RestApplication._cached_response = lambda *_: None  # type: ignore[method-assign]
+    RequestHandler._cached_response = lambda *_: None  # type: ignore[method-assign]
     serve("perfectit", "blog", on=database, port=port, seed=False)
 
 

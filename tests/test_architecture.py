@@ -32,7 +32,7 @@ MAY_SEE: dict[str, set[str]] = {
     "describe": WAIST | {"validation", "design", "plan"},
     "store": MEANING,
     # interfaces
-    "rest": MEANING | {"store", "http"},
+    "rest": MEANING | {"store", "connect", "http"},
     "system": MEANING | {"store", "rest"},
     "boto": WAIST | {"connect"},
     "pytest_plugin": WAIST | {"connect", "boto"},

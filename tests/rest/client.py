@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from partita.http.asgi import Message
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 
@@ -106,12 +107,12 @@ class Client:
             "query_string": quote(query, safe="=&%+-._~").encode(),
             "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
         }
-        sent: list[dict[str, Any]] = []
+        sent: list[Message] = []
 
         async def receive() -> dict[str, Any]:
             return {"type": "http.request", "body": body}
 
-        async def send(message: dict[str, Any]) -> None:
+        async def send(message: Message) -> None:
             sent.append(message)
 
         await self.app(scope, receive, send)

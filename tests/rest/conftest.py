@@ -9,9 +9,9 @@ import pytest
 from partita import Store, connect
 from partita.cli.open_systems import open_systems
 from partita.cli.seed import seed_system
+from partita.dynamodb.backend import Backend
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import MountedApi
 from partita_systems import SYSTEMS
 from tests.rest import library_api, notes_api
 from tests.rest.client import Client
@@ -28,17 +28,27 @@ def db() -> Iterator[Store]:
         yield store
 
 
+class UnversionedBackend:
+    """An engine that looks like a remote database."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def call(self, request: Any) -> Any:
+        return self._backend.call(request)
+
+
 @pytest.fixture(params=["on the loop", "in threads"])
-def version(request: pytest.FixtureRequest, db: Store) -> Any:
-    """Reads of an embedded engine run on the event loop and are remembered; those of others run in threads."""
-    return db.backend.version if request.param == "on the loop" else None  # type: ignore[attr-defined]
+def backend(request: pytest.FixtureRequest, db: Store) -> Backend:
+    """Reads of an embedded engine run on the event loop and are cached; those of others run in threads."""
+    return db.backend if request.param == "on the loop" else UnversionedBackend(db.backend)
 
 
 @pytest.fixture
-def nobody(db: Store, version: Any) -> Iterator[Client]:
-    """Nobody in particular, who asks the tiny system."""
+def nobody(backend: Backend) -> Iterator[Client]:
+    """An anonymous client of the notes API."""
     issuer = LocalIssuer()
-    app = RestApplication([MountedApi(notes_api.api, db, version)], issuer.verifier())
+    app = RestApplication([notes_api.api], backend, verifier=issuer.verifier(), secret=SECRET)
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", issuer, runner.get_loop())
 
@@ -65,7 +75,7 @@ def shelf_db() -> Iterator[Store]:
 def keeper(shelf_db: Store) -> Iterator[Client]:
     """Somebody who keeps shelves."""
     issuer = LocalIssuer()
-    app = RestApplication([MountedApi(library_api.api, shelf_db)], issuer.verifier())
+    app = RestApplication([library_api.api], shelf_db, verifier=issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/shelves", issuer, runner.get_loop())
 
@@ -78,5 +88,6 @@ def five() -> Iterator[Client]:
         systems = open_systems(backend, SYSTEMS.values(), SECRET)
         for system in systems:
             seed_system(system, SCALE, 1, lambda *_: None)
-        apis = [MountedApi(each.system.api, each.db, backend.version) for each in systems]
-        yield Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())
+        apis = [each.system.api for each in systems]
+        app = RestApplication(apis, backend, verifier=issuer.verifier(), secret=SECRET)
+        yield Client(app, "/api", issuer, runner.get_loop())

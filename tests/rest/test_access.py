@@ -106,7 +106,7 @@ def test_every_operation_is_in_the_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_who_may_and_who_may_not(five: Client, name: str) -> None:
-    bound = five.app._apis[name]
+    bound = five.app._started().apis[name]
     routes = {route.name: route for route in bound.api.routes}
     described = {
         operation["operationId"]: operation

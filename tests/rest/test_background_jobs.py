@@ -8,21 +8,20 @@ import pytest
 
 from partita import Store
 from partita.rest import Api
-from partita.rest.background_jobs import running_jobs
-from partita.rest.mounted_api import MountedApi
+from partita.rest.application import RestApplication
 from tests.rest.notes_api import Notes, design
 
 LONG = 3600.0
 
 
-def bound(db: Store, work: object, every: float) -> MountedApi:
+def application(db: Store, work: object, every: float) -> RestApplication:
     api = Api("notes", "Notes", design, service=Notes)
     api.background_job(work, every=every)  # type: ignore[arg-type]
-    return MountedApi(api, db)
+    return RestApplication([api], db)
 
 
-async def served(api: MountedApi, until: Event | None = None) -> None:
-    async with running_jobs([api]):
+async def served(app: RestApplication, until: Event | None = None) -> None:
+    async with app.running():
         if until is not None:
             assert await asyncio.to_thread(until.wait, 60)
 
@@ -36,15 +35,15 @@ def test_work_is_repeated_off_the_event_loop(db: Store) -> None:
         if len(threads) == 3:
             often.set()
 
-    asyncio.run(served(bound(db, work, every=0.001), often))
+    asyncio.run(served(application(db, work, every=0.001), often))
     assert get_ident() not in threads
 
 
 def test_what_is_left_is_done_when_serving_ends(db: Store) -> None:
     done: list[Notes] = []
-    api = bound(db, done.append, every=LONG)
-    asyncio.run(served(api))
-    assert done == [api.service]
+    app = application(db, done.append, every=LONG)
+    asyncio.run(served(app))
+    assert done == [app._started().apis["notes"].service]
 
 
 def test_work_that_fails_is_logged_and_tried_again(db: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -58,5 +57,5 @@ def test_work_that_fails_is_logged_and_tried_again(db: Store, caplog: pytest.Log
         raise ZeroDivisionError
 
     with caplog.at_level(logging.ERROR, "partita.rest"):
-        asyncio.run(served(bound(db, work, every=0.001), again))
+        asyncio.run(served(application(db, work, every=0.001), again))
     assert "a background job failed" in caplog.text

@@ -16,7 +16,6 @@ from partita.plan.predicates import evaluate
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.etags import unchanged_condition
-from partita.rest.mounted_api import MountedApi
 from partita_systems import SYSTEMS
 from tests.rest import notes_api
 from tests.rest.client import Client
@@ -83,8 +82,8 @@ def documented() -> Iterator[tuple[Store, Store, Client]]:
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
         systems = open_systems(backend, (SYSTEMS["blog"], SYSTEMS["nbhd"]), b"for cursors")
-        apis = [MountedApi(each.system.api, each.db, backend.version) for each in systems]
-        client = Client(RestApplication(apis, issuer.verifier()), "/api", issuer, runner.get_loop())
+        app = RestApplication([each.system.api for each in systems], backend, verifier=issuer.verifier())
+        client = Client(app, "/api", issuer, runner.get_loop())
         blog, nbhd = (each.db for each in systems)
         yield blog, nbhd, client
 

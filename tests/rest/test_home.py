@@ -12,7 +12,6 @@ from partita import System, connect
 from partita.cli.open_systems import open_systems
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import MountedApi
 from partita.rest.pages.home import home_page
 from partita.server.protocol_app import Application
 from partita_systems import SYSTEMS
@@ -31,8 +30,8 @@ def _served(systems: Iterable[System]) -> Iterator[Client]:
     """The whole server of these systems, asked in this process; of none it is `partita engine`."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        apis = [MountedApi(each.system.api, each.db) for each in open_systems(backend, systems)]
-        rest = RestApplication(apis, issuer.verifier()) if apis else None
+        apis = [each.system.api for each in open_systems(backend, systems)]
+        rest = RestApplication(apis, backend, verifier=issuer.verifier(), beside_dynamodb=True) if apis else None
         app = Application(_unopened, lambda _: None, rest)
         yield Client(app, "", issuer, runner.get_loop())  # type: ignore[arg-type]
 
@@ -113,7 +112,7 @@ def test_what_cannot_be_done_to_a_page_is_a_405(served: Client, path: str, metho
 
 
 def test_page_takes_no_script_and_no_host_that_is_none() -> None:
-    page = home_page([notes_api.api], "http", "x; rm -rf /<script>")
+    page = home_page([notes_api.api], "", "/api", "http://x; rm -rf /<script>")
     assert "<script" not in page
     assert "rm -rf" not in page
     assert "default-src 'none'" in page

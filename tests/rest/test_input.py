@@ -7,7 +7,7 @@ import pytest
 
 from partita import Store
 from partita.errors import Fault
-from partita.rest.application import MAX_BODY
+from partita.rest.request_handler import MAX_BODY
 from partita.rest.validation_messages import fault_in_words
 from tests.rest import notes_api
 from tests.rest.client import Client

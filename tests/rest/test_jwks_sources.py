@@ -19,14 +19,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import NameOID
 
-from partita import Store
+from partita.dynamodb.backend import Backend
 from partita.errors import ConfigurationError
 from partita.rest import Problem
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
 from partita.rest.auth.identity import Verifier
 from partita.rest.auth.jwks import MAX_BYTES, MAX_REDIRECTS, UNKNOWN_KEY_RETRY_SECONDS, key_set_at
-from partita.rest.mounted_api import MountedApi
 from tests.peers.process import free_port, started
 from tests.rest import notes_api
 from tests.rest.client import Client
@@ -278,10 +277,10 @@ def test_what_is_on_this_machine_is_not_asked_of_a_proxy(
 
 
 @pytest.fixture
-def nobody(db: Store, version: Any, publisher: Publisher, clock: Clock) -> Iterator[Client]:
+def nobody(backend: Backend, publisher: Publisher, clock: Clock) -> Iterator[Client]:
     """Somebody who asks a server that verifies with published keys."""
     verifier = Verifier(key_set_at(publisher.url, clock), ISSUER, AUDIENCE)
-    app = RestApplication([MountedApi(notes_api.api, db, version)], verifier)
+    app = RestApplication([notes_api.api], backend, verifier=verifier)
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", LocalIssuer(), runner.get_loop())
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from partita import DesignError, Store
+from partita.dynamodb.backend import Backend
 from partita.rest import Api, anyone, owned_by
 from partita.rest.application import RestApplication
-from partita.rest.mounted_api import MountedApi
 from tests.rest import notes_api
 from tests.rest.client import Client
 
@@ -124,11 +124,11 @@ def test_expired_is_not_found(ana: Client) -> None:
     assert [each["noteId"] for each in ana.get("/people/ana/notes").json["items"]] == ["n1"]
 
 
-def test_remembered_item_is_hidden_once_it_expires(db: Store, nobody: Client, version: Any) -> None:
+def test_remembered_item_is_hidden_once_it_expires(backend: Backend, nobody: Client) -> None:
     """The JSON of an item is remembered by its bytes; whether it has expired is asked each time."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
-    moving = Store(db.backend, notes_api.design, clock=lambda: now)
-    app = RestApplication([MountedApi(notes_api.api, moving, version)], nobody.issuer.verifier())
+    moving = Store(backend, notes_api.design, clock=lambda: now)
+    app = RestApplication([notes_api.api], moving, verifier=nobody.issuer.verifier())
     ana = Client(app, nobody.root, nobody.issuer, nobody._loop).by("ana")
     place = _written(ana, goneAt="2025-01-01T01:00:00Z")
     assert [ana.get(place).status, ana.get(place).status] == [200, 200]

@@ -98,7 +98,7 @@ class _Sources(HTMLParser):
 
 @every_api
 def test_page_fetches_nothing(described: dict[str, dict[str, Any]], name: str) -> None:
-    page = docs_page(APIS[name].title, described[name])
+    page = docs_page(APIS[name].title, described[name], f"/api/{name}")
     sources = _Sources()
     sources.feed(page)
     assert sorted({each for each in sources.found if not each.startswith("#")}) == ["data:,", "openapi.json"]
@@ -110,7 +110,7 @@ def test_page_fetches_nothing(described: dict[str, dict[str, Any]], name: str) -
 
 @every_api
 def test_links_within_the_page_lead_somewhere(described: dict[str, dict[str, Any]], name: str) -> None:
-    page = docs_page(APIS[name].title, described[name])
+    page = docs_page(APIS[name].title, described[name], f"/api/{name}")
     links, names = set(re.findall(r"href='#([^']+)'", page)), re.findall(r"\bid='?([\w-]+)", page)
     assert links <= set(names)
     assert len(names) == len(set(names))
@@ -118,15 +118,15 @@ def test_links_within_the_page_lead_somewhere(described: dict[str, dict[str, Any
 
 @every_api
 def test_page_shows_every_operation(described: dict[str, dict[str, Any]], name: str) -> None:
-    page = docs_page(APIS[name].title, described[name])
+    page = docs_page(APIS[name].title, described[name], f"/api/{name}")
     for where, operation in _operations(described[name]):
         assert f"id='{operation['operationId']}'" in page, where
         assert where.partition(" ")[2] in page
 
 
 def test_page_escapes_what_it_shows() -> None:
-    assert "Notes &amp; lines." in docs_page("<i>", openapi(notes_api.api))
-    assert "<i>" not in docs_page("<i>", openapi(notes_api.api))
+    assert "Notes &amp; lines." in docs_page("<i>", openapi(notes_api.api), "/api/notes")
+    assert "<i>" not in docs_page("<i>", openapi(notes_api.api), "/api/notes")
 
 
 def test_both_are_served(nobody: Client) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from partita import Store, connect
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import MountedApi
 from partita.rest.response_cache import TwoGenerationCache
 from tests.rest import notes_api
 from tests.rest.client import Client
@@ -40,7 +39,7 @@ def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
     ):
         here, there = Store(one, notes_api.design), Store(other, notes_api.design)
         here.create_tables()
-        app = RestApplication([MountedApi(notes_api.api, here, one.version)], issuer.verifier())
+        app = RestApplication([notes_api.api], here, verifier=issuer.verifier())
         client = Client(app, "/api/notes", issuer, runner.get_loop())
         there.create(notes_api.Note(note_id="n", owner_id="ana", title="t"))
         for views in range(5):
@@ -70,20 +69,21 @@ def test_a_page_is_given_again_only_while_its_items_are_the_same(tmp_path: Path)
     with connect(tmp_path / "notes.db", maintain=False) as engine, asyncio.Runner() as runner:
         db = Store(engine, notes_api.design)
         db.create_tables()
-        bound = MountedApi(notes_api.api, db, engine.version)
-        client = Client(RestApplication([bound], issuer.verifier()), "/api/notes", issuer, runner.get_loop())
+        app = RestApplication([notes_api.api], db, verifier=issuer.verifier())
+        client = Client(app, "/api/notes", issuer, runner.get_loop())
+        pages = app._started().apis["notes"].page_cache
         db.create(notes_api.Note(note_id="n", owner_id="ana", title="t"))
         for number in range(3):
             db.create(notes_api.Line(note_id="n", number=number, words="as it was"))
 
         def read() -> list[str]:
-            db.put(notes_api.Plain(plain_id="p", words=str(len(bound.page_cache.recent))))
+            db.put(notes_api.Plain(plain_id="p", words=str(len(pages.recent))))
             found = client.get("/notes/n/lines?limit=2").json
             more = client.get(f"/notes/n/lines?limit=2&cursor={found['cursor']}").json
             return [each["words"] for each in found["items"] + more["items"]]
 
         assert read() == read() == ["as it was"] * 3
-        assert len(bound.page_cache.recent) == 2
+        assert len(pages.recent) == 2
         with db.change(notes_api.line("n", 1)) as draft:
             draft.words = "changed"
         assert read() == ["as it was", "changed", "as it was"]

@@ -162,30 +162,26 @@ def run(
     from partita.engine.async_engine import AsyncEngine
     from partita.engine.engine import Engine
     from partita.rest.application import RestApplication
-    from partita.rest.background_jobs import running_jobs
-    from partita.rest.mounted_api import MountedApi
     from partita.server import uvicorn_server
 
     backend: Any = connect(address)
     opened = open_systems(backend, systems, secret)
     uvicorn_server.listen(at)
     ready(opened)
-    version = backend.version if isinstance(backend, Engine) else None
-    apis = [MountedApi(each.system.api, each.db, version) for each in opened]
-    rest = RestApplication(apis, verifier)
+    apis = [each.system.api for each in opened]
+    rest = RestApplication(apis, backend, verifier=verifier, secret=secret, beside_dynamodb=True)
 
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
 
-    read = rest.read_nonblocking if rest.nonblocking else None
     uvicorn_server.serve(
         protocol,
         at,
         rest,
-        nonblocking_read=read,
+        nonblocking_read=rest.nonblocking_read,
         authorizer=authorizer,
         hosts=hosts,
-        background=lambda: running_jobs(apis),
+        background=rest.running,
     )
 
 

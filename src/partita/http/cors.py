@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from partita.errors import ConfigurationError
-from partita.http.asgi import AsgiApplication, Receive, Scope, Send
+from partita.http.asgi import AsgiApplication, Message, Receive, Scope, Send
 
 MAX_AGE = b"172800"
 EXPOSED = b"x-amzn-requestid, x-amz-crc32"
@@ -37,7 +36,7 @@ class Cors:
             await _answer_preflight(headers, allowed, send)
             return
 
-        async def send_allowed(message: dict[str, Any]) -> None:
+        async def send_allowed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exposed = [*allowed, (b"access-control-expose-headers", EXPOSED)]
                 message = {**message, "headers": [*message["headers"], *exposed]}

@@ -2,11 +2,10 @@
 
 import asyncio
 import zlib
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 from partita.dynamodb.exceptions import SerializationException
 from partita.errors import PartitaError
+from partita.http.asgi import Receive
 
 BODY_SECONDS = 30.0
 
@@ -15,14 +14,12 @@ class BodyTooLarge(PartitaError):
     """The body is larger than allowed."""
 
 
-async def read_body(
-    receive: Callable[[], Awaitable[dict[str, Any]]], headers: dict[bytes, bytes], largest: int
-) -> bytes:
+async def read_body(receive: Receive, headers: dict[bytes, bytes], largest: int) -> bytes:
     """Reads the body of an ASGI request; raises BodyTooLarge, TimeoutError, or SerializationException for bad gzip."""
     return decompressed_body(await read_raw_body(receive, largest), headers, largest)
 
 
-async def read_raw_body(receive: Callable[[], Awaitable[dict[str, Any]]], largest: int) -> bytes:
+async def read_raw_body(receive: Receive, largest: int) -> bytes:
     """Reads the body as it was sent, which is what a signature covers."""
     parts: list[bytes] = []
     size, more = 0, True

@@ -5,7 +5,9 @@ from partita.extras import needs
 with needs("partita.rest", "rest"):
     from partita.rest.access import Rule, allowed_if, anyone, caller_is, group, owned_by, public_if, signed_in
     from partita.rest.api import Api
-    from partita.rest.auth.identity import Caller
+    from partita.rest.application import RestApplication
+    from partita.rest.auth.dev_issuer import LocalIssuer
+    from partita.rest.auth.identity import Caller, Verifier
     from partita.rest.etags import IfMatch
     from partita.rest.problems import Problem
     from partita.rest.routes import PageSize
@@ -14,9 +16,12 @@ __all__ = [
     "Api",
     "Caller",
     "IfMatch",
+    "LocalIssuer",
     "PageSize",
     "Problem",
+    "RestApplication",
     "Rule",
+    "Verifier",
     "allowed_if",
     "anyone",
     "caller_is",

@@ -1,251 +1,176 @@
-"""The REST application: finds the route, identifies the caller, runs the operation, responds with JSON or a problem."""
+"""The REST application: APIs on a database, as an ASGI application that runs alone or mounted in another one.
+
+    app = RestApplication([api], "shop.db", verifier=Verifier.from_jwks("https://..."))
+
+A server such as uvicorn starts and stops it through ASGI's lifespan events. Starlette and FastAPI do not forward these
+to an application that is mounted: there, the lifespan of the outer application enters `running()`.
+"""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+import multiprocessing
+import os
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
-from partita.errors import PartitaError
-from partita.http.request_body import BodyTooLarge, read_body
-from partita.rest.auth.identity import Caller, Verifier
-from partita.rest.etags import IfMatch, digest
-from partita.rest.mounted_api import PARSED_ADDRESS_BYTES, CachedReply, MountedApi, ParsedAddress
-from partita.rest.pages.home import PATHS, api_list, home_page
-from partita.rest.parsing import decoder_of, path_arguments, query_arguments
-from partita.rest.problems import Problem
-from partita.rest.responses import JSON, RequestHeaders, Response, conditional, problem_response, response_for
-from partita.rest.routes import JsonReply, Route, RouteCall
-
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-
-MAX_BODY = 3 * 1024 * 1024  # an item of 400 KB, each of its bytes escaped as \u0061
-HTML = b"text/html; charset=utf-8"
-UTF8 = (b"utf-8", b"utf8", b'"utf-8"')
-
-_FRESH = (b"cache-control", b"no-cache")
-_log = logging.getLogger("partita.rest")
-_NO_MATCH = IfMatch(None)
-
-
-class RequestLine(NamedTuple):
-    method: str
-    path: bytes
-    query: bytes
-
-
-class RequestState:
-    """A request and what is known of it so far; an error is described in the names of its route."""
-
-    __slots__ = ("call", "headers", "line", "mounted", "route")
-
-    def __init__(self, line: RequestLine, headers: RequestHeaders) -> None:
-        self.line = line
-        self.headers = headers
-        self.mounted: MountedApi | None = None
-        self.route: Route | None = None
-        self.call: RouteCall | None = None
-
-    def error_response(self, error: Exception) -> Response:
-        if isinstance(error, Problem):
-            return problem_response(error)
-        problem = None
-        if self.mounted is not None:
-            problem = self.mounted.problem(error, self.route, self.call, matching=b"if-match" in self.headers)
-        if problem is None:
-            problem = Problem(500, "internal", "the request could not be answered")
-        if problem.status == 500:
-            _log_unexpected(self.line, error)
-        return problem_response(problem)
-
-
-def _log_unexpected(line: RequestLine, error: Exception) -> None:
-    """Logs the message of our own errors, and the traceback of all others."""
-    what, method, path = "unexpected error at %s %s: %s", line.method, line.path.decode("latin-1")
-    _log.error(what, method, path, error, exc_info=None if isinstance(error, PartitaError) else error)
+from partita.connect import Address, connect
+from partita.dynamodb.backend import Backend
+from partita.errors import ConfigurationError
+from partita.http.asgi import Receive, Scope, Send, split_path
+from partita.rest.api import Api
+from partita.rest.auth.identity import Verifier, reject_tokens
+from partita.rest.background_jobs import running_jobs
+from partita.rest.mounted_api import MountedApi
+from partita.rest.request_handler import ReadNonblocking, RequestHandler, RequestLine
+from partita.store.store import Store
 
 
 class RestApplication:
-    """Every mounted API under `/api/<name>`; at `/api` and `/` a list of them."""
+    """Serves each API under `/api/<name>`, with a list of them at `/api` and a page for browsers at `/`.
 
-    def __init__(self, apis: list[MountedApi], verifier: Verifier) -> None:
-        self._apis = {mounted.api.name: mounted for mounted in apis}
-        self._verifier = verifier
+    apis             The APIs; each has its own design.
+    data             The address of a database, an open backend, or a store. An address is opened when the application
+                     starts and closed when it stops; a backend or a store belongs to the caller.
+    verifier         Verifies bearer tokens; without it, every token is rejected.
+    secret           Signs cursors; processes that serve the same data have to share it. By default the environment
+                     variable PARTITA_SECRET, or else a random one.
+    create_tables    Whether to create the tables that are missing when the database is opened.
+    prefix           The path of the APIs in place of `/api`.
+    beside_dynamodb  Whether DynamoDB's protocol is served on the same port, so that the page says so.
+    """
+
+    def __init__(
+        self,
+        apis: Sequence[Api[Any]],
+        data: "Address | Backend | Store",
+        *,
+        verifier: Verifier | None = None,
+        secret: bytes | None = None,
+        create_tables: bool = False,
+        prefix: str = "/api",
+        beside_dynamodb: bool = False,
+    ) -> None:
+        self._apis = list(apis)
+        self._authenticate = reject_tokens if verifier is None else verifier.caller
+        self._secret = secret or os.environ.get("PARTITA_SECRET", "").encode() or None
+        self._create_tables = create_tables
+        self._prefix = prefix.rstrip("/")
+        self._beside_dynamodb = beside_dynamodb
+        self._address = data if isinstance(data, str | os.PathLike) else None
+        self._handler = None if isinstance(data, str | os.PathLike) else self._mounted(data)
+        self._is_running = False
 
     @property
-    def nonblocking(self) -> bool:
-        """Whether reads come from an embedded engine: then `read_nonblocking` may be used."""
-        return all(mounted.version is not None for mounted in self._apis.values())
+    def nonblocking_read(self) -> ReadNonblocking | None:
+        """Responds to a GET or HEAD without waiting; None where reads may wait for a remote database."""
+        handler = self._started()
+        return handler.read_nonblocking if handler.nonblocking else None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Opens the database, runs the background jobs while the context lasts, and closes the database."""
+        if self._is_running:
+            raise ConfigurationError("the REST application is running already; enter running() once")
+        backend = await asyncio.to_thread(self._open) if self._address is not None else None
+        self._is_running = True
+        try:
+            async with running_jobs(self._started().apis.values()):
+                yield
+        finally:
+            self._is_running = False
+            if backend is not None:
+                self._handler = None
+                backend.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        line = RequestLine(scope["method"], scope["raw_path"], scope["query_string"])
-        headers: RequestHeaders = dict(scope["headers"])
-        if line.path in PATHS:
-            response = self._home(RequestState(line, headers), scope.get("scheme", "http"))
-        elif line.method in ("GET", "HEAD") and self.nonblocking:
-            response = self.read_nonblocking(*line, headers)
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._respond(scope, receive, send)
         else:
-            response = await self._handle(RequestState(line, headers), receive)
+            await send({"type": "websocket.close"})
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        root, path = split_path(scope)
+        line = RequestLine(scope["method"], path, scope["query_string"])
+        scheme = scope.get("scheme", "http")
+        response = await self._started().respond(line, dict(scope["headers"]), receive, root=root, scheme=scheme)
         body = b"" if line.method == "HEAD" else response.body
         await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
         await send({"type": "http.response.body", "body": body})
 
-    def read_nonblocking(self, method: str, path: bytes, query: bytes, headers: RequestHeaders) -> Response:
-        """The response to a GET or HEAD, which on an embedded engine never waits; an error is a response too."""
-        state = RequestState(RequestLine(method, path, query), headers)
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        phase = "startup"
         try:
-            return self._handle_read(state).with_length()
-        except Exception as error:  # noqa: BLE001 - a client gets a response, the log gets the traceback
-            return state.error_response(error).with_length()
+            async with self.running():
+                await send({"type": "lifespan.startup.complete"})
+                phase = "shutdown"
+                await receive()
+        except Exception as error:
+            await send({"type": f"lifespan.{phase}.failed", "message": str(error)})
+            if not isinstance(error, ConfigurationError):
+                raise
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
 
-    def _home(self, state: RequestState, scheme: str) -> Response:
-        """The page at `/`, or the list at `/api`."""
-        apis = [mounted.api for mounted in self._apis.values()]
+    def _started(self) -> RequestHandler:
+        if self._handler is None:
+            raise ConfigurationError(
+                "the REST application has not been started; an application that is mounted in another one is started "
+                "by the outer one's lifespan: async with rest.running(): yield"
+            )
+        return self._handler
+
+    def _open(self) -> Any:
+        assert self._address is not None
+        check_workers(self._address, self._secret)
+        backend = connect(self._address)
         try:
-            _check_read_method(state.line.method)
-            if state.line.path == b"/":
-                host = state.headers.get(b"host", b"").decode("latin-1")
-                kind, body = HTML, home_page(apis, scheme, host).encode()
-            else:
-                kind, body = JSON, api_list(apis)
-            headers = [(b"content-type", kind), _FRESH, (b"vary", b"accept")]  # at `/` other clients get no HTML
-            return _conditional(Response(200, body, headers), state).with_length()
-        except Problem as problem:
-            return state.error_response(problem).with_length()
+            self._handler = self._mounted(backend)
+        except BaseException:
+            backend.close()
+            raise
+        return backend
 
-    async def _handle(self, state: RequestState, receive: Receive) -> Response:
-        """The response to a request that may wait: a write, or any request to a remote backend."""
-        try:
-            mounted, tail = self._find_api(state)
-            page = _static_page(mounted, tail, state.line.method)
-            if page is not None:
-                return _conditional(page, state).with_length()
-            parsed, caller = self._resolve(state, tail)
-            wanted = parsed.route.body
-            body = None if wanted is None else decoder_of(wanted)(await _read_body(receive, state.headers))
-            state.call = call = _route_call(mounted, parsed, caller, body, state.headers)
-            result = await asyncio.to_thread(parsed.route.run, call)
-            return response_for(mounted, parsed.route, result, state.headers).with_length()
-        except Exception as error:  # noqa: BLE001 - as above
-            return state.error_response(error).with_length()
-
-    def _handle_read(self, state: RequestState) -> Response:
-        mounted, tail = self._find_api(state)
-        page = _static_page(mounted, tail, state.line.method)
-        if page is not None:
-            return _conditional(page, state)
-        version = mounted.version() if mounted.version is not None and state.line.method == "GET" else None
-        cached = self._cached_response(mounted, state, version)
-        if cached is not None:
-            return response_for(mounted, cached.route, cached.reply, state.headers)
-        parsed, caller = self._resolve(state, tail)
-        state.call = call = _route_call(mounted, parsed, caller, None, state.headers)
-        result = parsed.route.run(call)
-        if version is not None and isinstance(result, JsonReply) and result.cacheable:
-            cached = CachedReply(result, parsed.route, call.arguments, version)
-            mounted.reply_cache.put(state.line[1:], cached, len(result.body))
-        return response_for(mounted, parsed.route, result, state.headers)
-
-    def _resolve(self, state: RequestState, tail: str) -> tuple[ParsedAddress, Caller]:
-        """The route, its arguments and the caller; raises where the caller may not call the route."""
-        mounted, line = state.mounted, state.line
-        assert mounted is not None
-        parsed = mounted.address_cache.get(line)
-        if parsed is not None:
-            state.route = parsed.route
-            caller = self._verifier.caller(state.headers.get(b"authorization"))
-            parsed.route.who.check_caller(caller, parsed.in_path)
-            return parsed, caller
-        state.route, values = _match_route(mounted, tail, line.method)
-        caller = self._verifier.caller(state.headers.get(b"authorization"))
-        parsed = _parse_address(state.route, values, caller, line.query)
-        mounted.address_cache.put(line, parsed, PARSED_ADDRESS_BYTES + sum(map(len, line)))
-        return parsed, caller
-
-    def _cached_response(self, mounted: MountedApi, state: RequestState, version: int | None) -> CachedReply | None:
-        """The cached reply, if the data is unchanged, nothing has expired, and the caller may see it."""
-        cached = mounted.reply_cache.get(state.line[1:])
-        if cached is None or cached.version != version or b"if-match" in state.headers:
-            return None
-        if cached.reply.expires is not None and cached.reply.expires <= mounted.db.context.clock().timestamp():
-            return None
-        caller = self._verifier.caller(state.headers.get(b"authorization"))
-        cached.route.who.check_caller(caller, cached.arguments)
-        cached.route.who.check(caller, cached.arguments, cached.reply.entity)
-        return cached
-
-    def _find_api(self, state: RequestState) -> tuple[MountedApi, str]:
-        _, _, name, *rest = state.line.path.decode("latin-1").split("/", 3)
-        state.mounted = mounted = self._apis.get(name)
-        if mounted is None:
-            raise Problem(404, "not-found", f"there is no API {name!r}; /api lists {', '.join(self._apis)}")
-        return mounted, rest[0] if rest else ""
+    def _mounted(self, data: Backend | Store) -> RequestHandler:
+        secret = self._secret or secrets.token_bytes(32)
+        mounted = []
+        for api in self._apis:
+            db = data if isinstance(data, Store) else Store(data, api.design, secret=secret)
+            if db.design is not api.design:
+                raise ConfigurationError(f"the API {api.name!r} is of another design than the store; pass its backend")
+            if self._create_tables:
+                create_tables(db)
+            mounted.append(MountedApi(api, db, f"{self._prefix}/{api.name}"))
+        return RequestHandler(mounted, self._authenticate, self._prefix, beside_dynamodb=self._beside_dynamodb)
 
 
-def _parse_address(route: Route, values: list[str], caller: Caller, query: bytes) -> ParsedAddress:
-    """The arguments of an address; the rule is checked before the query string, whose errors name parameters."""
-    in_path = path_arguments(route, values)
-    route.who.check_caller(caller, in_path)
-    in_query = query_arguments(route, query) if route.in_query or query else {}
-    return ParsedAddress(route, in_path, in_path | in_query)
+def create_tables(db: Store) -> None:
+    """Creates the tables of the store's design; an existing table that differs from it is an error."""
+    differences = db.create_tables()
+    if differences:
+        listed = "; ".join(map(str, differences))
+        raise ConfigurationError(f"{db.design.name}: the existing tables differ from the design: {listed}")
 
 
-def _route_call(
-    mounted: MountedApi, parsed: ParsedAddress, caller: Caller, body: Any, headers: RequestHeaders
-) -> RouteCall:
-    route = parsed.route
-    if_match = _NO_MATCH
-    if b"if-match" in headers:
-        if not route.takes_if_match:
-            raise Problem(400, "malformed", "If-Match cannot be checked here; leave it out", "If-Match")
-        if_match = IfMatch(headers[b"if-match"].decode("latin-1"))
-    arguments = dict(parsed.arguments)
-    caches = mounted.item_cache, mounted.page_cache
-    return RouteCall(mounted.db, mounted.service, *caches, caller, arguments, body, if_match)
+def check_workers(address: Address, secret: bytes | None) -> None:
+    """Rejects settings that several worker processes of uvicorn cannot share."""
+    workers = _uvicorn_workers()
+    if workers == 1:
+        return
+    if address == "memory:":
+        raise ConfigurationError(
+            f"memory: belongs to one process, and there are {workers} workers; use a file path, or one worker"
+        )
+    if secret is None:
+        raise ConfigurationError(
+            f"{workers} workers need one secret for cursors; pass secret=..., or set PARTITA_SECRET"
+        )
 
 
-def _static_page(mounted: MountedApi, tail: str, method: str) -> Response | None:
-    """The documentation page or the OpenAPI description of an API."""
-    if tail not in ("docs", "openapi.json"):
-        return None
-    _check_read_method(method)
-    kind, body = (HTML, mounted.docs_html) if tail == "docs" else (JSON, mounted.openapi_json)
-    return Response(200, body, [(b"content-type", kind), _FRESH])
-
-
-def _conditional(page: Response, state: RequestState) -> Response:
-    return conditional(page, digest(page.body), state.line.method, state.headers)
-
-
-def _check_read_method(method: str) -> None:
-    """Raises 405 unless the method reads."""
-    if method not in ("GET", "HEAD"):
-        raise Problem(405, "method-not-allowed", "allowed here: GET, HEAD", allow="GET, HEAD")
-
-
-def _match_route(mounted: MountedApi, tail: str, method: str) -> tuple[Route, list[str]]:
-    found = mounted.find(tail)
-    if found is None:
-        raise Problem(404, "not-found", f"there is nothing at {mounted.root}/{tail}; see {mounted.root}/docs")
-    methods, values = found
-    route = methods.get("GET" if method == "HEAD" else method)
-    if route is None:
-        allow = ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
-        raise Problem(405, "method-not-allowed", f"allowed here: {allow}", allow=allow)
-    return route, values
-
-
-async def _read_body(receive: Receive, headers: RequestHeaders) -> bytes:
-    kind, *settings = [each.strip().lower() for each in headers.get(b"content-type", JSON).split(b";")]
-    charsets = [each.partition(b"=")[2] for each in settings if each.startswith(b"charset=")]
-    if (kind != JSON and not kind.endswith(b"+json")) or any(each not in UTF8 for each in charsets):
-        raise Problem(415, "unsupported-media-type", "the body must be application/json in UTF-8")
-    if headers.get(b"content-encoding", b"identity") not in (b"identity", b"gzip"):
-        raise Problem(415, "unsupported-media-type", "the body may be compressed with gzip only")
-    try:
-        return await read_body(receive, headers, MAX_BODY)
-    except BodyTooLarge:
-        raise Problem(413, "too-large", f"a request body may have at most {MAX_BODY:,} bytes") from None
-    except TimeoutError:
-        raise Problem(408, "timeout", "the body did not arrive in time") from None
+def _uvicorn_workers() -> int:
+    """How many worker processes uvicorn runs, of which this one is: it passes its Config to each as an argument."""
+    arguments = getattr(multiprocessing.current_process(), "_kwargs", {})
+    return getattr(arguments.get("config"), "workers", None) or 1

@@ -1,7 +1,7 @@
 """An API on a store: its service, its tree of paths, its caches, its pages."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from partita.design.json_codec import encoded
 from partita.rest.api import Api
@@ -35,26 +35,43 @@ ADDRESS_CACHE_BYTES = 4 * 1024 * 1024  # bytes
 PARSED_ADDRESS_BYTES = 1024  # of one, beside the address itself
 
 
-class MountedApi:
-    """`version` changes with every write; a backend that has one is embedded, so reads run on the event loop."""
+class StaticPages(NamedTuple):
+    """The OpenAPI description and the documentation page of an API."""
 
-    def __init__(self, api: Api[Any], db: Store, version: Callable[[], int] | None = None) -> None:
-        described = openapi(api)
+    openapi_json: bytes
+    docs_html: bytes
+
+
+@runtime_checkable
+class EmbeddedBackend(Protocol):
+    """A backend in this process: its reads never wait, and its `version` changes with every write."""
+
+    def version(self) -> int: ...
+
+
+class MountedApi:
+    """`path` is where the API is found in the application; on an embedded engine, reads run on the event loop."""
+
+    def __init__(self, api: Api[Any], db: Store, path: str) -> None:
         self.api = api
         self.db = db
-        self.version = version
+        self.path = path
+        self.version = db.backend.version if isinstance(db.backend, EmbeddedBackend) else None
         self.service = api.service(db)
         self.item_cache: TwoGenerationCache[RenderedItem] = TwoGenerationCache()
         self.page_cache: TwoGenerationCache[RenderedPage] = TwoGenerationCache()
         self.address_cache: TwoGenerationCache[ParsedAddress] = TwoGenerationCache(ADDRESS_CACHE_BYTES)
         self.reply_cache: TwoGenerationCache[CachedReply] = TwoGenerationCache()
-        self.root = f"/api/{api.name}"
-        self.openapi_json = encoded(described)
-        self.docs_html = docs_page(api.title, described).encode()
+        self.static_pages = lru_cache(maxsize=8)(self._static_pages)
+        self.static_pages("")  # a route that cannot be described is an error now
         self._tree: dict[Any, Any] = {}
         for route in api.routes:
             self._add_route(route)
         self._errors = ErrorMapping(db.design)
+
+    def _static_pages(self, root: str) -> StaticPages:
+        described = openapi(self.api, self.path, root)
+        return StaticPages(encoded(described), docs_page(self.api.title, described, self.path).encode())
 
     def _add_route(self, route: Route) -> None:
         branch = self._tree

@@ -36,8 +36,11 @@ _CONDITIONS = {
 }
 
 
-def openapi(api: Api[Any]) -> dict[str, Any]:
-    """The description as JSON-like Python."""
+def openapi(api: Api[Any], path: str = "", root: str = "") -> dict[str, Any]:
+    """The description as JSON-like Python.
+
+    `path` is where the API is found in its application, `/api/<name>` by default; `root` is where that is mounted.
+    """
     kinds = [kind for route in api.routes for kind in (route.body, route.result) if kind is not None]
     kinds += [parameter.type for route in api.routes for parameter in (*route.in_path, *route.in_query)]
     schemas, components, names = json_schemas(kinds, _REF)
@@ -48,11 +51,12 @@ def openapi(api: Api[Any]) -> dict[str, Any]:
     components["Problem"] = _PROBLEM
     paths: dict[str, Any] = {}
     for route in api.routes:
-        paths.setdefault(f"/api/{api.name}{route.path}", {})[route.method.lower()] = _operation(route, of, components)
+        place = f"{path or f'/api/{api.name}'}{route.path}"
+        paths.setdefault(place, {})[route.method.lower()] = _operation(route, of, components)
     return {
         "openapi": "3.1.0",
         "info": {"title": api.title, "version": "1", "description": api.about},
-        "servers": [{"url": "/"}],
+        "servers": [{"url": root or "/"}],
         "paths": paths,
         "components": {
             "schemas": components,

@@ -35,7 +35,8 @@ class Response(NamedTuple):
         return self
 
 
-def response_for(mounted: MountedApi, route: Route, result: Any, request: RequestHeaders) -> Response:
+def response_for(mounted: MountedApi, route: Route, result: Any, request: RequestHeaders, root: str = "") -> Response:
+    """The response to a request whose route gave this result; `root` is where the application is mounted."""
     if route.result is None:
         return Response(204, b"", [])
     if isinstance(result, JsonReply):
@@ -51,7 +52,7 @@ def response_for(mounted: MountedApi, route: Route, result: Any, request: Reques
     if route.cache is not None:
         headers.append((b"cache-control", route.cache.encode()))
     if route.location is not None:
-        headers.append((b"location", _location(mounted, route.location, result)))
+        headers.append((b"location", _location(root + mounted.path, route.location, result)))
     return conditional(Response(route.status, body, headers), tag, route.method, request)
 
 
@@ -69,10 +70,10 @@ def conditional(response: Response, tag: str, method: str, request: RequestHeade
     return Response(response.status, body, [*response.headers, *extra])
 
 
-def _location(mounted: MountedApi, path: str, created: Any) -> bytes:
+def _location(base: str, path: str, created: Any) -> bytes:
     for name in placeholders(path):
         path = path.replace(f"{{{name}}}", quote(str(msgspec.to_builtins(getattr(created, name))), safe=""))
-    return f"{mounted.root}{path}".encode()
+    return f"{base}{path}".encode()
 
 
 def problem_response(problem: Problem) -> Response:

@@ -11,7 +11,6 @@ from partita import Store, connect
 from partita.dynamodb.requests import Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import MountedApi
 from partita_systems.blog import design as d
 from partita_systems.blog.api import api
 from partita_systems.blog.service import Blog
@@ -50,7 +49,7 @@ def post(blog: Blog) -> d.Post:
 def anonymous(db: Store) -> Iterator[Client]:
     """An HTTP client without a token."""
     issuer = LocalIssuer()
-    app = RestApplication([MountedApi(api, db)], issuer.verifier())
+    app = RestApplication([api], db, verifier=issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/blog", issuer, runner.get_loop())
 

@@ -10,7 +10,6 @@ import pytest
 from partita import Store
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import MountedApi
 from partita_systems.checks.api import api
 from partita_systems.checks.service import LEASE
 from tests.rest.client import Client
@@ -23,7 +22,7 @@ NEW = {"url": "https://example.com/", "checkType": "AVAILABILITY", "delayMs": 60
 @pytest.fixture
 def anonymous(db: Store) -> Iterator[Client]:
     issuer = LocalIssuer()
-    app = RestApplication([MountedApi(api, db, db.backend.version)], issuer.verifier())  # type: ignore[attr-defined]
+    app = RestApplication([api], db, verifier=issuer.verifier())
     with asyncio.Runner() as runner:
         yield Client(app, "/api/checks", issuer, runner.get_loop())
 

@@ -9,8 +9,6 @@ import pytest
 from partita import Store
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.background_jobs import running_jobs
-from partita.rest.mounted_api import MountedApi
 from partita_systems.eecar import design as d
 from partita_systems.eecar.api import api
 from partita_systems.eecar.service import Eecar
@@ -26,15 +24,11 @@ MATCH = {
 
 
 @pytest.fixture
-def mounted(db: Store) -> MountedApi:
-    return MountedApi(api, db, db.backend.version)  # type: ignore[attr-defined]
-
-
-@pytest.fixture
-def anonymous(mounted: MountedApi) -> Iterator[Client]:
+def anonymous(db: Store) -> Iterator[Client]:
     issuer = LocalIssuer()
     with asyncio.Runner() as runner:
-        yield Client(RestApplication([mounted], issuer.verifier()), "/api/eecar", issuer, runner.get_loop())
+        app = RestApplication([api], db, verifier=issuer.verifier())
+        yield Client(app, "/api/eecar", issuer, runner.get_loop())
 
 
 @pytest.fixture
@@ -85,7 +79,7 @@ def test_an_invalid_catalogue_is_rejected_naming_the_field(
 
 
 def test_hits_are_written_by_a_background_job_and_not_by_reads(
-    mounted: MountedApi, machine: Client, buyer: Client, db: Store
+    anonymous: Client, machine: Client, buyer: Client, db: Store
 ) -> None:
     machine.put("/matches/h", MATCH)
     with db.measure() as used:
@@ -94,7 +88,7 @@ def test_hits_are_written_by_a_background_job_and_not_by_reads(
     assert used.writes == 0
 
     async def serve() -> None:
-        async with running_jobs([mounted]):
+        async with anonymous.app.running():
             pass
 
     asyncio.run(serve())

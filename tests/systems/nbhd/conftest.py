@@ -10,7 +10,6 @@ from partita import SentRequest, Store, connect
 from partita.dynamodb.requests import DeleteItem, PutItem, Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import MountedApi
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.api import api
 from partita_systems.nbhd.service import Nbhd
@@ -74,7 +73,7 @@ def anonymous(db: Store) -> Iterator[Client]:
     """An HTTP client without a token."""
     issuer = LocalIssuer()
     with asyncio.Runner() as runner:
-        app = RestApplication([MountedApi(api, db)], issuer.verifier())
+        app = RestApplication([api], db, verifier=issuer.verifier())
         yield Client(app, "/api/nbhd", issuer, runner.get_loop())
 
 

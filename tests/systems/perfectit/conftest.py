@@ -11,7 +11,6 @@ from partita import SentRequest, Store, connect
 from partita.dynamodb.requests import Scan
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
-from partita.rest.mounted_api import MountedApi
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.api import api
 from partita_systems.perfectit.cards import Content
@@ -85,7 +84,7 @@ def anonymous(db: Store, clock: Clock, sent: list[SentRequest]) -> Iterator[Clie
     issuer = LocalIssuer()
     recorded = Store(db.backend, d.design, clock=clock, sleep=lambda _: None, on_call=[sent.append])
     with asyncio.Runner() as runner:
-        app = RestApplication([MountedApi(api, recorded)], issuer.verifier())
+        app = RestApplication([api], recorded, verifier=issuer.verifier())
         yield Client(app, "/api/perfectit", issuer, runner.get_loop())
 
 

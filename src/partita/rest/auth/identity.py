@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 import jwt
 
-from partita.rest.auth.jwks import JsonWebKeySet, Keys
+from partita.rest.auth.jwks import JsonWebKeySet, Keys, key_set_at
 from partita.rest.problems import Problem
 
 GROUPS = "cognito:groups"
@@ -40,6 +40,13 @@ class Caller:
 ANONYMOUS = Caller()
 
 
+def reject_tokens(header: bytes | None) -> Caller:
+    """The caller where no verifier is configured: always an anonymous one."""
+    if header is not None:
+        raise _unauthorized("this server accepts no tokens: it has no key set to verify them with")
+    return ANONYMOUS
+
+
 class Verifier:
     """Turns the `Authorization` header into a caller.
 
@@ -58,6 +65,14 @@ class Verifier:
         self._audience = audience
         self._clock = clock
         self._verified_tokens: OrderedDict[bytes, tuple[float, Keys, Caller]] = OrderedDict()
+
+    @classmethod
+    def from_jwks(cls, source: str, *, issuer: str | None = None, audience: str | None = None) -> "Verifier":
+        """Verifies tokens with the JSON Web Key Set in a file or at an https:// URL.
+
+        `issuer` and `audience` are what a token has to name (`iss`, `aud`), where they are given.
+        """
+        return cls(key_set_at(source), issuer, audience)
 
     def caller(self, header: bytes | None) -> Caller:
         if header is None:

@@ -1,5 +1,5 @@
 "use strict";
-// What reading does not need: opens the operation that the address names, filters, and sends what a form holds.
+// The page can be read without it: opens the operation in the address, filters operations, and sends requests.
 
 const every = (selector, within = document) => [...within.querySelectorAll(selector)];
 const operations = every(".operation");
@@ -33,19 +33,19 @@ function narrow() {
   document.getElementById("the-nothing").hidden = operations.some((each) => !each.hidden);
 }
 
-function tellWhose() {
+function showCaller() {
   sessionStorage.setItem("partita-token", token.value);
-  document.getElementById("the-whose").textContent = token.value.trim() ? whose(token.value.trim()) : "";
+  document.getElementById("the-whose").textContent = token.value.trim() ? caller(token.value.trim()) : "";
 }
 
-function whose(text) {
+function caller(text) {
   try {
     const bytes = Uint8Array.from(atob(text.split(".")[1].replace(/-/g, "+").replace(/_/g, "/")), (each) => each.charCodeAt());
     const claims = JSON.parse(new TextDecoder().decode(bytes));
-    const until = claims.exp ? `, until ${new Date(claims.exp * 1000).toLocaleString()}` : "";
-    return `You are ${claims.sub}${until}.`;
+    const until = claims.exp ? `, valid until ${new Date(claims.exp * 1000).toLocaleString()}` : "";
+    return `Token of ${claims.sub}${until}.`;
   } catch {
-    return "This does not look like a JSON Web Token.";
+    return "This is not a JSON Web Token.";
   }
 }
 
@@ -74,16 +74,16 @@ function curl({ method, url, headers, body }) {
 async function send(form) {
   const { method, url, headers, body } = request(form);
   const begun = performance.now();
-  show(form, "Waiting for the answer …", "");
+  show(form, "Waiting for the response …", "");
   try {
     const reply = await fetch(url, { method, headers, body, cache: "no-store", credentials: "omit", redirect: "manual" });
     const text = await reply.text();
-    const told = ["ETag", "Location", "Allow", "Retry-After"].filter((name) => reply.headers.has(name));
-    const head = told.map((name) => `${name}: ${reply.headers.get(name)}`).join("\n");
+    const shown = ["ETag", "Location", "Allow", "Retry-After"].filter((name) => reply.headers.has(name));
+    const head = shown.map((name) => `${name}: ${reply.headers.get(name)}`).join("\n");
     const milliseconds = Math.round(performance.now() - begun);
     show(form, `${reply.status} ${reply.statusText} in ${milliseconds} ms`, [head, pretty(text)].filter(Boolean).join("\n\n"));
   } catch (error) {
-    show(form, `No answer: ${error.message}`, "");
+    show(form, `No response: ${error.message}`, "");
   }
 }
 
@@ -105,7 +105,7 @@ function show(form, status, text) {
 }
 
 token.value = sessionStorage.getItem("partita-token") ?? "";
-token.addEventListener("input", tellWhose);
+token.addEventListener("input", showCaller);
 filter.addEventListener("input", narrow);
 addEventListener("hashchange", openNamed);
 document.addEventListener("submit", (event) => {
@@ -114,9 +114,9 @@ document.addEventListener("submit", (event) => {
 });
 document.addEventListener("click", (event) => {
   const form = event.target.closest("button[type=button]")?.form;
-  if (form?.reportValidity()) show(form, "The same in a shell:", curl(request(form)));
+  if (form?.reportValidity()) show(form, "The request as a shell command:", curl(request(form)));
   const link = event.target.closest("a[href^='#']");
   if (link && link.hash === location.hash) openNamed();
 });
-tellWhose();
+showCaller();
 openNamed();

@@ -1,6 +1,6 @@
-"""A page for people: every operation of an API, to be read and tried, without fetching anything from elsewhere.
+"""The documentation page of an API: every operation, described and with a form to try it.
 
-Without scripts the page can still be read.
+The page loads nothing from other hosts, and without scripts it can still be read.
 """
 
 from html import escape
@@ -16,48 +16,50 @@ from partita.rest.pages.html import asset, html_page
 _STYLE, _SCRIPT = asset("docs_page.css"), asset("docs_page.js")
 
 
-def docs_page(title: str, described: dict[str, Any]) -> str:
-    """The page in HTML, of an OpenAPI description."""
+def docs_page(title: str, described: dict[str, Any], base: str) -> str:
+    """The page in HTML, from an OpenAPI description whose paths all begin with `base`."""
     components = described["components"]["schemas"]
-    ways: dict[str, list[str]] = {}
+    root = described["servers"][0]["url"].rstrip("/")
+    links: dict[str, list[str]] = {}
     sections: dict[str, list[str]] = {}
     for path, methods in described["paths"].items():
-        name = path.split("/")[3]
+        short = path.removeprefix(base)
+        name = short.split("/")[1]
         for method, operation in methods.items():
-            ways.setdefault(name, []).append(_way(path, method, operation))
-            sections.setdefault(name, []).append(_operation(path, method, operation, components))
+            links.setdefault(name, []).append(_link(short, method, operation))
+            sections.setdefault(name, []).append(_operation(root + path, method, operation, components))
     navigation = "".join(
-        f"<a href='#in-{escape(name)}'>{escape(name)}</a><ul>{''.join(each)}</ul>\n" for name, each in ways.items()
+        f"<a href='#in-{escape(name)}'>{escape(name)}</a><ul>{''.join(each)}</ul>\n" for name, each in links.items()
     )
-    body = "".join(
+    operations = "".join(
         f"<section aria-labelledby='in-{escape(name)}'><h2 id='in-{escape(name)}'>{escape(name)}</h2>\n"
         f"{''.join(each)}</section>\n"
         for name, each in sections.items()
     )
-    shown = (
+    body = (
         "<a class=skip href='#the-operations'>Skip to the operations</a>\n"
-        "<nav aria-label=Operations><input id=the-filter type=search placeholder='Filter: part of a path or a text'"
-        f" aria-label='Filter the operations'>\n{navigation}</nav>\n"
+        "<nav aria-label=Operations><input id=the-filter type=search placeholder='Filter by path or description'"
+        f" aria-label='Filter operations'>\n{navigation}</nav>\n"
         f"<main><h1>{escape(title)}</h1><p>{_prose(described['info']['description'])}</p>{_INTRODUCTION}"
-        f"{_refusals(described)}<div id=the-operations tabindex=-1>{body}</div>"
-        "<p id=the-nothing hidden>No operation has that in its path or text.</p></main>\n"
+        f"{_error_list(described)}<div id=the-operations tabindex=-1>{operations}</div>"
+        "<p id=the-nothing hidden>No operation matches the filter.</p></main>\n"
     )
-    return html_page(f"{title}: REST API", _STYLE, shown, _SCRIPT)
+    return html_page(f"{title}: REST API", _STYLE, body, _SCRIPT)
 
 
 _INTRODUCTION = """
-<p class=faint>Who you are is said by a bearer token, <code>Authorization: Bearer …</code>. Lists come in pages: give
-<code>cursor</code> back for the next one. What one reads has an <code>ETag</code>: send it as <code>If-Match</code>
-and a change is refused if somebody else was faster. For machines: <a href=openapi.json>openapi.json</a>.</p>
-<form class=token><label>Try it as somebody: a bearer token, kept in this tab alone
+<p class=faint>Authenticate with a bearer token: <code>Authorization: Bearer …</code>. Lists are paged: send the
+<code>cursor</code> of a page to get the next one. Replies have an <code>ETag</code>: send it as <code>If-Match</code>
+to reject your change if the entity has been edited since you read it. OpenAPI description:
+<a href=openapi.json>openapi.json</a>.</p>
+<form class=token><label>Bearer token for the requests below, stored in this browser tab only
 <input id=the-token type=password autocomplete=off spellcheck=false></label>
-<p class=faint><span id=the-whose role=status></span> Where the server has an issuer of its own, it prints one when it
-starts, and <code>partita token NAME</code> prints others.</p></form>
+<p class=faint><span id=the-whose role=status></span> During development, <code>partita serve</code> prints a token when
+it starts, and <code>partita token NAME</code> prints others.</p></form>
 """
 
 
-def _way(path: str, method: str, operation: dict[str, Any]) -> str:
-    short = "/" + path.split("/", 3)[3]
+def _link(short: str, method: str, operation: dict[str, Any]) -> str:
     return (
         f"<li><a href='#{escape(operation['operationId'])}'><b class={method}>{method.upper()}</b>"
         f"<span>{_breakable(short)}</span></a></li>\n"
@@ -74,20 +76,20 @@ def _operation(path: str, method: str, operation: dict[str, Any], components: Sc
         f"{further}<p>{_prose(who)} <a class=faint href='#{name}'>#{name}</a></p>\n"
         f"<form data-method={method.upper()} data-path='{escape(path)}'>"
         f"{_parameters(operation, components)}{_body(operation, components)}"
-        "<p class=try><button>Send</button><button type=button>As curl</button></p>"
+        "<p class=try><button>Send</button><button type=button>Show curl command</button></p>"
         "<div class=reply hidden><p role=status></p><pre tabindex=0></pre></div></form>\n"
         f"{_reply(operation, components)}</details>\n"
     )
 
 
 def _prose(text: str) -> str:
-    """Text with its `code` set as such."""
+    """Text as HTML, with `code` between backticks."""
     parts = escape(text).split("`")
     return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))
 
 
 def _breakable(path: str) -> str:
-    """A path that may go on in a new line after each of its slashes."""
+    """A path that may be broken into lines after each slash."""
     return escape(path).replace("/", "/<wbr>")
 
 
@@ -106,11 +108,11 @@ def _meaning(parameter: dict[str, Any], components: Schema) -> str:
         return _prose(parameter["description"])
     return escape(
         schema_in_words(parameter["schema"], components).removesuffix("; or null")
-    )  # null cannot be written there
+    )  # null cannot be sent there
 
 
 def _field(parameter: dict[str, Any]) -> str:
-    """Where a value for it is written."""
+    """The form field of a parameter."""
     name = escape(parameter["name"])
     common = f"name='{name}' data-in={parameter['in']} aria-label='{name}' class=value"
     if parameter.get("required"):
@@ -129,7 +131,7 @@ def _body(operation: dict[str, Any], components: Schema) -> str:
     text = _example(content)
     rows = min(text.count("\n") + 1, 20)
     return (
-        f"<h4>What is sent</h4><textarea rows={rows} spellcheck=false autocomplete=off aria-label='JSON to send'>"
+        f"<h4>Request body</h4><textarea rows={rows} spellcheck=false autocomplete=off aria-label='Request body'>"
         f"\n{text}</textarea>{_members(content['schema'], components, sent=True)}"
     )
 
@@ -140,11 +142,11 @@ def _reply(operation: dict[str, Any], components: Schema) -> str:
     if "content" in reply:
         content = reply["content"]["application/json"]
         more = _members(content["schema"], components, sent=False)
-        answered = f"{headers}</h4><pre tabindex=0>{_example(content)}</pre>{more}"
+        described = f"{headers}</h4><pre tabindex=0>{_example(content)}</pre>{more}"
     else:
-        answered = f", without a body{headers}</h4>"
-    refusals = ", ".join(each for each in operation["responses"] if each >= "400")
-    return f"<h4>Answer: {status}{answered}<p class=faint>Or a <a href='#the-refusals'>refusal</a>: {refusals}.</p>"
+        described = f", without a body{headers}</h4>"
+    errors = ", ".join(each for each in operation["responses"] if each >= "400")
+    return f"<h4>Response: {status}{described}<p class=faint><a href='#the-errors'>Errors</a>: {errors}</p>"
 
 
 def _example(content: dict[str, Any]) -> str:
@@ -157,11 +159,11 @@ def _members(schema: Schema, components: Schema, *, sent: bool) -> str:
         f"</dt><dd>{escape(each.text)}</dd>\n"
         for each in members(schema, components, sent=sent)
     ]
-    return f"<details class=members><summary>Its members</summary><dl>{''.join(rows)}</dl></details>" if rows else ""
+    return f"<details class=members><summary>Members</summary><dl>{''.join(rows)}</dl></details>" if rows else ""
 
 
-def _refusals(described: dict[str, Any]) -> str:
-    """What each refusal means, once for all operations."""
+def _error_list(described: dict[str, Any]) -> str:
+    """What each error status means, once for all operations."""
     found = {
         status: response["description"]
         for methods in described["paths"].values()
@@ -171,7 +173,7 @@ def _refusals(described: dict[str, Any]) -> str:
     }
     rows = "".join(f"<dt>{status}</dt><dd>{escape(found[status])}</dd>\n" for status in sorted(found))
     return (
-        "<details class=members id=the-refusals><summary>Refusals: problem details (RFC 9457) with <code>title</code>, "
-        "<code>detail</code> and, where one is at fault, the <code>field</code></summary>"
+        "<details class=members id=the-errors><summary>Errors: problem details (RFC 9457) with <code>title</code>, "
+        "<code>detail</code> and, for an invalid member or parameter, its <code>field</code></summary>"
         f"<dl>{rows}</dl></details>"
     )

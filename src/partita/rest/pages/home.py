@@ -1,4 +1,4 @@
-"""The way in: which systems are served here, as a page for people at `/` and as JSON for programs at `/api`."""
+"""The home page: a list of the APIs that are served, as HTML for browsers and as JSON for programs."""
 
 import re
 from collections.abc import Iterable
@@ -10,48 +10,55 @@ import msgspec
 from partita.rest.api import Api
 from partita.rest.pages.html import asset, html_page
 
-PATHS = frozenset({b"/", b"/api", b"/api/"})
-
 _STYLE = asset("home.css")
-_is_host = re.compile(r"[A-Za-z0-9.:\[\]_-]+\Z").match  # what may stand in a line that somebody puts into a shell
+_is_address = re.compile(r"https?://[A-Za-z0-9.:\[\]_-]+\Z").match  # safe in a command that is pasted into a shell
 
 
-def api_list(apis: Iterable[Api[Any]]) -> bytes:
-    """Each system with its sentence and the way to its documentation."""
+def api_list(apis: Iterable[Api[Any]], base: str) -> bytes:
+    """Each API with its description and the addresses of its documentation; they are all below `base`."""
     return msgspec.json.encode(
         [
             {
                 "name": api.name,
                 "title": api.title,
                 "about": api.about,
-                "docs": f"/api/{api.name}/docs",
-                "openapi": f"/api/{api.name}/openapi.json",
+                "docs": f"{base}/{api.name}/docs",
+                "openapi": f"{base}/{api.name}/openapi.json",
             }
             for api in apis
         ]
     )
 
 
-def home_page(apis: Iterable[Api[Any]], scheme: str, host: str) -> str:
-    """The page in HTML; `scheme` and `host` are those by which the reader has come."""
+def home_page(apis: Iterable[Api[Any]], root: str, prefix: str, dynamodb: str | None = None) -> str:
+    """The page in HTML; `dynamodb` is the address of DynamoDB's protocol, where it is served on the same port."""
+    base = escape(f"{root}{prefix}")
     listed = "".join(
-        f"<li><h2><a href='/api/{escape(api.name)}/docs'>{escape(api.title)}</a></h2><p>{escape(api.about)}</p>"
-        f"<p class=ways><code class=faint>/api/{escape(api.name)}/</code>"
-        f"<a href='/api/{escape(api.name)}/docs'>docs</a>"
-        f"<a href='/api/{escape(api.name)}/openapi.json'>openapi.json</a></p></li>\n"
+        f"<li><h2><a href='{base}/{name}/docs'>{escape(api.title)}</a></h2><p>{escape(api.about)}</p>"
+        f"<p class=ways><code class=faint>{base}/{name}/</code>"
+        f"<a href='{base}/{name}/docs'>Documentation</a>"
+        f"<a href='{base}/{name}/openapi.json'>OpenAPI</a></p></li>\n"
         for api in apis
+        for name in [escape(api.name)]
     )
-    address = f"{scheme}://{host if _is_host(host) else 'localhost:8000'}"
     return html_page(
         "Partita",
         _STYLE,
-        "<main><h1>Partita</h1>\n<p>These systems are served here over REST. Each has a page where all its operations "
-        "can be read and tried, and an OpenAPI description; "
-        f"<a href='/api'>/api</a> lists them as JSON.</p>\n<ul class=systems>{listed}</ul>\n"
-        "<h2>DynamoDB on the same port</h2>\n<p>The tables of these systems can be reached at this very address, with "
-        "any SDK or with the AWS CLI:</p>\n"
+        "<main><h1>Partita</h1>\n<p>REST APIs on this server. Each has a documentation page, where every operation can "
+        f"be tried, and an OpenAPI description. <a href='{base or '/'}'>{base or '/'}</a> is this list as JSON.</p>\n"
+        f"<ul class=systems>{listed}</ul>\n{_dynamodb(dynamodb)}</main>\n",
+    )
+
+
+def _dynamodb(address: str | None) -> str:
+    if address is None:
+        return ""
+    shown = address if _is_address(address) else "http://localhost:8000"
+    return (
+        "<h2>DynamoDB</h2>\n<p>The tables behind these APIs are served on the same port over DynamoDB's protocol. Use "
+        "any AWS SDK, or the AWS CLI:</p>\n"
         "<pre tabindex=0>aws dynamodb list-tables --no-sign-request --region us-east-1 "
-        f"--endpoint-url {escape(address)}</pre>\n"
-        "<h2>Is it well?</h2>\n<p><a href='/health'>/health</a> says so, in plain text; <code>/</code> says the same "
-        "to whoever does not ask for HTML.</p></main>\n",
+        f"--endpoint-url {escape(shown)}</pre>\n"
+        "<h2>Health check</h2>\n<p><a href='/health'>/health</a> responds with 200 and plain text. So does "
+        "<code>/</code> to a client that does not accept HTML.</p>\n"
     )

@@ -1,7 +1,7 @@
-"""What every page has around its text: one style, and a content policy that lets it fetch nothing from elsewhere.
+"""HTML pages: a common style, and a content security policy under which a page loads nothing from other hosts.
 
-A page is one HTML text that holds its style and its script; the policy names both by their digests, so that a browser
-takes no other, and a page without a script may run none.
+A page is one HTML document that contains its style and its script. The policy names both by their digests, so a browser
+runs no other script, and none at all on a page without one.
 """
 
 from base64 import b64encode
@@ -11,7 +11,7 @@ from importlib.resources import files
 
 
 def asset(name: str) -> str:
-    """The text of a style or a script that lies in this folder."""
+    """The text of a style sheet or a script in this folder."""
     return files("partita.rest.pages").joinpath(name).read_text("utf-8")
 
 
@@ -19,7 +19,7 @@ _STYLE = asset("html.css")
 
 
 def html_page(title: str, style: str, body: str, script: str = "") -> str:
-    """The page in HTML; `style` comes after the one that all pages share."""
+    """A whole page; `style` follows the common style."""
     whole = _STYLE + style
     return (
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
