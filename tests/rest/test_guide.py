@@ -1,4 +1,4 @@
-"""The guide's snippets are run in their order, and print what the page says."""
+"""The guides' snippets run in their order, and print what the pages say."""
 
 import re
 from pathlib import Path
@@ -6,23 +6,39 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "rest.md"
-BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+LABELS = ("shop", "pytest")  # the module, and its tests
+BLOCK = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_snippets_run_and_print_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {"__name__": "board"}
+def blocks(page: str) -> list[tuple[str, str, str]]:
+    """(language, label, text) of every block of code."""
+    return BLOCK.findall((GUIDE / page).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", ["rest.md", "fastapi.md"])
+def test_snippets_run_and_print_what_the_page_says(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_DATA", "memory:")
+    names: dict[str, Any] = {"__name__": page}
     printed = ""
-    for number, (kind, block) in enumerate(BLOCK.findall(PAGE.read_text(encoding="utf-8"))):
-        if kind == "python":
-            exec(compile(block, f"{PAGE.name}, block {number}", "exec"), names)  # noqa: S102 - the page is ours
+    for number, (language, label, text) in enumerate(blocks(page)):
+        if language == "text":
+            assert printed == text
+        elif label != "pytest":
+            exec(compile(text, f"{page}, block {number}", "exec"), names)  # noqa: S102 - the page is ours
             printed = capsys.readouterr().out
-        else:
-            assert printed == block
 
 
-def test_every_rule_is_told() -> None:
+def test_tests_in_the_fastapi_guide_pass(pytester: pytest.Pytester) -> None:
+    shop, tests = ("\n".join(text for _, each, text in blocks("fastapi.md") if each == label) for label in LABELS)
+    pytester.makepyfile(shop=shop, test_shop=tests)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)
+
+
+def test_rest_guide_names_everything_that_is_public() -> None:
     from partita import rest
 
-    told = set(re.findall(r"`(\w+)", PAGE.read_text(encoding="utf-8")))
-    assert set(rest.__all__) - told <= {"PageSize", "Problem", "Rule"}
+    named = set(re.findall(r"`(\w+)", (GUIDE / "rest.md").read_text(encoding="utf-8")))
+    assert set(rest.__all__) - named <= {"PageSize", "Problem", "Rule"}

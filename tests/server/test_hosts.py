@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 
 from partita.errors import ConfigurationError
+from partita.http.asgi import Message
 from partita.http.hosts import AllowedHosts, check_host_name
 
 
 def status(hosts: list[str], host: str | None, path: str = "/") -> int:
     """The status of a request; 204 is the application's own answer."""
-    sent: list[dict[str, Any]] = []
+    sent: list[Message] = []
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 204, "headers": []})
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: Message) -> None:
         sent.append(message)
 
     async def receive() -> dict[str, Any]:
