@@ -1,5 +1,6 @@
 """A missing module of an extra is reported with the command that installs it; any other one is not touched."""
 
+import re
 import sys
 import tomllib
 from importlib import import_module
@@ -17,6 +18,15 @@ PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_t
 def test_every_extra_has_its_modules() -> None:
     assert sorted(MODULES) == sorted(PROJECT["optional-dependencies"])
     assert [module for modules in MODULES.values() for module in modules if find_spec(module) is None] == []
+
+
+def test_reference_has_every_extra_with_its_packages() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "reference" / "extras.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.MULTILINE))
+    assert sorted(rows) == sorted(MODULES)
+    for extra, packages in PROJECT["optional-dependencies"].items():
+        names = [re.match(r"[\w-]+", package)[0] for package in packages]  # type: ignore[index]
+        assert set(re.findall(r"`([\w-]+)`", rows[extra])) >= set(names) - ({"botocore"} if extra == "boto" else set())
 
 
 def test_missing_module_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
