@@ -133,4 +133,5 @@ def test_unused_plugin_imports_nothing() -> None:
         print(sorted(set(sys.modules) - before))
         """
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
-    assert loaded == "['partita', 'partita.connect', 'partita.errors', 'partita.pytest_plugin']"
+    modules = ["partita", "partita.connect", "partita.errors", "partita.pytest_plugin"]
+    assert loaded == str([*modules, "partita.store", "partita.store.settings"])
