@@ -36,7 +36,7 @@ def test_item_is_deleted_after_its_expiry(anywhere: Bench) -> None:
     anywhere.put("notes", pk="now", ends=now, g="x")
     anywhere.put("notes", pk="future", ends=now + 10, g="x")
     anywhere.put("notes", pk="never", g="x")
-    assert len(keys(anywhere)) == 4, "until somebody looks after it"
+    assert len(keys(anywhere)) == 4, "until the background work runs"
     anywhere.settle()
     assert keys(anywhere) == {"now", "future", "never"}
     anywhere.clock.now += 10.5

@@ -91,7 +91,7 @@ BODIES: dict[str, bytes] = {
     + b'{"S": "b"}'
     + b"]}" * 3000
     + b"}}",
-    "deep in a place nobody knows": b'{"Unknown": ' + b"[" * 5000 + b"]" * 5000 + b"}",
+    "deep in an unknown member": b'{"Unknown": ' + b"[" * 5000 + b"]" * 5000 + b"}",
     "huge integer": b'{"TableName": "fuzzed", "Limit": ' + b"9" * 5000 + b"}",
     "huge exponent": b'{"TableName": "fuzzed", "Limit": 1e999999999}',
     "negative": b'{"TableName": "fuzzed", "Limit": -1, "TotalSegments": -5, "Segment": -5}',

@@ -70,7 +70,7 @@ RULES: dict[str, list[str]] = {
     "absence": ["MISSING", "NULL"],
 }
 _RULE = re.compile("|".join(f"\\${name}" for name in sorted(RULES, key=len, reverse=True)) + r"|\$table")
-DEEPEST = 12
+MAX_DEPTH = 12
 
 
 def statement(source: random.Random, table: str) -> str:
@@ -80,7 +80,7 @@ def statement(source: random.Random, table: str) -> str:
         if rule == "table":
             return f'"{table}"'
         choices = RULES[rule]
-        if depth > DEEPEST:  # the first choices are the simple ones
+        if depth > MAX_DEPTH:  # the first choices are the simple ones
             choices = choices[:3]
         return _RULE.sub(lambda found: made(found[0][1:], depth + 1), source.choice(choices))
 

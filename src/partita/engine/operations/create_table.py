@@ -30,7 +30,7 @@ from partita.engine.schema import IndexRecord, StoredTable, TableRecord
 from partita.engine.streams import new_stream
 from partita.storage.contract import StorageTransaction
 
-_LARGEST_THROUGHPUT = 1_000_000_000_000
+_MAX_THROUGHPUT = 1_000_000_000_000
 
 
 def create_table(context: EngineContext, request: CreateTable) -> Job:
@@ -153,7 +153,7 @@ def check_throughput(throughput: ProvisionedThroughput) -> None:
         ("ReadCapacityUnits", throughput.read_capacity_units),
         ("WriteCapacityUnits", throughput.write_capacity_units),
     ):
-        if units is not None and units > _LARGEST_THROUGHPUT:
+        if units is not None and units > _MAX_THROUGHPUT:
             raise ValidationException(f"Given value {units} for {name} is out of bounds")
 
 
