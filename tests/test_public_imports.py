@@ -1,6 +1,7 @@
-"""The systems use public names of Partita only: `partita`, `partita.rest`, and modules of their own package."""
+"""The systems and the guides use only public names: of `partita`, of `partita.rest`, and the module `partita.boto`."""
 
 import ast
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SYSTEMS = ROOT / "systems" / "src"
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 PUBLIC = ("partita", "partita.rest")
+PUBLIC_MODULES = {"partita.boto", "partita.rest"}
 INTERNAL_ATTRIBUTES = {"__model__", "context"}
 
 
@@ -17,10 +20,12 @@ def private_imports(source: str) -> Iterator[str]:
     """Each import of something in Partita that is not a public name, as it would be written."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if _is_partita(alias.name) and alias.name not in PUBLIC)
+            modules = (alias.name for alias in node.names if _is_partita(alias.name))
+            yield from (name for name in modules if name != "partita" and name not in PUBLIC_MODULES)
         elif isinstance(node, ast.ImportFrom) and node.module is not None and _is_partita(node.module):
-            public = import_module(node.module).__all__ if node.module in PUBLIC else ()
-            yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name not in public)
+            public = {*import_module(node.module).__all__, "*"} if node.module in PUBLIC else set()
+            names = {f"{node.module}.{alias.name}" for alias in node.names if alias.name not in public}
+            yield from sorted(names - PUBLIC_MODULES)
 
 
 def _is_partita(module: str) -> bool:
@@ -33,10 +38,30 @@ def internal_attributes(source: str) -> Iterator[str]:
     return (f".{node.attr}, line {node.lineno}" for node in attributes if node.attr in INTERNAL_ATTRIBUTES)
 
 
+def python_snippets(page: str) -> list[str]:
+    """The Python code of a page, without prompts of the interactive interpreter and their output."""
+    return [
+        _without_prompts(code)
+        for code in re.findall(r"^```(?:python|pycon)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def _without_prompts(code: str) -> str:
+    if ">>> " not in code:
+        return code
+    return "\n".join(line[4:] for line in code.splitlines() if line.startswith((">>> ", "... ")))
+
+
 @pytest.mark.parametrize("file", sorted(SYSTEMS.rglob("*.py")), ids=lambda file: str(file.relative_to(SYSTEMS)))
 def test_system_uses_public_names_only(file: Path) -> None:
     source = file.read_text(encoding="utf-8")
     assert [*private_imports(source), *internal_attributes(source)] == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_guide_uses_public_names_only(page: Path) -> None:
+    for snippet in python_snippets(page.read_text(encoding="utf-8")):
+        assert [*private_imports(snippet), *internal_attributes(snippet)] == []
 
 
 @pytest.mark.parametrize(
@@ -60,6 +85,9 @@ def test_private_import_is_found(line: str) -> None:
         "from partita import Store, connect",
         "from partita.rest import Api",
         "import partita",
+        "import partita.boto",
+        "from partita import boto, connect",
+        "from partita import *",
         "from partita_systems.blog import design",
         "from datetime import date",
     ],

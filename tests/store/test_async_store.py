@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partita import AsyncStore, NotFound, connect
+from partita import AsyncStore, NotFound, Store, connect
 from tests.store.clocks import Clock
 from tests.store.kitchen_sink_design import Artist, Note, Work, artist, design, note, notes, work
 
@@ -58,3 +58,12 @@ async def story(db: AsyncStore) -> None:
 def test_everything_can_be_awaited(wrap: Any) -> None:
     with connect("memory:", maintain=False) as backend:
         asyncio.run(story(AsyncStore(wrap(backend), design, clock=Clock())))
+
+
+@pytest.mark.parametrize("store", [Store, AsyncStore])
+def test_now_is_the_time_of_the_clock(store: type[Store] | type[AsyncStore]) -> None:
+    clock = Clock()
+    with connect("memory:", maintain=False) as backend:
+        db = store(backend, design, clock=clock)
+        clock.passes(hours=1)
+        assert db.now() == clock()
