@@ -3,7 +3,7 @@
     memory:                 an engine in this process; the data ends with it
     notes.db                an engine in this process, on a database file
     http://127.0.0.1:8000   any server that speaks DynamoDB's protocol
-    dynamodb://eu-west-1    Amazon DynamoDB, with botocore's credential chain
+    dynamodb://eu-west-1    Amazon DynamoDB, with keys from the environment or botocore's chain
 
 The modules that an address needs are imported when it is opened: pytest imports `partita` in every run of everybody who
 has it installed, and that import loads neither the engine nor an HTTP client.
