@@ -1,6 +1,6 @@
-"""Partita: write a DynamoDB design down once, in Python, and it runs.
+"""Partita: a DynamoDB design, declared once in Python, proven and run.
 
-What a team imports is here. The design language and the store are loaded when they are first asked for, so that a
+All public names are here. A name of the design language or the store is imported when it is first used, so that a
 program that only serves DynamoDB's protocol starts without them.
 """
 

@@ -1,10 +1,10 @@
-"""A clock that is moved by hand."""
+"""A clock for tests."""
 
 from datetime import UTC, datetime, timedelta
 
 
 class Clock:
-    """Time stands still until it is told to pass.
+    """A clock that `passes` alone moves.
 
     It starts far ahead, so that a server with a clock of its own expires nothing that a test writes.
     """

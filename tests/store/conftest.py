@@ -1,4 +1,4 @@
-"""Stores on real backends: embedded in memory and on file, our own server over HTTP, and the peers that start here."""
+"""Stores on real backends: embedded in memory and on file, over HTTP, and on the peers of this machine."""
 
 import sys
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ OVER_HTTP = ("partita_engine", "dynamodb_local", "dynoxide", "moto")
 
 @pytest.fixture(scope="session")
 def partita_engine() -> Iterator[str]:
-    """`partita engine` in a process of its own, shared by the session."""
+    """`partita engine` in its own process, shared by the session."""
     command = Path(sys.executable).with_name("partita")
     with started(lambda port: [command, "engine", "--memory", "--port", str(port)]) as running:
         yield running.endpoint
@@ -28,7 +28,7 @@ def partita_engine() -> Iterator[str]:
 
 @pytest.fixture(params=(*EMBEDDED, *OVER_HTTP))
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    """Each backend in turn; those over HTTP are shared, and emptied by `fresh`."""
+    """Each backend in turn; those over HTTP are shared, and `fresh` empties them."""
     if request.param == "memory":
         opened: Any = connect("memory:", maintain=False)
     elif request.param == "file":
@@ -46,7 +46,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def db(backend: Any, clock: Clock) -> Store:
-    """The gallery, empty."""
+    """A store of the gallery, empty."""
     return fresh(backend, kitchen_sink_design.design, clock)
 
 

@@ -1,4 +1,4 @@
-"""A backend that fails on purpose in front of a real one: throttled, replies lost, batches half done, conflicts."""
+"""A backend that injects faults: throttling, lost replies, unprocessed items, conflicts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ Fault = Callable[[Any, Callable[[Any], Any]], Any]
 
 
 class Faulty:
-    """The first calls of matching requests meet `faults`, one after the other; then all goes well."""
+    """The first requests of a class meet `faults`, one after the other; later ones succeed."""
 
     def __init__(self, backend: Any, request: type[wire.Request[Any]], *faults: Fault) -> None:
         self._backend = backend
@@ -39,7 +39,7 @@ def conflicting(request: Any, _call: Callable[[Any], Any]) -> Any:
 
 
 def reply_lost(request: Any, call: Callable[[Any], Any]) -> Any:
-    """It was done, and nobody heard."""
+    """The request is applied, and its reply is lost."""
     call(request)
     raise InternalServerError("Internal server error")
 
@@ -58,7 +58,7 @@ def broken(_request: Any, _call: Callable[[Any], Any]) -> Any:
 
 
 def half_written(request: Any, call: Callable[[Any], Any]) -> Any:
-    """Only the first of a batch is written."""
+    """Only the first item of a batch is written."""
     ((table, requests),) = request.request_items.items()
     reply = call(wire.BatchWriteItem(request_items={table: requests[:1]}))
     reply.unprocessed_items = msgspec.Raw(msgspec.json.encode({table: requests[1:]}))

@@ -1,4 +1,4 @@
-"""Gallery: a design that uses every means of the language once, for the tests of the store."""
+"""A gallery: a design with every feature of the design language, for the tests of the store."""
 
 import enum
 from collections.abc import Sequence
@@ -143,7 +143,7 @@ class Note(Entity, table=gallery, key=("ARTIST#{artist_id}", "NOTE#{number:+4}")
 
 
 class Mention(Entity, table=gallery, key=("ARTIST#{artist_id}", "MENTION#{where}#{at}")):
-    """A value with anything in it, in the middle of a key."""
+    """An arbitrary text in the middle of a key."""
 
     artist_id: str
     where: str

@@ -24,7 +24,7 @@ SYNC_WORDS = {
 
 
 def sync_words(text: str) -> str:
-    """A text of the async face in the words of the sync one: what it awaits is what it returns."""
+    """A text about the async store in the words of the sync one: an awaited result is a result."""
     text = text.replace("typing.", "").replace("collections.abc.", "").replace("partita.dynamodb.backend.", "")
     for asynchronous, synchronous in SYNC_WORDS.items():
         text = text.replace(asynchronous, synchronous)
@@ -69,7 +69,7 @@ def test_method_is_the_same_on_both_faces(sync: type, asynchronous: type, name: 
 
 
 def test_call_is_the_same_on_both_faces() -> None:
-    """An async get is awaited, and an async query is not: the overloads tell, their union cannot."""
+    """An async get is awaited and an async query is not, so the overloads are compared."""
     one, other = Store.__call__, AsyncStore.__call__
     assert [described(each) for each in get_overloads(one)] == [described(each) for each in get_overloads(other)]
     assert inspect.getdoc(one) == inspect.getdoc(other)
@@ -89,7 +89,7 @@ def test_connect_takes_the_same_on_both_faces() -> None:
 
 
 def test_difference_between_the_faces_is_found() -> None:
-    """The comparison itself bites: another name, another default, another type, another docstring."""
+    """The comparison finds another name, another default, another type and another docstring."""
 
     def one(self: Any, count: int = 1) -> "list[int]":
         """Some."""

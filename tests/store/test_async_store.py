@@ -1,4 +1,4 @@
-"""The async face runs the same flows: over a sync backend, and over one that is awaited."""
+"""The async store runs the same flows, over a sync and over an async backend."""
 
 import asyncio
 from typing import Any

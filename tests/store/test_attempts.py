@@ -1,4 +1,4 @@
-"""What is read, decided and written under conditions is tried again, with pauses, and not for ever."""
+"""`retrying`: attempts of a read and a conditional write, with pauses, and a bound."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Batches: any number of entities, all of which fit or none of which is sent."""
+"""Batches: any number of entities; if one is invalid, none is sent."""
 
 import pytest
 

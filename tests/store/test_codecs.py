@@ -1,4 +1,4 @@
-"""Every type that a design may use is written and read back as itself, through bytes and through dicts."""
+"""Values of every type are read back equal, through bytes and through dicts."""
 
 import enum
 from datetime import UTC, date, datetime

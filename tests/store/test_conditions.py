@@ -1,4 +1,4 @@
-"""Conditions of a write: which error a failed one is, and what happens when the backend disagrees."""
+"""Conditions of a write: the error of a failed one, and rejections that no condition explains."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Drafts: what can be written to a draft is written, and everything else is refused by name, never lost."""
+"""Drafts: an edit is applied, or rejected with the name of its attribute; none is lost."""
 
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What the store refuses, word for word."""
+"""The messages of the store's errors, word for word."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Pages, however they are cut, give every item once and in order: over shards, filters and expired items."""
+"""Pages of any size return every item once and in order: with shards, filters and expired items."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

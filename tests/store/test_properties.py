@@ -1,4 +1,4 @@
-"""The law of the store: whatever was done through the typed API, every stored key is what the item says."""
+"""After any operations of the typed API, every stored key matches its item."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -59,7 +59,7 @@ def stored_items(db: Store) -> list[dict[str, Any]]:
 
 
 def check_law(db: Store) -> None:
-    """Each item decodes, and encoding it again gives exactly the stored item, keys and all."""
+    """Each stored item decodes, and encodes to exactly the same item."""
     works: list[Work] = []
     for item in stored_items(db):
         entity = {"Work": Work, "Artist": Artist}.get(item.get("entityType", {}).get("S", ""))

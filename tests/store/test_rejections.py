@@ -1,4 +1,4 @@
-"""What cannot be stored, read or asked is refused in our words, which name the attribute, not in DynamoDB's."""
+"""Values, items and arguments that DynamoDB would reject: our errors name the attribute."""
 
 import base64
 import enum

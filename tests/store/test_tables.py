@@ -1,4 +1,4 @@
-"""Making a design's tables where not everything can be had."""
+"""Creating tables on a backend that lacks some settings."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def test_unsupported_setting_is_reported_and_the_table_is_created() -> None:
         title: str
 
     class WithoutHistory:
-        """A backend that keeps none."""
+        """A backend without continuous backups."""
 
         def __init__(self, inner: Any) -> None:
             self.inner = inner

@@ -1,4 +1,4 @@
-"""A transaction may put what nothing depends on, whether it is there or not."""
+"""A transaction may put entities without invariants, whether they exist or not."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a caller has just read is not read again by the transaction that changes it, and never trusted blindly."""
+"""A transaction does not read a seen entity again, and detects that it has changed."""
 
 from collections.abc import Iterator
 

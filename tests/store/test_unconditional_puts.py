@@ -1,4 +1,4 @@
-"""What a design compresses is also read where other code has stored it plainly."""
+"""Compressed attributes are also read where other code has stored them uncompressed."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Observing requests: capacity meters, listeners, slow calls and traces. A store that nobody observes pays nothing."""
+"""Observing requests: capacity meters, listeners, slow calls and traces; without observers, nothing is added."""
 
 import time
 from collections.abc import Callable
@@ -64,7 +64,7 @@ class Observers:
         self._always = bool(on_call) or slow_call_seconds is not None or tracing is not None
 
     def observe(self, request: Request[Any], attempt: int) -> "Observation | None":
-        """An observation of a request that is about to be sent; None where nobody observes."""
+        """An observation of a request that is about to be sent; None without observers."""
         return Observation(self, request, attempt) if self._always or self.meters else None
 
     @property
@@ -104,7 +104,7 @@ class Observation:
             self._span.end(reply, used, error)
 
     def abandon(self) -> None:
-        """Ends the observation of a request that nobody waits for any more, such as one of a cancelled task."""
+        """Ends the observation of a request that was interrupted, such as that of a cancelled task."""
         if self._span is not None:
             self._span.end(None, (), None)
 

@@ -1,4 +1,4 @@
-"""Where a peer differs from DynamoDB: the test is expected to fail there, and says so once it no longer does."""
+"""Differences between peers and DynamoDB: tests that are expected to fail on a peer, strictly."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Adopting what other code stored: old key formats, missing guards, wrong counters; once, and nothing is lost."""
+"""Adoption of items that other code stored: old key formats, missing guards, wrong counters; no data is lost."""
 
 from datetime import timedelta
 from typing import Any
@@ -124,7 +124,7 @@ def test_missing_time_is_not_invented(backend: Any, clock: Clock) -> None:
 
 
 def test_guard_of_another_item_is_left_to_it(edges: Store) -> None:
-    """Two old rows with one value: adoption gives it to the first, and the other goes without it."""
+    """Two old rows have the same value: adoption creates the guard of the first one."""
     until = {"S": "2099-01-01T00:00:00Z"}
     for ticket_id in ("1", "2"):
         put(edges, PK={"S": f"TICKET#{ticket_id}"}, SK={"S": "TICKET"}, code={"S": "same"}, until=until)
@@ -163,7 +163,7 @@ def test_unknown_members_of_a_map_are_kept(backend: Any, clock: Clock) -> None:
 
 
 def test_old_row_without_its_guard_can_be_changed(edges: Store) -> None:
-    """The time of a ticket is its guard's as well; there is none yet, and one is made."""
+    """The guard of a ticket has the ticket's time; a missing guard is created."""
     put(edges, PK={"S": "TICKET#1"}, SK={"S": "TICKET"}, code={"S": "A"}, until={"S": "2099-01-01T00:00:00Z"})
     with edges.change(ticket("1")) as draft:
         draft.until = edges.context.clock() + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""Many writers at once, doing anything that the typed API allows: afterwards every key and counter is right."""
+"""Many concurrent writers with random operations: afterwards every key and counter is right."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ REFUSALS = (AlreadyExists, NotFound, InvalidTransition, LimitReached)
 
 
 class Writer:
-    """Does one random thing after another; what the design refuses is fine."""
+    """Runs random operations; errors of the design's invariants are expected."""
 
     def __init__(self, db: Store, seed: int) -> None:
         self.db = db

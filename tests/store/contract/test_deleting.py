@@ -1,4 +1,4 @@
-"""Deleting what owns: nobody is left without a parent, a refused deletion takes nothing, a broken-off one goes on."""
+"""Deleting owners: no child is left without a parent, a rejected deletion deletes nothing, an interrupted one goes on."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -54,7 +54,7 @@ class Member(Entity, table=clubs, key=("CLUB#{club_id}", "MEMBER#{name}")):
 
 
 class Game(Entity, table=clubs, key=("CLUB#{club_id}", "GAME#{number:+4}")):
-    """Owns in its turn."""
+    """A child that owns entities itself."""
 
     club_id: Annotated[str, References(lambda: Club)]
     number: int
@@ -95,7 +95,7 @@ def left(db: Store) -> int:
 
 
 def meanwhile(db: Store, request: int, act: Callable[[], object]) -> Store:
-    """The same store, in which somebody else acts after a certain request of ours."""
+    """The same store; `act` runs after a certain request of it."""
     heard: list[SentRequest] = []
 
     def listen(call: SentRequest) -> None:
@@ -123,7 +123,7 @@ def test_child_created_during_the_deletion_is_deleted_or_rejected(
 
     assert meanwhile(db, request_number, join).delete(club("c")) is not None
     assert left(db) == 0
-    assert refused or request_number == 1, "once it is marked it takes nobody in"
+    assert refused or request_number == 1, "a marked owner gets no new children"
 
 
 def test_rejected_deletion_deletes_nothing(db: Store) -> None:
@@ -140,7 +140,7 @@ def test_rejected_deletion_deletes_nothing(db: Store) -> None:
 
 
 class Broken:
-    """A backend that is gone after so many requests that delete."""
+    """A backend that fails after a number of deletions."""
 
     def __init__(self, backend: Any, deletions: int) -> None:
         self._backend = backend
@@ -184,7 +184,7 @@ def test_put_of_an_owner_keeps_its_deletion_mark(db: Store) -> None:
 
 
 def test_children_are_found_by_their_stored_keys(db: Store) -> None:
-    """An eventually consistent read might miss who joined just before the mark."""
+    """An eventually consistent read might miss a child that was created just before the mark."""
     heard: list[SentRequest] = []
     Store(db.backend, design, clock=db.context.clock, on_call=[heard.append]).delete(club("c"))
     queries = [call.request for call in heard if isinstance(call.request, Query)]
@@ -221,7 +221,7 @@ shelves = Table("shelves", pk="PK", sk="SK")
 
 
 class Shelf(Entity, table=shelves, key=("ROOM#{room}", "SHELF#{shelf}")):
-    """One of several in a partition, which the books of all share."""
+    """One of several owners in a partition, which their children share."""
 
     room: str
     shelf: str

@@ -1,4 +1,4 @@
-"""What hangs together: keys that move, parents that have expired, limits of amounts, guards of old keys."""
+"""Dependent items: moved keys, expired parents, limits on sums, guards of old keys."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -124,7 +124,7 @@ def test_reference_to_an_expired_item_is_rejected(db: Store, clock: Clock) -> No
 
 
 def old_pass(db: Store, until: str) -> None:
-    """As an earlier version of the design has written it, with its guard."""
+    """An item and its guard as an earlier version of the design stored them."""
     key = {"PK": {"S": "PASS#p"}, "SK": {"S": "PASS"}}
     item = {**key, "pass_id": {"S": "p"}, "number": {"N": "0"}, "holder": {"S": "ann"}, "until": {"S": until}}
     guard: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Where designs meet data that others wrote, and values that types leave open."""
+"""Items that other code wrote, and values of open types."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Faults: what is refused for a moment is tried again, what may have been done is not done twice."""
+"""Faults: transient errors are retried, and a write that may have been applied is not applied twice."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def ann(db: Store) -> Artist:
 
 
 class Troubled:
-    """The gallery behind a faulty backend; remembers how long it waited."""
+    """A store on a faulty backend; records its waits."""
 
     def __init__(self, db: Store, clock: Clock, request: type[wire.Request[Any]], *faults: Fault) -> None:
         self.waits: list[float] = []

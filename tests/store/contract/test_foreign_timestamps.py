@@ -1,4 +1,4 @@
-"""Items of other code whose keys hold a time in another ISO form are listed, changed and deleted like ours."""
+"""Items of other code with another ISO form of a time in their keys are listed, changed and deleted."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any

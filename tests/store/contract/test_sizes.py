@@ -1,4 +1,4 @@
-"""An item that DynamoDB finds too large is refused by the name of its largest attribute, and nothing is written."""
+"""An item that is too large for DynamoDB is rejected with its largest attribute, and nothing is written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Writing, on every backend: index keys stay right, promises hold, nothing is half-written."""
+"""Writing, on every backend: index keys stay right, invariants hold, nothing is half-written."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -47,7 +47,7 @@ from tests.store.kitchen_sink_design import (
 
 
 def disk(db: Store) -> dict[str, dict[str, Any]]:
-    """Every stored item by its partition key; only a test may scan."""
+    """Every stored item, by its partition key."""
     items = [msgspec.json.decode(item) for item in db.backend.call(Scan(table_name="gallery")).items or ()]
     return {f"{item['PK']['S']} {item['SK']['S']}": item for item in items}
 
@@ -279,7 +279,7 @@ def test_put_creates_and_then_replaces(db: Store, clock: Clock) -> None:
     assert db.one(artist("ann")).work_count == 1
 
 
-# promises -------------------------------------------------------------------------------------------------------
+# invariants -----------------------------------------------------------------------------------------------------
 
 
 def test_combination_of_unique_values_is_used_once(db: Store) -> None:
