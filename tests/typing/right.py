@@ -1,10 +1,14 @@
 """Calling code as a team writes it: both checkers, in strict mode and without a plugin, have nothing to say."""
 
+import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
 
-from partita import AsyncStore, Store
+from partita import AsyncStore, Store, connect, connect_async
 from partita.design import F
-from tests.design.shop import Customer, Order, Status, account, customer, order, orders_to_ship
+from partita.engine.engine import Engine
+from partita.remote.sync_backend import RemoteBackend
+from tests.design.shop import Customer, Order, Status, account, customer, order, orders_to_ship, shop
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)
 
@@ -36,3 +40,16 @@ async def use_async(db: AsyncStore) -> None:
     async with db.change(order("c1", AT, "o1")) as draft:
         draft.priority += 1
     print(found, await db.one(customer("c1")))
+
+
+def open_stores(file: Path) -> None:
+    engine: Engine = connect("memory:", clock=lambda: AT, maintain=False)
+    on_file: Engine = connect(file, durability="process")
+    db: Store = connect(str(file), shop, retries=3, table_names={"shop": "dev-shop"}, secret=b"s", tracer=True)
+    either: Engine | RemoteBackend = connect("http://127.0.0.1:8000", read_timeout=5.0)
+    print(engine, on_file, either, db.with_settings(clock=lambda: AT, on_call=[print]))
+
+
+async def open_stores_on_a_loop() -> None:
+    db: AsyncStore = await connect_async("memory:", shop, sleep=asyncio.sleep, slow_call_seconds=1.0)
+    print(db.with_settings(retries=0))

@@ -1,4 +1,4 @@
-"""Deleting owners: no child is left without a parent, a rejected deletion deletes nothing, an interrupted one goes on."""
+"""Deleting owners: no child is left without a parent, and a rejected or interrupted deletion loses nothing."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
