@@ -128,13 +128,13 @@ def test_keyboard_is_enough(served: Served, visit: Visiting) -> None:
 
 def test_filter_shows_the_operations_with_every_word(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("blog")).page
-    filter_ = page.get_by_label("Filter the operations")
+    filter_ = page.get_by_label("Filter operations")
     filter_.fill("delete UNBOOKMARK")
     assert _shown(page) == ["DELETE /api/blog/users/{user_id}/bookmarks/{post_id}"]
     assert page.locator("nav li:visible").count() == 1
     assert page.locator("h2:visible").all_text_contents() == ["users"]
     filter_.fill("zebra")
-    expect(page.get_by_text("No operation has that")).to_be_visible()
+    expect(page.get_by_text("No operation matches the filter")).to_be_visible()
     filter_.fill("")
     assert len(_shown(page)) == page.locator(".operation").count()
 
@@ -148,7 +148,7 @@ def _send(page: Page, name: str, values: Mapping[str, str] = {}) -> tuple[str, s
         operation.get_by_label(field, exact=True).fill(value)
     operation.get_by_role("button", name="Send").click()
     status = operation.get_by_role("status")
-    expect(status).to_have_text(re.compile(r"^\d{3} .* ms$|^No answer"))
+    expect(status).to_have_text(re.compile(r"^\d{3} .* ms$|^No response"))
     return status.inner_text(), operation.locator(".reply pre").text_content() or ""
 
 
@@ -165,18 +165,18 @@ def test_token_says_who_asks_and_outlives_a_reload(served: Served, visit: Visiti
     page = visit(served.docs("perfectit")).page
     days = {"since": "2025-01-01", "until": "2030-01-01"}
     assert _send(page, "metrics_between", days)[0].startswith("401 ")
-    page.get_by_label("Try it as somebody").fill(served.token("제나", "admin"))
+    page.get_by_label("Bearer token for the requests below").fill(served.token("제나", "admin"))
     expect(page.get_by_text("You are 제나, until")).to_be_visible()
     assert _send(page, "metrics_between", days)[0].startswith("200 ")
     page.reload()
     assert _send(page, "metrics_between", days)[0].startswith("200 ")
-    page.get_by_label("Try it as somebody").fill("nonsense")
+    page.get_by_label("Bearer token for the requests below").fill("nonsense")
     expect(page.get_by_text("This does not look like a JSON Web Token.")).to_be_visible()
 
 
 def test_korean_example_is_accepted_as_it_stands(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("eecar", "list_part")).page
-    page.get_by_label("Try it as somebody").fill(served.token("seller"))
+    page.get_by_label("Bearer token for the requests below").fill(served.token("seller"))
     status, text = _send(page, "list_part")
     assert status.startswith("201 ")
     head, _, body = text.partition("\n\n")
@@ -190,7 +190,7 @@ def test_portuguese_example_is_accepted_and_a_change_of_something_older_is_refus
     served: Served, visit: Visiting
 ) -> None:
     page = visit(served.docs("blog", "register")).page
-    page.get_by_label("Try it as somebody").fill(served.token("conceição"))
+    page.get_by_label("Bearer token for the requests below").fill(served.token("conceição"))
     status, text = _send(page, "register")
     assert status.startswith("201 ")
     assert "Conceição Araújo" in text
@@ -213,13 +213,13 @@ def test_value_that_the_path_needs_is_asked_for_before_anything_is_sent(served: 
 def test_server_that_is_gone_is_told(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("perfectit")).page
     page.route("**/cards/top*", lambda route: route.abort())
-    assert _send(page, "top_voted")[0].startswith("No answer: ")
+    assert _send(page, "top_voted")[0].startswith("No response: ")
 
 
 def test_curl_line_does_the_same_in_a_shell(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("blog", "register")).page
     token = served.token("o'brien")
-    page.get_by_label("Try it as somebody").fill(token)
+    page.get_by_label("Bearer token for the requests below").fill(token)
     operation = _operation(page, "register")
     operation.get_by_label("JSON to send").fill('{"name": "Seán O\'Brien", "bio": "não"}')
     operation.get_by_role("button", name="As curl").click()
@@ -240,5 +240,5 @@ def test_page_can_be_read_without_scripts(served: Served, visit: Visiting) -> No
     page = visit(served.docs("nbhd"), scripts=False).page
     first = page.locator(".operation").first
     first.locator("> summary").click()
-    expect(first.get_by_text("What is sent")).to_be_visible()
+    expect(first.get_by_text("Request body")).to_be_visible()
     assert page.locator("input:visible, button:visible, select:visible").count() == 0
