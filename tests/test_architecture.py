@@ -131,6 +131,22 @@ def test_import_that_looks_down_is_allowed(path: str, line: str) -> None:
     assert violations(imports_of(line, Path(path), set(MAY_SEE))) == []
 
 
+REST_SEES_OF_THE_STORE = {
+    "partita.store.store.Store",
+    "partita.store.reading.Page",
+    "partita.store.reading.decoder_for_read",
+    "partita.store.base_store.not_found",
+}
+
+
+def test_rest_reaches_data_through_the_store_alone() -> None:
+    found = set()
+    for file in (PACKAGE / "rest").rglob("*.py"):
+        package = [PUBLIC, *file.relative_to(PACKAGE).parts[:-1]]
+        found |= {name for name, _ in imported_modules(ast.parse(file.read_text()), package)}
+    assert {name for name in found if name.startswith("partita.store")} <= REST_SEES_OF_THE_STORE
+
+
 def test_table_of_rooms_has_no_circle() -> None:
     """Following it from any room never leads back."""
     lower_first = list(graphlib.TopologicalSorter(MAY_SEE).static_order())

@@ -34,7 +34,9 @@ from partita import (
 )
 from partita.design.models import model_of
 from partita.dynamodb import requests as wire
+from partita.dynamodb.exceptions import ValidationException
 from partita.errors import PartitaError
+from tests.store.faults import Faulty
 
 
 class State(str, enum.Enum):
@@ -196,6 +198,26 @@ def test_invalid_argument_is_rejected_with_a_sentence(db: Store, said: str) -> N
     with pytest.raises(PartitaError) as refusal:
         READS[said](db)
     assert str(refusal.value) == said
+
+
+@pytest.mark.parametrize("owners", [["x" * 2048], ["a", "é" * 1024]])
+def test_key_of_a_query_that_is_too_long_is_named(db: Store, owners: list[str]) -> None:
+    def refuse(request: Any, call: Any) -> Any:
+        raise ValidationException("Size of hashkey has exceeded the maximum size limit of2048 bytes")
+
+    strict = Store(Faulty(db.backend, wire.Query, refuse), design)
+    with pytest.raises(InvalidValue) as error:
+        strict(of_owners(owners)).first(1)
+    assert str(error.value) == "Paper.OwnerPK: the key is longer than 2048 bytes"
+
+
+def test_query_that_the_backend_rejects_for_another_reason_keeps_its_error(db: Store) -> None:
+    def refuse(request: Any, call: Any) -> Any:
+        raise ValidationException("no such index")
+
+    strict = Store(Faulty(db.backend, wire.Query, refuse), design)
+    with pytest.raises(ValidationException, match="no such index"):
+        strict(of_owners(["a"])).first(1)
 
 
 def test_first_zero_items_are_none(db: Store) -> None:

@@ -11,12 +11,13 @@ from partita.design.conditions import All, AnyOf, Comparison, Condition, Functio
 from partita.design.key_slots import slots_of
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import Argument, FanOut, Read
+from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue
 from partita.plan import key_ranges
 from partita.plan.condition_expressions import Expression, to_stored
-from partita.plan.items import encode_attributes, key_of
+from partita.plan.items import check_key, encode_attributes, key_of
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.validation import invalid_value
@@ -100,8 +101,16 @@ def _check_single(plan: Plan) -> None:
 
 
 def check_lengths(plan: Plan, arguments: tuple[Any, ...]) -> None:
-    """An InvalidValue that names the key of a get where it is too long; DynamoDB's own error does not name it."""
-    key_of(plan.model, key_values(plan, arguments))
+    """An InvalidValue that names the key of a read where it is too long; DynamoDB's own error does not name it."""
+    if plan.read.single:
+        key_of(plan.model, key_values(plan, arguments))
+        return
+    partition = plan.read.sources[0].keys.partition
+    for repeat in fan_out_values(plan, arguments):
+        for condition in _conditions(plan, arguments, repeat):
+            most = limits.PARTITION_KEY_BYTES if condition.attribute in partition else limits.SORT_KEY_BYTES
+            for text in condition.values:
+                check_key(plan.model, condition.attribute, text if isinstance(text, str) else "", most)
 
 
 def fan_out_values(plan: Plan, arguments: tuple[Any, ...]) -> list[FanOutValues]:

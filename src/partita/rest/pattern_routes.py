@@ -1,25 +1,20 @@
 """Routes that come from the design alone: a pattern read, listed, changed or deleted."""
 
-import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from partita.design.json_codec import encoded
 from partita.design.patterns import Pattern
-from partita.plan.read_requests import key_values, plan_of
 from partita.rest import operation_summaries, routes
 from partita.rest.access import Rule
 from partita.rest.etags import digest, entity_tag
 from partita.rest.response_cache import RenderedItem, cached_page, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
-from partita.store import writing
 from partita.store.base_store import not_found
-from partita.store.flows import Flow, run
-from partita.store.reading import Page, decoder_for_read, fetch_one, fetch_page, fetch_raw_page
+from partita.store.reading import decoder_for_read
 
-R = TypeVar("R")
 OPEN = "no-cache"  # may be kept by anybody, and is asked for again with its tag
 CLOSED = "private, no-cache"
 
@@ -33,10 +28,6 @@ class EntityLookup(NamedTuple):
 
 def cache_of(who: Rule) -> str:
     return OPEN if who.is_open else CLOSED
-
-
-def run_at_once(call: RouteCall, flow: Flow[R]) -> R:
-    return run(flow, call.db.backend, time.sleep)
 
 
 def reading(path: str, pattern: Pattern[Any, Any], who: Rule, number: int, name: str, cache: str) -> Route:
@@ -68,12 +59,12 @@ def finder(
 ) -> Callable[[RouteCall], RenderedItem]:
     """How the one item of a pattern is read and shown; what is not there is raised."""
     names = [each.name for each in pattern.arguments]
-    decoder: Any = decoder_for_read(pattern.read)
+    decoder = decoder_for_read(pattern.read)
 
     def find(call: RouteCall) -> RenderedItem:
         wanted = pattern(*[call.arguments[name] for name in names])
         decode = caching_decoder(call.item_cache, number, decoder, show)
-        found: RenderedItem | None = run_at_once(call, fetch_one(call.db.context, wanted, decode=decode))
+        found = call.db.read(wanted, decode)
         if found is None:
             raise not_found(wanted)
         return found
@@ -113,7 +104,7 @@ def listing_of(
 def _lister(
     pattern: Pattern[Any, Any], who: Rule, look: EntityLookup | None, number: int
 ) -> Callable[[RouteCall], JsonReply]:
-    decoder: Any = decoder_for_read(pattern.read)
+    decoder = decoder_for_read(pattern.read)
     several = len(pattern.read.sources) > 1
     lasting = all(source.model.expires is None for source in pattern.read.sources)
     names = [each.name for each in pattern.arguments]
@@ -132,13 +123,11 @@ def _lister(
         decode = caching_decoder(call.item_cache, number, decoder, show)
         size, cursor = arguments["limit"], arguments["cursor"]
         if not lasting:
-            flow = fetch_page(call.db.context, wanted, size=size, cursor=cursor, decode=decode)
-            shown: Page[RenderedItem] = run_at_once(call, flow)
+            shown = call.db.read_page(wanted, decode, size=size, cursor=cursor)
             body, tag = page_body(shown.items, shown.cursor)
             expires = min((each.expires for each in shown.items if each.expires is not None), default=None)
             return JsonReply(body, tag, thing, expires, cacheable=fresh)
-        flow = fetch_raw_page(call.db.context, wanted, size=size, cursor=cursor)
-        page: Page[msgspec.Raw] = run_at_once(call, flow)
+        page = call.db.read_page(wanted, size=size, cursor=cursor)
         made = cached_page(call.page_cache, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
         return JsonReply(made.body, made.tag, thing, cacheable=fresh)
 
@@ -186,9 +175,7 @@ def deleting(path: str, pattern: Pattern[Any, Any], who: Rule, look: EntityLooku
     def delete(call: RouteCall) -> None:
         check = _checking(call, who, look)
         wanted = pattern(**call.arguments)
-        plan = plan_of(wanted.read)
-        key = key_values(plan, wanted.arguments)
-        if run_at_once(call, writing.delete(call.db.context, call.db.design, plan.model, key, check=check)) is None:
+        if call.db.delete(wanted, check=check) is None:
             raise not_found(wanted)
 
     return Route(

@@ -73,7 +73,7 @@ class EntityFlows:
 
         return with_old_keys(self.context, self.design, plan.model, key, act)
 
-    def delete(self, what: Any, when: Condition | None) -> Flow[Any]:
+    def delete(self, what: Any, when: Condition | None, check: Callable[[Any], None] | None = None) -> Flow[Any]:
         if isinstance(what, Get):
             plan = plan_of(what.read)
             model, key = plan.model, key_values(plan, what.arguments)
@@ -81,14 +81,14 @@ class EntityFlows:
             model = self.design.holding(type(what))
             key = {name: getattr(what, name) for name in model.key.fields}
         if model.old_keys:
-            yield from move_from_old_key(self.context, self.design, model, key)
-        deleted = yield from writing.delete(self.context, self.design, model, key, when)
+            yield from move_from_old_key(self.context, self.design, model, key, check)
+        deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
         if (
             deleted is None
             and not model.old_keys
-            and (yield from move_from_old_key(self.context, self.design, model, key))
+            and (yield from move_from_old_key(self.context, self.design, model, key, check))
         ):
-            deleted = yield from writing.delete(self.context, self.design, model, key, when)
+            deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
         return deleted
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
-from partita.plan.read_requests import Plan, fan_out_values, query, start_key
+from partita.plan.read_requests import Plan, check_lengths, fan_out_values, query, start_key
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.flows import Flow
@@ -50,7 +51,11 @@ class Merge:
                     start=each.resume,
                     consistent=self._consistent,
                 )
-                reply = yield from send_idempotent(self._context, request)
+                try:
+                    reply = yield from send_idempotent(self._context, request)
+                except ValidationException:
+                    check_lengths(self._plan, self._arguments)
+                    raise
                 each.add(reply.items or (), reply.last_evaluated_key)
         return any(each.waiting for each in self._ranges)
 

@@ -5,7 +5,7 @@ nothing.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,9 +15,10 @@ from partita.plan.design import Design
 from partita.plan.items import Values, key_parts, old_keys
 from partita.plan.races import Raced
 from partita.store.context import StoreContext
+from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
-from partita.store.reading import fetch_under_old_key
+from partita.store.reading import fetch_under_old_key, now_seconds
 
 R = TypeVar("R")
 
@@ -35,14 +36,28 @@ def with_old_keys(
     return (yield from act())  # even if another writer has moved it
 
 
-def move_from_old_key(context: StoreContext, design: Design, model: Model, values: Values) -> Flow[bool]:
-    """Moves the item under an old key to its new key; false if there is none. A conflicting write starts it again."""
+def move_from_old_key(
+    context: StoreContext,
+    design: Design,
+    model: Model,
+    values: Values,
+    check: Callable[[Any], None] | None = None,
+) -> Flow[bool]:
+    """Moves the item under an old key to its new key; false if there is none. A conflicting write starts it again.
+
+    `check` receives the entity first and may raise.
+    """
     from partita.store.adoption import adopt_item
 
     for attempt in range(ATTEMPTS):
         raw = yield from fetch_under_old_key(context, model, values)
         if raw is None:
             return False
+        if check is not None:
+            entity = decoder_of(model)(raw, now_seconds(context))
+            if entity is None:
+                return False
+            check(entity)
         try:
             yield from adopt_item(context, design, model, msgspec.json.decode(raw))
         except AlreadyExists:

@@ -4,7 +4,7 @@ Expired items are left out, and a page is filled up with further ones: it is sho
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -28,13 +28,16 @@ from partita.plan.read_requests import (
 )
 from partita.store import log
 from partita.store.context import StoreContext
-from partita.store.decoding import Recogniser, decoder_of
+from partita.store.decoding import Decoder, Recogniser, decoder_of
 from partita.store.flows import Flow
 from partita.store.merge import Merge
 from partita.store.retries import send_idempotent
 
 E = TypeVar("E")
-Decode = Callable[[msgspec.Raw, int | None], Any]
+R = TypeVar("R")
+
+Decode: TypeAlias = Callable[[msgspec.Raw, int | None], R | None]
+"""Makes something of an item's bytes at a second since 1970; None leaves the item out, as if it had expired."""
 
 
 class Page(Generic[E], msgspec.Struct, frozen=True):
@@ -50,7 +53,7 @@ def now_seconds(context: StoreContext) -> int:
 
 
 def fetch_one(
-    context: StoreContext, call: Get[E], *, consistent: bool = False, decode: Decode | None = None
+    context: StoreContext, call: Get[E], *, consistent: bool = False, decode: Decode[Any] | None = None
 ) -> Flow[E | None]:
     """The entity, or the result of `decode` for the item's bytes."""
     plan = plan_of(call.read)
@@ -98,7 +101,7 @@ def fetch_page(
     size: int | None = None,
     cursor: str | None = None,
     consistent: bool = False,
-    decode: Decode | None = None,
+    decode: Decode[Any] | None = None,
 ) -> Flow[Page[E]]:
     """The next page of a query, without expired items; `decode` as for one item."""
     decode_item = decode or decoder_for_read(call.read)
@@ -145,7 +148,7 @@ def _fetch_page(
     return Page(items, merge.cursor())
 
 
-def decoder_for_read(read: Read) -> Decode:
+def decoder_for_read(read: Read) -> Decoder | Recogniser:
     """The decoder of a read's items."""
     if read.view is not None:
         return decoder_of(read.view)

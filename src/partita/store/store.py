@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+import msgspec
+
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.reads import Get, Query
@@ -27,7 +29,7 @@ from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow, run
 from partita.store.observation import SentRequest
-from partita.store.reading import Page, fetch_batch, fetch_one, fetch_page
+from partita.store.reading import Decode, Page, fetch_batch, fetch_one, fetch_page, fetch_raw_page
 from partita.store.results import Results
 from partita.store.settings import SyncStoreSettings
 from partita.store.table_names import TableNaming
@@ -142,6 +144,38 @@ class Store(BaseStore):
             raise not_found(call)
         return found
 
+    def read(self, call: Get[Any], decode: Decode[R], *, consistent: bool = False) -> R | None:
+        """What `decode` makes of the item of a get, from its bytes; None if it does not exist.
+
+        `decode` receives the bytes, which are DynamoDB JSON, and the current second since 1970.
+        """
+        flow: Flow[R | None] = fetch_one(self.context, call, consistent=consistent, decode=decode)
+        return self._run(flow, "get", call)
+
+    @overload
+    def read_page(
+        self, call: Query[Any], decode: None = ..., *, size: int | None = ..., cursor: str | None = ...
+    ) -> Page[msgspec.Raw]: ...
+    @overload
+    def read_page(
+        self, call: Query[Any], decode: Decode[R], *, size: int | None = ..., cursor: str | None = ...
+    ) -> Page[R]: ...
+    def read_page(
+        self,
+        call: Query[Any],
+        decode: Decode[Any] | None = None,
+        *,
+        size: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[Any]:
+        """A page of what `decode` makes of a query's items; without `decode`, of their bytes, expired ones included."""
+        flow: Flow[Page[Any]]
+        if decode is None:
+            flow = fetch_raw_page(self.context, call, size=size, cursor=cursor)
+        else:
+            flow = fetch_page(self.context, call, size=size, cursor=cursor, decode=decode)
+        return self._run(flow, "query", call)
+
     def get_many(self, calls: Sequence[Get[E]]) -> list[E | None]:
         """The entities of many gets, read in batches, in the order of the calls."""
         return self._run(fetch_batch(self.context, calls), "get_many")
@@ -175,12 +209,17 @@ class Store(BaseStore):
         return self._run(self._flows.update(call, edit), "update", call)
 
     @overload
-    def delete(self, what: Get[E], *, when: Condition | None = ...) -> E | None: ...
+    def delete(
+        self, what: Get[E], *, when: Condition | None = ..., check: Callable[[E], None] | None = ...
+    ) -> E | None: ...
     @overload
-    def delete(self, what: N, *, when: Condition | None = ...) -> N | None: ...
-    def delete(self, what: Any, *, when: Condition | None = None) -> Any:
-        """Deletes an entity, by its get or itself, with everything that it owns; returns the deleted entity."""
-        return self._run(self._flows.delete(what, when), "delete", what)
+    def delete(self, what: N, *, when: Condition | None = ..., check: Callable[[N], None] | None = ...) -> N | None: ...
+    def delete(self, what: Any, *, when: Condition | None = None, check: Callable[[Any], None] | None = None) -> Any:
+        """Deletes an entity, by its get or itself, with everything that it owns; returns the deleted entity.
+
+        `check` receives the stored entity first and may raise; the entity is deleted only as `check` has seen it.
+        """
+        return self._run(self._flows.delete(what, when, check), "delete", what)
 
     def put_many(self, entities: Sequence[Any]) -> None:
         """Puts entities without invariants, in batches."""
