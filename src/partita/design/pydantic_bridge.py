@@ -10,25 +10,19 @@ here. msgspec validates and encodes, so the JSON is that of our REST API, with t
 Only pydantic leads here, so `partita` itself never imports it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any
 
 import msgspec
-from pydantic_core import PydanticCustomError, ValidationError, core_schema, to_jsonable_python
+from pydantic_core import core_schema, to_jsonable_python
 
-from partita.design.codec_factory import unwrapped_type
-from partita.design.json_codec import encoded, open_decimal
+from partita.design.json_codec import encoded
 from partita.design.json_schema import Schema, json_schemas
 from partita.design.markers import AUTO, auto
-from partita.design.open_enum import OpenEnum
-from partita.validation import fault_in
+from partita.design.pydantic_validation import is_struct, validated
 
-Location = tuple[int | str, ...]
-
-_LISTS = (list, set, frozenset, tuple)
 _REF = "#/$defs/{name}"
 
 
@@ -49,123 +43,6 @@ def pydantic_schema(cls: type[msgspec.Struct]) -> core_schema.CoreSchema:
         metadata=_json_schema_metadata(cls),
         serialization=core_schema.plain_serializer_function_ser_schema(serialize, info_arg=True, when_used="json"),
     )
-
-
-# Validation
-
-
-class MemberError(NamedTuple):
-    """What is wrong with one member of a value, in pydantic's terms."""
-
-    kind: str
-    message: str
-    location: Location
-    value: Any
-
-
-Raw = bytes | msgspec.Raw
-Check = Callable[[Raw, Location], Iterator[MemberError]]  # of a JSON value and its place
-
-
-def validated(cls: type[msgspec.Struct], value: Any) -> Any:
-    """The value as an instance of the class; raises a ValidationError that lists every wrong member."""
-    decoder, check = _validator(cls)
-    try:
-        body = encoded(value)
-        errors = list(check(body, ()))
-    except (TypeError, ValueError, RecursionError) as error:  # it cannot be written as JSON
-        errors = [MemberError("value_error", str(error), (), value)]
-    if errors:
-        raise ValidationError.from_exception_data(cls.__name__, [_line_error(each) for each in errors])
-    return decoder.decode(body)
-
-
-def _line_error(error: MemberError) -> Any:
-    kind: Any = error.kind
-    return {"type": PydanticCustomError(kind, error.message), "loc": error.location, "input": error.value}
-
-
-@cache
-def _validator(cls: type[msgspec.Struct]) -> tuple[msgspec.json.Decoder[Any], Check]:
-    return _decoder(cls), _check(cls)
-
-
-def _decoder(annotation: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(annotation, float_hook=open_decimal)
-
-
-def _check(annotation: Any) -> Check:
-    """What is wrong in a value of this type: in its members or items, or else with the value itself."""
-    decoder, check_inside = _decoder(annotation), _check_inside(unwrapped_type(annotation)[0])
-
-    def check(raw: Raw, location: Location) -> Iterator[MemberError]:
-        inside = list(check_inside(raw, location)) if check_inside is not None else []
-        yield from inside or _own_errors(decoder, raw, location)
-
-    return check
-
-
-def _own_errors(decoder: msgspec.json.Decoder[Any], raw: Raw, location: Location) -> Iterator[MemberError]:
-    try:
-        decoded = decoder.decode(raw)
-    except msgspec.ValidationError as error:
-        _, fault = fault_in(error)
-        yield MemberError("value_error", str(fault), location, msgspec.json.decode(raw))
-        return
-    if isinstance(decoded, OpenEnum) and decoded not in list(type(decoded)):
-        known = ", ".join(each.value for each in type(decoded))
-        yield MemberError("enum", f"Input should be one of {known}", location, decoded.value)
-    elif isinstance(decoded, datetime) and decoded.tzinfo is None:
-        yield MemberError("timezone_aware", "Input should have timezone info", location, msgspec.json.decode(raw))
-
-
-def _check_inside(kind: Any) -> Check | None:
-    """The check of what a struct, list or map contains; None for other types."""
-    origin, inner = get_origin(kind) or kind, get_args(kind)
-    if _is_struct(kind):
-        return _check_members(kind)
-    if origin is dict and inner:
-        return _check_each(_check(inner[1]), b"{", lambda raw: _members(raw).items())
-    if origin in _LISTS and inner:
-        return _check_each(_check(inner[0]), b"[", lambda raw: enumerate(_items(raw)))
-    return None
-
-
-def _check_each(check: Check, opening: bytes, split: Callable[[Raw], Iterable[tuple[int | str, Raw]]]) -> Check:
-    def check_each(raw: Raw, location: Location) -> Iterator[MemberError]:
-        if bytes(raw)[:1] == opening:
-            for place, each in split(raw):
-                yield from check(each, (*location, place))
-
-    return check_each
-
-
-def _check_members(struct: type[msgspec.Struct]) -> Check:
-    hints, fields = get_type_hints(struct, include_extras=True), msgspec.structs.fields(struct)
-    checks = {field.encode_name: (_check(hints[field.name]), field.required) for field in fields}
-
-    def check_members(raw: Raw, location: Location) -> Iterator[MemberError]:
-        if bytes(raw)[:1] != b"{":
-            return
-        members = _members(raw)
-        for name, (check, required) in checks.items():
-            if name in members:
-                yield from check(members.pop(name), (*location, name))
-            elif required:
-                yield MemberError("missing", "Field required", (*location, name), msgspec.json.decode(raw))
-        for name, unknown in members.items():
-            value = msgspec.json.decode(unknown)
-            yield MemberError("extra_forbidden", "Extra inputs are not permitted", (*location, name), value)
-
-    return check_members
-
-
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 # Serialization
@@ -238,7 +115,7 @@ def _json_schema(cls: type[Any], handler: Callable[[Any], Schema]) -> Schema:
     classes = {_REF.format(name=name): each for each, name in names.items()}
     plain = _plain(encoded(components[names[cls]]))  # a default may be a Decimal
     found: Schema = _with_references(plain, lambda ref: _nested(classes[ref], handler))
-    return {**found, "additionalProperties": False} if _is_struct(cls) else found
+    return {**found, "additionalProperties": False} if is_struct(cls) else found
 
 
 def _nested(cls: type[Any], handler: Callable[[Any], Schema]) -> Schema:
