@@ -97,9 +97,8 @@ class AsyncStore(BaseStore):
         await self.close()
 
     async def _run(self, flow: Flow[R], operation: str, target: Any = None) -> R:
-        tracing = self.context.observers.tracing
-        if tracing is not None:
-            flow = tracing.operation(operation, target, flow)
+        if self._tracing is not None:
+            flow = self._tracing.operation(operation, target, flow)
         return await run_async(flow, self.backend, self._sleep)
 
     @overload

@@ -43,6 +43,7 @@ class BaseStore:
         self.design = proven(design, *tables)
         self.context = _context(self.design, settings)
         self._settings = settings
+        self._tracing = self.context.observers.tracing
         self._flows = EntityFlows(self.design, self.context)
 
     def now(self) -> datetime:

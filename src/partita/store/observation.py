@@ -61,11 +61,7 @@ class Observers:
         self.slow_call_seconds = slow_call_seconds
         self.tracing = tracing
         self.timer = timer
-        self._always = bool(on_call) or slow_call_seconds is not None or tracing is not None
-
-    def observe(self, request: Request[Any], attempt: int) -> "Observation | None":
-        """An observation of a request that is about to be sent; None without observers."""
-        return Observation(self, request, attempt) if self._always or self.meters else None
+        self.always = bool(on_call) or slow_call_seconds is not None or tracing is not None  # also without a meter
 
     @property
     def measure_capacity(self) -> bool:

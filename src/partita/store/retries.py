@@ -10,6 +10,7 @@ from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow
 from partita.store.missing_tables import raise_table_not_found
+from partita.store.observation import Observation
 
 T = TypeVar("T")
 
@@ -39,9 +40,10 @@ def send(
     """
     if context.table_names is not None:
         request = context.table_names.renamed(request)
+    observers = context.observers
     outcome_uncertain = False
     for attempt in range(context.retries + 1):
-        observed = context.observers.observe(request, attempt)
+        observed = Observation(observers, request, attempt) if observers.always or observers.meters else None
         try:
             reply: T = yield request
         except (PartitaError, OSError) as error:

@@ -113,9 +113,8 @@ class Store(BaseStore):
         self.close()
 
     def _run(self, flow: Flow[R], operation: str, target: Any = None) -> R:
-        tracing = self.context.observers.tracing
-        if tracing is not None:
-            flow = tracing.operation(operation, target, flow)
+        if self._tracing is not None:
+            flow = self._tracing.operation(operation, target, flow)
         return run(flow, self.backend, self._sleep)
 
     @overload
@@ -125,7 +124,7 @@ class Store(BaseStore):
     def __call__(self, call: Get[E] | Query[E], *, consistent: bool = False) -> E | Results[E] | None:
         """Runs a pattern: a get gives the entity or None, a query its results, which can be iterated or paged."""
         if isinstance(call, Get):
-            return self.get(call, consistent=consistent)
+            return self._run(fetch_one(self.context, call, consistent=consistent), "get", call)
 
         def page(size: int | None, cursor: str | None) -> Page[E]:
             flow = fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent)
