@@ -9,7 +9,6 @@ DEVIATIONS = {
     "test_reads_report_their_capacity[moto": "moto charges strong reads as eventual ones",
     "test_values_with_separators_have_distinct_keys[dynoxide-a]": "dynoxide's begins_with ignores case",
     "test_values_with_separators_have_distinct_keys[dynoxide-A]": "dynoxide's begins_with ignores case",
-    "test_missing_table_is_named[moto-create that refers to it": "moto does not name the missing table",
     "test_index_key_may_have_several_attributes[dynoxide": "dynoxide has no index keys of several attributes",
 }
 SOMETIMES = {
