@@ -166,18 +166,18 @@ def test_token_says_who_asks_and_outlives_a_reload(served: Served, visit: Visiti
     days = {"since": "2025-01-01", "until": "2030-01-01"}
     assert _send(page, "metrics_between", days)[0].startswith("401 ")
     page.get_by_label("Bearer token for the requests below").fill(served.token("제나", "admin"))
-    expect(page.get_by_text("You are 제나, until")).to_be_visible()
+    expect(page.get_by_text("Token of 제나, valid until")).to_be_visible()
     assert _send(page, "metrics_between", days)[0].startswith("200 ")
     page.reload()
     assert _send(page, "metrics_between", days)[0].startswith("200 ")
     page.get_by_label("Bearer token for the requests below").fill("nonsense")
-    expect(page.get_by_text("This does not look like a JSON Web Token.")).to_be_visible()
+    expect(page.get_by_text("This is not a JSON Web Token.")).to_be_visible()
 
 
 def test_korean_example_is_accepted_as_it_stands(served: Served, visit: Visiting) -> None:
-    page = visit(served.docs("eecar", "list_part")).page
+    page = visit(served.docs("eecar", "offer_part")).page
     page.get_by_label("Bearer token for the requests below").fill(served.token("seller"))
-    status, text = _send(page, "list_part")
+    status, text = _send(page, "offer_part")
     assert status.startswith("201 ")
     head, _, body = text.partition("\n\n")
     made = json.loads(body)
@@ -210,7 +210,7 @@ def test_value_that_the_path_needs_is_asked_for_before_anything_is_sent(served: 
     assert seen.fetched == [served.docs("checks")]
 
 
-def test_server_that_is_gone_is_told(served: Served, visit: Visiting) -> None:
+def test_server_that_is_gone_is_reported(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("perfectit")).page
     page.route("**/cards/top*", lambda route: route.abort())
     assert _send(page, "top_voted")[0].startswith("No response: ")
@@ -221,8 +221,8 @@ def test_curl_line_does_the_same_in_a_shell(served: Served, visit: Visiting) -> 
     token = served.token("o'brien")
     page.get_by_label("Bearer token for the requests below").fill(token)
     operation = _operation(page, "register")
-    operation.get_by_label("JSON to send").fill('{"name": "Seán O\'Brien", "bio": "não"}')
-    operation.get_by_role("button", name="As curl").click()
+    operation.get_by_label("Request body").fill('{"name": "Seán O\'Brien", "bio": "não"}')
+    operation.get_by_role("button", name="Show curl command").click()
     line = operation.locator(".reply pre").text_content() or ""
     assert token not in line
     done = subprocess.run(
