@@ -58,7 +58,7 @@ def test_examples_fit_their_schemas(described: dict[str, dict[str, Any]], name: 
 def test_every_operation_says_what_it_does_and_for_whom(described: dict[str, dict[str, Any]], name: str) -> None:
     for where, operation in _operations(described[name]):
         assert operation["summary"].endswith("."), where
-        assert "\n\nFor " in operation["description"], where
+        assert "\n\nAllowed for " in operation["description"], where
 
 
 @every_api

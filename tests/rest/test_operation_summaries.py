@@ -49,9 +49,9 @@ def test_rule_says_nothing_twice() -> None:
     writers = group("AUTHOR") | moderators
     assert (moderators | admin).description == "the group EDITOR, or the group ADMIN"
     assert (admin & admin).description == "the group ADMIN"
-    told = "its `author_id` and the group AUTHOR, or the group EDITOR, or the group ADMIN"
+    told = "the caller named in its `author_id` and the group AUTHOR, or the group EDITOR, or the group ADMIN"
     assert (owned_by("author_id") & writers | moderators).description == told
-    both = "the one whom `user_id` names and the group EDITOR, or the one whom `user_id` names and the group ADMIN"
+    both = "the caller named in `user_id` and the group EDITOR, or the caller named in `user_id` and the group ADMIN"
     assert (caller_is("user_id") & moderators).description == both
 
 

@@ -46,7 +46,7 @@ def test_unknown_member_is_refused_with_its_place(keeper: Client, members: dict[
     keeper.put("/shelves/s")
     refused = keeper.post("/shelves/s/books", GOOD | members)
     assert (refused.status, refused.json.get("field")) == (422, place)
-    assert refused.json["detail"] == f"{place} is not known here"
+    assert refused.json["detail"] == f"{place} is not a known member"
     assert keeper.get("/shelves/s/books").json["items"] == []
 
 
@@ -103,7 +103,7 @@ def test_struct_that_holds_itself_is_checked_to_its_end() -> None:
     check = unknown_members(Tree)
     assert check is not None
     check({"below": [{"below": []}]}, "")
-    with pytest.raises(Exception, match=r"below\[0\].below\[0\].leaf is not known here"):
+    with pytest.raises(Exception, match=r"below\[0\].below\[0\].leaf is not a known member"):
         check({"below": [{"below": [{"leaf": 1}]}]}, "")
 
 
@@ -112,5 +112,5 @@ def test_one_of_several_structs_is_checked_by_its_tag() -> None:
     assert check is not None
     check({"holds": {"kind": "pond", "deep": 1}}, "")
     check({"holds": None}, "")
-    with pytest.raises(Exception, match=r"holds.deep is not known here"):
+    with pytest.raises(Exception, match=r"holds.deep is not a known member"):
         check({"holds": {"kind": "Tree", "deep": 1}}, "")

@@ -1,4 +1,4 @@
-"""Who may do what, declared beside the operation: `who=myself("user_id") | group("admin")`."""
+"""Access rules, declared beside the operation: `who=caller_is("user_id") | group("admin")`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -8,16 +8,16 @@ from partita.rest.problems import Problem
 
 Arguments = Mapping[str, Any]
 Allows = Callable[[Caller, Arguments, Any], bool]
-Alternatives = tuple[tuple[str, ...], ...]  # any of these suffices, and each is several things at once
+Alternatives = tuple[tuple[str, ...], ...]  # one of these suffices; all parts of it are required
 
 
 class Rule:
-    """A rule; `told` is how the documentation says it, and says nothing twice."""
+    """Decides whether a caller may use a route; `description` is its text in the documentation."""
 
     def __init__(
         self, description: str, allows: Allows, *, needs_entity: bool = False, anonymous_ok: bool = False
     ) -> None:
-        """`looks` where the rule is about the thing itself; `strangers` where nobody in particular may pass."""
+        """`needs_entity`: the rule looks at the entity. `anonymous_ok`: it may allow a caller without a token."""
         self._alternatives: Alternatives = ((description,),)
         self.groups: frozenset[str] = frozenset()  # the groups of a token that this rule looks for
         self.allows = allows
@@ -30,14 +30,14 @@ class Rule:
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody may, whatever it is about."""
+        """Whether the rule allows every caller for every entity."""
         return self.anonymous_ok and not self.needs_entity
 
     def __and__(self, other: "Rule") -> "Rule":
         found = Rule(
             "",
-            lambda caller, arguments, thing: (
-                self.allows(caller, arguments, thing) and other.allows(caller, arguments, thing)
+            lambda caller, arguments, entity: (
+                self.allows(caller, arguments, entity) and other.allows(caller, arguments, entity)
             ),
             needs_entity=self.needs_entity or other.needs_entity,
             anonymous_ok=self.anonymous_ok and other.anonymous_ok,
@@ -51,8 +51,8 @@ class Rule:
     def __or__(self, other: "Rule") -> "Rule":
         found = Rule(
             "",
-            lambda caller, arguments, thing: (
-                self.allows(caller, arguments, thing) or other.allows(caller, arguments, thing)
+            lambda caller, arguments, entity: (
+                self.allows(caller, arguments, entity) or other.allows(caller, arguments, entity)
             ),
             needs_entity=self.needs_entity or other.needs_entity,
             anonymous_ok=self.anonymous_ok or other.anonymous_ok,
@@ -62,51 +62,51 @@ class Rule:
         return found
 
     def check_caller(self, caller: Caller, arguments: Arguments) -> None:
-        """Refuses whoever can be refused before anything is read."""
+        """Checks the caller as far as this is possible before anything is read; raises 401 or 403."""
         if not self.anonymous_ok and caller.id is None:
-            raise Problem(401, "unauthorized", f"this is for {self.description}; send a bearer token")
+            raise Problem(401, "unauthorized", f"allowed only for {self.description}; send a bearer token")
         if not self.needs_entity:
             self.check(caller, arguments)
 
-    def check(self, caller: Caller, arguments: Arguments, thing: Any = None) -> None:
-        """Raises 401 where nobody has signed in, 403 where somebody else has."""
-        if self.allows(caller, arguments, thing):
+    def check(self, caller: Caller, arguments: Arguments, entity: Any = None) -> None:
+        """Raises 401 for an anonymous caller that the rule does not allow, 403 for any other caller."""
+        if self.allows(caller, arguments, entity):
             return
         if caller.id is None:
-            raise Problem(401, "unauthorized", f"this is for {self.description}; send a bearer token")
-        raise Problem(403, "forbidden", f"this is for {self.description}")
+            raise Problem(401, "unauthorized", f"allowed only for {self.description}; send a bearer token")
+        raise Problem(403, "forbidden", f"allowed only for {self.description}")
 
 
 def _without_redundant(ways: Iterable[tuple[str, ...]]) -> Alternatives:
-    """The ways without those that ask for more than another one does."""
+    """The alternatives without those that require more than another one."""
     different = list(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways))
     return tuple(way for way in different if not any(set(other) < set(way) for other in different))
 
 
-anyone = Rule("anyone", lambda caller, arguments, thing: True, anonymous_ok=True)
-signed_in = Rule("anyone who has signed in", lambda caller, arguments, thing: caller.id is not None)
+anyone = Rule("anyone", lambda caller, arguments, entity: True, anonymous_ok=True)
+signed_in = Rule("signed-in callers", lambda caller, arguments, entity: caller.id is not None)
 
 
 def group(name: str) -> Rule:
-    """Members of a group, by the token."""
-    rule = Rule(f"the group {name}", lambda caller, arguments, thing: name in caller.groups)
+    """Allows callers whose token names the group."""
+    rule = Rule(f"the group {name}", lambda caller, arguments, entity: name in caller.groups)
     rule.groups = frozenset({name})
     return rule
 
 
 def caller_is(parameter: str) -> Rule:
-    """The caller whom the path names."""
+    """Allows the caller whose id is this parameter of the path."""
     return Rule(
-        f"the one whom `{parameter}` names",
-        lambda caller, arguments, thing: _is(caller, arguments.get(parameter)),
+        f"the caller named in `{parameter}`",
+        lambda caller, arguments, entity: _is(caller, arguments.get(parameter)),
     )
 
 
 def owned_by(attribute: str) -> Rule:
-    """Whoever the thing itself names as its owner."""
+    """Allows the caller whose id is this attribute of the entity."""
     return Rule(
-        f"its `{attribute}`",
-        lambda caller, arguments, thing: _is(caller, getattr(thing, attribute, None)),
+        f"the caller named in its `{attribute}`",
+        lambda caller, arguments, entity: _is(caller, getattr(entity, attribute, None)),
         needs_entity=True,
     )
 
@@ -116,12 +116,17 @@ def _is(caller: Caller, name: Any) -> bool:
 
 
 def allowed_if(description: str, when: Callable[[Any], bool]) -> Rule:
-    """Somebody of whom the thing that was looked up tells: `they("its members", lambda standing: standing.role)`."""
-    return Rule(description, lambda caller, arguments, thing: caller.id is not None and when(thing), needs_entity=True)
+    """Allows signed-in callers while `when(entity)` is true: `allowed_if("its members", lambda found: found.role)`."""
+    return Rule(
+        description, lambda caller, arguments, entity: caller.id is not None and when(entity), needs_entity=True
+    )
 
 
 def public_if(description: str, when: Callable[[Any], bool]) -> Rule:
-    """Anyone, as long as the thing itself is open to everybody: `shown("a published post", is_published)`."""
+    """Allows every caller while `when(entity)` is true: `public_if("a published post", is_published)`."""
     return Rule(
-        f"anyone, of {description}", lambda caller, arguments, thing: when(thing), needs_entity=True, anonymous_ok=True
+        f"anyone, for {description}",
+        lambda caller, arguments, entity: when(entity),
+        needs_entity=True,
+        anonymous_ok=True,
     )

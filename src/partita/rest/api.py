@@ -1,11 +1,11 @@
-"""An API, declared: the documentation and the dispatch are made from the same declaration.
+"""Declaration of an API, from which both its routes and its documentation come.
 
 api = Api("press", "Press", design, service=Press)
-api.reads("/posts/{post_id}", post)                              # from a pattern
-api.lists("/categories/{category_id}/posts", posts_of_category)
-api.changes("/posts/{post_id}", post, "title", who=owner("author_id"))
+api.expose_get("/posts/{post_id}", post)                              # from a pattern
+api.expose_list("/categories/{category_id}/posts", posts_of_category)
+api.expose_patch("/posts/{post_id}", post, "title", who=owned_by("author_id"))
 
-@api.put("/posts/{post_id}/likes/{user_id}", who=myself("user_id"))   # an operation of the service
+@api.put("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))   # an operation of the service
 def like(service: Press, user_id: str, post_id: str) -> None:
     service.like(user_id, post_id)
 """
@@ -34,7 +34,7 @@ class Decorator(Protocol):
 
 
 class BackgroundJob(NamedTuple):
-    """Work of a service that no request waits for, and how many seconds lie between."""
+    """A function of the service that runs `every` so many seconds; no request waits for it."""
 
     work: Callable[[Any], object]
     every: float
@@ -43,7 +43,7 @@ class BackgroundJob(NamedTuple):
 class Api(Generic[S]):
     """The routes of a design, served under `/api/<name>`.
 
-    `service` makes from a store what operations take as their first argument; without it they take the store itself.
+    `service(store)` is the first argument of every operation; without it, that is the store itself.
     """
 
     @overload
@@ -72,12 +72,12 @@ class Api(Generic[S]):
         self.signed_in_example: str | None = None
 
     def examples(self, *, anonymous: str | None = None, signed_in: str | None = None) -> None:
-        """Addresses of demo data that a newcomer is shown: without a token, and with an admin's."""
+        """Addresses of demo data for the examples that `partita serve` prints: without a token, and with an admin's."""
         self.anonymous_example = anonymous
         self.signed_in_example = signed_in
 
     def background_job(self, work: Callable[[S], object], *, every: float) -> None:
-        """What the service puts off is done every so many seconds while it is served, and once more at the end."""
+        """Runs `work(service)` every so many seconds while the API is served, and once more at the end."""
         self.background_jobs.append(BackgroundJob(work, every))
 
     # From the design
@@ -85,7 +85,7 @@ class Api(Generic[S]):
     def expose_get(
         self, path: str, pattern: Pattern[Any, Any], *, who: Rule = anyone, name: str = "", cache: str = ""
     ) -> None:
-        """GET of one entity, with its tag."""
+        """GET of one entity, with its ETag."""
         self._add(pattern_routes.reading(path, pattern, who, len(self.routes), name, cache))
 
     def expose_list(
@@ -99,9 +99,9 @@ class Api(Generic[S]):
         about: str = "",
         cache: str = "",
     ) -> None:
-        """GET of a page of a query, with a cursor to the next; `of` as for operations.
+        """GET of a page of a query, with a cursor to the next; `on` as for operations.
 
-        `about` says what it gives, where neither the pattern's docstring nor its name does.
+        `about` describes it, where neither the pattern's docstring nor its name does.
         """
         look = self._lookup(path, who, on)
         self._add(pattern_routes.listing_of(path, pattern, who, look, len(self.routes), name, about, cache))
@@ -109,9 +109,9 @@ class Api(Generic[S]):
     def expose_patch(
         self, path: str, pattern: Pattern[Any, Any], *fields: str, who: Rule, on: Any = None, name: str = ""
     ) -> None:
-        """PATCH of some attributes; `If-Match` refuses when the entity was edited since it was read.
+        """PATCH of some attributes; with `If-Match`, 412 if the entity has been edited since it was read.
 
-        `of` as for operations, where the rule looks at something else than the entity.
+        `on` as for operations, where the rule looks at another entity.
         """
         look = None if on is None else self._lookup(path, who, on)
         self._add(pattern_routes.changing(path, pattern, fields, who, look, name))
@@ -119,13 +119,13 @@ class Api(Generic[S]):
     def expose_delete(
         self, path: str, pattern: Pattern[Any, Any], *, who: Rule, on: Any = None, name: str = ""
     ) -> None:
-        """DELETE of one entity and what it owns; what was let pass is what is deleted. `of` as for changes."""
+        """DELETE of one entity and what it owns, if it is still as the rule saw it; `on` as for `expose_patch`."""
         look = None if on is None else self._lookup(path, who, on)
         self._add(pattern_routes.deleting(path, pattern, who, look, name))
 
-    # From the service: the function takes the service, perhaps the caller, a body (a struct), IfMatch, and the rest.
-    # `of` says what a rule that looks at a thing looks at: a pattern, or a function that takes the service and, by
-    # their names, arguments of the path and the caller.
+    # From the service: the function takes the service and, by their types, the caller, a body (a struct) and IfMatch;
+    # other parameters are in the path or the query string. `on` finds the entity that the rule looks at: a pattern, or
+    # a function that takes the service and, by their names, parameters of the path and the caller.
 
     def get(self, path: str, *, who: Rule = anyone, on: Any = None, cache: str = "") -> Decorator:
         return self._operation("GET", path, who, on, cache=cache or cache_of(who))
@@ -133,7 +133,7 @@ class Api(Generic[S]):
     def post(
         self, path: str, *, who: Rule, on: Any = None, status: int = 200, location: str | None = None
     ) -> Decorator:
-        """`location` is the address of what was made, with attributes of the reply in braces."""
+        """`location` is the address of the created entity, with attributes of the reply in braces."""
         return self._operation("POST", path, who, on, status=201 if location else status, location=location)
 
     def put(self, path: str, *, who: Rule, on: Any = None) -> Decorator:
@@ -153,7 +153,7 @@ class Api(Generic[S]):
         return declare
 
     def _lookup(self, path: str, who: Rule, on: Any) -> EntityLookup | None:
-        """How a rule finds the thing that it looks at; None where it has been decided without."""
+        """How the entity that a rule looks at is found; None where the rule needs none."""
         if who.needs_entity and on is None:
             reason = f"{who.description!r} needs an entity to look at"
             raise DesignError(f"{self.name} {path}", reason, "name the pattern or function that finds it with on=")

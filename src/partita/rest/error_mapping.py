@@ -84,7 +84,7 @@ class RequestNames:
     """What a client wrote, by its own names: parameters of the address, and members of the body."""
 
     def __init__(self, route: Route | None, call: RouteCall | None) -> None:
-        """`route` and `call` are None where the request was not read so far."""
+        """`route` and `call` are None for a request that failed before they were known."""
         self.operation = route.name if route is not None else ""
         self.values: dict[str, Any] = dict(call.arguments) if call is not None else {}
         self._names: dict[str, str] = {}

@@ -4,7 +4,7 @@
     "91ab...."                any other reply
 
 `If-None-Match` compares the whole reply. `If-Match` compares the edit alone: a like that arrives while an author writes
-changes the reply, and is no reason to reject what the author wrote. The design defines an edit: every attribute except
+changes the reply, and must not reject what the author wrote. The design defines an edit: every attribute except
 those that are counted or marked `Untracked`. The tag of a gzip-compressed reply ends in `.gz`.
 """
 
@@ -91,7 +91,7 @@ def edited_values(entity: Any) -> list[Any]:
 
 
 def unchanged_condition(entity: Any) -> Condition | None:
-    """That nobody has edited the entity since it was read."""
+    """The condition that the entity has not been edited since it was read."""
     model: Model = entity.__model__
     version = model.one_marked(Version)
     watched = (version,) if version is not None else _edited_attributes(model)

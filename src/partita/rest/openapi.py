@@ -15,12 +15,12 @@ from partita.rest.unknown_members import structs_in
 
 _REF = "#/components/schemas/{name}"
 _STATUS_DESCRIPTIONS = {
-    304: "It is as you have it",
+    304: "Not Modified",
     400: TITLES["malformed"],
     401: TITLES["unauthorized"],
     403: TITLES["forbidden"],
     404: TITLES["not-found"],
-    408: "The body did not arrive in time",
+    408: TITLES["timeout"],
     409: TITLES["conflict"],
     412: TITLES["precondition-failed"],
     413: TITLES["too-large"],
@@ -28,11 +28,11 @@ _STATUS_DESCRIPTIONS = {
     422: TITLES["invalid"],
     503: TITLES["busy"],
 }
-_TAG = {"description": "What `If-None-Match` and `If-Match` are given", "schema": {"type": "string"}}
-_LOCATION = {"description": "Where it is", "schema": {"type": "string"}}
+_TAG = {"description": "The value for `If-None-Match` and `If-Match`", "schema": {"type": "string"}}
+_LOCATION = {"description": "The address of the entity", "schema": {"type": "string"}}
 _CONDITIONS = {
-    "If-Match": "Refuse with 412 unless it is still as it was when it had this ETag.",
-    "If-None-Match": "Answer with 304 if it still has this ETag.",
+    "If-Match": "Respond with 412 if the entity has been edited since it had this ETag.",
+    "If-None-Match": "Respond with 304 if the reply still has this ETag.",
 }
 
 
@@ -87,7 +87,7 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
     described: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.about.splitlines()[0],
-        "description": f"{route.about}\n\nFor {route.who.description}.",
+        "description": f"{route.about}\n\nAllowed for {route.who.description}.",
         "responses": _responses(route, of, components),
     }
     parameters = [_parameter(each, "path", of, components) for each in route.in_path]
@@ -118,12 +118,12 @@ def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema], componen
     if parameter.required:
         described["example"] = example(schema, components, parameter.name)
     if not is_open and "description" in schema:
-        described["description"] = schema.pop("description")  # that of the parameter, which is what people read
+        described["description"] = schema.pop("description")  # readers show that of the parameter
     return described | {"schema": schema}
 
 
 def _responses(route: Route, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
-    done: dict[str, Any] = {"description": "Done"}
+    done: dict[str, Any] = {"description": "Success"}
     headers: dict[str, Any] = {}
     if route.result is not None:
         schema = of[_identity(route.result)]
@@ -156,7 +156,7 @@ def _error_statuses(route: Route) -> list[int]:
 _PROBLEM: Schema = {
     "title": "Problem",
     "type": "object",
-    "description": "RFC 9457: what is wrong, and where.",
+    "description": "Problem details (RFC 9457).",
     "properties": {
         "type": {"type": "string", "enum": [f"urn:partita:problem:{kind}" for kind in TITLES]},
         "title": {"type": "string"},

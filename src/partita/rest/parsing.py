@@ -1,4 +1,4 @@
-"""From a path, a query string and a body to typed arguments; what does not fit is a problem that names the field."""
+"""From a path, a query string and a body to typed arguments; errors name the field."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -23,7 +23,7 @@ _as_json = msgspec.json.Decoder(float_hook=str).decode
 
 @cache
 def decoder_of(kind: Any) -> Callable[[bytes], Any]:
-    """How a body becomes a value of its type."""
+    """A function that decodes a body as a value of this type."""
     decode = msgspec.json.Decoder(kind, float_hook=open_decimal).decode
     chosen = list(choices(kind))
     check = unknown_members(kind)
@@ -51,7 +51,7 @@ def _invalid_body(error: msgspec.ValidationError) -> Problem:
 
 
 def choices(kind: Any) -> Iterator[tuple[str, str, type[OpenEnum]]]:
-    """(attribute, member, enum) of a body's open enums: whatever was written is read, what is sent must be known."""
+    """(attribute, member, enum) of a body's open enums. A request may only have values that they declare."""
     described = inspect.type_info(kind)
     if isinstance(described, inspect.StructType):
         for field in described.fields:
@@ -62,7 +62,7 @@ def choices(kind: Any) -> Iterator[tuple[str, str, type[OpenEnum]]]:
 
 
 def check_known(name: str, value: Any) -> None:
-    """A value of an open enum must be one that the design has a name for."""
+    """Rejects a value of an open enum that the design does not declare."""
     if isinstance(value, OpenEnum) and value not in list(type(value)):
         known = ", ".join(each.value for each in type(value))
         raise Problem(422, "invalid", f"{value.value!r} is not one of {known}", name)
@@ -77,7 +77,7 @@ def path_arguments(route: Route, values: list[str]) -> dict[str, Any]:
 
 
 def query_arguments(route: Route, query: bytes) -> dict[str, Any]:
-    """The values of the query string; a name that the route does not know is a mistake, not noise."""
+    """The values of the query string; an unknown name is an error."""
     given: dict[str, str] = {}
     if query:
         try:
@@ -89,10 +89,8 @@ def query_arguments(route: Route, query: bytes) -> dict[str, Any]:
         known = [each.name for each in route.in_query]
         for name, value in pairs:
             if name not in known:
-                there_are = (
-                    f"there are {', '.join(each.name for each in route.in_query)}" if known else "there are none"
-                )
-                raise Problem(400, "malformed", f"there is no parameter {name!r} here; {there_are}", name)
+                allowed = f"the parameters are {', '.join(known)}" if known else "this operation has no parameters"
+                raise Problem(400, "malformed", f"unknown query parameter {name!r}; {allowed}", name)
             if name in given:
                 raise Problem(400, "malformed", f"the parameter {name!r} is given twice", name)
             given[name] = value

@@ -1,4 +1,4 @@
-"""Routes that come from the design alone: a pattern read, listed, changed or deleted."""
+"""Routes that come from patterns: GET of an entity or a list, PATCH and DELETE."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,12 +15,12 @@ from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store.base_store import not_found
 from partita.store.reading import decoder_for_read
 
-OPEN = "no-cache"  # may be kept by anybody, and is asked for again with its tag
+OPEN = "no-cache"  # any cache may store it, and revalidates it with its ETag
 CLOSED = "private, no-cache"
 
 
 class EntityLookup(NamedTuple):
-    """How the thing is found that a rule looks at; `by_data` says that the address and the data alone decide."""
+    """How the entity that a rule looks at is found; `depends_only_on_data`: for the same address, the data decides."""
 
     find: Callable[[RouteCall], Any]
     depends_only_on_data: bool
@@ -31,9 +31,9 @@ def cache_of(who: Rule) -> str:
 
 
 def reading(path: str, pattern: Pattern[Any, Any], who: Rule, number: int, name: str, cache: str) -> Route:
-    """GET of one entity, with its tag; `number` tells its way of showing an item from others."""
+    """GET of one entity, with its ETag; `number` identifies its way of rendering an item."""
     entity = routes.read_type(pattern)
-    find = finder(pattern, number, _whole)
+    find = finder(pattern, number, _render_entity)
 
     def read(call: RouteCall) -> JsonReply:
         found = find(call)
@@ -55,15 +55,15 @@ def reading(path: str, pattern: Pattern[Any, Any], who: Rule, number: int, name:
 
 
 def finder(
-    pattern: Pattern[Any, Any], number: int, show: Callable[[Any, float | None], RenderedItem]
+    pattern: Pattern[Any, Any], number: int, render: Callable[[Any, float | None], RenderedItem]
 ) -> Callable[[RouteCall], RenderedItem]:
-    """How the one item of a pattern is read and shown; what is not there is raised."""
+    """A function that reads and renders the one item of a pattern; it raises `NotFound`."""
     names = [each.name for each in pattern.arguments]
     decoder = decoder_for_read(pattern.read)
 
     def find(call: RouteCall) -> RenderedItem:
         wanted = pattern(*[call.arguments[name] for name in names])
-        decode = caching_decoder(call.item_cache, number, decoder, show)
+        decode = caching_decoder(call.item_cache, number, decoder, render)
         found = call.db.read(wanted, decode)
         if found is None:
             raise not_found(wanted)
@@ -72,7 +72,7 @@ def finder(
     return find
 
 
-def _whole(found: Any, expires: float | None) -> RenderedItem:
+def _render_entity(found: Any, expires: float | None) -> RenderedItem:
     body = encoded(found)
     return RenderedItem(body, expires, found, entity_tag(found, body))
 
@@ -105,31 +105,33 @@ def _lister(
     pattern: Pattern[Any, Any], who: Rule, look: EntityLookup | None, number: int
 ) -> Callable[[RouteCall], JsonReply]:
     decoder = decoder_for_read(pattern.read)
-    several = len(pattern.read.sources) > 1
-    lasting = all(source.model.expires is None for source in pattern.read.sources)
+    polymorphic = len(pattern.read.sources) > 1
+    never_expires = all(source.model.expires is None for source in pattern.read.sources)
     names = [each.name for each in pattern.arguments]
-    fresh = look is None or look.depends_only_on_data
+    cacheable = look is None or look.depends_only_on_data
 
-    def show(found: Any, expires: float | None) -> RenderedItem:
-        body = routes.with_type_member(found) if several else encoded(found)
+    def render(found: Any, expires: float | None) -> RenderedItem:
+        body = routes.with_type_member(found) if polymorphic else encoded(found)
         return RenderedItem(body, expires, None, digest(body))
 
     def read(call: RouteCall) -> JsonReply:
-        arguments, thing = call.arguments, None
+        arguments, entity = call.arguments, None
         if look is not None:
-            thing = look.find(call)
-            who.check(call.caller, arguments, thing)
+            entity = look.find(call)
+            who.check(call.caller, arguments, entity)
         wanted = pattern(*[arguments[name] for name in names])
-        decode = caching_decoder(call.item_cache, number, decoder, show)
+        decode = caching_decoder(call.item_cache, number, decoder, render)
         size, cursor = arguments["limit"], arguments["cursor"]
-        if not lasting:
-            shown = call.db.read_page(wanted, decode, size=size, cursor=cursor)
-            body, tag = page_body(shown.items, shown.cursor)
-            expires = min((each.expires for each in shown.items if each.expires is not None), default=None)
-            return JsonReply(body, tag, thing, expires, cacheable=fresh)
+        if not never_expires:
+            rendered_page = call.db.read_page(wanted, decode, size=size, cursor=cursor)
+            body, tag = page_body(rendered_page.items, rendered_page.cursor)
+            expires = min((each.expires for each in rendered_page.items if each.expires is not None), default=None)
+            return JsonReply(body, tag, entity, expires, cacheable=cacheable)
         page = call.db.read_page(wanted, size=size, cursor=cursor)
-        made = cached_page(call.page_cache, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode)
-        return JsonReply(made.body, made.tag, thing, cacheable=fresh)
+        rendered = cached_page(
+            call.page_cache, (number, wanted.arguments, size, cursor), page.items, page.cursor, decode
+        )
+        return JsonReply(rendered.body, rendered.tag, entity, cacheable=cacheable)
 
     return read
 
@@ -137,7 +139,7 @@ def _lister(
 def changing(
     path: str, pattern: Pattern[Any, Any], fields: tuple[str, ...], who: Rule, look: EntityLookup | None, name: str
 ) -> Route:
-    """PATCH of some attributes; `If-Match` refuses when the entity was edited since it was read."""
+    """PATCH of some attributes; with `If-Match`, 412 if the entity has been edited since it was read."""
     entity = routes.read_type(pattern)
     name = name or f"change_{pattern.name}"
 
@@ -170,7 +172,7 @@ def changing(
 
 
 def deleting(path: str, pattern: Pattern[Any, Any], who: Rule, look: EntityLookup | None, name: str) -> Route:
-    """DELETE of one entity and what it owns; what was let pass is what is deleted."""
+    """DELETE of one entity and what it owns, if it is still as the rule saw it."""
 
     def delete(call: RouteCall) -> None:
         check = _checking(call, who, look)
@@ -192,7 +194,7 @@ def deleting(path: str, pattern: Pattern[Any, Any], who: Rule, look: EntityLooku
 
 
 def _checking(call: RouteCall, who: Rule, look: EntityLookup | None) -> Callable[[Any], None]:
-    """What lets an entity pass that is to be written: the rule, of it or of what is looked at instead, and the tag."""
+    """Checks an entity before it is written: the rule, on this entity or on the one looked up instead, and the ETag."""
     if look is not None:
         who.check(call.caller, call.arguments, look.find(call))
 

@@ -39,7 +39,7 @@ class Parameter:
 
 
 class RouteCall(NamedTuple):
-    """One request, parsed: what a route's `run` is given."""
+    """A parsed request: the argument of a route's `run`."""
 
     db: Store
     service: Any
@@ -52,9 +52,9 @@ class RouteCall(NamedTuple):
 
 
 class JsonReply(NamedTuple):
-    """A body that is JSON already, `thing` being what the rule looked at.
+    """A reply that is already encoded as JSON; `entity` is the one that the rule looked at.
 
-    `fresh` says that it depends on the arguments and the data alone, until the second `expires`.
+    `cacheable`: until the second `expires`, it depends on the arguments and the data alone.
     """
 
     body: bytes
@@ -80,10 +80,10 @@ class Route:
     result: Any = None  # its type, or None
     status: int = 200
     takes_if_match: bool = False
-    tagged: bool = False  # the reply is one entity, and carries its tag
-    polymorphic: bool = False  # the reply is one of several entities, or lists them, and says which
+    tagged: bool = False  # the reply is one entity, with its ETag
+    polymorphic: bool = False  # one of several entities, or a list of them; a member names the type of each
     cache: str | None = None  # Cache-Control of the reply
-    location: str | None = None  # of what was made: "/posts/{post_id}", from the attributes of the reply
+    location: str | None = None  # of the created entity: "/posts/{post_id}", from the attributes of the reply
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ class Route:
 
 
 def split(path: str, parameters: Sequence[Parameter]) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
-    """(those that the path names, in its order; the others)."""
+    """(the parameters in the path, in its order; the others)."""
     by_name = {each.name: each for each in parameters}
     named = placeholders(path)
     unknown = [name for name in named if name not in by_name]
@@ -113,7 +113,7 @@ def parameters_of(pattern: Pattern[Any, Any]) -> list[Parameter]:
 
 
 def _bounded(kind: Any) -> Any:
-    """Text in an address has a longest length, so that a key that no table could hold is refused by name."""
+    """Text in an address has a maximum length, so that the error of a key that is too long names the parameter."""
     return Text if kind is str else kind
 
 
@@ -126,7 +126,7 @@ PAGING = (
 
 
 def read_type(pattern: Pattern[Any, Any]) -> Any:
-    """The entity, view or union that a pattern answers with."""
+    """The entity, view or union that a pattern returns."""
     read = pattern.read
     if read.view is not None:
         return read.view.cls
@@ -136,14 +136,14 @@ def read_type(pattern: Pattern[Any, Any]) -> Any:
 
 @functools.cache
 def page_of(entity: Any) -> Any:
-    """A struct of a page of these, as a reply has it."""
+    """The struct of a reply that is a page of these."""
     name = getattr(entity, "__name__", "") or "Or".join(each.__name__ for each in get_args(entity))
     listed: Any = functools.reduce(operator.or_, map(_with_type, get_args(entity))) if get_args(entity) else entity
     return msgspec.defstruct(f"{name}Page", [("items", list[listed]), ("cursor", str | None)])
 
 
 def with_type_member(entity: Any) -> bytes:
-    """The JSON of one of several entities: its first member says which."""
+    """The JSON of one of several entities: its first member names its type."""
     member, name = _type_member(type(entity))
     return b'{"%b":"%b",%b' % (member.encode(), name.encode(), encoded(entity)[1:])
 
@@ -155,7 +155,7 @@ def _type_member(entity: Any) -> tuple[str, str]:
 
 @functools.cache
 def _with_type(entity: Any) -> Any:
-    """The entity with a member that says which one it is."""
+    """The entity with a member that names its type."""
     hints = get_type_hints(entity, include_extras=True)
     fields = msgspec.structs.fields(entity)
     member, name = _type_member(entity)
@@ -195,11 +195,11 @@ def without_markers(hint: Any) -> Any:
 
 
 class Signature(NamedTuple):
-    """What an operation takes beside the service, and what it answers with."""
+    """The parameters of an operation after the service, and its result."""
 
     parameters: list[Parameter]
     body: Parameter | None
-    caller: str | None  # the names of the parameters that are given the caller and the If-Match header
+    caller: str | None  # the names of the parameters for the caller and the If-Match header
     if_match: str | None
     result: Any
     polymorphic: bool

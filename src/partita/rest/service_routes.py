@@ -1,4 +1,4 @@
-"""Routes that are operations of a service: a function that is given what its parameters ask for."""
+"""Routes that call a service: a function whose parameters say what it takes from the request."""
 
 import inspect
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from partita.rest.routes import Route, RouteCall
 def operation(
     method: str, path: str, function: Callable[..., Any], who: Rule, look: EntityLookup | None, **more: Any
 ) -> Route:
-    """The function's route; `more` is what a route has beside what the function says itself."""
+    """The function's route; `more` are settings of the route that do not follow from the function."""
     signature = routes.signature_of(function)
 
     def operate(call: RouteCall) -> Any:
@@ -49,7 +49,7 @@ def operation(
 
 
 def looked_up(on: Any) -> EntityLookup:
-    """By a pattern, or a function of the service."""
+    """A lookup by a pattern, or by a function of the service."""
     if isinstance(on, Pattern):
         find = finder(on, id(on), lambda found, expires: RenderedItem(b"", expires, found))
         return EntityLookup(lambda call: find(call).entity, depends_only_on_data=True)

@@ -1,7 +1,7 @@
-"""Members of a body that its type does not know, at whatever depth: a misspelt name is told, not dropped.
+"""Unknown members in a request body are reported, at any depth.
 
-Structs that are stored have to read items with members that other code wrote, so they cannot refuse them themselves.
-What is sent has to be known. So a body is compared with its type once more, as JSON.
+A struct that is stored ignores unknown members, since other code may have stored them. A request must not have any, so
+its body is compared with its type a second time, as JSON.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,17 +12,17 @@ from msgspec import inspect
 
 from partita.rest.problems import Problem
 
-Check = Callable[[Any, str], None]  # the JSON value, and its place in the body
+Check = Callable[[Any, str], None]  # takes the JSON value and its place in the body
 
 
 @cache
 def unknown_members(kind: Any) -> Check | None:
-    """What raises where a body of this type holds a member that nobody knows; None where nothing is left to check."""
+    """A check that raises if a body of this type has an unknown member; None if it cannot have any."""
     return _checks(inspect.type_info(kind), {})
 
 
 def structs_in(kind: Any) -> list[type[Any]]:
-    """The structs that a body of this type holds, its own first."""
+    """The structs in a body of this type, the outermost first."""
     found: dict[type[Any], Check] = {}
     _checks(inspect.type_info(kind), found)
     return list(found)
@@ -52,7 +52,7 @@ def _struct(kind: inspect.StructType, structs: dict[type[Any], Check]) -> Check:
         for name, held in value.items() if isinstance(value, Mapping) else ():
             there = f"{place}.{name}" if place else name
             if name not in known:
-                raise Problem(422, "invalid", f"{there} is not known here", there)
+                raise Problem(422, "invalid", f"{there} is not a known member", there)
             inner = known[name]
             if inner is not None:
                 inner(held, there)
@@ -76,7 +76,7 @@ def _each(check: Check | None, container: type[Any]) -> Check | None:
 
 
 def _one_of(kinds: list[inspect.Type], structs: dict[type[Any], Check]) -> Check | None:
-    """The checks of a union's types, each of which passes over what is none of its own."""
+    """The checks of a union's types, each of which ignores values of the other types."""
     checks = [_checks(each, structs) for each in kinds if not isinstance(each, inspect.StructType)]
     checks.append(_by_tag([each for each in kinds if isinstance(each, inspect.StructType)], structs))
     needed = [each for each in checks if each is not None]

@@ -43,8 +43,8 @@ _WORDS: Mapping[str, Callable[[Fault], str]] = {
     "multiple": lambda fault: f"must be a multiple of {fault.limit}",
     "time zone": lambda fault: _ZONES[fault.expected],
     "missing": lambda _: "is missing",
-    "unknown": lambda _: "is not known here",
-    "choice": lambda fault: f"has a value that is not known here: {fault.got}",
+    "unknown": lambda _: "is not a known member",
+    "choice": lambda fault: f"has an unknown value: {fault.got}",
     "format": lambda fault: f"must be {_FORMATS.get(fault.expected, 'a valid ' + fault.expected)}",
     "range": lambda _: "is out of range",
     "null": lambda _: "must not be null",
@@ -52,7 +52,7 @@ _WORDS: Mapping[str, Callable[[Fault], str]] = {
 
 
 def fault_in_words(fault: Fault) -> str | None:
-    """What is wrong with a value, to be put behind its name; None where nobody but its author has words for it."""
+    """The fault as a phrase that follows the value's name; None for a fault that the design itself describes."""
     words = _WORDS.get(fault.kind)
     return None if words is None else words(fault)
 
@@ -62,7 +62,7 @@ def _counted(fault: Fault) -> str:
 
 
 def described(path: tuple[Step, ...], fault: Fault | None, reason: str, whole: str = "") -> tuple[str | None, str]:
-    """The member of a request at `path`, and what is wrong with it; `whole` is what is wrong where there is no path.
+    """The member of a request at `path`, and what is wrong with it; `whole` names the request where there is no path.
 
     >>> described(("size", "highCm"), Fault("missing"), "")
     ('size.highCm', 'size.highCm is missing')
@@ -71,7 +71,7 @@ def described(path: tuple[Step, ...], fault: Fault | None, reason: str, whole: s
     >>> described(("price",), None, "it is not for sale")
     ('price', 'price: it is not for sale')
     """
-    known = path[: path.index(...)] if ... in path else path  # the key of a map is not told
+    known = path[: path.index(...)] if ... in path else path  # the key of a map is unknown
     field = place_text(known)
     words = None if fault is None else fault_in_words(fault)
     if words is None:

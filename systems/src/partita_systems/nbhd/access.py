@@ -56,11 +56,13 @@ members = allowed_if("its members", lambda access: access.role is not None)
 neighborhood_admins = allowed_if("its admins", lambda access: access.role == d.Role.ADMIN)
 neighbors = public | members | admin
 
-leaving_member = caller_is("user_did") & allowed_if("has not deleted the account", lambda access: not access.is_deleted)
+leaving_member = caller_is("user_did") & allowed_if(
+    "the holder of an active account", lambda access: not access.is_deleted
+)
 
 active_account = public_if("an account that is not deleted", lambda user: user.deleted_at is None)
 active_owner = caller_is("did") & allowed_if(
-    "has not deleted the account", lambda user: user is None or user.deleted_at is None
+    "the holder of an active account", lambda user: user is None or user.deleted_at is None
 )
 
 
