@@ -130,7 +130,7 @@ def _system_in(module: ModuleType, *, wants_api: bool) -> System:
 
 
 def _system_of(value: Any, what: str, *, wants_api: bool) -> System:
-    """The system that a value stands for."""
+    """The system for a value: a System, an Api, a design or a table."""
     api_type = _api_type()
     if isinstance(value, System):
         return value
@@ -168,7 +168,7 @@ def _api_type() -> type[Any] | None:
 
 
 def _only(module: ModuleType, kind: type[T], usual_name: str) -> T | None:
-    """The only value of a type in a module, or the one with the usual name; None where there is none."""
+    """The only value of a type in a module, or the one with the usual name; None without either."""
     found = {name: value for name, value in vars(module).items() if isinstance(value, kind)}
     if len({id(value) for value in found.values()}) > 1 and usual_name not in found:
         names = " or ".join(f"{module.__name__}:{name}" for name in found)

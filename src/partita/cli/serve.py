@@ -56,7 +56,7 @@ def serve(
         Allow an address that other machines can reach without --credentials. DynamoDB's protocol is not authenticated
         there.
     seed
-        Write demo data where there is none yet (only into a file or memory).
+        Write demo data, unless it exists already (only into a file or memory).
     scale
         How much demo data: 1 is a few hundred items for each system.
     keys
@@ -126,7 +126,7 @@ def serve(
 
 
 def systems_to_serve(names: Sequence[str]) -> "list[System]":
-    """The systems that are named, or every installed one; all have an API, each under a name of its own."""
+    """The systems that are named, or every installed one; each must have an API with a name of its own."""
     from partita.cli.design_loader import load_installed_systems, load_system
     from partita.errors import ConfigurationError
 

@@ -1,4 +1,4 @@
-"""`partita token`: bearer tokens of the local issuer, whose key lies beside the database file."""
+"""`partita token`: bearer tokens of the local issuer, whose key is in a file beside the database."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +29,7 @@ def token(
     groups
         The groups of the token, such as admin.
     on
-        The file that partita serve runs on; the key of the local issuer lies beside it.
+        The file that partita serve uses; the key of the local issuer is in a file beside it.
     system
         The system that the token is for: an installed one, or module or module:attribute of your own. The groups are
         checked against those that its API knows.
@@ -66,7 +66,7 @@ def _check_groups(api: "Api[Any]", system: str, groups: tuple[str, ...]) -> None
 
 
 def issuer_beside(address: str) -> "LocalIssuer":
-    """The local issuer, whose key lies beside the database file so that tokens stay valid after a restart."""
+    """The local issuer, whose key is in a file beside the database so that tokens stay valid after a restart."""
     from partita.extras import needs
 
     with needs("the local issuer of tokens", "rest"):
@@ -76,6 +76,6 @@ def issuer_beside(address: str) -> "LocalIssuer":
 
 
 def issuer_file(address: str) -> Path | None:
-    """The file of the local issuer's key; None where the data is in no file, and the key ends with the process."""
+    """The file of the local issuer's key; None for data in memory or on a server: the key ends with the process."""
     is_file = address != "memory:" and "://" not in address
     return Path(f"{address}.issuer.pem") if is_file else None
