@@ -187,11 +187,18 @@ def test_address_and_design_give_an_async_store_on_an_event_loop() -> None:
 def test_settings_reach_the_store() -> None:
     sent: list[Any] = []
     waits: list[float] = []
+    keys = [b"k" * 16]
     with connect(
-        "memory:", notes, sleep=waits.append, random=lambda: 1.0, retries=3, secret=b"s", on_call=[sent.append]
+        "memory:",
+        notes,
+        sleep=waits.append,
+        random=lambda: 1.0,
+        retries=3,
+        cursor_keys=keys,
+        on_call=[sent.append],
     ) as db:
         db.create_tables()
-        assert (db.context.retries, db.context.secret, db.context.random()) == (3, b"s", 1.0)
+        assert (db.context.retries, db.context.cursor_keys, db.context.random()) == (3, tuple(keys), 1.0)
         assert sent
         for _ in db.retrying("Note"):
             if waits:

@@ -147,7 +147,7 @@ ERRORS: list[tuple[PartitaError, str]] = [
         tree.StoredItemInvalid("Customer", {"PK": "CUSTOMER#c1"}, "name is missing", KEY),
         "Customer CUSTOMER#c1 cannot be read as it is stored: name is missing",
     ),
-    (tree.InvalidCursor("orders", "it is not signed"), "invalid cursor for orders: it is not signed"),
+    (tree.InvalidCursor("orders", "it is too old"), "invalid cursor for orders: it is too old"),
     (tree.StorageError("disk full"), "disk full"),
     (tree.StorageBusy("x.db", 5), "x.db: another process kept the write lock for more than 5 seconds"),
     (
@@ -229,7 +229,7 @@ MISUSES: dict[str, Callable[[Store], Any]] = {
     "created twice": lambda db: db.create(Customer(customer_id="c1")),
     "no such version": _versioned,
     "a negative page": lambda db: db(customers("c1")).page(-1),
-    "a cursor that is none": lambda db: db(customers("c1")).page(1, "rubbish"),
+    "an invalid cursor": lambda db: db(customers("c1")).page(1, "rubbish"),
     "an item of no table": lambda db: db.decode_item("nowhere", {}),
     "a batch with promises": lambda db: db.put_many([Customer(customer_id="c2", email="a@b")]),
     "no entity": lambda db: db.create("text"),

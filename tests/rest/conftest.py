@@ -16,14 +16,14 @@ from partita_systems import SYSTEMS
 from tests.rest import library_api, notes_api
 from tests.rest.client import Client
 
-SECRET = b"for cursors"
 SCALE = 0.2
+CURSOR_KEYS = [b"a key of the tests"]
 
 
 @pytest.fixture
 def db() -> Iterator[Store]:
     with connect("memory:", maintain=False) as backend:
-        store = Store(backend, notes_api.design, secret=SECRET)
+        store = Store(backend, notes_api.design)
         store.create_tables()
         yield store
 
@@ -48,7 +48,7 @@ def backend(request: pytest.FixtureRequest, db: Store) -> Backend:
 def nobody(backend: Backend) -> Iterator[Client]:
     """An anonymous client of the notes API."""
     issuer = LocalIssuer()
-    app = RestApplication([notes_api.api], backend, verifier=issuer.verifier(), secret=SECRET)
+    app = RestApplication([notes_api.api], backend, verifier=issuer.verifier(), cursor_keys=CURSOR_KEYS)
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", issuer, runner.get_loop())
 
@@ -66,7 +66,7 @@ def bob(nobody: Client) -> Client:
 @pytest.fixture
 def shelf_db() -> Iterator[Store]:
     with connect("memory:", maintain=False) as backend:
-        store = Store(backend, library_api.design, secret=SECRET)
+        store = Store(backend, library_api.design)
         store.create_tables()
         yield store
 
@@ -85,9 +85,9 @@ def five() -> Iterator[Client]:
     """All five systems, seeded; a test that writes makes what it writes to."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        systems = open_systems(backend, SYSTEMS.values(), SECRET)
+        systems = open_systems(backend, SYSTEMS.values())
         for system in systems:
             seed_system(system, SCALE, 1, lambda *_: None)
         apis = [each.system.api for each in systems]
-        app = RestApplication(apis, backend, verifier=issuer.verifier(), secret=SECRET)
+        app = RestApplication(apis, backend, verifier=issuer.verifier())
         yield Client(app, "/api", issuer, runner.get_loop())

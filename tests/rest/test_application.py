@@ -268,34 +268,35 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in one of two worker processes of uvicorn."""
     process = SimpleNamespace(_kwargs={"config": SimpleNamespace(workers=2)})
     monkeypatch.setattr(multiprocessing, "current_process", lambda: process)
-    monkeypatch.delenv("PARTITA_SECRET", raising=False)
+    monkeypatch.delenv("PARTITA_CURSOR_KEYS", raising=False)
 
 
 @pytest.mark.usefixtures("workers")
-@pytest.mark.parametrize(
-    ("data", "settings", "message"),
-    [
-        ("memory:", {"secret": b"s"}, "memory: belongs to one process, and there are 2 workers"),
-        ("notes.db", {}, "2 workers need one secret for cursors"),
-    ],
-)
-def test_workers_that_share_nothing_are_an_error(
-    data: str, settings: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-
+def test_workers_that_share_no_data_are_an_error() -> None:
     async def run() -> None:
-        with pytest.raises(ConfigurationError, match=message):
-            async with application(data, **settings).running():
+        with pytest.raises(ConfigurationError, match="memory: belongs to one process, and there are 2 workers"):
+            async with application("memory:").running():
                 pass
 
     asyncio.run(run())
-    assert list(tmp_path.iterdir()) == []
+
+
+def test_remote_database_needs_cursor_keys_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PARTITA_CURSOR_KEYS", raising=False)
+
+    async def start(**settings: Any) -> None:
+        async with RestApplication([api], "http://127.0.0.1:9", **settings).running():
+            pass
+
+    with pytest.raises(ConfigurationError, match=r"pass cursor_keys=\[...\], or set PARTITA_CURSOR_KEYS"):
+        asyncio.run(start())
+    asyncio.run(start(cursor_keys=[bytes(16)]))
+    monkeypatch.setenv("PARTITA_CURSOR_KEYS", "a key of some length, the one before it")
+    asyncio.run(start())
 
 
 @pytest.mark.usefixtures("workers")
-def test_workers_share_a_file_and_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARTITA_SECRET", "shared")
+def test_workers_of_a_file_share_its_cursor_key(tmp_path: Path) -> None:
     one, other = application(tmp_path / "notes.db"), application(tmp_path / "notes.db")
 
     async def run() -> None:

@@ -49,7 +49,7 @@ SEARCH = next(route for route in notes_api.api.routes if route.name == "search")
             StoredItemInvalid("Note or Line", {"PK": "NOTE#n1", "SK": "X"}, "the key belongs to none of them"),
             "Note or Line cannot be read as it is stored; see the log",
         ),
-        (InvalidCursor("lines", "its signature is wrong"), "invalid cursor for search: its signature is wrong"),
+        (InvalidCursor("lines", "it is too old"), "invalid cursor for search: it is too old"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -92,10 +92,13 @@ def test_list_that_meets_what_it_cannot_read_names_it(
     assert (changed.status, changed.json["type"]) == (500, "urn:partita:problem:unreadable")
 
 
+NOT_A_CURSOR = "it is not a cursor of this query with these arguments; start again without a cursor"
+
+
 def test_cursor_is_refused_by_the_operations_own_name(ana: Client, five: Client) -> None:
     refused = ana.get("/search?words=a&cursor=x").json
     assert (refused["detail"], refused["field"]) == (
-        "invalid cursor for search: its signature is wrong",
+        f"invalid cursor for search: {NOT_A_CURSOR}",
         "cursor",
     )
     refused = five.get("/perfectit/cards?cursor=x").json

@@ -81,7 +81,7 @@ def documented() -> Iterator[tuple[Store, Store, Client]]:
     """The blog and the neighbourhood, empty."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
-        systems = open_systems(backend, (SYSTEMS["blog"], SYSTEMS["nbhd"]), b"for cursors")
+        systems = open_systems(backend, (SYSTEMS["blog"], SYSTEMS["nbhd"]))
         app = RestApplication([each.system.api for each in systems], backend, verifier=issuer.verifier())
         client = Client(app, "/api", issuer, runner.get_loop())
         blog, nbhd = (each.db for each in systems)

@@ -159,15 +159,15 @@ def test_local_issuers_tokens_outlive_a_restart(tmp_path: Path) -> None:
     caller = LocalIssuer(file).verifier().caller(bearer(token))
     assert (caller.id, caller.claims["email_verified"]) == ("ana", True)
     assert file.stat().st_mode & 0o077 == 0
-    assert LocalIssuer(file).secret == LocalIssuer(file).secret != LocalIssuer().secret
+    assert LocalIssuer(file).key_set == LocalIssuer(file).key_set != LocalIssuer().key_set
     _refusal(LocalIssuer().verifier(), bearer(token))
 
 
 def test_key_file_that_several_create_at_once_has_one_key(tmp_path: Path) -> None:
     file = tmp_path / "key.pem"
     with ThreadPoolExecutor(8) as pool:
-        secrets = set(pool.map(lambda _: LocalIssuer(file).secret, range(8)))
-    assert len(secrets) == 1
+        keys = {str(each) for each in pool.map(lambda _: LocalIssuer(file).key_set, range(8))}
+    assert len(keys) == 1
     assert list(tmp_path.iterdir()) == [file]
 
 

@@ -280,7 +280,7 @@ def test_what_is_on_this_machine_is_not_asked_of_a_proxy(
 def nobody(backend: Backend, publisher: Publisher, clock: Clock) -> Iterator[Client]:
     """Somebody who asks a server that verifies with published keys."""
     verifier = Verifier(key_set_at(publisher.url, clock), ISSUER, AUDIENCE)
-    app = RestApplication([notes_api.api], backend, verifier=verifier)
+    app = RestApplication([notes_api.api], backend, verifier=verifier, cursor_keys=[bytes(16)])
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", LocalIssuer(), runner.get_loop())
 

@@ -128,7 +128,7 @@ def test_remembered_item_is_hidden_once_it_expires(backend: Backend, nobody: Cli
     """The JSON of an item is remembered by its bytes; whether it has expired is asked each time."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
     moving = Store(backend, notes_api.design, clock=lambda: now)
-    app = RestApplication([notes_api.api], moving, verifier=nobody.issuer.verifier())
+    app = RestApplication([notes_api.api], moving, verifier=nobody.issuer.verifier(), cursor_keys=[bytes(16)])
     ana = Client(app, nobody.root, nobody.issuer, nobody._loop).by("ana")
     place = _written(ana, goneAt="2025-01-01T01:00:00Z")
     assert [ana.get(place).status, ana.get(place).status] == [200, 200]

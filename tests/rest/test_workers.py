@@ -45,7 +45,7 @@ def module(tmp_path: Path) -> Path:
 
 def environment(module: Path, data: str) -> dict[str, str]:
     path = os.pathsep.join([str(module), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    return {"DATA": data, "PARTITA_SECRET": "shared by the workers", "PYTHONPATH": path}
+    return {"DATA": data, "PYTHONPATH": path}
 
 
 def command(port: int) -> list[str]:

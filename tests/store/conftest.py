@@ -54,7 +54,7 @@ def fresh(backend: Any, design: Design, clock: Clock) -> Store:
     """A store on new tables."""
     for table in design.tables:
         _drop(backend, table.name)
-    store = Store(backend, design, clock=clock, sleep=lambda _: None, random=lambda: 0.5)
+    store = Store(backend, design, clock=clock, sleep=lambda _: None, random=lambda: 0.5, cursor_keys=[bytes(16)])
     store.create_tables()
     return store
 

@@ -57,7 +57,7 @@ async def story(db: AsyncStore) -> None:
 @pytest.mark.parametrize("wrap", [lambda backend: backend, Awaited], ids=["sync backend", "async backend"])
 def test_everything_can_be_awaited(wrap: Any) -> None:
     with connect("memory:", maintain=False) as backend:
-        asyncio.run(story(AsyncStore(wrap(backend), design, clock=Clock())))
+        asyncio.run(story(AsyncStore(wrap(backend), design, clock=Clock(), cursor_keys=[bytes(16)])))
 
 
 @pytest.mark.parametrize("store", [Store, AsyncStore])

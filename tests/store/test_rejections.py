@@ -16,7 +16,6 @@ from partita import (
     Expires,
     F,
     Index,
-    InvalidCursor,
     InvalidTransition,
     InvalidValue,
     Item,
@@ -223,28 +222,6 @@ def test_query_that_the_backend_rejects_for_another_reason_keeps_its_error(db: S
 def test_first_zero_items_are_none(db: Store) -> None:
     db.create(Line(number=1, flag=True))
     assert db(lines()).first(0) == []
-
-
-def _cursor(body: bytes) -> str:
-    return base64.urlsafe_b64encode(body).decode()
-
-
-@pytest.mark.parametrize("cursor", ["\ud800", "é", _cursor(b"\xff"), _cursor(b'["\xff",[]]'), 5])
-def test_invalid_cursor_is_rejected(db: Store, cursor: Any) -> None:
-    with pytest.raises(InvalidCursor, match=r"it cannot be read$"):
-        db(lines()).page(1, cursor)
-
-
-def test_cursor_has_a_state_for_every_range(db: Store) -> None:
-    for number in range(4):
-        db.create(Paper(paper=str(number), owner="ab"[number % 2], text=str(number)))
-    query = of_owners(["a", "b"])
-    cursor = db(query).page(1).cursor
-    assert cursor is not None
-    bound, states = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=="))
-    fewer = _cursor(msgspec.json.encode([bound, states[:1]]))
-    with pytest.raises(InvalidCursor, match=r"it is of 1 ranges, and not of 2$"):
-        db(query).page(1, fewer)
 
 
 def test_entity_is_found_by_an_equal_unique_value(db: Store) -> None:

@@ -26,6 +26,7 @@ class StoryRecorder:
             maintain=False,
             sleep=lambda _: None,
             random=lambda: 0.5,
+            cursor_keys=[bytes(16)],
             on_call=[self._record],
         )
         self.db.create_tables()

@@ -45,7 +45,7 @@ async def use_async(db: AsyncStore) -> None:
 def open_stores(file: Path) -> None:
     engine: Engine = connect("memory:", clock=lambda: AT, maintain=False)
     on_file: Engine = connect(file, durability="process")
-    db: Store = connect(str(file), shop, retries=3, table_names={"shop": "dev-shop"}, secret=b"s", tracer=True)
+    db: Store = connect(str(file), shop, retries=3, table_names={"shop": "dev-shop"}, cursor_keys=[b"s"], tracer=True)
     either: Engine | RemoteBackend = connect("http://127.0.0.1:8000", read_timeout=5.0)
     print(engine, on_file, either, db.with_settings(clock=lambda: AT, on_call=[print]))
 

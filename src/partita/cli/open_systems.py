@@ -21,14 +21,14 @@ class OpenSystem:
         return self.system.name
 
 
-def open_systems(backend: Any, systems: Iterable[System], secret: bytes | None = None) -> list[OpenSystem]:
+def open_systems(backend: Any, systems: Iterable[System]) -> list[OpenSystem]:
     """The systems, each with its tables created; an existing table that differs from its design is an error."""
-    return [open_system(backend, each, secret) for each in systems]
+    return [open_system(backend, each) for each in systems]
 
 
-def open_system(backend: Any, system: System, secret: bytes | None = None) -> OpenSystem:
+def open_system(backend: Any, system: System) -> OpenSystem:
     """One system, with its tables created."""
-    db = Store(backend, system.design, secret=secret)
+    db = Store(backend, system.design)
     differences = db.create_tables()
     if differences:
         listed = "; ".join(map(str, differences))

@@ -35,6 +35,9 @@ def serve(
 ) -> None:
     """Serve APIs over REST, with DynamoDB's protocol on the same port.
 
+    Cursors are signed with the keys in the environment variable PARTITA_CURSOR_KEYS, separated by commas: the first one
+    signs, all are accepted. Without it, with a key in the database file; a remote database needs the variable.
+
     Parameters
     ----------
     systems
@@ -61,15 +64,13 @@ def serve(
         How much demo data: 1 is a few hundred items for each system.
     keys
         A JSON Web Key Set to verify bearer tokens with: a file, or the https:// address where it is published.
-        Without it, a local issuer signs tokens for development. With it, cursors are signed with the environment
-        variable PARTITA_SECRET, which several servers share, or else with a secret that ends with this process.
+        Without it, a local issuer signs tokens for development.
     issuer
         The issuer that a token must name (iss); requires --keys.
     audience
         The audience that a token must name (aud); requires --keys.
     """
     import secrets
-    from os import environ
 
     from partita.cli.engine import address_of
     from partita.cli.seed import progress_bar, seed_file, seed_system
@@ -81,6 +82,7 @@ def serve(
     from partita.server.authorization import Authorizer
 
     with needs("partita serve", "server", "rest"):
+        from partita.rest.application import cursor_keys_from_environment
         from partita.rest.auth.identity import Verifier
         from partita.rest.auth.jwks import key_set_at
         from partita.server.uvicorn_server import bind_socket, check_address
@@ -97,16 +99,18 @@ def serve(
     at = bind_socket(host, port)
     address = address_of(host, at)
     key_set = None if keys is None else key_set_at(keys)
+    cursor_keys = None
     if seed and on != "memory:" and "://" not in on:
         seed_file(served, on, scale)
     if key_set is None:
         local = issuer_beside(on)
-        verifier, secret = local.verifier(), local.secret
+        verifier = local.verifier()
+        if "://" in on:  # for development, as the tokens: until this process ends
+            cursor_keys = cursor_keys_from_environment() or [secrets.token_bytes(32)]
         groups = tuple(sorted({name for api in apis for name in groups_of(api)}))
         token = local.token(DEMO_USER, groups, email="demo@example.com", email_verified=True)
     else:
         verifier, token = Verifier(key_set, issuer, audience), None
-        secret = environ.get("PARTITA_SECRET", "").encode() or secrets.token_bytes(32)
 
     def ready(opened: "list[OpenSystem]") -> None:
         if seed and on == "memory:":
@@ -122,7 +126,7 @@ def serve(
             print(f"  {line}")
         sys.stdout.flush()
 
-    run(served, on, at, verifier, secret, ready, authorizer=authorizer, hosts=allowed_hosts)
+    run(served, on, at, verifier, ready, authorizer=authorizer, hosts=allowed_hosts, cursor_keys=cursor_keys)
 
 
 def systems_to_serve(names: Sequence[str]) -> "list[System]":
@@ -149,11 +153,11 @@ def run(
     address: str,
     at: "socket",
     verifier: "Verifier",
-    secret: bytes,
     ready: "Callable[[list[OpenSystem]], None]",
     *,
     authorizer: "Authorizer | None" = None,
     hosts: Sequence[str] = ("*",),
+    cursor_keys: Sequence[bytes] | None = None,
 ) -> None:
     """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
     from partita.cli.open_systems import open_systems
@@ -165,11 +169,11 @@ def run(
     from partita.server import uvicorn_server
 
     backend: Any = connect(address)
-    opened = open_systems(backend, systems, secret)
+    opened = open_systems(backend, systems)
     uvicorn_server.listen(at)
     ready(opened)
     apis = [each.system.api for each in opened]
-    rest = RestApplication(apis, backend, verifier=verifier, secret=secret, beside_dynamodb=True)
+    rest = RestApplication(apis, backend, verifier=verifier, cursor_keys=cursor_keys, beside_dynamodb=True)
 
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)

@@ -47,6 +47,11 @@ class AsyncEngine:
         self._thread = threading.Thread(target=self._commit_loop, name="partita-commit", daemon=True)
         self._thread.start()
 
+    @property
+    def cursor_key(self) -> bytes:
+        """The key that signs the cursors of stores on this database."""
+        return self._engine.cursor_key
+
     def is_nonblocking(self, request: Request[Any]) -> bool:
         """Whether `call_nonblocking` may be used, which is so for reads."""
         return is_read(request)

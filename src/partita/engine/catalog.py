@@ -9,6 +9,7 @@ An engine has two catalogues: that of readers has the committed tables, that of 
 transaction. After each commit the first is synchronized to the second.
 """
 
+import os
 import threading
 import time
 import uuid
@@ -24,6 +25,7 @@ from partita.storage.contract import Reader, Row, Storage, StorageTransaction, W
 SPACE = "catalogue"
 TOKENS = "tokens"
 _STATE = b"\0state"  # sorts before, and is never equal to, a table's name
+_CURSOR_KEY = b"\0cursor-key"  # signs the cursors of stores on this database
 _DELETED = b"\0departed/"  # deleted tables whose streams can still be read, by the table's id
 
 _encode = msgspec.json.encode
@@ -52,6 +54,7 @@ class Catalog:
                 txn.create_space(SPACE)
                 txn.create_space(TOKENS)
                 txn.apply([Write(SPACE, _STATE, None, Row(0, _encode(_State())))])
+            self.cursor_key = _cursor_key(txn)
             self.refresh(txn)
 
     def refresh(self, reader: Reader | None = None) -> None:
@@ -166,6 +169,15 @@ def _exists(reader: Reader) -> bool:
         return reader.get(SPACE, _STATE) is not None
     except SpaceMissing:
         return False
+
+
+def _cursor_key(txn: StorageTransaction) -> bytes:
+    """The key of the database, which is created when it is opened for the first time."""
+    found = txn.get(SPACE, _CURSOR_KEY)
+    if found is None:
+        found = Row(0, os.urandom(32))
+        txn.apply([Write(SPACE, _CURSOR_KEY, None, found)])
+    return found.value
 
 
 def _state(reader: Reader) -> _State:

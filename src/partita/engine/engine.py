@@ -108,6 +108,11 @@ class Engine:
     def waits_for_disk(self) -> bool:
         return self._context.storage.waits_for_disk
 
+    @property
+    def cursor_key(self) -> bytes:
+        """The key that signs the cursors of stores on this database; it is stored with the data."""
+        return self._context.catalog.cursor_key
+
     def version(self) -> int:
         """A number that changes with every commit of any process; comparable only within one thread."""
         return self._context.storage.version()

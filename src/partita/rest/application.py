@@ -9,7 +9,6 @@ to an application that is mounted: there, the lifespan of the outer application 
 import asyncio
 import multiprocessing
 import os
-import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,6 +24,8 @@ from partita.rest.mounted_api import MountedApi
 from partita.rest.request_handler import ReadNonblocking, RequestHandler, RequestLine
 from partita.store.store import Store
 
+CURSOR_KEYS = "PARTITA_CURSOR_KEYS"
+
 
 class RestApplication:
     """Serves each API under `/api/<name>`, with a list of them at `/api` and a page for browsers at `/`.
@@ -33,8 +34,9 @@ class RestApplication:
     data             The address of a database, an open backend, or a store. An address is opened when the application
                      starts and closed when it stops; a backend or a store belongs to the caller.
     verifier         Verifies bearer tokens; without it, every token is rejected.
-    secret           Signs cursors; processes that serve the same data have to share it. By default the environment
-                     variable PARTITA_SECRET, or else a random one.
+    cursor_keys      Keys that sign cursors, as for `connect`. By default those of the environment variable
+                     PARTITA_CURSOR_KEYS, separated by commas, or else the key in the database file. A remote database
+                     has none, and processes that serve the same one have to share theirs.
     create_tables    Whether to create the tables that are missing when the database is opened.
     prefix           The path of the APIs in place of `/api`.
     beside_dynamodb  Whether DynamoDB's protocol is served on the same port, so that the page says so.
@@ -46,14 +48,14 @@ class RestApplication:
         data: "Address | Backend | Store",
         *,
         verifier: Verifier | None = None,
-        secret: bytes | None = None,
+        cursor_keys: Sequence[bytes] | None = None,
         create_tables: bool = False,
         prefix: str = "/api",
         beside_dynamodb: bool = False,
     ) -> None:
         self._apis = list(apis)
         self._authenticate = reject_tokens if verifier is None else verifier.caller
-        self._secret = secret or os.environ.get("PARTITA_SECRET", "").encode() or None
+        self._cursor_keys = cursor_keys or cursor_keys_from_environment()
         self._create_tables = create_tables
         self._prefix = prefix.rstrip("/")
         self._beside_dynamodb = beside_dynamodb
@@ -125,7 +127,7 @@ class RestApplication:
 
     def _open(self) -> Any:
         assert self._address is not None
-        check_workers(self._address, self._secret)
+        check_workers(self._address)
         backend = connect(self._address)
         try:
             self._handler = self._mounted(backend)
@@ -135,12 +137,18 @@ class RestApplication:
         return backend
 
     def _mounted(self, data: Backend | Store) -> RequestHandler:
-        secret = self._secret or secrets.token_bytes(32)
         mounted = []
         for api in self._apis:
-            db = data if isinstance(data, Store) else Store(data, api.design, secret=secret)
+            db = data if isinstance(data, Store) else Store(data, api.design, cursor_keys=self._cursor_keys)
+            if not db.context.cursor_keys and self._cursor_keys:
+                db = db.with_settings(cursor_keys=self._cursor_keys)
             if db.design is not api.design:
                 raise ConfigurationError(f"the API {api.name!r} is of another design than the store; pass its backend")
+            if not db.context.cursor_keys:
+                raise ConfigurationError(
+                    f"the lists of {api.name!r} have signed cursors, and this database has no key for them; pass "
+                    f"cursor_keys=[...], or set {CURSOR_KEYS}"
+                )
             if self._create_tables:
                 create_tables(db)
             mounted.append(MountedApi(api, db, f"{self._prefix}/{api.name}"))
@@ -155,18 +163,17 @@ def create_tables(db: Store) -> None:
         raise ConfigurationError(f"{db.design.name}: the existing tables differ from the design: {listed}")
 
 
-def check_workers(address: Address, secret: bytes | None) -> None:
-    """Rejects settings that several worker processes of uvicorn cannot share."""
+def cursor_keys_from_environment() -> list[bytes] | None:
+    """The keys in the environment, separated by commas; None if there are none."""
+    return [key.strip().encode() for key in os.environ.get(CURSOR_KEYS, "").split(",") if key.strip()] or None
+
+
+def check_workers(address: Address) -> None:
+    """Rejects an address that several worker processes of uvicorn cannot share."""
     workers = _uvicorn_workers()
-    if workers == 1:
-        return
-    if address == "memory:":
+    if workers > 1 and address == "memory:":
         raise ConfigurationError(
             f"memory: belongs to one process, and there are {workers} workers; use a file path, or one worker"
-        )
-    if secret is None:
-        raise ConfigurationError(
-            f"{workers} workers need one secret for cursors; pass secret=..., or set PARTITA_SECRET"
         )
 
 

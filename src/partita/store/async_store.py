@@ -22,7 +22,7 @@ from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow, run_async
 from partita.store.observation import SentRequest
-from partita.store.reading import Decode, Page, fetch_batch, fetch_one, fetch_page, fetch_raw_page
+from partita.store.reading import Decode, Page, QueryPages, fetch_batch, fetch_one, fetch_page, fetch_raw_page
 from partita.store.results import AsyncResults
 from partita.store.settings import AsyncStoreSettings
 from partita.store.table_names import TableNaming
@@ -57,19 +57,20 @@ class AsyncStore(BaseStore):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] | None = None,
         retries: int = 8,
-        secret: bytes | None = None,
+        cursor_keys: Sequence[bytes] | None = None,
         table_names: TableNaming | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
         slow_call_seconds: float | None = None,
         tracer: "Tracer | Literal[True] | None" = None,
     ) -> None:
         super().__init__(
+            backend,
             design,
             tables,
             clock=clock,
             random=random,
             retries=retries,
-            secret=secret,
+            cursor_keys=cursor_keys,
             table_names=table_names,
             on_call=on_call,
             slow_call_seconds=slow_call_seconds,
@@ -110,11 +111,10 @@ class AsyncStore(BaseStore):
         if isinstance(call, Get):
             return self.get(call, consistent=consistent)
 
-        async def page(size: int | None, cursor: str | None) -> Page[E]:
-            flow = fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent)
-            return await self._run(flow, "query", call)
+        def start(cursor: str | None) -> QueryPages[E]:
+            return QueryPages(self.context, call, cursor, consistent=consistent)
 
-        return AsyncResults(page)
+        return AsyncResults(start, lambda flow: self._run(flow, "query", call))
 
     async def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
         """The entity, or None."""

@@ -13,6 +13,7 @@ from partita.plan.design import Design
 from partita.plan.proof.prove import prove
 from partita.plan.read_requests import key_values, plan_of
 from partita.store.context import StoreContext
+from partita.store.cursors import checked_keys
 from partita.store.drafts import Draft
 from partita.store.entity_flows import EntityFlows
 from partita.store.observation import CapacityMeter, Observers
@@ -39,9 +40,11 @@ def not_found(call: Get[Any]) -> NotFound:
 class BaseStore:
     """A design with the settings of a store; its subclasses send requests."""
 
-    def __init__(self, design: Design | Table, tables: Sequence[Table], **settings: "Unpack[StoreSettings]") -> None:
+    def __init__(
+        self, backend: Any, design: Design | Table, tables: Sequence[Table], **settings: "Unpack[StoreSettings]"
+    ) -> None:
         self.design = proven(design, *tables)
-        self.context = _context(self.design, settings)
+        self.context = _context(self.design, settings, getattr(backend, "cursor_key", None))
         self._settings = settings
         self._tracing = self.context.observers.tracing
         self._flows = EntityFlows(self.design, self.context)
@@ -88,7 +91,7 @@ class BaseStore:
         return self._flows.explain_change(call, draft)
 
 
-def _context(design: Design, settings: StoreSettings) -> StoreContext:
+def _context(design: Design, settings: StoreSettings, backend_key: bytes | None) -> StoreContext:
     """The context of a store with these settings; one that is None has its default."""
     naming = settings.get("table_names")
     tracer = settings.get("tracer")
@@ -99,6 +102,8 @@ def _context(design: Design, settings: StoreSettings) -> StoreContext:
         tracing = Tracing(tracer)
     observers = Observers(tuple(settings.get("on_call") or ()), settings.get("slow_call_seconds"), tracing)
     names = None if naming is None else TableNames(design, naming)
-    chosen: dict[str, Any] = {name: settings.get(name) for name in ("clock", "random", "retries", "secret")}
+    chosen: dict[str, Any] = {name: settings.get(name) for name in ("clock", "random", "retries")}
     given = {name: value for name, value in chosen.items() if value is not None}
-    return StoreContext(table_names=names, observers=observers, **given)
+    keys = settings.get("cursor_keys")
+    cursor_keys = checked_keys(keys) if keys is not None else () if backend_key is None else (backend_key,)
+    return StoreContext(table_names=names, observers=observers, cursor_keys=cursor_keys, **given)

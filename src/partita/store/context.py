@@ -32,7 +32,7 @@ class StoreContext(msgspec.Struct, frozen=True):
     retries: int = 8
     first_wait: float = 0.025
     longest_wait: float = 5.0
-    secret: bytes | None = None
+    cursor_keys: tuple[bytes, ...] = ()
     table_names: TableNames | None = None
     observers: Observers = msgspec.field(default_factory=Observers)
 

@@ -1,26 +1,49 @@
-"""Cursors: the position in a query, as text for a client.
+"""Cursors: the position in a query, signed, as text for a client.
 
-A cursor belongs to its query: it is rejected for other arguments, another pattern or another direction. With a secret
-it is signed, so that a client cannot make its own and start at the keys of another partition.
+    base64url( ["<signature>", [<state of each range>]] )
+
+The signature is an HMAC-SHA256 over the states and over a digest of the query: its pattern, its arguments and its
+direction. So a cursor is valid only as a store made it, and only for its own query; any other text is `InvalidCursor`,
+with one message, and is rejected before anything in it is read. A cursor is not encrypted: its states are table keys.
+
+The keys are a setting of the store (`cursor_keys`: the first one signs, all are accepted), or else the key of its
+backend: an engine creates one with the database and stores it there.
 """
 
-import base64
 import binascii
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from partita.dynamodb.values import Item
-from partita.errors import InvalidCursor
+from partita.errors import ConfigurationError, InvalidCursor
 from partita.plan.read_requests import Plan, fan_out_values, query
 
 START: Any = 0  # this range has not been read yet
 DONE: Any = 1  # this range is at its end
 State = Item | int
 
+MIN_KEY = 16
+_STATES = slice(26, -1)  # after a signature of 16 bytes, which are 22 characters
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+_STANDARD = bytes.maketrans(b"-_", b"+/")
 
-def binding(plan: Plan, arguments: tuple[Any, ...]) -> str:
+_encode = msgspec.json.encode
+_decode_states = msgspec.json.Decoder(list[Item | int]).decode
+
+
+def checked_keys(keys: Any) -> tuple[bytes, ...]:
+    """The setting `cursor_keys`; rejects keys that are too short to sign with."""
+    if isinstance(keys, bytes | str) or not keys or not all(isinstance(key, bytes) for key in keys):
+        raise ConfigurationError("cursor_keys must be a list of keys of bytes; the first one signs, all are accepted")
+    if any(len(key) < MIN_KEY for key in keys):
+        raise ConfigurationError(f"cursor_keys: a key must have at least {MIN_KEY} bytes; use secrets.token_bytes(32)")
+    return tuple(keys)
+
+
+def binding(plan: Plan, arguments: tuple[Any, ...]) -> bytes:
     """A digest of the query without its page size."""
     try:
         return _cached_digest(plan, arguments)
@@ -29,49 +52,59 @@ def binding(plan: Plan, arguments: tuple[Any, ...]) -> str:
 
 
 @lru_cache(4096)
-def _cached_digest(plan: Plan, arguments: tuple[Any, ...]) -> str:
+def _cached_digest(plan: Plan, arguments: tuple[Any, ...]) -> bytes:
     return _digest(plan, arguments)
 
 
-def _digest(plan: Plan, arguments: tuple[Any, ...]) -> str:
+def _digest(plan: Plan, arguments: tuple[Any, ...]) -> bytes:
     import hashlib
 
-    digest = hashlib.blake2b(plan.read.name.encode(), digest_size=12)
+    digest = hashlib.blake2b(_encode(plan.read.name), digest_size=16)
     for value in fan_out_values(plan, arguments):
-        digest.update(msgspec.json.encode(query(plan, arguments, fan_out_value=value)))
-    return digest.hexdigest()
+        digest.update(_encode(query(plan, arguments, fan_out_value=value)))
+    return digest.digest()
 
 
-def cursor_text(bound: str, states: list[State], secret: bytes | None) -> str:
+def cursor_text(name: str, bound: bytes, states: list[State], keys: Sequence[bytes]) -> str:
     """The cursor of a query (by its binding) at the states of its ranges."""
-    body = base64.urlsafe_b64encode(msgspec.json.encode([bound, states])).rstrip(b"=")
-    return (body if secret is None else body + b"." + _signature(body, secret)).decode()
+    return _text(bound, _encode(states), _known(name, keys)[0]).decode()
 
 
-def states_of(name: str, text: Any, bound: str, count: int, secret: bytes | None) -> list[State]:
-    """The states in a cursor, one for each of `count` ranges; InvalidCursor if it does not belong to the query."""
-    if not isinstance(text, str) or not text.isascii():
-        raise InvalidCursor(name, "it cannot be read")
-    body, _, signature = text.encode().partition(b".")
-    if secret is not None:
-        from hmac import compare_digest
+def states_of(name: str, text: Any, bound: bytes, keys: Sequence[bytes]) -> list[State]:
+    """The states in a cursor, one for each range of the query; InvalidCursor if it is not a cursor of the query."""
+    from hmac import compare_digest
 
-        if not compare_digest(signature, _signature(body, secret)):
-            raise InvalidCursor(name, "its signature is wrong")
-    try:
-        query_digest, states = msgspec.json.decode(
-            base64.urlsafe_b64decode(body + b"=" * (-len(body) % 4)), type=tuple[str, list[Item | int]]
+    signed = text.encode() if isinstance(text, str) and text.isascii() else b""
+    states = _signed_states(signed)
+    for key in _known(name, keys):
+        if compare_digest(_text(bound, states, key), signed):
+            return _decode_states(states)
+    raise InvalidCursor(name, "it is not a cursor of this query with these arguments; start again without a cursor")
+
+
+def _known(name: str, keys: Sequence[bytes]) -> Sequence[bytes]:
+    if not keys:
+        raise ConfigurationError(
+            f"{name}: a cursor has to be signed, and this backend has no key for it; pass "
+            "cursor_keys=[...] to connect, the same for all processes that serve the same data"
         )
-    except (binascii.Error, msgspec.DecodeError, UnicodeDecodeError):
-        raise InvalidCursor(name, "it cannot be read") from None
-    if query_digest != bound:
-        raise InvalidCursor(name, "it was made for other arguments")
-    if len(states) != count:
-        raise InvalidCursor(name, f"it is of {len(states)} ranges, and not of {count}")
-    return states
+    return keys
 
 
-def _signature(body: bytes, secret: bytes) -> bytes:
+def _text(bound: bytes, states: bytes, key: bytes) -> bytes:
     import hmac
 
-    return base64.urlsafe_b64encode(hmac.digest(secret, body, "sha256")).rstrip(b"=")
+    signature = _base64(hmac.digest(key, bound + states, "sha256")[:16])
+    return _base64(b'["%b",%b]' % (signature, states))
+
+
+def _signed_states(text: bytes) -> bytes:
+    """The part of a cursor that is signed; nothing where it is not base64."""
+    try:
+        return binascii.a2b_base64(text.translate(_STANDARD) + b"=" * (-len(text) % 4))[_STATES]
+    except binascii.Error:
+        return b""
+
+
+def _base64(data: bytes) -> bytes:
+    return binascii.b2a_base64(data, newline=False).rstrip(b"=").translate(_URL_SAFE)

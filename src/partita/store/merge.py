@@ -30,7 +30,7 @@ class Merge:
         values = fan_out_values(plan, arguments)
         states: Sequence[State] = [START] * len(values)
         if cursor:
-            states = states_of(plan.read.name, cursor, binding(plan, arguments), len(values), context.secret)
+            states = states_of(plan.read.name, cursor, binding(plan, arguments), context.cursor_keys)
         self._ranges = [_start_range(value, state) for value, state in zip(values, states, strict=True)]
 
     @property
@@ -67,12 +67,18 @@ class Merge:
         choose = min if self._plan.proof.forward else max
         return choose(ready, key=lambda each: each.peek_sort_key(self._plan)).take_next(1, self._plan)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether every range is at its end, and nothing waits."""
+        return all(each.state == DONE for each in self._ranges)
+
     def cursor(self) -> str | None:
         """Where the next page begins; None at the end of every range."""
-        states = [each.state for each in self._ranges]
-        if all(state == DONE for state in states):
+        if self.is_done:
             return None
-        return cursor_text(binding(self._plan, self._arguments), states, self._context.secret)
+        states = [each.state for each in self._ranges]
+        bound = binding(self._plan, self._arguments)
+        return cursor_text(self._plan.read.name, bound, states, self._context.cursor_keys)
 
 
 class _Range:

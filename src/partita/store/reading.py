@@ -94,6 +94,54 @@ def fetch_stored_item(context: StoreContext, model: Model, key: Item) -> Flow[St
     return None if raw is None or entity is None else StoredItem(msgspec.json.decode(raw), entity)
 
 
+class QueryPages(Generic[E]):
+    """The pages of a query from a cursor on, each read by a flow."""
+
+    def __init__(
+        self, context: StoreContext, call: Query[Any], cursor: str | None = None, *, consistent: bool = False
+    ) -> None:
+        self._read = call.read
+        self._context = context
+        self._merge = Merge(context, plan_of(call.read), call.arguments, cursor, consistent)
+
+    def fetch(self, size: int | None = None, decode: Decode[Any] | None = None) -> Flow[list[E]]:
+        """The next page, without expired items; `decode` as for one item."""
+        decode_item = decode or decoder_for_read(self._read)
+        now = now_seconds(self._context)
+
+        def decode_all(items: list[msgspec.Raw]) -> list[E]:
+            return [entity for raw in items if (entity := decode_item(raw, now)) is not None]
+
+        return self._fetch(size, decode_all)
+
+    def fetch_raw(self, size: int | None = None) -> Flow[list[msgspec.Raw]]:
+        """The next page as the bytes of its items, expired ones among them."""
+        return self._fetch(size, lambda items: items)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the last page has been read."""
+        return self._merge.is_done
+
+    def cursor(self) -> str | None:
+        """Where the next page begins, signed; None at the end."""
+        return self._merge.cursor()
+
+    def _fetch(self, size: int | None, decode_all: Callable[[list[msgspec.Raw]], list[R]]) -> Flow[list[R]]:
+        if size is not None and size < 1:
+            raise InvalidValue(self._read.name, f"a page holds at least one item, not {size!r}")
+        merge, wanted = self._merge, size or self._read.page_size
+        items: list[R] = []
+        while wanted is None or len(items) < wanted:
+            room = None if wanted is None else wanted - len(items)
+            if not (yield from merge.fill(room)):
+                break
+            items += decode_all(merge.take(room))
+            if wanted is None and items and merge.must_read_on:
+                break  # a page of DynamoDB's own size ends where the first range has to be read on
+        return items
+
+
 def fetch_page(
     context: StoreContext,
     call: Query[E],
@@ -104,48 +152,18 @@ def fetch_page(
     decode: Decode[Any] | None = None,
 ) -> Flow[Page[E]]:
     """The next page of a query, without expired items; `decode` as for one item."""
-    decode_item = decode or decoder_for_read(call.read)
-    now = now_seconds(context)
-
-    def decode_all(items: list[msgspec.Raw]) -> list[E]:
-        return [entity for raw in items if (entity := decode_item(raw, now)) is not None]
-
-    return _fetch_page(context, call, size, cursor, consistent, decode_all)
+    pages = QueryPages[E](context, call, cursor, consistent=consistent)
+    items = yield from pages.fetch(size, decode)
+    return Page(items, pages.cursor())
 
 
 def fetch_raw_page(
-    context: StoreContext,
-    call: Query[Any],
-    *,
-    size: int | None = None,
-    cursor: str | None = None,
-    consistent: bool = False,
+    context: StoreContext, call: Query[Any], *, size: int | None = None, cursor: str | None = None
 ) -> Flow[Page[msgspec.Raw]]:
     """The next page of a query as the bytes of its items, expired ones among them."""
-    return _fetch_page(context, call, size, cursor, consistent, lambda items: items)
-
-
-def _fetch_page(
-    context: StoreContext,
-    call: Query[Any],
-    size: int | None,
-    cursor: str | None,
-    consistent: bool,
-    decode_all: Callable[[list[msgspec.Raw]], list[E]],
-) -> Flow[Page[E]]:
-    if size is not None and size < 1:
-        raise InvalidValue(call.read.name, f"a page holds at least one item, not {size!r}")
-    merge = Merge(context, plan_of(call.read), call.arguments, cursor, consistent)
-    wanted = size or call.read.page_size
-    items: list[E] = []
-    while wanted is None or len(items) < wanted:
-        room = None if wanted is None else wanted - len(items)
-        if not (yield from merge.fill(room)):
-            break
-        items += decode_all(merge.take(room))
-        if wanted is None and items and merge.must_read_on:
-            break  # a page of DynamoDB's own size ends where the first range has to be read on
-    return Page(items, merge.cursor())
+    pages = QueryPages[Any](context, call, cursor)
+    items = yield from pages.fetch_raw(size)
+    return Page(items, pages.cursor())
 
 
 def decoder_for_read(read: Read) -> Decoder | Recogniser:

@@ -1,67 +1,67 @@
 """The results of a query: pages on demand, or an iteration over all of them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from partita.store.reading import Page
+from partita.store.flows import Flow
+from partita.store.reading import Page, QueryPages
 
 E = TypeVar("E")
-NextPage = Callable[[int | None, str | None], Page[E]]
-NextPageAsync = Callable[[int | None, str | None], Awaitable[Page[E]]]
+StartPages = Callable[[str | None], QueryPages[E]]
+Run = Callable[[Flow[Any]], Any]
+RunAsync = Callable[[Flow[Any]], Awaitable[Any]]
 
 
 class Results(Generic[E]):
     """Iterate to read every page; `page`, `first` and `one` read no more than they return."""
 
-    def __init__(self, next_page: NextPage[E]) -> None:
-        self._next = next_page
+    def __init__(self, start: StartPages[E], run: Run) -> None:
+        self._start = start
+        self._run = run
 
     def page(self, size: int | None = None, cursor: str | None = None) -> Page[E]:
         """One page; pass its cursor for the next."""
-        return self._next(size, cursor)
+        pages = self._start(cursor)
+        return Page(self._run(pages.fetch(size)), pages.cursor())
 
     def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        return self._next(count, None).items if count else []
+        found: list[E] = self._run(self._start(None).fetch(count)) if count else []
+        return found
 
     def one(self) -> E | None:
         """The first item, or None."""
         return next(iter(self.first(1)), None)
 
     def __iter__(self) -> Iterator[E]:
-        cursor: str | None = None
-        while True:
-            page = self._next(None, cursor)
-            yield from page.items
-            cursor = page.cursor
-            if cursor is None:
-                return
+        pages = self._start(None)
+        while not pages.is_done:
+            yield from self._run(pages.fetch())
 
 
 class AsyncResults(Generic[E]):
     """The same, awaited."""
 
-    def __init__(self, next_page: NextPageAsync[E]) -> None:
-        self._next = next_page
+    def __init__(self, start: StartPages[E], run: RunAsync) -> None:
+        self._start = start
+        self._run = run
 
     async def page(self, size: int | None = None, cursor: str | None = None) -> Page[E]:
         """One page; pass its cursor for the next."""
-        return await self._next(size, cursor)
+        pages = self._start(cursor)
+        return Page(await self._run(pages.fetch(size)), pages.cursor())
 
     async def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        return (await self._next(count, None)).items if count else []
+        found: list[E] = await self._run(self._start(None).fetch(count)) if count else []
+        return found
 
     async def one(self) -> E | None:
         """The first item, or None."""
         return next(iter(await self.first(1)), None)
 
     async def __aiter__(self) -> AsyncIterator[E]:
-        cursor: str | None = None
-        while True:
-            page = await self._next(None, cursor)
-            for item in page.items:
+        pages = self._start(None)
+        while not pages.is_done:
+            for item in await self._run(pages.fetch()):
                 yield item
-            cursor = page.cursor
-            if cursor is None:
-                return

@@ -19,7 +19,7 @@ class StoreSettings(TypedDict, total=False):
     clock: Callable[[], datetime] | None
     random: Callable[[], float] | None
     retries: int | None
-    secret: bytes | None
+    cursor_keys: Sequence[bytes] | None
     table_names: "TableNaming | None"
     on_call: "Sequence[Callable[[SentRequest], None]] | None"
     slow_call_seconds: float | None

@@ -29,7 +29,7 @@ from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow, run
 from partita.store.observation import SentRequest
-from partita.store.reading import Decode, Page, fetch_batch, fetch_one, fetch_page, fetch_raw_page
+from partita.store.reading import Decode, Page, QueryPages, fetch_batch, fetch_one, fetch_page, fetch_raw_page
 from partita.store.results import Results
 from partita.store.settings import SyncStoreSettings
 from partita.store.table_names import TableNaming
@@ -57,7 +57,9 @@ class Store(BaseStore):
     sleep       Waits some seconds before a retry; a test may replace it.
     random      A number from 0 to 1 for the jitter of retries; a test may replace it.
     retries     How often a request is sent again after throttling or a lost connection.
-    secret      Signs cursors, so that clients cannot make their own.
+    cursor_keys Keys that sign cursors, each of at least 16 bytes; the first one signs, all are accepted, so that a key
+                can be replaced. Default: the key that an engine stores with its data. A remote database has none:
+                without this setting, the first cursor there is a ConfigurationError.
     table_names The names of the design's tables on this backend, as a mapping or a function of the design's name.
     on_call     Functions that are called with each `SentRequest`.
     slow_call_seconds
@@ -74,19 +76,20 @@ class Store(BaseStore):
         sleep: Callable[[float], None] = time.sleep,
         random: Callable[[], float] | None = None,
         retries: int = 8,
-        secret: bytes | None = None,
+        cursor_keys: Sequence[bytes] | None = None,
         table_names: TableNaming | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
         slow_call_seconds: float | None = None,
         tracer: "Tracer | Literal[True] | None" = None,
     ) -> None:
         super().__init__(
+            backend,
             design,
             tables,
             clock=clock,
             random=random,
             retries=retries,
-            secret=secret,
+            cursor_keys=cursor_keys,
             table_names=table_names,
             on_call=on_call,
             slow_call_seconds=slow_call_seconds,
@@ -126,11 +129,10 @@ class Store(BaseStore):
         if isinstance(call, Get):
             return self._run(fetch_one(self.context, call, consistent=consistent), "get", call)
 
-        def page(size: int | None, cursor: str | None) -> Page[E]:
-            flow = fetch_page(self.context, call, size=size, cursor=cursor, consistent=consistent)
-            return self._run(flow, "query", call)
+        def start(cursor: str | None) -> QueryPages[E]:
+            return QueryPages(self.context, call, cursor, consistent=consistent)
 
-        return Results(page)
+        return Results(start, lambda flow: self._run(flow, "query", call))
 
     def get(self, call: Get[E], *, consistent: bool = False) -> E | None:
         """The entity, or None."""

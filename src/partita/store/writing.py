@@ -41,7 +41,7 @@ from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
-from partita.store.reading import fetch_raw_page, fetch_stored_item, now_seconds
+from partita.store.reading import QueryPages, fetch_stored_item, now_seconds
 from partita.validation import FaultyValue, invalid_value
 
 E = TypeVar("E")
@@ -270,11 +270,9 @@ def _delete_owned(context: StoreContext, design: Design, model: Model, ownership
     child = ownership.child
     read = Read((EntityKey(child, ownership.keys),), ownership.query_values(parent))
     in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child)
-    cursor: str | None = None
-    while True:
-        query = Query[Any](read)
-        page = yield from fetch_raw_page(context, query, cursor=cursor, consistent=True)
-        items: list[Item] = [msgspec.json.decode(raw) for raw in page.items]
+    pages = QueryPages[Any](context, Query[Any](read), consistent=True)
+    while not pages.is_done:
+        items: list[Item] = [msgspec.json.decode(raw) for raw in (yield from pages.fetch_raw())]
         if items and not (yield from _is_being_deleted(context, model, parent)):
             return  # the owner was deleted meanwhile; these may be the children of a new one
         if in_batches:
@@ -282,9 +280,6 @@ def _delete_owned(context: StoreContext, design: Design, model: Model, ownership
         else:
             for item in items:
                 yield from _delete_child(context, design, child, item)
-        cursor = page.cursor
-        if cursor is None:
-            return
 
 
 def _is_being_deleted(context: StoreContext, model: Model, parent: Any) -> Flow[bool]:

@@ -257,16 +257,16 @@ def test_a_cursor_of_a_day_outside_the_period_is_rejected(perfectit: PerfectIt, 
 
 
 def test_the_cursor_within_a_day_is_signed_and_valid_for_that_day_only(db: Store, clock: Clock, ann: str) -> None:
-    signing = PerfectIt(Store(db.backend, d.design, clock=clock, secret=b"s" * 32))
+    signing = PerfectIt(Store(db.backend, d.design, clock=clock))
     for _ in range(3):
         published(signing, ann)
     cursor = signing.cards.recent(1).cursor
     assert cursor is not None
     assert len(signing.cards.recent(1, cursor).items) == 1
     _, _, inside = cursor.partition("~")
-    with pytest.raises(InvalidCursor, match="its signature is wrong"):
+    with pytest.raises(InvalidCursor, match="it is not a cursor of this query"):
         signing.cards.recent(1, f"{cursor}x")
-    with pytest.raises(InvalidCursor, match="it was made for other arguments"):
+    with pytest.raises(InvalidCursor, match="it is not a cursor of this query"):
         signing.cards.recent(1, day_cursor(clock().date() - timedelta(days=1), inside))
 
 

@@ -3,7 +3,6 @@
 import os
 import time
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -30,11 +29,6 @@ class LocalIssuer:
     def key_set(self) -> dict[str, Any]:
         public = jwt.algorithms.OKPAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         return {"keys": [{**public, "kid": NAME, "alg": "EdDSA", "use": "sig"}]}
-
-    @property
-    def secret(self) -> bytes:
-        """A secret derived from the key, for signing cursors: they outlive a restart as the tokens do."""
-        return blake2b(self._key.private_bytes_raw(), person=b"partita.cursors").digest()
 
     def verifier(self) -> Verifier:
         keys = keys_of(self.key_set)
