@@ -20,7 +20,7 @@ from partita import connect
 from partita.cli.open_systems import open_systems
 from partita.cli.seed import seed_system
 from partita.dynamodb.requests import Scan
-from partita.plan.schema import create_table as creation
+from partita.plan.table_definitions import create_table as creation
 from partita_systems import SYSTEMS
 from partita_systems.blog.service import Blog
 from partita_systems.perfectit import design as cards_design

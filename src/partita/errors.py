@@ -348,14 +348,14 @@ class InvalidTransition(StoreError):
     @property
     def reason(self) -> str:
         if self.new:
-            return f"cannot start as {_shown(self.after)}"
-        return f"cannot change from {_shown(self.before)} to {_shown(self.after)}"
+            return f"cannot start as {_value_text(self.after)}"
+        return f"cannot change from {_value_text(self.before)} to {_value_text(self.after)}"
 
     def __str__(self) -> str:
         return f"{self.entity}.{self.field}: {self.reason}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return repr(value.value if isinstance(value, Enum) else value)
 
 

@@ -8,7 +8,7 @@ from partita.design.models import Model
 from partita.design.tables import Index
 from partita.dynamodb.canonical import item_size
 from partita.dynamodb.capacity import write_units
-from partita.dynamodb.table_names import with_table_names
+from partita.dynamodb.request_tables import with_table_names
 from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.actions import (
     AddToSet,

@@ -23,7 +23,7 @@ from partita.dynamodb.backend import Backend
 from partita.dynamodb.values import Item
 from partita.plan.design import Design
 from partita.plan.read_requests import plan_of
-from partita.plan.schema import Difference
+from partita.plan.table_definitions import Difference
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted

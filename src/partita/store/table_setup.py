@@ -10,7 +10,7 @@ from partita.dynamodb.exceptions import (
 )
 from partita.dynamodb.shapes import TableDescription
 from partita.plan.design import Design
-from partita.plan.schema import Difference, create_table, differences, settings
+from partita.plan.table_definitions import Difference, create_table, differences, settings
 from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
 from partita.store.retries import send_idempotent

@@ -15,9 +15,9 @@ import msgspec
 
 from partita.design.reads import Get, Query
 from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.request_tables import tables_of
 from partita.dynamodb.requests import Request
 from partita.dynamodb.shapes import ConsumedCapacity
-from partita.dynamodb.table_names import tables_of
 from partita.extras import needs
 from partita.store.flows import Flow
 from partita.store.log import error_code

@@ -9,9 +9,9 @@ import pytest
 
 from partita import AsyncStore, Entity, Item, SentRequest, Store, Table, connect, pattern, prove
 from partita.dynamodb.exceptions import ResourceNotFoundException
+from partita.dynamodb.request_tables import tables_of
 from partita.dynamodb.requests import BatchGetItem, BatchWriteItem, DeleteTable, ListTables, Scan
 from partita.dynamodb.stream_shapes import ListStreams
-from partita.dynamodb.table_names import tables_of
 from partita.errors import ConfigurationError
 from partita.store.seeding import is_loaded, load
 from tests.store.clocks import Clock
