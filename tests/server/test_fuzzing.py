@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from partita.dynamodb.operations import OPERATIONS
+from tests.engine.hostile_requests import CREATE, HostileRequests
 from tests.peers import Running, call
 from tests.server.sockets import RawReply, ask, connected, exchange, read_reply, request
 
@@ -311,6 +312,19 @@ def test_mutated_request_is_answered(fuzzed: str, seed: int) -> None:
             reply = read_reply(connection)
             assert is_fine(reply), (operation, sent, reply)
     assert is_alive(fuzzed)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_hostile_request_is_answered(server: Running, seed: int) -> None:
+    assert call(server.endpoint, "CreateTable", CREATE).status in (200, 400)
+    requests = HostileRequests(seed)
+    with connected(server.endpoint) as connection:
+        for _ in range(MUTATIONS // 2):
+            operation, body = requests.request()
+            connection.sendall(request(operation, json.dumps(body).encode()))
+            reply = read_reply(connection)
+            assert is_fine(reply), (operation, body, reply)
+    assert is_alive(server.endpoint)
 
 
 # The protocol around the body ----------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ TRANSACTION_ACTIONS = 100  # [A] TransactWriteItems, TransactGetItems
 TRANSACTION_BYTES = 4 * MB  # [A] TransactWriteItems, TransactGetItems
 TOKEN_SECONDS = 600  # [A] TransactWriteItems: ClientRequestToken is valid for ten minutes
 
+STATEMENT_LENGTH = 8192  # [A] ExecuteStatement
 EXPRESSION_BYTES = 4 * KB  # [Q] expression string
 EXPRESSION_OPERATORS = 300  # [Q] operators or functions in an UpdateExpression or condition
 EXPRESSION_IN_OPERANDS = 100  # [E] operands of IN

@@ -10,8 +10,8 @@ from partita.dynamodb.exceptions import (
     SerializationException,
     ValidationException,
 )
+from partita.dynamodb.expression_nodes import Path
 from partita.dynamodb.values import AttributeValue, Item, ResolvedPath, type_of
-from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError
 
 _NAME = re.compile(r"#[0-9a-zA-Z_]+\Z").match
