@@ -314,3 +314,27 @@ def test_workers_of_a_file_share_its_cursor_key(tmp_path: Path) -> None:
             assert [each["number"] for each in page["items"] + rest["items"]] == [0, 1, 2]
 
     asyncio.run(run())
+
+
+def test_hosts_and_origins_are_checked_where_that_is_asked_for() -> None:
+    async def talk(client: httpx.AsyncClient) -> None:
+        other = {"origin": "http://evil.example"}
+        assert (await client.get("/api")).status_code == 421
+        assert "allowed_hosts=['test']" in (await client.get("/api")).json()["detail"]
+        assert (await client.get("/api", headers={"host": "api.example"})).status_code == 200
+        assert (await client.get("/api", headers={"host": "localhost", **other})).status_code == 403
+        allowed = await client.get("/api", headers={"host": "localhost", "origin": "https://app.example"})
+        assert allowed.headers["access-control-allow-origin"] == "https://app.example"
+
+    checked = application(allowed_hosts=["api.example"], allowed_origins=["https://app.example"])
+    visiting(checked, talk)
+
+
+def test_hosts_and_origins_are_not_checked_by_default() -> None:
+    async def talk(client: httpx.AsyncClient) -> None:
+        other = {"host": "anything.example", "origin": "http://other.example"}
+        assert (await client.get("/api", headers=other)).status_code == 200
+
+    visiting(application(), talk)
+    with pytest.raises(ConfigurationError, match="give allowed_hosts as well"):
+        application(allowed_origins=["https://app.example"])

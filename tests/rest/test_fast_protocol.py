@@ -18,7 +18,7 @@ from tests.peers.process import started
 pytestmark = pytest.mark.slow
 
 PARTITA = Path(sys.executable).with_name("partita")
-HEAD = "Host: here\r\n"
+HEAD = "Host: localhost\r\n"
 
 
 class Reply(NamedTuple):

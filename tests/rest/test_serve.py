@@ -121,7 +121,7 @@ def test_port_in_use_is_one_line(tmp_path: Path) -> None:
         (["checks", "--on", "missing/folder/x.db"], "cannot be opened"),
         (["checks", "--on", "text.txt"], "not a Partita database file"),
         (["checks", "--on", "ftp://x"], "'ftp://x' is not a valid address"),
-        (["checks", "--host", "192.0.2.1"], "--public"),
+        (["checks", "--host", "192.0.2.1"], "--no-dynamodb"),
         (["checks", "--on", "memory:", "--keys", "absent.json"], "absent.json: the key set cannot be read"),
         (
             ["checks", "--keys", "http://issuer.example/keys"],

@@ -16,7 +16,9 @@ from typing import Any
 from partita.connect import Address, connect
 from partita.dynamodb.backend import Backend
 from partita.errors import ConfigurationError
-from partita.http.asgi import Receive, Scope, Send, split_path
+from partita.http.asgi import AsgiApplication, Receive, Scope, Send, split_path
+from partita.http.cors import Cors
+from partita.http.sources import REST_APPLICATION, AllowedSources, SourceCheck
 from partita.rest.api import Api
 from partita.rest.auth.identity import Verifier, reject_tokens
 from partita.rest.background_jobs import running_jobs
@@ -39,6 +41,10 @@ class RestApplication:
                      has none, and processes that serve the same one have to share theirs.
     create_tables    Whether to create the tables that are missing when the database is opened.
     prefix           The path of the APIs in place of `/api`.
+    allowed_hosts    The host names that requests may be sent to, besides those of this machine; `*` allows all. None
+                     checks neither hosts nor origins, which is the default: it is up to the outer server.
+                     `partita serve` checks both, against DNS rebinding.
+    allowed_origins  With `allowed_hosts`: the origins whose pages may send requests, besides the application's own.
     beside_dynamodb  Whether DynamoDB's protocol is served on the same port, so that the page says so.
     """
 
@@ -51,6 +57,8 @@ class RestApplication:
         cursor_keys: Sequence[bytes] | None = None,
         create_tables: bool = False,
         prefix: str = "/api",
+        allowed_hosts: Sequence[str] | None = None,
+        allowed_origins: Sequence[str] = (),
         beside_dynamodb: bool = False,
     ) -> None:
         self._apis = list(apis)
@@ -62,6 +70,7 @@ class RestApplication:
         self._address = data if isinstance(data, str | os.PathLike) else None
         self._handler = None if isinstance(data, str | os.PathLike) else self._mounted(data)
         self._is_running = False
+        self._answer = _checking_sources(self._respond, allowed_hosts, allowed_origins)
 
     @property
     def nonblocking_read(self) -> ReadNonblocking | None:
@@ -89,7 +98,7 @@ class RestApplication:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._respond(scope, receive, send)
+            await self._answer(scope, receive, send)
         else:
             await send({"type": "websocket.close"})
 
@@ -153,6 +162,16 @@ class RestApplication:
                 create_tables(db)
             mounted.append(MountedApi(api, db, f"{self._prefix}/{api.name}"))
         return RequestHandler(mounted, self._authenticate, self._prefix, beside_dynamodb=self._beside_dynamodb)
+
+
+def _checking_sources(respond: AsgiApplication, hosts: Sequence[str] | None, origins: Sequence[str]) -> AsgiApplication:
+    """The application, behind a check of hosts and origins where hosts are given."""
+    if hosts is None:
+        if origins:
+            raise ConfigurationError("allowed_origins applies where hosts are checked; give allowed_hosts as well")
+        return respond
+    sources = AllowedSources(hosts, origins, REST_APPLICATION)
+    return SourceCheck(Cors(respond, sources.origins), sources)
 
 
 def create_tables(db: Store) -> None:
