@@ -244,11 +244,15 @@ class InvalidValue(PartitaError):
         return f"{self.where}: {self.reason}"
 
 
+class ReservedKey(InvalidValue):
+    """A key that begins as the keys of guards do. No entity can have it, so a read finds nothing under it."""
+
+
 # A read or a write
 
 
 class StoreError(PartitaError):
-    """A read or write that could not be done as asked; nothing of it was written."""
+    """A read or write that could not be done as asked; nothing of it was written (but see OutcomeUnknown)."""
 
 
 class TableNotFound(StoreError):
@@ -313,6 +317,21 @@ class ReferenceMissing(StoreError):
 
     def __str__(self) -> str:
         return f"{self.entity} refers to {item_name(self.target, self.key)}, which does not exist"
+
+
+class StillReferenced(StoreError):
+    """The item counts `child` items in its `field`, so it cannot be deleted while there are some."""
+
+    def __init__(self, entity: str, key: Key, child: str, field: str) -> None:
+        super().__init__(entity, key, child, field)
+        self.entity = entity
+        self.key = key
+        self.child = child
+        self.field = field
+
+    def __str__(self) -> str:
+        name = item_name(self.entity, self.key)
+        return f"{name} still counts {self.child} items in {self.field!r}; delete them first, or declare Owns"
 
 
 class LimitReached(StoreError):
@@ -421,7 +440,7 @@ class RejectionUnexplained(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """The reply was lost, and sending the write again could apply it twice."""
+    """The reply was lost, and the write may or may not have been applied: sending it again could apply it twice."""
 
     def __init__(self, entity: str) -> None:
         super().__init__(entity)

@@ -33,7 +33,7 @@ from partita.errors import DesignError
 def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[AttributeMember, ...]:
     """The members of a nested struct; a rename by its class has priority over `naming`."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple(
+    members = tuple(
         AttributeMember(
             info.name,
             info.encode_name if info.encode_name != info.name else naming(info.name),
@@ -43,6 +43,16 @@ def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[A
         )
         for info in msgspec.structs.fields(kind)
     )
+    for member in members:
+        check_set_default(f"{where}.{member.field}", member)
+    return members
+
+
+def check_set_default(where: str, member: AttributeMember) -> None:
+    """A DesignError where an empty set, which DynamoDB does not store, would be read as another default."""
+    if isinstance(member.codec, SetCodec) and member.default_when_absent:
+        wrong = f"DynamoDB stores no empty set, so one would be read as the default {member.default_when_absent!r}"
+        raise DesignError(where, wrong, "make the default empty")
 
 
 def codec_of(annotation: Any, where: str, naming: Namer) -> tuple[Codec, bool]:

@@ -17,7 +17,7 @@ from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue
 from partita.plan import key_ranges
 from partita.plan.condition_expressions import Expression, to_stored
-from partita.plan.items import check_key, encode_attributes, key_of
+from partita.plan.items import check_key, encode_attributes, key_of, settled
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.validation import invalid_value
@@ -91,8 +91,13 @@ def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False
 def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """The values of a get's key parts, by attribute."""
     _check_single(plan)
-    slots = slots_of(plan.read.name, plan.read)
-    return {slot.field: _value_of(value, arguments) for slot, value in slots}
+    model = plan.model
+    values = {slot.field: _value_of(value, arguments) for slot, value in slots_of(plan.read.name, plan.read)}
+    for field in values.keys() & model.known_fields:
+        attribute = model.attributes[field]
+        if attribute.member.settles:
+            values[field] = settled(model, attribute, values[field], values[field])
+    return values
 
 
 def _check_single(plan: Plan) -> None:

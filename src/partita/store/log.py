@@ -24,7 +24,7 @@ def _logger() -> "Logger":
     return logger
 
 
-def error_code(error: BaseException) -> str:
+def error_code(error: BaseException | None) -> str:
     """DynamoDB's code of an error, or the name of its class."""
     return error.code if isinstance(error, DynamoDBError) else type(error).__name__
 
