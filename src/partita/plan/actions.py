@@ -160,7 +160,7 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
     if put is not None or gone is not None:
         _check_after(needed, item or {})
     else:
-        clauses += [rest for clause in needed if (rest := _undecided(clause, steps)) is not None]
+        clauses = [*(rest for clause in needed if (rest := _undecided(clause, steps)) is not None), *clauses]
     kind: Kind = "put" if put else "delete" if gone else "update" if steps else "check"
     return ItemAction(
         kind,

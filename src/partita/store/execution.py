@@ -63,7 +63,7 @@ def _combined(context: StoreContext, actions: list[ItemAction]) -> Flow[list[Ite
 
 
 def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
-    """The reply; after a lost reply the item itself, if it shows that the action was applied."""
+    """The reply; None after a lost one, if the item shows that the action was applied."""
     request = act.single_request(action)
     try:
         return (yield from send(context, request, entity=action.entity, once=True))
@@ -77,11 +77,7 @@ def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
             raise outcome_unknown(request, action.entity, lost.__cause__) from lost.__cause__
         if not _shows(action, None if raw is None else msgspec.json.decode(raw)):
             raise outcome_unknown(request, action.entity, lost.__cause__) from lost.__cause__
-        return Verified()
-
-
-class Verified:
-    """In place of a lost reply: the item shows that the write was applied."""
+        return None
 
 
 def _too_large_error(actions: list[ItemAction]) -> InvalidValue:

@@ -16,7 +16,6 @@ from partita.errors import (
     Fault,
     InvalidValue,
     NotFound,
-    OutcomeUnknown,
     StillReferenced,
     StoredItemInvalid,
     item_name,
@@ -48,7 +47,7 @@ from partita.plan.writes import (
 from partita.store.batches import BatchWrite, batch_write
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
-from partita.store.execution import Verified, execute, retry_on_race
+from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
 from partita.store.reading import QueryPages, fetch_item, fetch_stored_item, now_seconds
 from partita.validation import FaultyValue, invalid_value
@@ -187,6 +186,8 @@ def delete(
 ) -> Flow[Any]:
     """Deletes an entity after everything that it owns; returns the deleted entity, or None if it did not exist.
 
+    It is None as well where the reply was lost and the item is gone.
+
     `check` receives the entity and may raise; exactly the state that it saw is deleted. An owner is marked first: a
     marked owner gets no new children, and after an interruption it still exists and can be deleted again.
     """
@@ -209,8 +210,6 @@ def delete(
     reply = yield from retry_on_race(context, model.name, plan)
     if last[0] is not None:
         return last[0].entity
-    if isinstance(reply, Verified):
-        raise OutcomeUnknown(model.name)  # it is gone, but whether it was there is in the lost reply
     attributes = getattr(reply, "attributes", None)
     return None if attributes is None else decoder_of(model)(attributes, now_seconds(context))
 

@@ -169,6 +169,9 @@ class Blog(ServiceBase):
         for like in self.db(d.likes_of_post(post_id), consistent=True):
             self.db.delete(d.has_liked(like.user_id, post_id))
             self.db.delete(like)
+        for reply in self.db(d.thread(post_id), consistent=True):
+            if isinstance(reply, d.Reply):
+                self.db.delete(reply)
         for comment in self.db(d.thread(post_id), consistent=True):
             self.db.delete(comment)
         for rest in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
