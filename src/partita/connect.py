@@ -5,8 +5,8 @@
     http://127.0.0.1:8000   any server that speaks DynamoDB's protocol
     dynamodb://eu-west-1    Amazon DynamoDB, with keys from the environment or botocore's chain
 
-The modules that an address needs are imported when it is opened: pytest imports `partita` in every run of everybody who
-has it installed, and that import loads neither the engine nor an HTTP client.
+The modules that an address needs are imported when it is opened: pytest imports `partita` in every run where
+it is installed, and that import loads neither the engine nor an HTTP client.
 """
 
 import os

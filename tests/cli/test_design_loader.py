@@ -270,7 +270,7 @@ def test_part_of_the_wrong_kind_is_an_error(part: str, value: str, said: str) ->
 
 
 def test_library_names_none_of_the_systems() -> None:
-    """They are found through entry points, as anybody's are."""
+    """They are found through entry points, as all systems are."""
     source = Path(design_loader.__file__).parents[1]
     named = re.compile(r"partita_systems|perfectit|eecar|nbhd|[\"']blog[\"']", re.IGNORECASE)
     assert [

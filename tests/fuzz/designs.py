@@ -234,7 +234,7 @@ class Loaded:
 
 
 def load(spec: DesignSpec, wanted: list[PatternSpec]) -> Loaded | None:
-    """The design and those of the patterns that are accepted; None where the design itself is refused."""
+    """The design and those of the patterns that are accepted; None where the design itself is rejected."""
     source = spec.source()
     if _executed(source) is None:
         return None

@@ -1,7 +1,7 @@
 """The entry point of the container image: `partita engine` and `partita serve`, configured by the environment.
 
-Both listen on every address of the container and keep their data in the volume `/data`. They start only where the
-environment says who may send requests and under which names the server is known:
+Both listen on every address of the container and keep their data in the volume `/data`. They start only if the
+environment has the access keys and the host names of the server:
 
     PARTITA_ACCESS_KEYS     access keys for DynamoDB's protocol, ID:SECRET, several separated by commas;
     PARTITA_CREDENTIALS     or a file of them, a mounted secret; neither with serve --no-dynamodb

@@ -29,7 +29,7 @@ _LISTS = (list, set, frozenset, tuple)
 
 
 class MemberError(NamedTuple):
-    """What is wrong with one member of a value; `kind` is its type without None."""
+    """The errors of one member of a value; `kind` is its type without None."""
 
     fault: Fault
     kind: Any
@@ -67,7 +67,7 @@ def is_struct(kind: Any) -> bool:
 
 
 def _check(annotation: Any) -> Check:
-    """What is wrong in a value of this type: in its members or items, or else with the value itself."""
+    """The errors in a value of this type: of its members or items, or else of the value itself."""
     decoder, kind = _decoder(annotation), unwrapped_type(annotation)[0]
     check_inside = _check_inside(kind)
 
@@ -92,7 +92,7 @@ def _fault(decoder: msgspec.json.Decoder[Any], raw: Raw) -> Fault | None:
 
 
 def _check_inside(kind: Any) -> Check | None:
-    """The check of what a struct, list or map contains; None for other types."""
+    """The check of the contents of a struct, list or map; None for other types."""
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if is_struct(kind):
         return _check_members(kind)

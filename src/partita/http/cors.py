@@ -10,7 +10,7 @@ METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
 
 
 class Cors:
-    """Wraps an application; the origin `*` stands for any."""
+    """Wraps an application; the origin `*` allows all."""
 
     def __init__(self, application: AsgiApplication, origins: Collection[bytes]) -> None:
         self._application = application

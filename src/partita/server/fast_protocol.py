@@ -65,7 +65,7 @@ class FastPath:
 
 
 class Phase(Enum):
-    """What is read from a connection at the moment."""
+    """The part of a request that is being read."""
 
     IDLE = auto()
     HEADERS = auto()

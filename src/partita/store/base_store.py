@@ -1,4 +1,4 @@
-"""What `Store` and `AsyncStore` share: the design, the settings, and the methods that send nothing."""
+"""The common part of `Store` and `AsyncStore`: the design, the settings, and the methods that send nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

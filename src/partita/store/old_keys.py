@@ -45,7 +45,7 @@ def move_from_old_key(
     values: Values,
     check: Callable[[Any], None] | None = None,
 ) -> Flow[bool]:
-    """Moves the item under an old key to its new key; false if there is none. A conflicting write starts it again.
+    """Moves the item under an old key to its new key; false if there is no such item. Repeated after a conflict.
 
     `check` receives the entity first and may raise.
     """

@@ -146,7 +146,7 @@ class Store(BaseStore):
         return found
 
     def read(self, call: Get[Any], decode: Decode[R], *, consistent: bool = False) -> R | None:
-        """What `decode` makes of the item of a get, from its bytes; None if it does not exist.
+        """The result of `decode` on the bytes of an item; None if the item does not exist.
 
         `decode` receives the bytes, which are DynamoDB JSON, and the current second since 1970.
         """
@@ -288,5 +288,5 @@ class Store(BaseStore):
         return self._run(create_tables(self.context, self.design), "create_tables")
 
     def differences(self) -> list[Difference]:
-        """What differs between the design and the tables that exist."""
+        """The differences between the design and the existing tables."""
         return self._run(table_differences(self.context, self.design), "differences")

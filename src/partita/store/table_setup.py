@@ -20,7 +20,7 @@ _POLL = Wait(0.5)
 
 
 def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference]]:
-    """Creates what is missing; returns what differs and DynamoDB does not allow to change."""
+    """Creates missing tables, indexes and settings; returns the differences that DynamoDB does not allow to change."""
     left: list[Difference] = []
     for table in _actual_tables(context, design):
         try:
@@ -41,7 +41,7 @@ def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference
 
 
 def table_differences(context: StoreContext, design: Design) -> Flow[list[Difference]]:
-    """What differs between the design and the tables that exist."""
+    """The differences between the design and the existing tables."""
     found: list[Difference] = []
     for table in _actual_tables(context, design):
         try:

@@ -84,7 +84,7 @@ class RequestSpan:
         self._active: Token[Any] = contexts.attach(set_span_in_context(span))
 
     def end(self, reply: Any, used: Sequence[ConsumedCapacity], error: Exception | None) -> None:
-        """Ends the span with what the reply or the error says."""
+        """Ends the span with the attributes of the reply or the error."""
         contexts.detach(self._active)
         if self._span.is_recording():
             self._span.set_attributes(_members(reply, _FROM_REPLY))

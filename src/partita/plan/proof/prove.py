@@ -1,7 +1,7 @@
 """The entry of the proof: `prove` loads a design and checks all of it.
 
 Each check runs as early as it can. A class statement validates its own entity (`design.validate_model`) and a pattern
-the types of its own parameters (`design.patterns`). `prove` checks whatever needs the whole design:
+the types of its own parameters (`design.patterns`). `prove` checks everything that needs the whole design:
 
     references   counters, references and owners name entities and attributes that exist      references.py
     tables       no two items can have the same key; key attributes have one type             tables.py

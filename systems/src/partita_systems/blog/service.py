@@ -193,7 +193,7 @@ class Blog(ServiceBase):
         return True
 
     def unlike(self, user_id: str, post_id: str) -> bool:
-        """Remove a like; returns False if there is none."""
+        """Remove a like; returns False if it does not exist."""
         guard = self.db(d.has_liked(user_id, post_id), consistent=True)
         if guard is None:
             return False
@@ -216,7 +216,7 @@ class Blog(ServiceBase):
         return True
 
     def unbookmark(self, user_id: str, post_id: str) -> bool:
-        """Remove a bookmark; returns False if there is none."""
+        """Remove a bookmark; returns False if it does not exist."""
         guard = self.db(d.has_bookmarked(user_id, post_id), consistent=True)
         if guard is None:
             return False
