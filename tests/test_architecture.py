@@ -11,13 +11,14 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 PUBLIC = "partita"
 
-WAIST = {"errors", "extras", "dynamodb"}
+WAIST = {"errors", "extras", "setting_rules", "dynamodb"}
 MEANING = WAIST | {"validation", "design", "plan", "describe"}
 BACKENDS = {"storage", "engine", "remote"}
 
 MAY_SEE: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
+    "setting_rules": {"errors"},
     "dynamodb": {"errors"},
     # backends and servers
     "storage": {"errors"},
