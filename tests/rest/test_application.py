@@ -67,9 +67,11 @@ async def lifespan_of(app: AsgiApplication) -> AsyncIterator[list[Message]]:
         await events.put({"type": "lifespan.shutdown"})
         said.append(await replies.get())
         assert said[1]["type"] == "lifespan.shutdown.complete"
+        await task
     else:
         yield said
-    await task
+        with pytest.raises(ConfigurationError):
+            await task
 
 
 # Mounted under a path
@@ -247,6 +249,20 @@ def test_application_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert "absent" in event["message"]
 
 
+@pytest.mark.parametrize(
+    ("apis", "data", "prefix", "reason"),
+    [
+        ([api], "memory:", "data", "prefix='data' is not valid; use a path that begins with /"),
+        ([api], "memory:", 5, "prefix=5 is not valid"),
+        ([api, api], "memory:", "/api", "two APIs are named 'notes'"),
+        ([api], 5, "/api", "5 is not a database; pass an address, a backend of connect\\(\\), or a store"),
+    ],
+)
+def test_application_that_could_not_serve_is_rejected(apis: Any, data: Any, prefix: Any, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        RestApplication(apis, data, prefix=prefix)
+
+
 def test_application_runs_once_at_a_time() -> None:
     async def run() -> None:
         rest = application()
@@ -279,6 +295,8 @@ def test_workers_that_share_no_data_are_an_error() -> None:
                 pass
 
     asyncio.run(run())
+    with connect("memory:") as backend, pytest.raises(ConfigurationError, match="memory: belongs to one process"):
+        RestApplication([api], backend)
 
 
 def test_remote_database_needs_cursor_keys_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
