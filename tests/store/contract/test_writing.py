@@ -561,6 +561,15 @@ def test_two_writes_to_one_item_in_a_transaction_are_rejected(db: Store, draft_w
     assert disk(db) == before
 
 
+def test_write_after_the_block_of_a_transaction_is_rejected(db: Store, draft_work: Work) -> None:
+    with db.transaction() as together:
+        together.change(work("w1")).title = "Two"
+    before = disk(db)
+    with pytest.raises(InvalidTransaction, match=r"^the block of this transaction has ended; "):
+        together.delete(artist("ann"))
+    assert disk(db) == before
+
+
 def test_seen_entity_must_be_the_changed_one(db: Store, draft_work: Work) -> None:
     other = db.create(Work(work_id="w2", artist_id="ann", title="Two"))
     with pytest.raises(InvalidValue, match=r"^Work: `seen` is another item, Work w2$"), db.transaction() as together:
