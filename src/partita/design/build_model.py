@@ -88,6 +88,7 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
             wrong = f"the name {info.encode_name!r} does not follow the naming {naming!r} of the entity"
             raise DesignError(where, wrong, f'write naming="{naming}" in the class that declares it')
         hint = hints[info.name]
+        _check_constraints(where, hint)
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         kind, optional = unwrapped_type(hint)
         compressed = _has(markers, Compressed)
@@ -114,6 +115,16 @@ def _with_key_texts(
             member = msgspec.structs.replace(attribute.member, codec=TextCodec(str, nfc=True))
             found[field] = msgspec.structs.replace(attribute, member=member)
     return found
+
+
+def _check_constraints(where: str, hint: Any) -> None:
+    """msgspec reports constraints that do not suit their type, such as a length of a number, with the first value."""
+    if get_origin(hint) is Annotated and any(isinstance(each, msgspec.Meta) for each in get_args(hint)[1:]):
+        try:
+            msgspec.json.Decoder(hint)
+        except TypeError as error:
+            wrong = f"its Meta does not suit its type: {error}"
+            raise DesignError(where, wrong, "remove the constraint, or change the type") from None
 
 
 def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> CompressedCodec:

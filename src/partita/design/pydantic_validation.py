@@ -4,6 +4,7 @@ The value is encoded as JSON and decoded by the same rules as a request of our R
 any depth, an open enum has to be one of its known values, and a time needs a time zone.
 """
 
+import ast
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
@@ -186,7 +187,7 @@ def _known_error(error: MemberError) -> tuple[str, dict[str, Any]]:
         case "time zone":
             return ("timezone_aware" if fault.expected == "a" else "timezone_naive"), {}
         case "pattern":
-            return "string_pattern_mismatch", {"pattern": fault.limit.strip("'")}
+            return "string_pattern_mismatch", {"pattern": ast.literal_eval(fault.limit)}
         case "multiple":
             return "multiple_of", {"multiple_of": msgspec.json.decode(fault.limit)}
         case "bound":

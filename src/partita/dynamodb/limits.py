@@ -11,6 +11,7 @@ ITEM_BYTES = 400 * KB  # [Q] maximum item size, names and values
 PARTITION_KEY_BYTES = 2048  # [Q] minimum 1, maximum 2048
 SORT_KEY_BYTES = 1024  # [Q] minimum 1, maximum 1024
 NESTING_LEVELS = 32  # [Q] nested attribute depth
+KEY_NAME_BYTES = 255  # [Q] names of key attributes
 
 PAGE_BYTES = 1 * MB  # [A] Query and Scan: a page has at most 1 MB before the filter
 BATCH_GET_KEYS = 100  # [A] BatchGetItem

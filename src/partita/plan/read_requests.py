@@ -14,7 +14,7 @@ from partita.design.reads import Argument, FanOut, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue
+from partita.errors import ConfigurationError, InvalidValue
 from partita.plan import key_ranges
 from partita.plan.condition_expressions import Expression, to_stored
 from partita.plan.items import check_key, encode_attributes, key_of, settled
@@ -216,6 +216,10 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
     invalid = error if isinstance(error, InvalidValue) else invalid_value(error, plan.read.name)
     if invalid.argument:
         return invalid
+    if any(isinstance(each, Argument) for each in arguments):
+        parameters = ", ".join(each.name for each in arguments)
+        name = plan.read.name
+        raise ConfigurationError(f"{name}: the pattern itself is not a read; call it, {name}({parameters})")
     for slot, value in slots_of(plan.read.name, plan.read):
         if isinstance(value, Argument):
             given = arguments[value.at]
