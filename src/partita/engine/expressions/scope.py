@@ -6,6 +6,7 @@ from typing import Any
 
 from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import (
+    NestingTooDeep,
     RequestValidationException,
     SerializationException,
     ValidationException,
@@ -129,11 +130,9 @@ def _checked_values(values: Item | None) -> Item:
 def _check_value(placeholder: str, value: AttributeValue) -> AttributeValue:
     try:
         return checked_value(value)[0]
-    except SerializationException:
+    except (SerializationException, NestingTooDeep):
         raise
     except ValidationException as error:
-        if error.message.startswith("Nesting Levels"):
-            raise
         raise type(error)(
             f"ExpressionAttributeValues contains invalid value: {error.message} for key {placeholder}"
         ) from None
