@@ -18,7 +18,7 @@ CHROMIUM = @for name in chromium chromium-browser google-chrome; do command -v $
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get install -qq -y chromium; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-all check format bench size conformance lock clean
+.PHONY: help run test test-fast test-all fuzz check format bench size conformance lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ test-fast: .venv/dev.stamp ## run the fast tests, in under a minute
 test-all: .venv/dev.stamp ## run every test; a skipped one is a failure
 	$(CHROMIUM)
 	$(THOROUGH) .venv/bin/python -m pytest -n auto --no-skip $(ARGS)
+
+fuzz: .venv/dev.stamp ## try 10,000 random designs, writes and faults; ARGS="--designs 500 --seed 7" chooses others
+	.venv/bin/python -m tests.fuzz $(ARGS)
 
 check: .venv/dev.stamp ## lint, formatting and types
 	.venv/bin/ruff check

@@ -1,4 +1,4 @@
-"""Stored times: one text for a moment, regardless of its time zone."""
+"""Times on disk: one text for a moment, whatever zone it was given in."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,4 +1,8 @@
-"""Every form that a key part can have, with its meaning in plain Python: equality, order, and what a query gives."""
+"""Every type of an attribute and every form that a key part can have, with their meaning in plain Python.
+
+A form says which part of a value a key holds, how that part is written, and how it sorts. It is written here a second
+time on purpose: the fuzzer compares stored keys and answers with this module, never with the library's own code.
+"""
 
 import enum
 import unicodedata
@@ -6,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from hashlib import blake2b
 from typing import Any
 from uuid import UUID
-
-from hypothesis import strategies as st
 
 from partita import OpenEnum
 
@@ -27,102 +30,267 @@ class Mood(OpenEnum):
     BAD = "bad"
 
 
+def nfc(value: Any) -> Any:
+    """Text in the normal form in which keys and plain key attributes hold it; other values unchanged."""
+    return unicodedata.normalize("NFC", value) if type(value) is str else value
+
+
+def folded(text: str) -> str:
+    """Text as it is compared without case."""
+    return str(nfc(nfc(text).casefold()))
+
+
 def _same(value: Any) -> Any:
     return value
 
 
-def _nfc(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
+def _utc_day(at: date) -> date:
+    return at.astimezone(UTC).date() if isinstance(at, datetime) else at
 
 
-def _folded(text: str) -> str:
-    return _nfc(_nfc(text).casefold())
+def _month(at: date) -> date:
+    return _utc_day(at).replace(day=1)
 
 
-def _utc_day(at: datetime) -> date:
-    return at.astimezone(UTC).date()
+def shard(value: Any, count: int) -> int:
+    """The shard of a value: a hash of its text; equal numbers have one text."""
+    if isinstance(value, datetime):
+        value = time_text(value)
+    if isinstance(value, Decimal):
+        value = number_text(value)
+    text = unicodedata.normalize("NFC", str(getattr(value, "value", value)))
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) % count
+
+
+def number_text(value: Any) -> str:
+    """The one text of a number: 1.50, 1.5 and Decimal("1.5") are the same."""
+    exact = Decimal(str(value)).normalize() + 0
+    return f"{exact:f}"
+
+
+def time_text(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def escaped(text: str, full: bool) -> str:
+    """Text in a key: `$` escapes the separator and itself, and every character below them where the key continues."""
+    last = "$"
+    return "".join(f"${chr(ord(c) + 0x30)}" if c in "#$" or (full and c <= last) else c for c in text)
+
+
+def _digits(size: int, places: int = 0, *, signed: bool = False) -> Callable[[Any, bool], str]:
+    def text(value: Any, _: bool) -> str:
+        whole = int(Decimal(value) * 10**places)
+        if not signed:
+            return f"{whole:0{size + places}d}"
+        return (
+            f"p{whole:0{size + places}d}" if whole >= 0 else f"n{10 ** (size + places) - 1 + whole:0{size + places}d}"
+        )
+
+    return text
+
+
+def _falling(text: Callable[[Any, bool], str]) -> Callable[[Any, bool], str]:
+    complement = str.maketrans("0123456789np", "9876543210pn")
+    return lambda value, full: text(value, full).translate(complement)
+
+
+def _ranked(reverse: bool) -> Callable[[Any, bool], str]:
+    sizes = list(Size)[::-1] if reverse else list(Size)
+    return lambda value, _: f"{sizes.index(value)}-{value.value}"
 
 
 @dataclass(frozen=True)
 class Form:
     """How an attribute stands in a key.
 
-    `part` is what the key holds of a value, `order` its place among the values (None where the key has no value order).
+    `part` is what the key holds of a value, `text` how it is written (`full` where the key continues after it), `order`
+    its place among the values, or None where the key has no value order.
     """
 
     name: str
-    type: str  # the annotation, as source text
     spec: str  # after the colon in the template
-    values: st.SearchStrategy[Any]
+    text: Callable[[Any, bool], str]
     part: Callable[[Any], Any] = _same
     order: Callable[[Any], Any] | None = None
     query_type: str = ""  # the annotation of a pattern's parameter, where it is not the attribute's own
     lossless: bool = True
-    text: bool = False  # starts_with can be asked
+    prefix: bool = False  # starts_with can be asked
+    shards: int = 0
 
-    @property
-    def parameter(self) -> str:
-        return self.query_type or self.type
+    def __repr__(self) -> str:
+        return self.name
 
 
-NASTY = [
-    "a",
-    "b",
-    "ab",
-    "a b",
-    "a#",
-    "#",
-    "$",
-    "$S",
-    "a!",
-    " ",
-    "A",
-    "é",
-    "e\u0301",
-    "ß",
-    "SS",
-    "0",
-    "10",
-    "9",
-    "\U0010ffffa",
-]
-TEXTS = st.one_of(st.sampled_from(NASTY), st.text("ab#$! Aé", min_size=1, max_size=3))
-TIMES = st.integers(0, 40).map(lambda n: datetime(2025, 1, 31, 22, 30, tzinfo=UTC) + timedelta(minutes=37 * n))
-DAYS = st.integers(0, 5).map(lambda n: date(2025, 1, 29) + timedelta(days=n))
-UUIDS = st.integers(0, 3).map(lambda n: UUID(int=n << 100 | n))
-WHOLE = st.sampled_from([0, 1, 2, 9, 10, 99, 100, 999])
-SIGNED = st.sampled_from([-999, -100, -10, -9, -1, 0, 1, 9, 10, 999])
-DECIMALS = st.sampled_from(
-    [Decimal(each) for each in ("-12.50", "-1", "0", "0.05", "1", "1.0", "1.50", "2", "10", "99.99")]
-)
+@dataclass(frozen=True)
+class Kind:
+    """A type of attribute: its annotation, values, the forms that it can have in a template, and in a plain key."""
 
-FORMS = [
-    Form("text", "str", "", TEXTS, _nfc, _nfc, text=True),
-    Form("fold", "str", "fold", TEXTS, _folded, None, lossless=False),
-    Form("whole", "int", "3", WHOLE, order=_same),
-    Form("signed", "int", "+3", SIGNED, order=_same),
-    Form("bounded", "Annotated[int, Ordered(-999, 999)]", "", SIGNED, order=_same),
-    Form("falling", "int", "3,desc", WHOLE, order=_same),
-    Form("money", "Decimal", "+2.2", DECIMALS, order=_same),
-    Form("time", "datetime", "", TIMES, order=_same),
-    Form("time_falling", "datetime", "desc", TIMES, order=_same),
-    Form("day", "date", "", DAYS, order=_same),
-    Form("day_of_time", "datetime", "day", TIMES, _utc_day, None, "date", lossless=False),
-    Form(
-        "month_of_time",
-        "datetime",
-        "month",
-        TIMES,
-        lambda at: _utc_day(at).replace(day=1),
-        None,
-        "date",
+    name: str
+    type: str  # the annotation, as source text
+    values: tuple[Any, ...]
+    forms: tuple[Form, ...] = ()
+    plain: Form | None = None  # as an attribute that is itself a key
+    old: Callable[[Any], str] | None = None  # `:plain`, as other code wrote it
+    sums: bool = False
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _plain(order: Callable[[Any], Any] | None = _same, *, prefix: bool = False) -> Form:
+    return Form("plain", "", lambda value, _: str(value), nfc, order, prefix=prefix)
+
+
+def _shard(count: int) -> Form:
+    return Form(
+        f"shard{count}",
+        f"shard({count})",
+        lambda value, _: str(shard(value, count)),
+        lambda value: shard(value, count),
+        query_type="int",
         lossless=False,
+        shards=count,
+    )
+
+
+DAY = Form("day", "day", lambda at, _: _utc_day(at).isoformat(), _utc_day, None, "date", lossless=False)
+MONTH = Form("month", "month", lambda at, _: _utc_day(at).isoformat()[:7], _month, None, "date", lossless=False)
+FOLD = Form("fold", "fold", lambda text, full: escaped(folded(text), full), folded, lossless=False)
+
+_TEXTS = "a b ab a# # $ $S a! A é ß SS 0 10 9".split(" ")
+TEXTS = (*_TEXTS, "a b", " ", "e\u0301", "\U0010ffffa", "!a#", "UNIQUE", "aé#")
+TIMES = tuple(datetime(2025, 1, 31, 22, 30, tzinfo=UTC) + timedelta(minutes=37 * n) for n in (0, 1, 2, 3, 30))
+TIMES += (TIMES[0] + timedelta(microseconds=1), TIMES[0].replace(hour=0, microsecond=0, minute=0))
+DAYS = tuple(date(2025, 1, 29) + timedelta(days=n) for n in range(5))
+UUIDS = tuple(UUID(int=n << 100 | n) for n in range(4))
+WHOLE = (0, 1, 2, 9, 10, 99, 100, 999)
+SIGNED = (-999, -100, -10, -9, -1, 0, 1, 9, 10, 999)
+DECIMALS = tuple(map(Decimal, ("-12.50", "-1", "0", "0.05", "1", "1.0", "1.50", "2", "10", "99.99")))
+FLOATS = (-1.5, 0.0, 0.1, 0.2, 1.0, 2.5, 10.0, 1e10)
+
+_whole, _signed = _digits(3), _digits(3, signed=True)
+_money = _digits(2, 2, signed=True)
+_time: Callable[[Any, bool], str] = lambda at, _: time_text(at)  # noqa: E731
+_day: Callable[[Any, bool], str] = lambda day, _: day.isoformat()  # noqa: E731
+
+KINDS = [
+    Kind(
+        "text",
+        "str",
+        TEXTS,
+        (Form("text", "", lambda text, full: escaped(nfc(text), full), nfc, nfc, prefix=True), FOLD, _shard(3)),
+        _plain(prefix=True),
+        str,
     ),
-    Form("flag", "bool", "", st.booleans(), order=_same),
-    Form("size", "Size", "", st.sampled_from(Size)),
-    Form("size_ranked", "Size", "ranked", st.sampled_from(Size), order=lambda size: list(Size).index(size)),
-    Form("mood", "Mood", "", st.sampled_from(Mood)),
-    Form("uuid", "UUID", "", UUIDS, order=_same),
-    Form("literal", 'Literal["x", "y-z"]', "", st.sampled_from(["x", "y-z"]), order=_same),
+    Kind(
+        "whole",
+        "int",
+        WHOLE,
+        (
+            Form("whole", "3", _whole, order=_same),
+            Form("whole4", "+4", _digits(4, signed=True), order=_same),
+            Form("falling", "3,desc", _falling(_whole), order=_same),
+            _shard(4),
+        ),
+        _plain(),
+        str,
+        sums=True,
+    ),
+    Kind(
+        "signed",
+        "int",
+        SIGNED,
+        (
+            Form("signed", "+3", _signed, order=_same),
+            Form("signed_falling", "+3,desc", _falling(_signed), order=_same),
+        ),
+        _plain(),
+        str,
+        sums=True,
+    ),
+    Kind(
+        "bounded",
+        "Annotated[int, Ordered(-999, 999)]",
+        SIGNED,
+        (Form("bounded", "", _signed, order=_same), Form("bounded_falling", "desc", _falling(_signed), order=_same)),
+        _plain(),
+        sums=True,
+    ),
+    Kind(
+        "money",
+        "Decimal",
+        DECIMALS,
+        (
+            Form("money", "+2.2", _money, order=_same),
+            Form("money_falling", "+2.2,desc", _falling(_money), order=_same),
+            _shard(4),
+        ),
+        _plain(),
+        sums=True,
+    ),
+    Kind(
+        "price",
+        "Annotated[Decimal, Ordered(-99, 99, 2)]",
+        DECIMALS[:-1],
+        (Form("price", "", _money, order=_same),),
+        _plain(),
+        sums=True,
+    ),
+    Kind("real", "float", FLOATS, (_shard(4),), _plain(), sums=True),
+    Kind(
+        "time",
+        "datetime",
+        TIMES,
+        (
+            Form("time", "", _time, order=_same),
+            Form("time_falling", "desc", _falling(_time), order=_same),
+            DAY,
+            MONTH,
+            _shard(3),
+        ),
+        _plain(),
+        time_text,
+    ),
+    Kind(
+        "date",
+        "date",
+        DAYS,
+        (
+            Form("date", "", _day, order=_same),
+            Form("date_falling", "desc", _falling(_day), order=_same),
+            MONTH,
+        ),
+        _plain(),
+    ),
+    Kind(
+        "flag",
+        "bool",
+        (False, True),
+        (
+            Form("flag", "", lambda on, _: str(int(on)), order=_same),
+            Form("flag_falling", "desc", _falling(lambda on, _: str(int(on))), order=_same),
+        ),
+    ),
+    Kind(
+        "size",
+        "Size",
+        tuple(Size),
+        (
+            Form("size", "", lambda size, _: str(size.value)),
+            Form("size_ranked", "ranked", _ranked(False), order=list(Size).index),
+            Form("size_ranked_falling", "ranked,desc", _ranked(True), order=list(Size).index),
+        ),
+        _plain(None),
+    ),
+    Kind("mood", "Mood", tuple(Mood), (Form("mood", "", lambda mood, _: str(mood.value)),), _plain(None)),
+    Kind("uuid", "UUID", UUIDS, (Form("uuid", "", lambda value, _: str(value), order=_same),), _plain()),
+    Kind(
+        "literal",
+        'Literal["x", "y-z"]',
+        ("x", "y-z"),
+        (Form("literal", "", lambda value, _: str(value), order=_same),),
+        _plain(),
+    ),
 ]
-BY_NAME = {form.name: form for form in FORMS}
+BY_NAME = {kind.name: kind for kind in KINDS}

@@ -1,4 +1,4 @@
-"""A small API for the tests: notes, their lines, and likes."""
+"""A tiny system to try the REST room on: notes, their lines, and who likes them."""
 
 from datetime import date, datetime
 from typing import Annotated, Any
@@ -68,7 +68,7 @@ class Like(Entity, table=table, key=("LIKE#{note_id}", "{user_id}")):
 
 
 class Plain(Entity, table=table, key=("PLAIN#{plain_id}", "PLAIN")):
-    """Nothing depends on it, so it is deleted without a read unless a condition is given."""
+    """Nothing depends on it: it is deleted blindly where nobody asks for more."""
 
     plain_id: str
     words: str = ""
@@ -195,5 +195,5 @@ def search(
 
 @api.post("/trouble", who=signed_in)
 def trouble(service: Notes) -> None:
-    """Raises an unexpected error."""
+    """Something that nobody foresaw."""
     raise ZeroDivisionError

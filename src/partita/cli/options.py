@@ -18,26 +18,16 @@ def _split(_: Any, text: str, delimiter: str | None = None) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
+Origins = Annotated[Sequence[str], Parameter(negative=(), metavar="ORIGIN...", show_default=False)]
 CredentialsFile = Annotated[Path | None, Parameter(env_var="PARTITA_CREDENTIALS")]
-Hosts = Annotated[
+AllowedHosts = Annotated[
     Sequence[str],
     Parameter(
-        name="--allow-host",
+        name="--allowed-host",
         negative=(),
         metavar="NAME...",
         show_default=False,
         env_var="PARTITA_ALLOWED_HOSTS",
-        env_var_split=_split,
-    ),
-]
-Origins = Annotated[
-    Sequence[str],
-    Parameter(
-        name="--allow-origin",
-        negative=(),
-        metavar="ORIGIN...",
-        show_default=False,
-        env_var="PARTITA_ALLOWED_ORIGINS",
         env_var_split=_split,
     ),
 ]

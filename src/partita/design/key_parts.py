@@ -36,7 +36,8 @@ from partita.design.key_languages import (
     texts,
 )
 from partita.design.timestamps import day_of, time_of, time_text
-from partita.design.untyped_values import normalized_decimal, unicode_text
+from partita.design.untyped_values import unicode_text
+from partita.dynamodb.numbers import plain_text
 
 SEPARATOR = "#"
 AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
@@ -182,9 +183,7 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         return text
 
     def read(self, text: str) -> Any:
-        if self.kind is datetime:
-            return time_of(text)
-        return normalized_decimal(Decimal(text)) if self.kind is Decimal else self.kind(text)
+        return time_of(text) if self.kind is datetime else self.kind(text)
 
     def could_be_foreign(self, text: str) -> bool:
         try:
@@ -232,10 +231,7 @@ class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         if sign not in ("p", "n") or len(digits) != size or not (digits.isascii() and digits.isdigit()):
             raise ValueError(f"{text!r} is not of the form {self.spec}")
         whole = int(digits) if sign == "p" else int(digits) - 10**size + 1
-        if self.kind is int:
-            return whole
-        exact = normalized_decimal(Decimal(whole).scaleb(-self.places, EXACT))
-        return exact if self.kind is Decimal else self.kind(exact)
+        return whole if self.kind is int else self.kind(Decimal(whole).scaleb(-self.places, EXACT))
 
     @property
     def spec(self) -> str:
@@ -389,8 +385,7 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         return texts(str(number) for number in range(self.count))
 
     def write(self, value: Any) -> str:
-        exact = normalized_decimal(value) if isinstance(value, Decimal) else value
-        text = TimePart().write(exact) if isinstance(exact, datetime) else unicodedata.normalize("NFC", str(exact))
+        text = unicodedata.normalize("NFC", _hashed_text(value))
         from hashlib import blake2b
 
         digest = blake2b(text.encode(), digest_size=8).digest()
@@ -398,6 +393,13 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
     def matches(self, text: str) -> bool:
         return text in self.language
+
+
+def _hashed_text(value: Any) -> str:
+    """The text of a value for a hash, as of the value that is read back: equal values have equal texts."""
+    if isinstance(value, datetime):
+        return time_text(value)
+    return str(Decimal(plain_text(value))) if isinstance(value, Decimal) else str(value)
 
 
 class DescendingPart(KeyPart, msgspec.Struct, frozen=True):
@@ -408,7 +410,7 @@ class DescendingPart(KeyPart, msgspec.Struct, frozen=True):
 
     @property
     def language(self) -> Language:
-        return self.inner.language  # the complement of a digit is a digit
+        return characters("89") if isinstance(self.inner, BoolPart) else self.inner.language  # any digits
 
     @property
     def lossless(self) -> bool:  # type: ignore[override]

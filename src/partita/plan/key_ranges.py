@@ -203,6 +203,13 @@ def _check_all_given_parts_used(read: Read, found: KeyRange, slots: tuple[Slot, 
     used = {piece.segment.field for each in found.fixed for piece in each.pieces or ()}
     used |= {each.attribute.field for each in found.fixed if each.pieces is None}
     used |= {piece.segment.field for piece in prefix.pieces} if prefix is not None else set()
+    if read.bounds is not None and (prefix is None or prefix.bounds is None):
+        field = slots[len(read.given)].field
+        raise ProofError(
+            read.name,
+            f"its bounds cannot be part of the key condition, since {field!r} follows from the values that are given",
+            "leave the bounds out",
+        )
     for slot in slots[: len(read.given)]:
         if slot.field not in used:
             names = " and ".join(source.model.name for source in read.sources)

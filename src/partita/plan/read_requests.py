@@ -9,15 +9,15 @@ import msgspec
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, FunctionCondition, Not, OneOf
 from partita.design.key_slots import slots_of
-from partita.design.models import KeyAttribute, Model
+from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, FanOut, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import ConfigurationError, InvalidValue
+from partita.errors import InvalidValue
 from partita.plan import key_ranges
 from partita.plan.condition_expressions import Expression, to_stored
-from partita.plan.items import check_key, encode_attributes, key_of, settled
+from partita.plan.items import check_key, encode_attributes, key_of
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.validation import invalid_value
@@ -34,10 +34,11 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
     model: Model
     table: str
     index: str | None
-    sort_names: tuple[str, ...]  # the attributes by which the result is ordered
+    sort_names: tuple[str, ...]  # the attributes by which the ranges of a fan-out are merged
     write_key: KeyWriter | None = None  # for a get
     write_query: QueryWriter | None = None  # for a query without a filter
     fan_outs: tuple[FanOut, ...] = ()  # what the read is repeated over
+    given_segments: int = 0  # how many segments of the first of them are not compared, since each range has its own
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -50,7 +51,6 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
 def plan_of(read: Read) -> Plan:
     """The plan of a read, which is proven first: no unproven read is ever sent."""
     source = read.sources[0]
-    sort_names = tuple(attribute.name for attribute in source.keys.sort)
     proof = prove_read(read)
     table = source.model.table.name
     return Plan(
@@ -59,11 +59,26 @@ def plan_of(read: Read) -> Plan:
         source.model,
         table,
         source.keys.index,
-        sort_names,
+        _sort_names(source.keys, proof.range),
         key_writer(proof.range) if read.single else None,
         query_writer(proof.range) if read.where is None else None,
         key_ranges.fan_outs(proof.range),
+        _given_segments(proof.range),
     )
+
+
+def _sort_names(keys: EntityKeys, found: key_ranges.KeyRange) -> tuple[str, ...]:
+    """The sort attributes that are open in the range, or all of them where none is."""
+    fixed = {each.attribute.name for each in found.fixed}
+    names = tuple(attribute.name for attribute in keys.sort)
+    return tuple(name for name in names if name not in fixed) or names
+
+
+def _given_segments(found: key_ranges.KeyRange) -> int:
+    """The segments at the start of the sort key that differ between the ranges of a fan-out."""
+    prefix = found.sort_prefix
+    pieces = () if prefix is None else prefix.pieces
+    return len(pieces) if any(isinstance(piece.value, FanOut) for piece in pieces) else 0
 
 
 def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
@@ -91,13 +106,8 @@ def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False
 def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """The values of a get's key parts, by attribute."""
     _check_single(plan)
-    model = plan.model
-    values = {slot.field: _value_of(value, arguments) for slot, value in slots_of(plan.read.name, plan.read)}
-    for field in values.keys() & model.known_fields:
-        attribute = model.attributes[field]
-        if attribute.member.settles:
-            values[field] = settled(model, attribute, values[field], values[field])
-    return values
+    slots = slots_of(plan.read.name, plan.read)
+    return {slot.field: _value_of(value, arguments) for slot, value in slots}
 
 
 def _check_single(plan: Plan) -> None:
@@ -216,10 +226,6 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
     invalid = error if isinstance(error, InvalidValue) else invalid_value(error, plan.read.name)
     if invalid.argument:
         return invalid
-    if any(isinstance(each, Argument) for each in arguments):
-        parameters = ", ".join(each.name for each in arguments)
-        name = plan.read.name
-        raise ConfigurationError(f"{name}: the pattern itself is not a read; call it, {name}({parameters})")
     for slot, value in slots_of(plan.read.name, plan.read):
         if isinstance(value, Argument):
             given = arguments[value.at]

@@ -24,7 +24,7 @@ def _token() -> str:
 
 
 class StoreContext(msgspec.Struct, frozen=True):
-    """The argument of every flow of a store."""
+    """What every flow of a store is given."""
 
     clock: Callable[[], datetime] = _now
     random: Callable[[], float] = _random

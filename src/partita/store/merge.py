@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from partita.design.key_parts import SEPARATOR
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
 from partita.plan.read_requests import Plan, check_lengths, fan_out_values, query, start_key
@@ -113,7 +114,7 @@ class _Range:
         """The sort key of the next item."""
         if self._sort_key is None:
             item = msgspec.json.decode(self.waiting[0])
-            self._sort_key = tuple(sort_value(item[name]) for name in plan.sort_names)
+            self._sort_key = _open_sort_key(plan, item)
         return self._sort_key
 
     def take_next(self, room: int | None, plan: Plan) -> list[msgspec.Raw]:
@@ -125,6 +126,15 @@ class _Range:
         elif self.resume is not None:
             self._position = self.resume
         return taken
+
+
+def _open_sort_key(plan: Plan, item: Item) -> tuple[Any, ...]:
+    """The sort key of an item without the parts that its range fixes: the order of what is left is the promised one."""
+    first, *others = plan.sort_names or ("",)
+    if not plan.given_segments:
+        return tuple(sort_value(item[name]) for name in plan.sort_names)
+    rest = item[first]["S"].split(SEPARATOR, plan.given_segments)[plan.given_segments :]
+    return (sort_value({"S": "".join(rest)}), *(sort_value(item[name]) for name in others))
 
 
 def _start_range(fan_out_value: Any, state: State) -> _Range:

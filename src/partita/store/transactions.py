@@ -35,7 +35,6 @@ class Transaction:
         self._design = design
         self._steps: list[Step] = []
         self._writes: dict[ItemIdentity, str] = {}
-        self._has_ended = False
 
     def create(self, entity: E) -> E:
         """Creates an entity that must not exist; returns it as it will be stored."""
@@ -47,7 +46,7 @@ class Transaction:
             yield from ()
             return creation(self._design, model, complete, self._context.clock())
 
-        self._add(step)
+        self._steps.append(step)
         return complete
 
     def put(self, entity: E) -> E:
@@ -62,7 +61,7 @@ class Transaction:
             yield from ()
             return [unconditional_put(model, complete)]
 
-        self._add(step)
+        self._steps.append(step)
         return complete
 
     def change(
@@ -95,7 +94,7 @@ class Transaction:
                 return plan_fenced_change(self._design, wanted, known.pop())
             return (yield from planned_change(self._context, self._design, wanted))
 
-        self._add(step)
+        self._steps.append(step)
         typed: E = draft
         return typed
 
@@ -109,7 +108,7 @@ class Transaction:
             actions, _ = yield from planned_deletion(self._context, self._design, plan.model, key, when, skip)
             return actions
 
-        self._add(step)
+        self._steps.append(step)
 
     def check(self, call: Get[Any], condition: Condition) -> None:
         """Requires a condition of an item; if it is false, nothing is written."""
@@ -120,11 +119,6 @@ class Transaction:
             yield from ()
             return self._check(plan.model, key, condition)
 
-        self._add(step)
-
-    def _add(self, step: Step) -> None:
-        if self._has_ended:
-            raise InvalidTransaction("the block of this transaction has ended; write inside it, or open another one")
         self._steps.append(step)
 
     def _claim(self, write: str, model: Model, values: Values) -> None:
@@ -149,8 +143,7 @@ class Transaction:
         return [ItemAction("check", model.table.name, key_of(model, key), model.name, clauses=(clause,))]
 
     def flow(self) -> Flow[None]:
-        """Plans all writes and sends them together; the transaction takes no more writes."""
-        self._has_ended = True
+        """Plans all writes and sends them together."""
 
         def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             actions: list[ItemAction] = []

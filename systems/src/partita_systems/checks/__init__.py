@@ -1,4 +1,4 @@
-"""Checks: whether web pages are up and have the expected content."""
+"""Checks: is it up, and does it say what it should."""
 
 from pathlib import Path
 

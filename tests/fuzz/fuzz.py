@@ -1,0 +1,81 @@
+"""One random design, from its declaration to the comparison of every answer; and many of them, by a seed."""
+
+import logging
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, assume, event, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.designs import load
+from tests.fuzz.generate import designs, patterns
+from tests.fuzz.reference import Write
+from tests.fuzz.runner import Run
+from tests.fuzz.writes import arguments, entity_values, fault_plans, writes
+
+
+def fuzz_one(data: st.DataObject) -> None:
+    """One design, from its declaration to the comparison of every answer."""
+    spec = data.draw(designs())
+    wanted = [data.draw(patterns(spec, f"q{at}")) for at in range(6)]
+    loaded = load(spec, wanted)
+    event("accepted" if loaded is not None else "refused")
+    assume(loaded is not None)
+    assert loaded is not None
+    run = Run.start(loaded)
+    for _ in range(data.draw(st.integers(1, 12))):
+        one_write(data, run)
+        run.check()
+    for pattern in loaded.patterns:
+        for _ in range(3):
+            run.check_read(pattern, *data.draw(arguments(run.state, pattern)))
+    run.check_other_reads()
+
+
+def one_write(data: st.DataObject, run: Run) -> None:
+    """A write: alone, with faults, or with another one in its middle."""
+    spec = run.loaded.spec
+    old = [each for each in spec.entities if each.old is not None]
+    how = data.draw(st.sampled_from(["alone", "alone", "alone", "faults", "faults", "every fault", "meanwhile"]))
+    driver = data.draw(st.integers(0, 1))
+    if spec.ttl and data.draw(st.integers(0, 3)) == 3:
+        run.advance(data.draw(st.sampled_from([37, 300, 700])))
+    under_old_key: int = data.draw(st.integers(0, 1))
+    if old and under_old_key:
+        entity = data.draw(st.sampled_from(old))
+        run.put_under_old_key(Write("create", entity, data.draw(entity_values(entity, run.state))))
+        return
+    write = data.draw(writes(run))
+    if how == "every fault":
+        run.write_with_every_fault(write, driver)
+    elif how == "meanwhile":
+        other = data.draw(writes(run))
+        run.write(write, driver, data.draw(fault_plans()), other, data.draw(st.integers(0, 3)))
+    else:
+        run.write(write, driver, data.draw(fault_plans()) if how == "faults" else [])
+
+
+def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
+    """The number of the chunk, how many designs held, and the smallest difference, if any."""
+    logging.getLogger("partita.store").setLevel(logging.ERROR)  # faults are logged as warnings
+    held = 0
+
+    @settings(
+        max_examples=designs,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @hypothesis.seed(seed * 1_000_003 + chunk)
+    @given(st.data())
+    def fuzzed(data: st.DataObject) -> None:
+        nonlocal held
+        fuzz_one(data)
+        held += 1
+
+    try:
+        fuzzed()
+    except Exception as error:  # noqa: BLE001 - whatever a design raises is a difference
+        return chunk, min(held, designs), f"{type(error).__name__}: {error}"
+    return chunk, held, ""

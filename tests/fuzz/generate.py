@@ -1,0 +1,336 @@
+"""Strategies for random designs: every form of key part, every kind of index, every invariant, and access patterns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.fuzz.designs import (
+    CounterSpec,
+    DesignSpec,
+    EntitySpec,
+    FieldSpec,
+    IndexSpec,
+    KeyAttribute,
+    KeySpec,
+    Link,
+    PatternSpec,
+    Segment,
+    UniqueSpec,
+    literal,
+)
+from tests.fuzz.forms import BY_NAME, KINDS, Form, Kind
+from tests.fuzz.known import known
+
+CONSTANTS = ["A", "B", "AB", "A:", "META", "z", "0", "2025", "p"]
+_OLD = {"text", "whole", "signed", "time"}
+
+
+def chance(draw: st.DrawFn, one_in: int) -> bool:
+    """True in one of so many cases; failures shrink towards False."""
+    return bool(draw(st.integers(1, one_in)) == one_in)
+
+
+@dataclass
+class _Draft:
+    """An entity while it is drawn."""
+
+    number: int
+    fields: dict[str, FieldSpec]
+    key: KeySpec
+    rest: dict[str, Any] = field(default_factory=dict)
+
+    def finished(self) -> EntitySpec:
+        return EntitySpec(self.number, self.fields, self.key, **self.rest)
+
+
+def _template(draw: st.DrawFn, fields: dict[str, FieldSpec], *, least: int = 0) -> tuple[Segment, ...]:
+    """Some of the fields in some order and some form, between constants."""
+    names = [name for name, each in fields.items() if each.kind.forms]
+    chosen = draw(st.lists(st.sampled_from(names), unique=True, min_size=least, max_size=2)) if names else []
+    segments: list[Segment] = []
+    for name in chosen:
+        if draw(st.booleans()):
+            segments.append(Segment(draw(st.sampled_from(CONSTANTS))))
+        form = draw(st.sampled_from(fields[name].kind.forms))
+        segments.append(Segment(draw(st.sampled_from(["", "", "", "v", "A:"])), name, form))
+    if not segments or chance(draw, 5):
+        segments.append(Segment(draw(st.sampled_from(CONSTANTS))))
+    return tuple(segments)
+
+
+def _exact(form: Form) -> bool:
+    return form.lossless or not known("lossy keys")
+
+
+@st.composite
+def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _Draft:
+    fields = {"p": FieldSpec(shared)}
+    for at in range(draw(st.integers(1, 3))):
+        fields[f"f{at}"] = FieldSpec(draw(st.sampled_from(KINDS)))
+    if plain_table:
+        sort = draw(st.sampled_from([each for each in KINDS if each.plain is not None and each.name != "real"]))
+        fields["f0"] = FieldSpec(sort)
+        attributes = [KeyAttribute(name, None, name, fields[name].kind.plain) for name in ("p", "f0")]
+        return _Draft(number, fields, KeySpec((attributes[0],), (attributes[1],)))
+    constant = draw(st.sampled_from(["P", "P", "P", f"E{number}"]))
+    partition = (Segment(constant), Segment("", "p", shared.forms[0]))
+    rest = {name: each for name, each in fields.items() if name != "p"}
+    sort_template = _template(draw, rest, least=draw(st.integers(0, 1)))
+    key = KeySpec((KeyAttribute("PK", partition),), (KeyAttribute("SK", sort_template),))
+    return _Draft(number, fields, key)
+
+
+def _vary_fields(draw: st.DrawFn, draft: _Draft) -> None:
+    """Some attributes are optional, have defaults, or lie in the key alone."""
+    for name, each in draft.fields.items():
+        if name in draft.key.fields:
+            forms = [form for attribute in draft.key.attributes for held, form in attribute.parts if held == name]
+            templates = all(attribute.template is not None for attribute in draft.key.attributes)
+            number = each.kind.name in ("money", "price") and known("decimals in the key alone")
+            if templates and any(form.lossless for form in forms) and name != "p" and not number:
+                draft.fields[name] = replace(each, in_key=chance(draw, 6))
+            continue
+        optional = chance(draw, 3)
+        default = "None" if optional else None
+        if chance(draw, 4) and not (optional and known("None beside a default")):
+            default = literal(draw(st.sampled_from(each.kind.values)))
+        draft.fields[name] = replace(each, optional=optional, default=default)
+
+
+def _indexes(draw: st.DrawFn, ttl: bool) -> tuple[IndexSpec, ...]:
+    found = []
+    for at in range(draw(st.integers(0, 3))):
+        name = f"IX{at}"
+        shape = draw(st.sampled_from(["templates", "templates", "hash", "local", "plain", "several"]))
+        fields = st.sampled_from(["p", "f0", "f1", "f2", "n"])
+        if shape == "local":
+            sort = (draw(st.sampled_from([f"{name}SK", f"{name}SK", "f0", "n"])),)
+            found.append(IndexSpec(name, ("PK",), sort, local=True))
+        elif shape == "plain":
+            more = draw(st.sampled_from([None, "f1", "n", "PK", "SK"]))
+            found.append(IndexSpec(name, (draw(fields),), () if more is None else (more,)))
+        elif shape == "several":
+            pk = [draw(st.sampled_from([f"{name}PK{part}", f"f{part}"])) for part in range(draw(st.integers(1, 2)))]
+            sk = [draw(st.sampled_from([f"{name}SK{part}", "n", "f1"])) for part in range(draw(st.integers(1, 3)))]
+            found.append(IndexSpec(name, tuple(dict.fromkeys(pk)), tuple(dict.fromkeys(sk))))
+        else:
+            found.append(IndexSpec(name, (f"{name}PK",), () if shape == "hash" else (f"{name}SK",)))
+        if chance(draw, 6):
+            some = "('n', 'ttl')" if ttl else "('n',)"
+            found[-1] = replace(found[-1], project=draw(st.sampled_from(['"KEYS_ONLY"', some])))
+    return tuple(found)
+
+
+def _index_keys(draw: st.DrawFn, draft: _Draft, index: IndexSpec) -> KeySpec | None:
+    """The entity's key in an index, or None where it has none of the attributes."""
+    own = {each.name: each for each in draft.key.attributes}
+    number = FieldSpec(BY_NAME["whole"])
+    templates = 0
+
+    def attribute(name: str, partition: bool) -> KeyAttribute | None:
+        nonlocal templates
+        if name in own:
+            return own[name]
+        if name.startswith("IX"):
+            templates += 1
+            inner = _template(draw, draft.fields, least=1 if partition else 0)
+            lead = (Segment(draw(st.sampled_from(["S", "T"]))),) if partition else ()
+            return KeyAttribute(name, lead + inner)
+        held = number if name == "n" else draft.fields.get(name)
+        if held is None or held.kind.plain is None or held.in_key:
+            return None
+        return KeyAttribute(name, None, name, held.kind.plain)
+
+    partition = [attribute(name, True) for name in index.pk]
+    sort = [attribute(name, False) for name in index.sk]
+    first = tuple(each for each in partition if each is not None)
+    second = tuple(each for each in sort if each is not None)
+    if len(first) < len(partition) or len(second) < len(sort):
+        return None
+    sparse = chance(draw, 4) and (templates > 0 or not known("when on plain keys"))
+    return KeySpec(first, second, index.name, sparse)
+
+
+def _uniques(draw: st.DrawFn, draft: _Draft, plain_table: bool) -> tuple[UniqueSpec, ...]:
+    if plain_table and known("guards in a plain table"):
+        return ()
+    found = []
+    names = [name for name, each in draft.fields.items() if each.kind.name != "real"]
+    for at in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2]))):
+        fields = tuple(draw(st.lists(st.sampled_from(names), unique=True, min_size=1, max_size=2)))
+        texts = any(draft.fields[name].kind.name == "text" for name in fields)
+        keep = chance(draw, 6) and draft.rest.get("expires") is None
+        found.append(UniqueSpec(f"u{at}", fields, texts and chance(draw, 3), keep, chance(draw, 6)))
+    return tuple(found)
+
+
+def _link(draw: st.DrawFn, child: _Draft, parent: _Draft) -> Link | None:
+    """Attributes of the child that name the parent; None where the parent's key has forms that they cannot."""
+    parts: dict[str, str] = {}
+    for name in parent.key.fields:
+        kind = parent.fields[name].kind
+        alike = child.fields.get(name)
+        if alike is not None and alike.kind is kind and draw(st.booleans()):
+            parts[name] = name
+            continue
+        link = f"r{parent.number}{name}"
+        child.fields[link] = FieldSpec(kind, optional := chance(draw, 3), "None" if optional else None)
+        parts[name] = link
+    return Link(parent.number, parts) if parts else None
+
+
+def _relate(draw: st.DrawFn, child: _Draft, parent: _Draft) -> None:
+    """Counters of the parent, references of the child, and ownership."""
+    link = _link(draw, child, parent)
+    if link is None:
+        return
+    if any(not _exact(form) for each in parent.key.attributes for _, form in each.parts):
+        return
+    counters = list(parent.rest.get("counters", ()))
+    if draw(st.booleans()):
+        counters.append(CounterSpec(f"c{child.number}", child.number, link, sparse=chance(draw, 3)))
+    summed = [name for name, each in child.fields.items() if each.kind.sums and not each.in_key]
+    summed = [name for name in summed if child.fields[name].kind.name != "real" or not known("sums of floats")]
+    if summed and chance(draw, 2):
+        amount = draw(st.sampled_from(["n", *summed]))
+        whole = amount == "n" or child.fields[amount].kind.type.find("int") >= 0
+        real = amount != "n" and child.fields[amount].kind.name == "real"
+        kind = "int" if whole else "float" if real else "Decimal"
+        counters.append(CounterSpec(f"s{child.number}", child.number, link, amount, kind, chance(draw, 4)))
+    if counters:
+        parent.rest["counters"] = tuple(counters)
+        counted = [each.name for each in counters if each.amount is None]
+        if counted and chance(draw, 3):
+            parent.rest["limits"] = ((counted[0], draw(st.sampled_from([2, "most"]))),)
+    if chance(draw, 3):
+        child.rest["references"] = (*child.rest.get("references", ()), link)
+        name = next(iter(link.parts.values()))
+        marker = f"References(lambda: E{parent.number}, via={link.parts})"
+        child.fields[name] = replace(child.fields[name], markers=(marker,))
+    alike = child.key.partition == parent.key.partition and parent.key.fields == ["p"]
+    if alike and chance(draw, 2):
+        parent.rest["owns"] = (*parent.rest.get("owns", ()), child.number)
+
+
+def _decorate(draw: st.DrawFn, draft: _Draft) -> None:
+    """Times, versions, transitions, limits and an expiry."""
+    rest = draft.rest
+    rest["version"], rest["times"], rest["steps"] = chance(draw, 4), chance(draw, 6), chance(draw, 6)
+    if chance(draw, 6):
+        rest["limits"] = (("n", draw(st.sampled_from([1, 2]))),)
+    times = [name for name, each in draft.fields.items() if each.kind.name == "time" and not each.in_key]
+    if times and chance(draw, 4):
+        rest["expires"], rest["expires_when"] = draw(st.sampled_from(times)), chance(draw, 4)
+
+
+def _is_bound(draft: _Draft, drafts: list[_Draft]) -> bool:
+    """Whether invariants concern the items: other code has kept none of them."""
+    linked = {each.other for other in drafts for each in other.rest.get("references", ())}
+    linked |= {each.child for other in drafts for each in other.rest.get("counters", ())}
+    linked |= {child for other in drafts for child in other.rest.get("owns", ())}
+    return draft.number in linked or any(value for name, value in draft.rest.items() if name != "expires_when")
+
+
+def _old_key(draw: st.DrawFn, draft: _Draft) -> KeySpec | None:
+    """The key in another form, as other code wrote it."""
+    kinds = {draft.fields[name].kind.name for name, _ in draft.key.sort[0].parts}
+    (sort,) = draft.key.sort
+    if sort.template is None or not kinds or not kinds <= _OLD or not chance(draw, 6):
+        return None
+    segments = []
+    for each in sort.template:
+        if each.field is None:
+            segments.append(each)
+            continue
+        old = draft.fields[each.field].kind.old
+        assert old is not None
+        segments.append(Segment(each.constant, each.field, _old_form(old)))
+    return KeySpec(draft.key.partition, (KeyAttribute(sort.name, tuple(segments)),))
+
+
+def _old_form(old: Callable[[Any], str]) -> Form:
+    return Form("old", "plain", lambda value, _: old(value))
+
+
+@st.composite
+def designs(draw: st.DrawFn) -> DesignSpec:
+    """A design that may or may not be accepted."""
+    plain_table = chance(draw, 12)
+    shared = BY_NAME[draw(st.sampled_from(["text", "text", "uuid", "whole"]))]
+    count = 1 if plain_table else draw(st.integers(1, 3))
+    drafts = [draw(_drafts(number, shared, plain_table)) for number in range(count)]
+    for each in drafts:
+        _vary_fields(draw, each)
+        _decorate(draw, each)
+    related = draw(st.sampled_from([0, 1, 1])) if count > 1 else 0
+    for child in drafts[1:] if related else ():
+        parent = draw(st.sampled_from(drafts[: child.number]))
+        for each in (child, parent):  # an expired item does not leave a counter
+            each.rest["expires"] = None
+        _relate(draw, child, parent)
+    ttl = any(each.rest.get("expires") for each in drafts)
+    indexes = list(_indexes(draw, ttl))
+    names = ("p", "f0") if plain_table else ("PK", "SK")
+    if plain_table:
+        indexes = [each for each in indexes if not each.local and not {"PK", "SK"} & {*each.pk, *each.sk}]
+    for draft in drafts:
+        draft.rest["uniques"] = _uniques(draw, draft, plain_table)
+        draft.rest["old"] = None if plain_table or _is_bound(draft, drafts) else _old_key(draw, draft)
+        keys = [_index_keys(draw, draft, index) for index in indexes if chance(draw, 2)]
+        draft.rest["indexes"] = tuple(each for each in keys if each is not None)
+        if draft.rest["indexes"] and chance(draw, 3):
+            _add_view(draw, draft, indexes, ttl)
+    for draft in drafts:
+        draft.rest["implied"] = _implied(draft, indexes, drafts)
+    return DesignSpec(
+        tuple(each.finished() for each in drafts), tuple(indexes), names, plain_table, typed=chance(draw, 8)
+    )
+
+
+def _implied(draft: _Draft, indexes: list[IndexSpec], drafts: list[_Draft]) -> frozenset[str]:
+    """The attributes by which an item is in an index of plain attributes that its entity does not declare."""
+    declared = {keys.index for each in drafts for keys in each.rest["indexes"]}
+    stored = {name for name, each in draft.fields.items() if not each.in_key} | {"n", "PK", "SK"}
+    found = [{*each.pk, *each.sk} for each in indexes if each.name in declared]
+    return frozenset(name for names in found if names <= stored for name in names if name in draft.fields)
+
+
+def _add_view(draw: st.DrawFn, draft: _Draft, indexes: list[IndexSpec], ttl: bool) -> None:
+    """Some attributes as a view that one of the indexes projects; its keys read it."""
+    names = st.lists(st.sampled_from(sorted(draft.fields)), unique=True, min_size=1)
+    draft.rest["view"] = frozenset(draw(names))
+    chosen = draw(st.sampled_from(draft.rest["indexes"]))
+    draft.rest["indexes"] = tuple(replace(each, of_view=each is chosen) for each in draft.rest["indexes"])
+    at = next(at for at, each in enumerate(indexes) if each.name == chosen.index)
+    if indexes[at].project == '"ALL"' and draw(st.booleans()):
+        parts = [f"V{draft.number}", *(["'n'"] if draw(st.booleans()) else []), *(["'ttl'"] if ttl else [])]
+        indexes[at] = replace(indexes[at], project=f"({', '.join(parts)},)")
+
+
+@st.composite
+def patterns(draw: st.DrawFn, design: DesignSpec, name: str) -> PatternSpec:
+    """A pattern of the design that may or may not be accepted."""
+    entity = draw(st.sampled_from(design.entities))
+    index = draw(st.sampled_from([None, *(each.index for each in entity.indexes)]))
+    keys = entity.keys(index)
+    if index is None and chance(draw, 4):
+        return PatternSpec(name, (entity,), None, len(keys.fields), single=True)
+    slots = keys.slots
+    partition = sum(each.partition for each in slots)
+    given = draw(st.integers(partition, len(slots)))
+    others = [each for each in design.entities if each is not entity and each.has(index)]
+    more = draw(st.lists(st.sampled_from(others), unique=True, max_size=2)) if others else []
+    bound = promise = ""
+    if given < len(slots):
+        bound = draw(st.sampled_from(["", "", "", "since", "until", "between", "starts_with"]))
+        if bound == "starts_with" and not slots[given].form.prefix:
+            bound = "since"
+        promise = draw(st.sampled_from(["", "", "smallest_first", "largest_first"]))
+    fan = draw(st.integers(0, given - 1)) if given and chance(draw, 5) else None
+    sharded = [at for at, each in enumerate(slots[:given]) if each.form.shards]
+    if sharded and chance(draw, 2):
+        fan = sharded[0]
+    filtered = chance(draw, 6)
+    return PatternSpec(name, (entity, *more), index, given, bound, promise, fan=fan, filtered=filtered)
