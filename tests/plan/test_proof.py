@@ -836,7 +836,7 @@ def test_fifty_entities_and_two_hundred_patterns_are_proven_within_a_second() ->
 
         for source, name in ((Thing, "own"), (Thing.one, "one"), (Thing.two, "two"), (Thing.three, "three")):
             declare_query(source, f"e{number}_{name}")
-    start = time.perf_counter()
+    start = time.process_time()  # whatever else the machine does
     design = prove("large", t)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert (len(design.models), len(design.patterns)) == (50, 200)

@@ -29,6 +29,8 @@ def use(db: Store) -> None:
     with db.transaction() as transaction:
         transaction.create(Order(customer_id="c1", order_id="o2", placed_at=AT))
         transaction.change(order("c1", AT, "o1")).note = "both"
+    db.replace(edited)
+    db.put_many([stored, edited])
     gone: Order | None = db.delete(order("c1", AT, "o1"))
     print(stored, found, sure, waiting, edited, gone)
 
@@ -45,7 +47,9 @@ async def use_async(db: AsyncStore) -> None:
 def open_stores(file: Path) -> None:
     engine: Engine = connect("memory:", clock=lambda: AT, maintain=False)
     on_file: Engine = connect(file, durability="process")
-    db: Store = connect(str(file), shop, retries=3, table_names={"shop": "dev-shop"}, cursor_keys=[b"s"], tracer=True)
+    db: Store = connect(
+        str(file), shop, retries=3, table_names={"shop": "dev-shop"}, cursor_keys=[bytes(16)], tracer=True
+    )
     either: Engine | RemoteBackend = connect("http://127.0.0.1:8000", read_timeout=5.0)
     print(engine, on_file, either, db.with_settings(clock=lambda: AT, on_call=[print]))
 

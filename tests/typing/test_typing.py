@@ -17,6 +17,9 @@ ROOT = HERE.parent.parent
 RIGHT = [HERE / "right.py", HERE.parent / "design" / "shop.py"]
 MISTAKES = HERE / "mistakes.py.txt"  # not .py: the repository itself is free of errors
 
+BLOCK = re.compile(r"^```python ?(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WITHOUT_TYPES = {"boto3-and-pytest.md"}  # boto3's own types are not strict
+
 Place = tuple[str, int]
 
 
@@ -27,9 +30,30 @@ def mistakes(tmp_path: Path) -> Path:
     return copy
 
 
-def planted() -> set[Place]:
-    lines = MISTAKES.read_text().splitlines()
-    return {("mistakes.py", number) for number, line in enumerate(lines, 1) if "# mistake:" in line}
+def planted(*files: Path) -> set[Place]:
+    """The lines that both checkers have to flag."""
+    return {
+        (file.name, number)
+        for file in files
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if "# mistake:" in line
+    }
+
+
+@pytest.fixture
+def guide(tmp_path: Path) -> list[Path]:
+    """The programs of the guide, one for each page; blocks of pytest have no types."""
+    programs: dict[str, list[str]] = {}
+    for page in sorted((ROOT / "docs" / "guide").glob("*.md")):
+        if page.name not in WITHOUT_TYPES:
+            found = BLOCK.findall(page.read_text(encoding="utf-8"))
+            blocks = [text for label, text in found if label != "pytest"]
+            if blocks:
+                programs[f"guide_{page.stem.replace('-', '_')}"] = blocks
+    files = [tmp_path / f"{name}.py" for name in programs]
+    for file, blocks in zip(files, programs.values(), strict=True):
+        file.write_text("\n".join(blocks), encoding="utf-8")
+    return files
 
 
 def mypy(*files: Path) -> set[Place]:
@@ -71,7 +95,7 @@ def test_mypy_accepts_a_design_and_its_use() -> None:
 
 
 def test_mypy_flags_every_planted_mistake_and_nothing_else(mistakes: Path) -> None:
-    assert mypy(mistakes) == planted()
+    assert mypy(mistakes) == planted(mistakes)
 
 
 def test_pyright_accepts_a_design_and_its_use(tmp_path: Path) -> None:
@@ -79,4 +103,12 @@ def test_pyright_accepts_a_design_and_its_use(tmp_path: Path) -> None:
 
 
 def test_pyright_flags_every_planted_mistake_and_nothing_else(tmp_path: Path, mistakes: Path) -> None:
-    assert pyright(tmp_path, mistakes) == planted()
+    assert pyright(tmp_path, mistakes) == planted(mistakes)
+
+
+def test_mypy_accepts_the_programs_of_the_guide(guide: list[Path]) -> None:
+    assert mypy(*guide) == planted(*guide)
+
+
+def test_pyright_accepts_the_programs_of_the_guide(tmp_path: Path, guide: list[Path]) -> None:
+    assert pyright(tmp_path, *guide) == planted(*guide)

@@ -5,15 +5,16 @@ twice takes one value. Where several entities are read together, their keys must
 """
 
 import enum
-from collections.abc import Iterator
-from typing import Any, get_args
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Field, FunctionCondition, Not, OneOf
+from partita.design.condition_checks import Operand, check_constant, operands
+from partita.design.conditions import Field, Stored
 from partita.design.key_parts import KeyPart, ShardPart
 from partita.design.models import EntityKeys, KeyAttribute, Model
-from partita.design.reads import ALL_SHARDS, EntityKey, Read
+from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read
 from partita.errors import DesignError
 
 
@@ -33,6 +34,7 @@ class Slot(msgspec.Struct, frozen=True):
     type: Any
     form: KeyPart | None
     role: SlotRole
+    nullable: bool = False
 
     @property
     def shards(self) -> int | None:
@@ -63,6 +65,27 @@ def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, KeyPart | None]]:
             yield segment.field, segment.form
 
 
+def check_constant_in_slot(where: str, slot: Slot, value: Any) -> None:
+    """A DesignError for a value that a read itself gives, and that does not have the type of its slot."""
+    if isinstance(value, FanOut):
+        if isinstance(value.values, Argument):
+            return
+        if isinstance(value.values, str | bytes) or not isinstance(value.values, Iterable):
+            raise DesignError(where, f"fan_out takes a list, not {value.values!r}", "write fan_out([...], limit)")
+        values = list(value.values)
+        if len(values) > value.limit:
+            wrong = f"{len(values)} values, but its fan_out allows at most {value.limit}"
+            raise DesignError(where, wrong, "raise the limit, or remove values")
+        for each in values:
+            check_constant_in_slot(where, slot, each)
+    elif value is None and slot.nullable:
+        return
+    elif not (value is ALL_SHARDS or isinstance(value, Argument | Field | Stored)):
+        named_shard = slot.shards is not None and isinstance(value, int)
+        kind = int if named_shard else slot.type
+        check_constant(where, slot.where, kind, value, compared=slot.role is SlotRole.FILTER)
+
+
 def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
     """Every value of a read with the slot that it fills: key parts, then bounds, then the filter."""
     source = read.sources[0]
@@ -86,30 +109,10 @@ def slots_of(where: str, read: Read) -> Iterator[tuple[Slot, Any]]:
                 yield slots[len(read.given)], value
     if read.where is not None:
         for each in read.sources:
-            yield from _filter_slots(where, each, read.where)
+            for operand in operands(where, each.model, read.where):
+                yield _filter_slot(each.model, operand), operand.value
 
 
-def _filter_slots(where: str, source: EntityKey, condition: Condition) -> Iterator[tuple[Slot, Any]]:
-    if isinstance(condition, All | AnyOf):
-        for term in condition.terms:
-            yield from _filter_slots(where, source, term)
-    elif isinstance(condition, Not):
-        yield from _filter_slots(where, source, condition.term)
-    elif isinstance(condition, Comparison | OneOf | FunctionCondition):
-        slot = _filter_slot(where, source.model, condition.field)
-        if isinstance(condition, FunctionCondition) and get_args(slot.type):
-            slot = msgspec.structs.replace(slot, type=get_args(slot.type)[0])  # contains(tags, tag)
-        for value in condition.values if isinstance(condition, OneOf) else (condition.value,):
-            yield slot, value
-
-
-def _filter_slot(where: str, model: Model, field: Field) -> Slot:
-    attribute = model.attributes.get(field.path[0])
-    if attribute is None:
-        raise DesignError(
-            where,
-            f"{model.name} has no attribute {field.path[0]!r}",
-            f"the attributes are {', '.join(model.attributes)}",
-        )
-    kind = attribute.kind if len(field.path) == 1 else Any
-    return Slot(f"{model.name}.{attribute.field}", attribute.field, kind, None, SlotRole.FILTER)
+def _filter_slot(model: Model, operand: Operand) -> Slot:
+    field = operand.field.path[0]
+    return Slot(operand.place(model), field, operand.type, None, SlotRole.FILTER, operand.nullable)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import msgspec
 
+from partita.design.condition_checks import check_condition
 from partita.design.conditions import Comparison, Condition, Field
 from partita.design.markers import Compressed, CountOf, CreatedAt, Limit, SumOf, Unique, UpdatedAt, Version
 from partita.design.models import Attribute, EntityKeys, Model
@@ -73,7 +74,8 @@ def _check_limit(model: Model, limit: Limit) -> None:
     """A limit is checked on the value before the increment, and only `<=` can be rewritten for that."""
     condition = limit.condition
     if isinstance(condition, Condition):
-        _check_fields(model.name, model, condition)
+        for field in condition.fields:
+            _known(model.name, model, field)
     if not isinstance(condition, Comparison) or condition.operator != "<=" or not _is_bound(model, condition):
         raise DesignError(
             model.name,
@@ -173,16 +175,17 @@ def condition_fields(condition: Condition | None) -> Iterator[str]:
 
 
 def _check_fields(where: str, model: Model, condition: Condition | None) -> None:
-    for field in condition_fields(condition):
-        check_field(where, model, field)
+    if condition is not None:
+        check_stored_condition(where, model, condition)
 
 
-def check_field(where: str, model: Model, field: str) -> None:
-    """A condition can only name an attribute that the stored item has."""
-    _known(where, model, field)
-    if model.attributes[field].in_key:
-        wrong = f"a condition names {field!r}, which is stored in the key only"
-        raise DesignError(where, wrong, "remove InKey, or leave it out of the condition")
+def check_stored_condition(where: str, model: Model, condition: Condition) -> None:
+    """A condition can only name attributes that the stored item has, and compare them with values of their types."""
+    check_condition(where, model, condition)
+    for field in condition.fields:
+        if model.attributes[field].in_key:
+            wrong = f"a condition names {field!r}, which is stored in the key only"
+            raise DesignError(where, wrong, "remove InKey, or leave it out of the condition")
 
 
 def _known(where: str, model: Model, field: str) -> None:

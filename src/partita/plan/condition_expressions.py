@@ -7,6 +7,7 @@ request (`Expression`), or evaluated on an item (`predicates`).
 from typing import Any
 
 from partita.design.codecs import Codec, StructCodec
+from partita.design.condition_checks import field_type, is_comparable, part_type, type_name
 from partita.design.conditions import (
     All,
     AnyOf,
@@ -22,7 +23,7 @@ from partita.design.conditions import (
 from partita.design.models import Model
 from partita.design.untyped_values import any_value
 from partita.dynamodb.values import AttributeValue
-from partita.errors import DesignError, InvalidValue
+from partita.errors import DesignError, Fault, InvalidValue
 from partita.validation import invalid_value
 
 
@@ -48,7 +49,9 @@ def to_stored(model: Model, condition: Condition) -> Condition:
     field, codec = _stored_field(model, condition.field)
     whole = codec is not None and codec.tag == "S"
     return FunctionCondition(
-        condition.function, field, _value(model, condition.field, codec if whole else None, condition.value)
+        condition.function,
+        field,
+        _value(model, condition.field, codec if whole else None, condition.value, inside=True),
     )
 
 
@@ -88,14 +91,31 @@ def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
     return Field(tuple(names)), codec
 
 
-def _value(model: Model, field: Field, codec: Codec | None, value: Any) -> AttributeValue:
+def _value(model: Model, field: Field, codec: Codec | None, value: Any, *, inside: bool = False) -> AttributeValue:
+    """The value in DynamoDB JSON; `inside` for an element of the attribute, or the beginning of its text."""
     if isinstance(value, Stored):
         return value.value
+    if value is None:
+        return {"NULL": True}
     try:
-        encoded = None if value is None else any_value(value) if codec is None else codec.encode(value)
-    except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        encoded = any_value(value) if codec is None else codec.encode(value)
+    except AttributeError:
+        raise _type_error(model, field, value, inside=inside) from None
+    except (ValueError, TypeError, ArithmeticError) as error:
         raise invalid_value(error, model.name, *field.path) from None
+    if not is_comparable(value, _value_type(model, field, inside=inside)):
+        raise _type_error(model, field, value, inside=inside)
     return encoded or {"NULL": True}
+
+
+def _value_type(model: Model, field: Field, *, inside: bool) -> Any:
+    kind, _ = field_type(model.name, model, field)
+    return part_type(kind) if inside else kind
+
+
+def _type_error(model: Model, field: Field, value: Any, *, inside: bool) -> InvalidValue:
+    fault = Fault("type", type_name(_value_type(model, field, inside=inside)), type_name(type(value)))
+    return InvalidValue(model.name, str(fault), *field.path, fault=fault)
 
 
 class Expression:

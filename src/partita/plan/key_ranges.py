@@ -189,12 +189,27 @@ def _check_constants(read: Read, found: KeyRange) -> None:
     """A value that the pattern itself gives can be written."""
     pieces = [piece for each in found.fixed for piece in each.pieces or ()]
     pieces += found.sort_prefix.pieces if found.sort_prefix is not None else ()
+    open_segment = found.sort_prefix.open_segment if found.sort_prefix is not None else None
+    if open_segment is not None and read.bounds is not None:
+        ends = (read.bounds.low, read.bounds.high)
+        pieces += [Piece(open_segment, end) for end in ends if end is not None]
     for piece in pieces:
         try:
             _ = piece.language
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
             wrong = f"{piece.value!r} cannot be written as {piece.segment.field!r}: {error}"
             raise ProofError(read.name, wrong, "give it as an argument, or a value of its type") from None
+    _check_constant_bounds(read)
+
+
+def _check_constant_bounds(read: Read) -> None:
+    """Bounds that the pattern itself gives enclose something."""
+    if read.bounds is None or read.bounds.low is None or read.bounds.high is None:
+        return
+    low, high = read.bounds.low, read.bounds.high
+    if not isinstance(low, Argument) and not isinstance(high, Argument) and low > high:
+        wrong = f"its range begins at {low!r} and ends before it, at {high!r}"
+        raise ProofError(read.name, wrong, "exchange the bounds")
 
 
 def _check_all_given_parts_used(read: Read, found: KeyRange, slots: tuple[Slot, ...]) -> None:

@@ -163,15 +163,15 @@ class AsyncStore(BaseStore):
         """The entities of many gets, read in batches, in the order of the calls."""
         return await self._run(fetch_batch(self.context, calls), "get_many")
 
-    async def create(self, entity: E, *, when: Condition | None = None) -> E:
+    async def create(self, entity: N, *, when: Condition | None = None) -> N:
         """Stores a new entity and returns it as it was stored; AlreadyExists if its key is in use."""
         return await self._run(self._flows.create(entity, when), "create", entity)
 
-    async def put(self, entity: E) -> E:
+    async def put(self, entity: N) -> N:
         """Creates the entity, or replaces the stored one."""
         return await self._run(self._flows.put(entity), "put", entity)
 
-    async def replace(self, entity: Any) -> None:
+    async def replace(self, entity: Entity) -> None:
         """Makes the stored entity equal to this one; VersionConflict if its version has changed."""
         await self._run(self._flows.replace(entity), "replace", entity)
 
@@ -208,7 +208,7 @@ class AsyncStore(BaseStore):
         """
         return await self._run(self._flows.delete(what, when, check), "delete", what)
 
-    async def put_many(self, entities: Sequence[Any]) -> None:
+    async def put_many(self, entities: Sequence[Entity]) -> None:
         """Puts entities without invariants, in batches."""
         await self._run(self._flows.put_many(entities), "put_many")
 

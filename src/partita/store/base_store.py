@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from partita.design.entities import Entity
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
@@ -80,7 +81,7 @@ class BaseStore:
 
         return explain(call, item_bytes, self.context.table_name)
 
-    def explain_create(self, entity: Any) -> str:
+    def explain_create(self, entity: Entity) -> str:
         """The items that creating the entity would write, under which conditions, for how many units."""
         return self._flows.explain_create(entity)
 

@@ -181,15 +181,15 @@ class Store(BaseStore):
         """The entities of many gets, read in batches, in the order of the calls."""
         return self._run(fetch_batch(self.context, calls), "get_many")
 
-    def create(self, entity: E, *, when: Condition | None = None) -> E:
+    def create(self, entity: N, *, when: Condition | None = None) -> N:
         """Stores a new entity and returns it as it was stored; AlreadyExists if its key is in use."""
         return self._run(self._flows.create(entity, when), "create", entity)
 
-    def put(self, entity: E) -> E:
+    def put(self, entity: N) -> N:
         """Creates the entity, or replaces the stored one."""
         return self._run(self._flows.put(entity), "put", entity)
 
-    def replace(self, entity: Any) -> None:
+    def replace(self, entity: Entity) -> None:
         """Makes the stored entity equal to this one; VersionConflict if its version has changed."""
         self._run(self._flows.replace(entity), "replace", entity)
 
@@ -222,7 +222,7 @@ class Store(BaseStore):
         """
         return self._run(self._flows.delete(what, when, check), "delete", what)
 
-    def put_many(self, entities: Sequence[Any]) -> None:
+    def put_many(self, entities: Sequence[Entity]) -> None:
         """Puts entities without invariants, in batches."""
         self._run(self._flows.put_many(entities), "put_many")
 

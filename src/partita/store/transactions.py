@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from partita.design.conditions import Condition
+from partita.design.entities import Entity
 from partita.design.models import Model
 from partita.design.reads import Get
 from partita.dynamodb.canonical import ItemIdentity, item_identity
@@ -24,6 +25,7 @@ from partita.store.flows import Flow
 from partita.store.writing import planned_change, planned_deletion
 
 E = TypeVar("E")
+N = TypeVar("N", bound=Entity)
 Step = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 
@@ -36,10 +38,10 @@ class Transaction:
         self._steps: list[Step] = []
         self._writes: dict[ItemIdentity, str] = {}
 
-    def create(self, entity: E) -> E:
+    def create(self, entity: N) -> N:
         """Creates an entity that must not exist; returns it as it will be stored."""
         model = self._design.holding(type(entity))
-        complete: E = with_initial_values(model, validate_entity(model, entity), self._context.clock())
+        complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
         self._claim("create", model, values_of(model, complete))
 
         def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
@@ -49,12 +51,12 @@ class Transaction:
         self._steps.append(step)
         return complete
 
-    def put(self, entity: E) -> E:
+    def put(self, entity: N) -> N:
         """Creates or replaces an entity without invariants; returns it as it will be stored."""
         model = self._design.holding(type(entity))
         if not has_no_invariants(self._design, model):
             raise InvalidValue(model.name, "a put cannot keep its invariants; use create or change")
-        complete: E = with_initial_values(model, validate_entity(model, entity), self._context.clock())
+        complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
         self._claim("put", model, values_of(model, complete))
 
         def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:

@@ -9,7 +9,7 @@ from math import prod
 
 import msgspec
 
-from partita.design.key_slots import slots_of
+from partita.design.key_slots import check_constant_in_slot, slots_of
 from partita.design.models import Model, ViewModel
 from partita.design.reads import Read
 from partita.design.tables import Index
@@ -31,8 +31,8 @@ class Proof(msgspec.Struct, frozen=True):
 
 def prove_read(read: Read) -> Proof:
     """The proof of one read."""
-    for _ in slots_of(read.name, read):
-        pass
+    for slot, value in slots_of(read.name, read):
+        check_constant_in_slot(read.name, slot, value)
     _check_same_partition(read)
     index = _index(read)
     check_filter(read, index)

@@ -7,7 +7,7 @@ from typing import Any
 from partita.design.markers import SumOf
 from partita.design.models import Attribute, Model, model_of
 from partita.design.tables import Table
-from partita.design.validate_model import check_field, condition_fields
+from partita.design.validate_model import check_stored_condition
 from partita.errors import DesignError
 from partita.plan.design import Counter, Design, Ownership, Reference
 from partita.plan.proof.ownership import ownerships
@@ -40,8 +40,8 @@ def _counters(design: Design) -> Iterator[tuple[Model, Counter]]:
 def _check_counter(where: str, counter: Counter, child: Model) -> None:
     """The amount that a child adds follows from its stored attributes, and changes only when they are written."""
     marker = counter.marker
-    for each in condition_fields(marker.when):
-        check_field(where, child, each)
+    if marker.when is not None:
+        check_stored_condition(where, child, marker.when)
     if isinstance(marker, SumOf):
         _check_amount(where, counter.attribute, child, marker.amount)
     counters = [attribute.field for attribute, _ in child.counters if attribute.field in counter.fields]

@@ -1,0 +1,292 @@
+"""Constants and `F.name`, which no type checker sees: a wrong one is an error when the design or the call is made."""
+
+import enum
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+
+from partita import (
+    CountOf,
+    DesignError,
+    Entity,
+    Expires,
+    F,
+    Index,
+    InvalidValue,
+    Item,
+    Items,
+    Keys,
+    OpenEnum,
+    Query,
+    Table,
+    Unique,
+    connect,
+    fan_out,
+    get,
+    pattern,
+    prove,
+    query,
+)
+from partita.design.condition_checks import fits_type
+from partita.design.entities import EntityMeta
+
+AT = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+class Status(enum.StrEnum):
+    OPEN = "OPEN"
+    SHUT = "SHUT"
+
+
+class Tier(OpenEnum):
+    FREE = "FREE"
+
+
+class Address(msgspec.Struct):
+    city: str
+    street: str | None = None
+
+
+shop = Table("shop", pk="PK", sk="SK", indexes=(Index("ByStatus", "statusPK", "statusSK"),))
+
+
+class Order(Entity, table=shop, key=("CUSTOMER#{customer}", "ORDER#{number:4}")):
+    customer: str
+    number: int
+    status: Status = Status.OPEN
+    at: datetime = AT
+    price: Decimal = Decimal(1)
+    tags: set[str] = msgspec.field(default_factory=set[str])
+    note: str | None = None
+    ship_to: Address | None = None
+    extra: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+
+    by_status = Keys("ByStatus", "STATUS#{status}", "{at}")
+
+
+prove("shop", shop)
+
+
+def proof_of(read: Callable[[], Any]) -> str:
+    """The error of a pattern with this body."""
+
+    def broken() -> Any:
+        return read()
+
+    try:
+        pattern(broken)
+        with pytest.raises(DesignError) as error:
+            prove("broken", shop)
+        return str(error.value)
+    except DesignError as error:
+        return str(error)
+    finally:
+        shop.patterns.clear()
+
+
+WRONG_READS: dict[str, Callable[[], Any]] = {
+    "'OPEN' is str, but Order.status is Status; write a value of Status": lambda: Order.by_status.query("OPEN"),
+    "5 is int, but Order.customer is str; write a value of str": lambda: query(Order, 5),
+    "None is NoneType, but Order.customer is str; write a value of str": lambda: query(Order, None),
+    "'1' is str, but Order.number is int; write a value of int": lambda: get(Order, "c", "1"),
+    "'x' is str, but Order.number is int; write a value of int": lambda: query(Order, "c").since("x"),
+    "True is bool, but Order.number is int; write a value of int": lambda: query(Order, "c").until(True),
+    "1.5 is float, but Order.number is int; write a value of int": lambda: query(Order, "c").between(1, 1.5),
+    "datetime.date(2025, 1, 1) is date, but Order.at is datetime; write a value of datetime": lambda: (
+        Order.by_status.query(Status.OPEN).since(date(2025, 1, 1))
+    ),
+    "datetime.datetime(2025, 1, 1, 0, 0) is a time without a zone, but Order.at is datetime; write a value of "
+    "datetime": lambda: Order.by_status.query(Status.OPEN).since(datetime(2025, 1, 1)),
+    "12345 cannot be written as 'number': 12345 does not fit {:4} in the key; give it as an argument, or a value of "
+    "its type": lambda: query(Order, "c").since(12345),
+    "its range begins at 5 and ends before it, at 1; exchange the bounds": lambda: query(Order, "c").between(5, 1),
+    "'SHUT' is str, but Order.status is Status; write a value of Status ": lambda: Order.by_status.query(
+        fan_out([Status.OPEN, "SHUT"], 2)
+    ),
+    "2 values, but its fan_out allows at most 1; raise the limit, or remove values": lambda: Order.by_status.query(
+        fan_out(list(Status), 1)
+    ),
+    "fan_out takes a list, not 'abc'; write fan_out([...], limit)": lambda: query(Order, fan_out("abc", 3)),
+}
+
+
+@pytest.mark.parametrize("said", WRONG_READS)
+def test_constant_of_another_type_is_rejected_at_load(said: str) -> None:
+    assert proof_of(WRONG_READS[said]) == f"broken: {said.strip()}"
+
+
+WRONG_FILTERS: dict[str, Any] = {
+    "'SHUT' is str, but Order.status is Status; write a value of Status": F.status == "SHUT",
+    "5 is int, but Order.note is str; write a value of str": F.note != 5,
+    "'x' is str, but Order.price is Decimal; write a value of Decimal": F.price < "x",
+    "None is NoneType, but Order.price is Decimal; write a value of Decimal": F.price == None,  # noqa: E711
+    "None is NoneType, but Order.note is str; write a value of str": F.note > None,
+    "5 is int, but an element of Order.tags is str; write a value of str": F.tags.contains(5),
+    "6 is int, but Order.note is str; write a value of str": F.note.starts_with(6),  # type: ignore[arg-type]
+    "'OPEN' is str, but Order.status is Status; write a value of Status": F.status.is_in(Status.SHUT, "OPEN"),
+    "7 is int, but Order.ship_to.city is str; write a value of str": F.ship_to.city == 7,
+    "'8' is str, but Order.extra.boxes is int; write a value of int": F.extra.boxes == "8",
+    "Order has no attribute 'statsu'; the attributes are customer, number, status, at, price, tags, note, ship_to, "
+    "extra": F.statsu == Status.OPEN,
+    "Order has no attribute 'nope'; the attributes are customer, number, status, at, price, tags, note, ship_to, "
+    "extra": ~F.nope.exists(),
+    "Order has no attribute 'prise'; the attributes are customer, number, status, at, price, tags, note, ship_to, "
+    "extra": (F.price > 1) & (F.price < F.prise),
+    "Order.ship_to is Address, which has no member 'town'; its members are city, street": F.ship_to.town == "x",
+    "Order.note is str, which has no member 'city'; compare it as a whole": F.note.city == "x",
+    "'text' is not a condition; write one with F, such as F.name == value": "text",
+}
+
+
+@pytest.mark.parametrize("said", WRONG_FILTERS)
+def test_filter_by_a_wrong_name_or_constant_is_rejected_at_load(said: str) -> None:
+    assert proof_of(lambda: query(Order, "c").where(WRONG_FILTERS[said])) == f"broken: {said}"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: Order.by_status.query(Status.OPEN).since(AT),
+        lambda: query(Order, "c").between(1, 1),
+        lambda: Order.by_status.query(fan_out(list(Status), 2)),
+        lambda: query(Order, "c").where((F.price > 1) & (F.note == None) & (F.ship_to != None)),  # noqa: E711
+        lambda: query(Order, "c").where(F.tags.contains("a") | F.ship_to.street.exists() | (F.extra.boxes == 1)),
+        lambda: query(Order, "c").where(F.ship_to.street == None),  # noqa: E711
+        lambda: query(Order, "c").where(F.tags == set()),
+        lambda: query(Order, "c").where(F.note.starts_with("a") & F.status.is_in(Status.OPEN)),
+    ],
+)
+def test_constants_of_their_types_are_proven(read: Callable[[], Query[Order]]) -> None:
+    def right() -> Any:
+        return read()
+
+    pattern(right)
+    try:
+        prove("right", shop)
+    finally:
+        shop.patterns.clear()
+
+
+def test_parameter_of_a_filter_has_the_type_of_its_attribute() -> None:
+    with pytest.raises(DesignError, match=r"'note' is declared int, but it fills Order.note, which is .*str"):
+
+        @pattern
+        def noted(customer: str, note: int) -> Items[Order]:
+            return query(Order, customer).where(F.note == note)
+
+
+def _entity(body: Callable[[], dict[str, Any]], **annotations: Any) -> Any:
+    table = Table("things", pk="PK", sk="SK", ttl="ttl", indexes=(Index("Other", "oPK", "oSK"),))
+    return lambda: EntityMeta(
+        "Thing",
+        (Entity,),
+        {"__annotations__": {"thing": str, "status": Status, "at": datetime, **annotations}, **body()},
+        table=table,
+        key=("THING#{thing}", "THING"),
+    )
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        lambda when: Keys("Other", "S#{status}", "{thing}", when=when),
+        lambda when: Unique("status", when=when),
+        lambda when: Expires("at", when=when),
+    ],
+    ids=["keys", "unique", "expires"],
+)
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        (F.status == "OPEN", "'OPEN' is str, but Thing.status is Status"),
+        (F.state == Status.OPEN, "Thing has no attribute 'state'"),
+        (F.at > datetime(2025, 1, 1), "is a time without a zone, but Thing.at is datetime"),
+    ],
+    ids=["text for an enum", "misspelt", "no zone"],
+)
+def test_condition_of_a_declaration_is_checked_with_its_class(declared: Any, when: Any, said: str) -> None:
+    with pytest.raises(DesignError, match=said):
+        _entity(lambda: {"declared": declared(when)})()
+
+
+def test_condition_of_a_counter_is_checked_with_the_design() -> None:
+    table = Table("things", pk="PK", sk="SK")
+
+    class Box(Entity, table=table, key=("BOX#{box}", "BOX")):
+        box: str
+        open_things: Annotated[int, CountOf(lambda: Thing, when=F.status == "OPEN")] = 0
+
+    class Thing(Entity, table=table, key=("BOX#{box}", "THING#{thing}")):
+        box: str
+        thing: str
+        status: Status = Status.OPEN
+
+    with pytest.raises(DesignError, match=r"^Box.open_things: 'OPEN' is str, but Thing.status is Status"):
+        prove("things", table)
+
+
+@pattern
+def order(customer: str, number: int) -> Item[Order]: ...
+
+
+design = prove("shop", shop)
+
+
+@pytest.mark.parametrize(
+    ("when", "error", "said"),
+    [
+        (F.statsu == Status.OPEN, DesignError, "a condition names 'statsu', which is not stored"),
+        (F.status == "OPEN", InvalidValue, "Order.status: expected `Status`, got `str`"),
+        (F.number == True, InvalidValue, "Order.number: expected `int`, got `bool`"),  # noqa: E712
+        (F.note == 5, InvalidValue, "Order.note: 5 is not text"),
+        (F.ship_to.town == "x", DesignError, "Order.ship_to is Address, which has no member 'town'"),
+    ],
+)
+def test_condition_of_a_call_is_checked_before_anything_is_sent(when: Any, error: type[Exception], said: str) -> None:
+    sent: list[Any] = []
+    with connect("memory:", design, on_call=[sent.append]) as db:
+        db.create_tables()
+        sent.clear()
+        with pytest.raises(error, match=said):
+            db.create(Order(customer="c", number=1), when=when)
+        with pytest.raises(error, match=said):
+            db.delete(order("c", 1), when=when)
+        assert sent == []
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "fits"),
+    [
+        (1, int, True),
+        (True, int, False),
+        (1, bool, False),
+        (1, float, True),
+        (1.5, Decimal, False),
+        (Status.OPEN, str, False),
+        (Tier("GOLD"), Tier, True),
+        ("FREE", Tier, False),
+        ("a", Literal["a", "b"], True),
+        ("c", Literal["a", "b"], False),
+        (None, str, False),
+        (None, str | None, True),
+        (AT, date, False),
+        ([1], list[int], True),
+        (["a"], list[int], False),
+        ("ab", list[str], False),
+        ({"a"}, set[str], True),
+        (["a"], set[str], False),
+        ({"a": 1}, dict[str, int], True),
+        ({"a": "b"}, dict[str, int], False),
+        (Address("x"), Address, True),
+        (b"x", bytes, True),
+        (object(), Any, True),
+        (1, int | str, True),
+        (1.5, int | str, False),
+    ],
+)
+def test_fits_type(value: Any, kind: Any, fits: bool) -> None:
+    assert fits_type(value, kind) is fits
