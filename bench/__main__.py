@@ -8,7 +8,7 @@ from bench.report import RESULTS, Section, verdict, write
 
 
 def main() -> int:
-    """Measures what was asked for and writes it down."""
+    """Runs the chosen measurements and writes the results."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--name", default="latest", help="of the files in bench/results")
     parser.add_argument("--quick", action="store_true", help="a look, not a measurement: fewer and shorter rounds")

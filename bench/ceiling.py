@@ -13,7 +13,7 @@ REPLY = b'HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent
 
 
 class _Always200(asyncio.Protocol):
-    """Answers whatever arrives in one piece, as the load generator's requests do."""
+    """Answers every piece that arrives as one request, which the load generator's requests are."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.WriteTransport", transport)

@@ -81,7 +81,7 @@ def section(measured: Rates) -> Section:
 
 
 def targets(measured: Rates) -> list[Target]:
-    """Our power-safe file against the fastest peer, in memory; nobody to compare with is not a success."""
+    """Our power-safe file against the fastest peer, in memory; without a peer the comparison fails."""
     found = []
     for operation, wanted in WANTED.items():
         fastest = measured.fastest_peer(operation)

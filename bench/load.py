@@ -1,7 +1,7 @@
 """The load generator: eight connections, one request under way on each, pre-built bytes out, replies counted.
 
 It runs in a process of its own and takes orders from its standard input, one JSON line each; `Generator` is the other
-end of that. A reply that is not a 200 ends the measurement with an error: a fast refusal must not count as speed.
+end of that. A reply that is not a 200 ends the measurement with an error: a fast error must not count as speed.
 """
 
 import asyncio

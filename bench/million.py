@@ -48,7 +48,7 @@ class Reading:
 def read(path: Path, items: int) -> Reading:
     """Gets random items while most of their pages are new to the process, scans everything, then gets again.
 
-    The second time, every page of the file is mapped whatever its size: that is the time of a process that goes on.
+    The second time, every page of the file is already mapped, as in a process that has been running.
     """
     with connect(path) as backend:
         fresh = _get_seconds(backend, items) * 1e6
@@ -92,10 +92,10 @@ def loaded(folder: Path, items: int) -> tuple[float, Reading]:
         fill(backend, items)
     seconds = time.perf_counter() - begun
     command = [sys.executable, "-m", "bench.million", str(path), str(items)]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    if told.returncode != 0:
-        raise RuntimeError(f"reading {items} items failed:\n{told.stderr}")
-    return seconds, Reading(**json.loads(told.stdout))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"reading {items} items failed:\n{done.stderr}")
+    return seconds, Reading(**json.loads(done.stdout))
 
 
 def measure(quick: bool) -> Section:

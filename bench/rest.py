@@ -20,13 +20,13 @@ from partita import connect
 from partita.cli.open_systems import open_systems
 from partita.cli.seed import seed_system
 from partita.dynamodb.requests import Scan
-from partita.plan.schema import create_table as creation
+from partita.plan.table_definitions import create_table as creation
 from partita_systems import SYSTEMS
 from partita_systems.blog.service import Blog
 from partita_systems.perfectit import design as cards_design
 from tests.peers import PEERS, create_table, expect, started
 
-OURS, ANEW = "Partita, nothing written meanwhile", "Partita, every reply read anew"
+OURS, UNCACHED = "Partita, cached replies", "Partita, without the reply cache"
 FASTAPI, BARE = "FastAPI, boto3, DynamoDB Local", "bare ASGI, bytes from memory"
 CARD, PAGE, THREAD = "a card", "a page of 20 posts", "a thread of 200 comments"
 OF_BARE = {CARD: 0.5, PAGE: 0.3, THREAD: 0.2}
@@ -36,8 +36,8 @@ SERVED = ("perfectit", "blog")
 
 
 @dataclass(frozen=True)
-class Planted:
-    """What was written, and the paths under which it is asked for."""
+class SeededFile:
+    """The seeded items, and the paths that read them."""
 
     file: Path
     paths: dict[str, tuple[str, ...]]
@@ -49,11 +49,11 @@ def measure(quick: bool) -> Section:
     taken: dict[tuple[str, str], list[float]] = {}
     sizes: dict[str, int] = {}
     with scratch() as folder, ExitStack() as running:
-        planted = _plant(folder / "rest.db", quick)
-        ports = _servers(running, planted, sizes)
+        seeded = _seed(folder / "rest.db", quick)
+        ports = _servers(running, seeded, sizes)
         clients = running.enter_context(generator())
         for turn in range(rounds):
-            for what, paths in planted.paths.items():
+            for what, paths in seeded.paths.items():
                 for name, port in ports.items():
                     order = Order(port, "GET", seconds, warm, skip=turn, paths=paths)
                     taken.setdefault((name, what), []).append(clients.rate(order))
@@ -62,19 +62,19 @@ def measure(quick: bool) -> Section:
 
 
 def _section(rates: dict[tuple[str, str], float], sizes: dict[str, int]) -> Section:
-    rows = [[name, *(f"{rates[name, what]:,.0f}" for what in OF_BARE)] for name in (OURS, ANEW, BARE, FASTAPI)]
+    rows = [[name, *(f"{rates[name, what]:,.0f}" for what in OF_BARE)] for name in (OURS, UNCACHED, BARE, FASTAPI)]
     text = (
-        f"Requests a second, median of the rounds, {CONNECTIONS} connections, one process each, uvicorn "
+        f"Requests per second, median of the rounds, {CONNECTIONS} connections, one process each, uvicorn "
         f"{version('uvicorn')}, FastAPI {version('fastapi')}, boto3 {version('boto3')}. The replies are of "
         + ", ".join(f"{sizes[what]:,} bytes ({what})" for what in OF_BARE)
         + ".\n\n"
         + table(["", *OF_BARE], rows)
-        + "\n\nPartita gives a reply again while nothing in the file was written, by whatever process; the second line "
-        "is what it reaches when something else was written between any two requests (all is read again, and what has "
-        "the same bytes as before is not turned into JSON again), which is "
-        + ", ".join(f"{rates[ANEW, what] / rates[BARE, what]:.2f}" for what in OF_BARE)
+        + "\n\nPartita caches a reply until the next write to the file, by any process. The second line is measured "
+        "without this cache, as if there were a write between any two requests: items are read again, and those "
+        "with the same bytes are not encoded again. It is "
+        + ", ".join(f"{rates[UNCACHED, what] / rates[BARE, what]:.2f}" for what in OF_BARE)
         + " of bare ASGI's rate and "
-        + ", ".join(f"{rates[ANEW, what] / rates[FASTAPI, what]:.0f}" for what in OF_BARE)
+        + ", ".join(f"{rates[UNCACHED, what] / rates[FASTAPI, what]:.0f}" for what in OF_BARE)
         + " times FastAPI's."
     )
     targets = [
@@ -87,7 +87,7 @@ def _section(rates: dict[tuple[str, str], float], sizes: dict[str, int]) -> Sect
     return Section("REST", text, targets)
 
 
-def _plant(file: Path, quick: bool) -> Planted:
+def _seed(file: Path, quick: bool) -> SeededFile:
     with connect(file, durability="process", maintain=False) as backend:
         cards, blog_system = open_systems(backend, map(SYSTEMS.__getitem__, SERVED))
         seed_system(cards, 1 if quick else 4, 1, lambda *_: None)
@@ -109,7 +109,7 @@ def _plant(file: Path, quick: bool) -> Planted:
         for post in posts[:THREADS]:
             _talk(blog, post)
         found = cards.db(cards_design.top_voted()).first(200)
-    return Planted(
+    return SeededFile(
         file,
         {
             CARD: tuple(f"/api/perfectit/cards/{each.card_id}" for each in found),
@@ -127,12 +127,12 @@ def _talk(blog: Blog, post: str) -> None:
             blog.comments.reply(comment.comment_id, "ana", "Obrigada pela leitura! Respondo no próximo texto.")
 
 
-def _servers(running: ExitStack, planted: Planted, sizes: dict[str, int]) -> dict[str, int]:
+def _servers(running: ExitStack, seeded: SeededFile, sizes: dict[str, int]) -> dict[str, int]:
     ours = running.enter_context(
-        started(lambda port: [PARTITA, "serve", *SERVED, "--on", planted.file, "--port", str(port), "--no-seed"])
+        started(lambda port: [PARTITA, "serve", *SERVED, "--on", seeded.file, "--port", str(port), "--no-seed"])
     )
     bodies: dict[str, str] = {}
-    for what, paths in planted.paths.items():
+    for what, paths in seeded.paths.items():
         for path in paths:
             with urllib.request.urlopen(ours.endpoint + path) as reply:  # noqa: S310 - our own server
                 body = reply.read().decode()
@@ -140,18 +140,18 @@ def _servers(running: ExitStack, planted: Planted, sizes: dict[str, int]) -> dic
             sizes[what] = len(body.encode())
         items = json.loads(body).get("items")
         assert items is None or len(items) in (20, COMMENTS), f"{what}: {len(items)} items"
-    stored = planted.file.with_suffix(".json")
+    stored = seeded.file.with_suffix(".json")
     stored.write_text(json.dumps(bodies))
     bare = running.enter_context(_app("bare", str(stored)))
-    anew = running.enter_context(_app("anew", str(planted.file)))
+    uncached = running.enter_context(_app("uncached", str(seeded.file)))
     local = running.enter_context(PEERS["dynamodb-local"].started())
-    _copy(planted.file, local.endpoint)
+    _copy(seeded.file, local.endpoint)
     theirs = running.enter_context(_app("fastapi", local.endpoint))
-    for path in (paths[0] for paths in planted.paths.values()):
+    for path in (paths[0] for paths in seeded.paths.values()):
         with urllib.request.urlopen(theirs + path) as reply:  # noqa: S310
             found, wanted = json.loads(reply.read()), json.loads(bodies[urlsplit(path).path])
             assert len(found.get("items", ())) == len(wanted.get("items", ())), path
-    return {OURS: _port(ours.endpoint), ANEW: _port(anew), BARE: _port(bare), FASTAPI: _port(theirs)}
+    return {OURS: _port(ours.endpoint), UNCACHED: _port(uncached), BARE: _port(bare), FASTAPI: _port(theirs)}
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 python -m bench.rest_apps fastapi PORT ENDPOINT     DynamoDB at ENDPOINT
 python -m bench.rest_apps bare PORT FILE            a JSON file of bodies, by path
-python -m bench.rest_apps anew PORT DATABASE        ours, as if something were written between any two requests
+python -m bench.rest_apps uncached PORT DATABASE    ours, as if there were a write between any two requests
 """
 
 import json
@@ -18,7 +18,7 @@ HIDDEN = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK"
 
 
 def fastapi_app(endpoint: str) -> Any:
-    """The three endpoints as somebody would write them in an afternoon."""
+    """The three endpoints, written in a straightforward way."""
     import boto3
     from boto3.dynamodb.conditions import Key
     from fastapi import FastAPI, HTTPException, Query
@@ -91,7 +91,7 @@ def serve_anew(port: int, database: str) -> None:
 
 def main() -> None:
     kind, port, where = sys.argv[1:]
-    if kind == "anew":
+    if kind == "uncached":
         serve_anew(int(port), where)
         return
     if kind == "fastapi":

@@ -34,7 +34,7 @@ def measure(quick: bool) -> Section:
             commits = _recorded(folder / "recorded.db", design, entities)
             ours, raw = [], []
             for turn in range(rounds):
-                ours.append(count / _planted(folder / f"ours{turn}.db", design, entities))
+                ours.append(count / _seconds_to_seed(folder / f"ours{turn}.db", design, entities))
                 raw.append(count / _inserted(folder / f"raw{turn}.db", commits))
         rate, most = statistics.median(ours), statistics.median(raw)
         rows.append([what, f"{rate:,.0f}", f"{most:,.0f}"])
@@ -69,7 +69,7 @@ def _trends(count: int) -> list[cards.Trend]:
     ]
 
 
-def _planted(file: Path, design: Any, entities: Sequence[Any]) -> float:
+def _seconds_to_seed(file: Path, design: Any, entities: Sequence[Any]) -> float:
     with connect(str(file), maintain=False) as backend:
         db = Store(backend, design)
         db.create_tables()
@@ -94,7 +94,7 @@ def _recorded(file: Path, design: Any, entities: Sequence[Any]) -> list[Commit]:
     sqlite._SqliteTransaction._put = noted  # type: ignore[method-assign]
     sqlite._SqliteTransaction.write_totals = ended  # type: ignore[method-assign]
     try:
-        _planted(file, design, entities)
+        _seconds_to_seed(file, design, entities)
     finally:
         sqlite._SqliteTransaction._put = put  # type: ignore[method-assign]
         sqlite._SqliteTransaction.write_totals = end  # type: ignore[method-assign]

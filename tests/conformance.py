@@ -1,6 +1,6 @@
 """`make conformance SUITE=path`: a DynamoDB conformance suite (npm, vitest) against the engine, counted by folder.
 
-The suite cannot be installed from a registry, so it is brought by whoever runs it. It has to read DYNAMODB_ENDPOINT.
+The suite cannot be installed from a registry, so its path is an argument. It has to read DYNAMODB_ENDPOINT.
 """
 
 import json

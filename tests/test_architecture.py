@@ -1,4 +1,4 @@
-"""Rooms look down only: what each may import of the others, held against every import there is, lazy ones too."""
+"""The architecture: what each folder may import of the others, lazily too, and names that have one meaning."""
 
 import ast
 import graphlib
@@ -11,21 +11,22 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "partita"
 PUBLIC = "partita"
 
-WAIST = {"errors", "extras", "dynamodb"}
+WAIST = {"errors", "extras", "setting_rules", "dynamodb"}
 MEANING = WAIST | {"validation", "design", "plan", "describe"}
 BACKENDS = {"storage", "engine", "remote"}
 
 MAY_SEE: dict[str, set[str]] = {
     "errors": set(),
     "extras": {"errors"},
+    "setting_rules": {"errors"},
     "dynamodb": {"errors"},
-    # who answers, who listens
+    # backends and servers
     "storage": {"errors"},
     "engine": WAIST | {"storage"},
     "remote": WAIST,
     "http": WAIST,
     "server": WAIST | {"http"},
-    # what the team means
+    # designs
     "validation": {"errors"},
     "design": WAIST | {"validation"},
     "plan": WAIST | {"validation", "design"},
@@ -36,7 +37,7 @@ MAY_SEE: dict[str, set[str]] = {
     "system": MEANING | {"store", "rest"},
     "boto": WAIST | {"connect"},
     "pytest_plugin": WAIST | {"connect", "boto"},
-    # both sides of the waist
+    # designs and backends
     "connect": MEANING | BACKENDS | {"store"},
     "cli": MEANING | BACKENDS | {"store", "connect", "http", "server", "rest", "system"},
     "__init__": MEANING | {"store", "connect", "system"},
@@ -53,7 +54,7 @@ class Import(NamedTuple):
 
 
 def rooms() -> set[str]:
-    """The rooms that exist: folders and files right under the package."""
+    """The folders and modules directly in the package."""
     return {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or any(path.rglob("*.py"))}
 
 
@@ -80,7 +81,7 @@ def imports_of(source: str, path: Path, known: set[str]) -> Iterator[Import]:
 
 
 def violations(imports: Iterator[Import]) -> list[str]:
-    """What looks up, or sideways."""
+    """The imports that the table does not allow."""
     return [
         f"{where}: {room} may not import {target}"
         for room, target, where in imports
@@ -88,8 +89,8 @@ def violations(imports: Iterator[Import]) -> list[str]:
     ]
 
 
-def test_every_room_has_its_place() -> None:
-    """A new room fails here until somebody decides what it may see."""
+def test_every_room_is_in_the_table() -> None:
+    """A new room fails here until it has a line in the table."""
     assert rooms() <= MAY_SEE.keys()
 
 
@@ -139,7 +140,7 @@ REST_SEES_OF_THE_STORE = {
 }
 
 
-def test_rest_reaches_data_through_the_store_alone() -> None:
+def test_rest_reads_and_writes_through_the_store_only() -> None:
     found = set()
     for file in (PACKAGE / "rest").rglob("*.py"):
         package = [PUBLIC, *file.relative_to(PACKAGE).parts[:-1]]
@@ -147,13 +148,13 @@ def test_rest_reaches_data_through_the_store_alone() -> None:
     assert {name for name in found if name.startswith("partita.store")} <= REST_SEES_OF_THE_STORE
 
 
-def test_table_of_rooms_has_no_circle() -> None:
-    """Following it from any room never leads back."""
+def test_table_of_rooms_has_no_cycle() -> None:
+    """A cycle raises in the sort."""
     lower_first = list(graphlib.TopologicalSorter(MAY_SEE).static_order())
     assert lower_first.index("dynamodb") < lower_first.index("engine") < lower_first.index("connect")
 
 
-# DynamoDB's words for parts of a request, and the design language's for what a team declares.
+# DynamoDB's names for parts of a request, which its messages contain, and names of the design language.
 TWO_MEANINGS = {"Condition", "Get", "Query"}
 
 
@@ -165,3 +166,39 @@ def test_class_name_has_one_meaning() -> None:
                 places.setdefault(node.name, []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
     twice = {name: where for name, where in places.items() if len(where) > 1 and name not in TWO_MEANINGS}
     assert twice == {}
+
+
+# Modules that are about the same thing in two rooms, such as a command and the code that it runs.
+SAME_SUBJECT = {
+    "conditions",  # design: as declared; dynamodb: their evaluation
+    "context",  # of an operation of the engine, and of a store
+    "design",  # cli: the commands about designs
+    "engine",  # cli: the command
+    "patterns",  # plan: the proof of patterns
+    "responses",  # of DynamoDB, and of a REST API
+    "settings",  # of a remote backend, and of a store
+    "tables",  # plan: the proof of tables
+    "verify",  # cli: the command
+}
+
+
+def test_module_name_has_one_meaning() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.stem != "__init__":
+            places.setdefault(path.stem, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: where for name, where in places.items() if len(where) > 1 and name not in SAME_SUBJECT} == {}
+    assert {name for name in SAME_SUBJECT if len(places.get(name, [])) < 2} == set()
+
+
+PARTICIPLES = {"told", "kept", "shown", "made", "found", "given", "held", "taken", "written"}
+
+
+def test_no_name_is_a_participle_alone() -> None:
+    """Of modules, classes and functions; a local variable may be one."""
+    names = {path.stem: str(path) for path in PACKAGE.rglob("*.py")}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                names[node.name.strip("_").lower()] = f"{path}:{node.lineno}"
+    assert {name: where for name, where in names.items() if name in PARTICIPLES} == {}

@@ -22,6 +22,7 @@ from partita import (
     connect,
     connect_async,
     pattern,
+    prove,
 )
 from partita.connect import AsyncSettings, NetworkSettings, SyncSettings
 from partita.dynamodb.requests import GetItem, ListTables
@@ -34,6 +35,15 @@ from partita.remote.sync_backend import RemoteBackend
 from partita.store.settings import SyncStoreSettings
 
 NOON = datetime(2095, 1, 1, 12, tzinfo=UTC)
+notes = Table("notes", pk="id", ttl="expires")
+
+
+class Note(Entity, table=notes, key=("NOTE#{note_id}",)):
+    note_id: str
+    text: str
+    until: datetime | None = None
+    created_at: Annotated[datetime, CreatedAt()] = AUTO
+    gone = Expires("until")
 
 
 def test_memory_and_file_are_engines(tmp_path: Path) -> None:
@@ -86,8 +96,23 @@ def refusal(address: Any, *design: Any, **settings: Any) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("address", ["", "s3://bucket", "dynamo://eu-west-1"])
-def test_invalid_address_is_rejected_with_the_valid_ones(address: str) -> None:
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "s3://bucket",
+        "dynamo://eu-west-1",
+        "dynamodb:",
+        "MEMORY:",
+        "memory:notes",
+        " memory:",
+        "a\0b",
+        5,
+        None,
+        b"a.db",
+    ],
+)
+def test_invalid_address_is_rejected_with_the_valid_ones(address: Any) -> None:
     assert refusal(address) == (
         f"{address!r} is not a valid address; use memory:, a file path, http://HOST:PORT, https://HOST "
         "or dynamodb://REGION"
@@ -136,6 +161,61 @@ def test_unknown_setting_is_rejected_with_the_known_ones() -> None:
     assert said.startswith("durabilty is not a setting of connect; its settings are region, credentials, ")
 
 
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"clock": 5}, "clock=5 is not valid; use a function"),
+        ({"sleep": 5}, "sleep=5 is not valid; use a function"),
+        ({"retries": -1}, "retries=-1 is not valid; use a whole number, 0 or more"),
+        ({"retries": "8"}, "retries='8' is not valid; use a whole number, 0 or more"),
+        (
+            {"table_names": "prod-"},
+            "table_names='prod-' is not valid; use a mapping of table names, or a function of one",
+        ),
+        ({"on_call": print}, f"on_call={print!r} is not valid; use a list of functions"),
+        ({"slow_call_seconds": "1"}, "slow_call_seconds='1' is not valid; use a number of seconds, 0 or more"),
+        ({"tracer": 5}, "tracer=5 is not valid; use True, or an OpenTelemetry tracer"),
+        ({"maintain": "no"}, "maintain='no' is not valid; use True or False"),
+    ],
+)
+def test_invalid_value_of_a_setting_is_rejected_before_anything_is_opened(setting: Any, said: str) -> None:
+    assert refusal("memory:", notes, **setting) == said
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"connect_timeout": 0}, "connect_timeout=0 is not valid; use a number of seconds above 0"),
+        ({"read_timeout": "1"}, "read_timeout='1' is not valid; use a number of seconds above 0"),
+        ({"connections": 0}, "connections=0 is not valid; use a whole number, 1 or more"),
+        ({"region": 5}, "region=5 is not valid; use a text that is not empty"),
+        ({"ca_bundle": "/absent.pem"}, "ca_bundle='/absent.pem' is not valid; use the path of a file"),
+        (
+            {"credentials": "key"},
+            "credentials='key' is not valid; use Credentials(access_key, secret_key), of partita.remote.credentials",
+        ),
+    ],
+)
+def test_invalid_value_of_a_remote_setting_is_rejected_before_anything_is_opened(setting: Any, said: str) -> None:
+    assert refusal("https://127.0.0.1:9", **setting) == said
+
+
+def test_endpoint_that_cannot_be_parsed_is_rejected() -> None:
+    assert refusal("http://[::1") == "'http://[::1' is not a valid endpoint: Invalid IPv6 URL"
+
+
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        ([5], "5 is not a design; pass the result of prove(), or tables"),
+        ([[]], "[] is not a design; pass the result of prove(), or tables"),
+        ([prove("notes", notes), notes], "pass the design 'notes', or tables; the design has its tables already"),
+    ],
+)
+def test_argument_that_is_no_design_is_rejected(design: Any, said: str) -> None:
+    assert refusal("memory:", *design) == said
+
+
 def test_setting_that_is_none_has_its_default() -> None:
     connect("memory:", durability=None, clock=None).close()
 
@@ -148,17 +228,6 @@ def test_connect_takes_every_setting_of_a_store_and_of_a_remote_backend() -> Non
         }
         assert keywords == SyncStoreSettings.__annotations__.keys()
         assert keywords <= settings.__annotations__.keys()
-
-
-notes = Table("notes", pk="id", ttl="expires")
-
-
-class Note(Entity, table=notes, key=("NOTE#{note_id}",)):
-    note_id: str
-    text: str
-    until: datetime | None = None
-    created_at: Annotated[datetime, CreatedAt()] = AUTO
-    gone = Expires("until")
 
 
 @pattern

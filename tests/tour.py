@@ -12,8 +12,11 @@ from uvicorn.server import ServerState
 from partita import connect
 from partita.dynamodb.decode import decode_request
 from partita.engine.async_engine import AsyncEngine
+from partita.http.sources import AllowedSources
+from partita.server.connections import Connections
 from partita.server.dispatch import Dispatcher
-from partita.server.fast_protocol import FastPathProtocol
+from partita.server.fast_protocol import FastPath, FastPathProtocol
+from partita.server.turns import Turns
 
 TABLE = {
     "TableName": "notes",
@@ -72,8 +75,11 @@ async def _recorded() -> list[str]:
     engine.call(decode_request("UpdateTimeToLive", json.dumps(TTL).encode()))
     backend = AsyncEngine(engine)
     answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    fast_path = FastPath(Dispatcher(backend), None, AllowedSources())
+    state = ServerState()
+    state.default_headers = [(b"date", b"Thu, 01 Jan 2026 00:00:00 GMT")]
     protocol = FastPathProtocol(
-        Dispatcher(backend), None, config=_config(), server_state=ServerState(), app_state={}, _loop=None
+        fast_path, Connections(), Turns(), config=_config(), server_state=state, app_state={}, _loop=None
     )
     protocol.connection_made(_Transport(answered))
     condition = f"{PUT['ConditionExpression']}       "  # not in the process-wide cache, whatever ran before

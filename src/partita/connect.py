@@ -5,18 +5,20 @@
     http://127.0.0.1:8000   any server that speaks DynamoDB's protocol
     dynamodb://eu-west-1    Amazon DynamoDB, with keys from the environment or botocore's chain
 
-The modules that an address needs are imported when it is opened: pytest imports `partita` in every run of everybody who
-has it installed, and that import loads neither the engine nor an HTTP client.
+The modules that an address needs are imported when it is opened: pytest imports `partita` in every run where
+it is installed, and that import loads neither the engine nor an HTTP client.
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Container, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
 from partita.errors import ConfigurationError
-from partita.store.settings import AsyncStoreSettings, SyncStoreSettings
+from partita.setting_rules import FLAG, SettingRule, check_settings
+from partita.store.settings import RULES, AsyncStoreSettings, SyncStoreSettings
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 Address: TypeAlias = "str | os.PathLike[str]"
 
 _REMOTE_SCHEMES = ("http://", "https://", "dynamodb://")
+_ANY_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")  # not the single letter of a drive
 _REMOTE_ADDRESSES = "http://, https:// and dynamodb:// addresses"
 
 
@@ -77,6 +80,11 @@ _APPLIES_TO = {
     "clock": "a store or an engine in this process",
     "durability": "a database file",
     "maintain": "an engine in this process",
+}
+_RULES = {
+    **RULES,
+    "durability": SettingRule(lambda value: value in ("power", "process"), "'power' or 'process'"),
+    "maintain": FLAG,
 }
 
 
@@ -166,12 +174,12 @@ def _is_remote(address: "Address") -> bool:
 
 def _checked(address: "Address", has_design: bool, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that have a value; rejects an invalid address, and a setting that has no effect on a valid one."""
-    is_remote = _is_remote(address)
-    if isinstance(address, str) and (not address or ("://" in address and not is_remote)):
+    if not _is_valid(address):
         raise ConfigurationError(
             f"{address!r} is not a valid address; use memory:, a file path, http://HOST:PORT, https://HOST "
             "or dynamodb://REGION"
         )
+    is_remote = _is_remote(address)
     usable = set(NetworkSettings.__annotations__ if is_remote else EmbeddedSettings.__annotations__)
     if address == "memory:":
         usable.discard("durability")
@@ -183,7 +191,17 @@ def _checked(address: "Address", has_design: bool, settings: Mapping[str, Any]) 
             raise ConfigurationError(f"{name} is not a setting of connect; its settings are {', '.join(_APPLIES_TO)}")
         if name not in usable:
             raise ConfigurationError(f"{name} is not a setting of {str(address)!r}; it applies to {_APPLIES_TO[name]}")
+    check_settings(_RULES, given)
     return given
+
+
+def _is_valid(address: Any) -> bool:
+    """Whether it is an address; a text that looks like one of another scheme is not taken for the name of a file."""
+    if isinstance(address, os.PathLike):
+        return "\0" not in os.fsdecode(address)
+    if not isinstance(address, str) or not address or address != address.strip() or "\0" in address:
+        return False
+    return address == "memory:" or _is_remote(address) or not ("://" in address or _ANY_SCHEME.match(address))
 
 
 def _open_backend(address: "Address", given: Mapping[str, Any]) -> "Engine | RemoteBackend":
@@ -217,10 +235,7 @@ def _open_engine(address: "Address", given: Mapping[str, Any]) -> "Engine":
     else:
         from partita.storage.sqlite import SqliteStorage
 
-        durability = given.get("durability", "power")
-        if durability not in ("power", "process"):
-            raise ConfigurationError(f"durability={durability!r} is not valid; use 'power' or 'process'")
-        storage = SqliteStorage(os.fspath(address), durability)
+        storage = SqliteStorage(os.fsdecode(address), given.get("durability", "power"))
     clock = given.get("clock")
     seconds = time.time if clock is None else lambda: clock().timestamp()
     return Engine(storage, clock=seconds, maintain=given.get("maintain", True))

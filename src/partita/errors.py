@@ -1,4 +1,4 @@
-"""The tree of Partita's errors: whatever Partita raises is a PartitaError.
+"""The tree of Partita's errors: everything that Partita raises is a PartitaError.
 
 PartitaError
 ├── ConfigurationError     a setting, address or argument that cannot work
@@ -29,8 +29,8 @@ PartitaError
 ├── NoReply                an endpoint gave no answer, or none that can be read
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
 
-A class keeps the facts as attributes and makes its sentence from them. Code that needs other words (REST speaks of the
-members of a request) makes them from the same facts; no code reads a sentence.
+A class has the facts as attributes, and renders its message from them. REST renders another message, with the names of
+the request, from the same facts; no code parses a message.
 """
 
 from collections.abc import Mapping, Sequence
@@ -121,11 +121,11 @@ def place_text(path: tuple[Step, ...]) -> str:
 
 
 class ConfigurationError(PartitaError):
-    """A setting, address or argument that cannot work; the sentence says what to write instead."""
+    """A setting, address or argument that cannot work; the message says what to write instead."""
 
 
 class MissingExtra(ConfigurationError, ModuleNotFoundError):
-    """A package of an optional extra is not installed; the sentence has the command that installs it."""
+    """A package of an optional extra is not installed; the message has the command that installs it."""
 
     def __init__(self, what: str, extras: Sequence[str], module: str) -> None:
         super().__init__(f"{what} needs an extra; run pip install 'partita[{','.join(extras)}]' ({module} is missing)")
@@ -182,11 +182,11 @@ class Fault(NamedTuple):
     | time zone  | a time needs `expected`: "a" time zone, or "no" time zone                     |
     | missing    | a required field is absent                                                    |
     | unknown    | a field has a name that the type does not know                                |
-    | choice     | `got` is none of the values of an enum, a literal or a tag                    |
+    | choice     | `got` is not a value of the enum, the literal or the tag                      |
     | format     | text is not an `expected`                                                     |
     | range      | a number, time or duration is too large or too small for its type             |
     | null       | None is not allowed                                                           |
-    | other      | `got` says it in words                                                        |
+    | other      | `got` is the message                                                          |
     """
 
     kind: str
@@ -220,7 +220,7 @@ class InvalidValue(PartitaError):
     """A value that the design does not allow; nothing was sent.
 
     `path` leads from the `entity` (or the pattern) to the value: `InvalidValue("Order", "is too large", "lines", 3)`.
-    Where it was an `argument` of a pattern, that is named and the `value` is here. `fault` has the facts where the
+    For a parameter of a pattern, `argument` is its name and `value` its value. `fault` has the facts where the
     value does not fit its type.
     """
 
@@ -244,11 +244,15 @@ class InvalidValue(PartitaError):
         return f"{self.where}: {self.reason}"
 
 
+class ReservedKey(InvalidValue):
+    """A key that begins as the keys of guards do. No entity can have it, so a read finds nothing under it."""
+
+
 # A read or a write
 
 
 class StoreError(PartitaError):
-    """A read or write that could not be done as asked; nothing of it was written."""
+    """A read or write that could not be done as asked; nothing of it was written (but see OutcomeUnknown)."""
 
 
 class TableNotFound(StoreError):
@@ -315,6 +319,21 @@ class ReferenceMissing(StoreError):
         return f"{self.entity} refers to {item_name(self.target, self.key)}, which does not exist"
 
 
+class StillReferenced(StoreError):
+    """The item counts `child` items in its `field`, so it cannot be deleted while there are some."""
+
+    def __init__(self, entity: str, key: Key, child: str, field: str) -> None:
+        super().__init__(entity, key, child, field)
+        self.entity = entity
+        self.key = key
+        self.child = child
+        self.field = field
+
+    def __str__(self) -> str:
+        name = item_name(self.entity, self.key)
+        return f"{name} still counts {self.child} items in {self.field!r}; delete them first, or declare Owns"
+
+
 class LimitReached(StoreError):
     """The `field` would no longer be `operator` the `bound`: another field, or a number."""
 
@@ -335,7 +354,7 @@ class LimitReached(StoreError):
 
 
 class InvalidTransition(StoreError):
-    """The field may not become `after`; `before` is what it is, unless the entity is `new`."""
+    """The field may not become `after`; `before` is its present value, unless the entity is `new`."""
 
     def __init__(self, entity: str, field: str, after: Any, before: Any = None, new: bool = False) -> None:
         super().__init__(entity, field, after, before, new)
@@ -348,14 +367,14 @@ class InvalidTransition(StoreError):
     @property
     def reason(self) -> str:
         if self.new:
-            return f"cannot start as {_shown(self.after)}"
-        return f"cannot change from {_shown(self.before)} to {_shown(self.after)}"
+            return f"cannot start as {_value_text(self.after)}"
+        return f"cannot change from {_value_text(self.before)} to {_value_text(self.after)}"
 
     def __str__(self) -> str:
         return f"{self.entity}.{self.field}: {self.reason}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return repr(value.value if isinstance(value, Enum) else value)
 
 
@@ -421,7 +440,7 @@ class RejectionUnexplained(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """The reply was lost, and sending the write again could apply it twice."""
+    """The reply was lost, and the write may or may not have been applied: sending it again could apply it twice."""
 
     def __init__(self, entity: str) -> None:
         super().__init__(entity)

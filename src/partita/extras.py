@@ -1,4 +1,4 @@
-"""Optional extras: an import that lacks one fails with a sentence that names the command to install it."""
+"""Optional extras: an import that lacks one raises an error with the command that installs it."""
 
 import sys
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ MODULES = {
 def needs(what: str, *extras: str) -> Iterator[None]:
     """Imports in this block belong to extras; a missing module of theirs is a `MissingExtra` that names them all.
 
-    `what` is the subject of the sentence: "partita serve".
+    `what` is the subject of the message: "partita serve".
     """
     try:
         yield

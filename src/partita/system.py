@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from partita.errors import ConfigurationError
@@ -130,12 +131,20 @@ class System:
         if not isinstance(part, str):
             return part
         module, _, attribute = part.partition(":")
-        loaded = import_module(module)
+        loaded = self._import(module, part)
         if not attribute:
             return loaded
         if not hasattr(loaded, attribute):
             raise ConfigurationError(f"system {self.name}: module {module} has no {attribute!r}")
         return getattr(loaded, attribute)
+
+    def _import(self, module: str, part: str) -> ModuleType:
+        try:
+            return import_module(module)
+        except ModuleNotFoundError as missing:
+            if missing.name is None or not f"{module}.".startswith(f"{missing.name}."):
+                raise  # the module exists, and imports another one that does not
+            raise ConfigurationError(f"system {self.name}: {part!r}: there is no module {missing.name!r}") from None
 
     def _wrong_part(self, part: str, value: object, wanted: str) -> ConfigurationError:
         return ConfigurationError(f"system {self.name}: {part} is of type {type(value).__name__}; give it {wanted}")

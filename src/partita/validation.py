@@ -1,7 +1,7 @@
-"""Values to types, and what is wrong with a value in facts.
+"""Conversion of values to types; the error of an invalid value as facts.
 
-msgspec says what is wrong in a sentence. This module alone knows those sentences; `tests/test_validation.py` provokes
-every one of them, so that a version of msgspec with other words fails there.
+msgspec reports an error as a message. Only this module parses these messages; `tests/test_validation.py` provokes every
+one of them, so it fails with a version of msgspec that has other messages.
 
 >>> fault_in(msgspec.ValidationError("Expected `str` of length <= 20 - at `$.images[1].url`"))
 (('images', 1, 'url'), Fault(kind='length', expected='str', got='', operator='<=', limit='20'))
@@ -83,7 +83,7 @@ def _step(found: re.Match[str]) -> Step:
 
 
 def invalid_value(refusal: Exception, entity: str, *path: Step) -> InvalidValue:
-    """The error of a value that was refused, at this place or further in."""
+    """The error of an invalid value, at this place or further in."""
     if isinstance(refusal, msgspec.ValidationError):
         further, fault = fault_in(refusal)
         return InvalidValue(entity, str(fault), *path, *further, fault=fault)

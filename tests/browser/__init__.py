@@ -1,1 +1,1 @@
-"""The pages as somebody has them: in a real Chromium, from a server of its own."""
+"""The pages in a real Chromium, from a server of their own."""

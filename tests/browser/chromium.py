@@ -1,4 +1,4 @@
-"""Chromium: the machine's own, since the browsers that Playwright would download are not pinned by our locks."""
+"""The installed Chromium: browsers that Playwright downloads are not pinned by the lock files."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.peers import Unavailable
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    "--no-sandbox",  # it cannot be had by root, and every page here is ours
+    "--no-sandbox",  # root cannot use the sandbox, and every page here is ours
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -21,7 +21,7 @@ FLAGS = (
 
 
 def chromium() -> str:
-    """The path of the first Chromium there is."""
+    """The path of the first Chromium that is installed."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         raise Unavailable("chromium", f"none of {', '.join(NAMES)} is on the path")
@@ -30,7 +30,7 @@ def chromium() -> str:
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A browser without a window. While it is there, this thread can run no other event loop."""
+    """A headless browser. While it is open, this thread cannot run another event loop."""
     path = chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)

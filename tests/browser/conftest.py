@@ -1,4 +1,4 @@
-"""A browser, a server with demo data, and a page in it that remembers what it fetched and what it complained of."""
+"""A browser, a server with demo data, and a page that records its requests and console messages."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ PARTITA = Path(sys.executable).with_name("partita")
 
 
 class Served(NamedTuple):
-    """A server of all five systems, and the file that it is on."""
+    """A server of all five systems, and its database file."""
 
     endpoint: str
     file: Path
@@ -29,7 +29,7 @@ class Served(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A page, every address that it fetched, and every complaint in its console."""
+    """A page, the addresses that it requested, and the messages in its console."""
 
     page: Page
     fetched: list[str]
@@ -41,7 +41,7 @@ Visiting = Callable[..., Visit]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for a module: other modules run event loops of their own."""
+    """One for each module: other modules run event loops of their own."""
     try:
         with launched() as browser:
             yield browser
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Asks for the browser so that no server is started where there is none."""
+    """Depends on the browser, so that no server is started without one."""
     file = tmp_path_factory.mktemp("served") / "demo.db"
     with started(lambda port: [PARTITA, "serve", "--port", str(port), "--on", file, "--scale", "0.1"]) as running:
         yield Served(running.endpoint, file)
@@ -59,7 +59,7 @@ def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visiting]:
-    """`visit(address, width=390, dark=True, scripts=False)`: a page in a browser that has seen nothing before."""
+    """`visit(address, width=390, dark=True, scripts=False)`: a page in a new browser context."""
     contexts: list[BrowserContext] = []
 
     def visited(address: str, *, width: int = 1280, dark: bool = False, scripts: bool = True) -> Visit:

@@ -1,11 +1,11 @@
-"""What is measured of a page in a browser: JavaScript whose value is asked for."""
+"""Measurements of a page in a browser: JavaScript expressions."""
 
 TOO_WIDE = """
 [...document.querySelectorAll('body, body *')]
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('pre, textarea, .skip'))
   .map((each) => each.outerHTML.slice(0, 120))
 """
-# Of every text that is shown: the least contrast with what is behind it (WCAG 2.2, relative luminance).
+# The lowest contrast of any visible text with its background (WCAG 2.2, relative luminance).
 LEAST_CONTRAST = """
 () => {
   const numbers = (color) => color.match(/[0-9.]+/g).map(Number)

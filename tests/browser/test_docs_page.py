@@ -1,4 +1,4 @@
-"""The page of an API in a browser: all there, quick to get around in, tried with a token, and asking nobody else."""
+"""The documentation page of an API in a browser: complete, navigable, and requests can be sent with a token."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def _operation(page: Page, name: str) -> Locator:
 
 
 @every_system
-def test_every_operation_is_on_the_page_and_nothing_is_from_elsewhere(
+def test_page_has_every_operation_and_loads_nothing_from_elsewhere(
     served: Served, visit: Visiting, system: str
 ) -> None:
     seen = visit(served.docs(system))
@@ -50,13 +50,13 @@ def test_every_operation_is_on_the_page_and_nothing_is_from_elsewhere(
 
 
 def _shown(page: Page) -> list[str]:
-    """Method and path of every operation that can be seen."""
+    """Method and path of every visible operation."""
     texts = "all => all.filter((each) => each.checkVisibility()).map((each) => each.textContent)"
     return [" ".join(text.split()) for text in page.locator(".operation > summary h3").evaluate_all(texts)]
 
 
 def _levels_are_a_tree(page: Page) -> bool:
-    """Whether there is one first heading, and none is more than a level below the one before."""
+    """Whether there is one h1, and no heading skips a level."""
     levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map((each) => Number(each.tagName[1]))")
     return levels.index(1) == 0 and levels.count(1) == 1 and all(then - now <= 1 for now, then in pairwise(levels))
 
@@ -89,7 +89,7 @@ def test_link_to_an_operation_opens_it_also_a_second_time(served: Served, visit:
     expect(operation).to_have_attribute("open", "")
 
 
-def test_page_could_not_ask_another_host_if_it_wanted(served: Served, visit: Visiting) -> None:
+def test_policy_blocks_requests_to_other_hosts(served: Served, visit: Visiting) -> None:
     seen = visit(served.docs("blog"))
     asked = "fetch('http://localhost:9/').then(() => 'asked', (error) => error.name)"
     assert seen.page.evaluate(asked) == "TypeError"
@@ -97,7 +97,7 @@ def test_page_could_not_ask_another_host_if_it_wanted(served: Served, visit: Vis
 
 
 @every_system
-def test_nothing_reaches_over_the_edge(served: Served, visit: Visiting, system: str) -> None:
+def test_page_fits_the_width_of_the_screen(served: Served, visit: Visiting, system: str) -> None:
     page = visit(served.docs(system), width=390).page
     assert page.evaluate(TOO_WIDE) == []
     page.evaluate(OPEN_ALL)
@@ -108,13 +108,13 @@ def test_nothing_reaches_over_the_edge(served: Served, visit: Visiting, system: 
 
 
 @every_scheme
-def test_every_text_stands_out(served: Served, visit: Visiting, *, dark: bool) -> None:
+def test_every_text_has_enough_contrast(served: Served, visit: Visiting, *, dark: bool) -> None:
     page = visit(served.docs("perfectit"), dark=dark).page
     page.evaluate(OPEN_ALL)
     assert page.evaluate(LEAST_CONTRAST) >= 4.5
 
 
-def test_keyboard_is_enough(served: Served, visit: Visiting) -> None:
+def test_page_can_be_used_with_the_keyboard(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("checks")).page
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the operations")).to_be_focused()
@@ -140,7 +140,7 @@ def test_filter_shows_the_operations_with_every_word(served: Served, visit: Visi
 
 
 def _send(page: Page, name: str, values: Mapping[str, str] = {}) -> tuple[str, str]:
-    """The status and the text of the reply, once the button has been pressed."""
+    """Presses the button; returns the status and the text of the reply."""
     operation = _operation(page, name)
     if operation.get_attribute("open") is None:
         operation.locator("> summary").click()
@@ -152,7 +152,7 @@ def _send(page: Page, name: str, values: Mapping[str, str] = {}) -> tuple[str, s
     return status.inner_text(), operation.locator(".reply pre").text_content() or ""
 
 
-def test_list_is_asked_for(served: Served, visit: Visiting) -> None:
+def test_list_can_be_requested(served: Served, visit: Visiting) -> None:
     seen = visit(served.docs("perfectit"))
     status, text = _send(seen.page, "top_voted", {"limit": "2"})
     assert status.startswith("200 ")
@@ -161,7 +161,7 @@ def test_list_is_asked_for(served: Served, visit: Visiting) -> None:
     assert seen.fetched[-1] == f"{served.endpoint}/api/perfectit/cards/top?limit=2"
 
 
-def test_token_says_who_asks_and_outlives_a_reload(served: Served, visit: Visiting) -> None:
+def test_token_shows_its_user_and_stays_after_a_reload(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("perfectit")).page
     days = {"since": "2025-01-01", "until": "2030-01-01"}
     assert _send(page, "metrics_between", days)[0].startswith("401 ")
@@ -174,7 +174,7 @@ def test_token_says_who_asks_and_outlives_a_reload(served: Served, visit: Visiti
     expect(page.get_by_text("This is not a JSON Web Token.")).to_be_visible()
 
 
-def test_korean_example_is_accepted_as_it_stands(served: Served, visit: Visiting) -> None:
+def test_korean_example_is_accepted_unchanged(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("eecar", "offer_part")).page
     page.get_by_label("Bearer token for the requests below").fill(served.token("seller"))
     status, text = _send(page, "offer_part")
@@ -186,9 +186,7 @@ def test_korean_example_is_accepted_as_it_stands(served: Served, visit: Visiting
     assert json.loads(_send(page, "part", {"part_id": made["partId"]})[1].partition("\n\n")[2]) == made
 
 
-def test_portuguese_example_is_accepted_and_a_change_of_something_older_is_refused(
-    served: Served, visit: Visiting
-) -> None:
+def test_portuguese_example_is_accepted_and_an_outdated_etag_is_rejected(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("blog", "register")).page
     page.get_by_label("Bearer token for the requests below").fill(served.token("conceição"))
     status, text = _send(page, "register")
@@ -202,7 +200,7 @@ def test_portuguese_example_is_accepted_and_a_change_of_something_older_is_refus
     assert (status[:4], text) == ("204 ", "")
 
 
-def test_value_that_the_path_needs_is_asked_for_before_anything_is_sent(served: Served, visit: Visiting) -> None:
+def test_missing_path_parameter_is_reported_before_a_request(served: Served, visit: Visiting) -> None:
     seen = visit(served.docs("checks", "check"))
     operation = _operation(seen.page, "check")
     operation.get_by_role("button", name="Send").click()
@@ -210,13 +208,13 @@ def test_value_that_the_path_needs_is_asked_for_before_anything_is_sent(served: 
     assert seen.fetched == [served.docs("checks")]
 
 
-def test_server_that_is_gone_is_reported(served: Served, visit: Visiting) -> None:
+def test_unreachable_server_is_reported(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("perfectit")).page
     page.route("**/cards/top*", lambda route: route.abort())
     assert _send(page, "top_voted")[0].startswith("No response: ")
 
 
-def test_curl_line_does_the_same_in_a_shell(served: Served, visit: Visiting) -> None:
+def test_curl_command_sends_the_same_request(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("blog", "register")).page
     token = served.token("o'brien")
     page.get_by_label("Bearer token for the requests below").fill(token)

@@ -1,4 +1,4 @@
-"""The way in, in a browser: every system is a link away, on a phone too, without a script and from nowhere else."""
+"""The home page in a browser: links to every system, on every screen, without scripts or other hosts."""
 
 import subprocess
 
@@ -13,7 +13,7 @@ from tests.rest.test_serve import ENVIRONMENT
 pytestmark = pytest.mark.slow
 
 
-def test_every_system_is_a_link_away_and_nothing_is_from_elsewhere(served: Served, visit: Visiting) -> None:
+def test_page_links_every_system_and_loads_nothing_from_elsewhere(served: Served, visit: Visiting) -> None:
     for name in SYSTEMS:
         api = SYSTEMS[name].api
         seen = visit(f"{served.endpoint}/", scripts=False)
@@ -25,14 +25,14 @@ def test_every_system_is_a_link_away_and_nothing_is_from_elsewhere(served: Serve
         assert seen.complaints == []
 
 
-def test_line_for_the_aws_cli_works_as_it_is_shown(served: Served, visit: Visiting) -> None:
+def test_aws_cli_command_on_the_page_works(served: Served, visit: Visiting) -> None:
     line = visit(f"{served.endpoint}/").page.locator("pre").inner_text()
     done = subprocess.run(["sh", "-ec", line], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=True)
     assert next(iter(SYSTEMS.values())).design.tables[0].name in done.stdout
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_page_is_read_on_any_screen(served: Served, visit: Visiting, *, dark: bool) -> None:
+def test_page_is_readable_on_every_screen(served: Served, visit: Visiting, *, dark: bool) -> None:
     page = visit(f"{served.endpoint}/", dark=dark).page
     assert page.evaluate(LEAST_CONTRAST) >= 4.5
     for width in (320, 390, 1280):
@@ -41,7 +41,7 @@ def test_page_is_read_on_any_screen(served: Served, visit: Visiting, *, dark: bo
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_post_of_a_page_stays_with_dynamodb(served: Served, visit: Visiting) -> None:
+def test_post_to_the_home_page_is_dynamodbs_protocol(served: Served, visit: Visiting) -> None:
     page = visit(f"{served.endpoint}/").page
     reply = page.request.post(f"{served.endpoint}/", headers={"accept": "text/html"}, data="{}")
     assert reply.headers["content-type"] == "application/x-amz-json-1.0"

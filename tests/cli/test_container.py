@@ -57,6 +57,10 @@ def test_file_of_credentials_is_enough() -> None:
     assert arguments(["engine"], hosts | {"PARTITA_CREDENTIALS": "/run/secrets/keys.toml"})
 
 
+def test_rest_alone_needs_no_credentials() -> None:
+    assert "--no-dynamodb" in arguments(["serve", "--no-dynamodb"], {"PARTITA_ALLOWED_HOSTS": "api.example"})
+
+
 def test_other_commands_and_help_need_no_environment() -> None:
     assert arguments(["prove", "blog"], {}) == ["prove", "blog"]
     assert arguments(["engine", "--help"], {}) == ["engine", "--help"]

@@ -256,6 +256,8 @@ def test_two_apis_of_one_name_are_not_served_together(write: Write) -> None:
     [
         ("design", "tests.rest.notes_api:api", "system x: design is of type Api; give it a Design"),
         ("design", "tests.rest.notes_api:absent", "system x: module tests.rest.notes_api has no 'absent'"),
+        ("design", "absent.thing:design", "system x: 'absent.thing:design': there is no module 'absent'"),
+        ("seed", "tests.absent", "system x: 'tests.absent': there is no module 'tests.absent'"),
         ("api", "tests.rest.notes_api:design", "system x: api is of type Design; give it an Api"),
         ("api", "tests.rest.library_api:api", "system x: its API is declared for another design, shelves"),
         ("seed", "tests.rest.notes_api", "system x: seed is of type module; give it a module with total(scale)"),
@@ -270,7 +272,7 @@ def test_part_of_the_wrong_kind_is_an_error(part: str, value: str, said: str) ->
 
 
 def test_library_names_none_of_the_systems() -> None:
-    """They are found through entry points, as anybody's are."""
+    """They are found through entry points, as all systems are."""
     source = Path(design_loader.__file__).parents[1]
     named = re.compile(r"partita_systems|perfectit|eecar|nbhd|[\"']blog[\"']", re.IGNORECASE)
     assert [

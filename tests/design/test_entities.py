@@ -3,8 +3,10 @@
 import enum
 from collections.abc import Callable
 from datetime import date, datetime
+from types import new_class
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 from partita import (
@@ -31,6 +33,7 @@ from partita import (
 )
 from partita.design.models import model_of
 from partita.design.reads import Argument
+from partita.errors import ConfigurationError
 
 
 class Colour(str, enum.Enum):
@@ -588,7 +591,7 @@ def test_parameters_may_be_given_by_name_alone() -> None:
 
     assert leaf("oak", number=3).arguments == leaf(number=3, tree="oak").arguments == ("oak", 3)
     assert leaf_of(number=3).arguments == (3, "oak")
-    with pytest.raises(TypeError):
+    with pytest.raises(ConfigurationError, match=r"leaf: too many positional arguments; write leaf\(tree, number\)"):
         leaf("oak", 3)  # type: ignore[call-arg]
 
 
@@ -696,3 +699,51 @@ def test_common_attributes_are_inherited() -> None:
     assert Task.of_owner.read.sources[0].keys.owner == "Task"
     prove("shared", shared)
     collection(Note.of_owner, Task.of_owner)("ann")
+
+
+# Arguments of another type
+
+
+class Recursive(msgspec.Struct):
+    inner: "list[Recursive]"
+
+
+class Array(msgspec.Struct, array_like=True):
+    number: int
+
+
+def with_attribute(kind: Any) -> None:
+    body = {"__annotations__": {"thing_id": str, "it": kind}, "__module__": __name__}
+    new_class("Thing", (Entity,), {"table": table(), "key": ("T#{thing_id}", "T")}, lambda names: names.update(body))
+
+
+def unknown_type() -> None:
+    @pattern
+    def things(thing_id: str) -> "Items[Absent]": ...  # type: ignore[name-defined]  # noqa: F821
+
+
+WRONG: dict[str, Callable[[], object]] = {
+    "Table 5: DynamoDB rejects the name": lambda: Table(5, pk="PK"),  # type: ignore[arg-type]
+    "Table abc: '' cannot be the name of a key attribute": lambda: Table("abc", pk=""),
+    "Table abc: 5 cannot be the name of a key attribute": lambda: Table("abc", pk=5),  # type: ignore[arg-type]
+    "Table abc: PK, PK has an attribute twice": lambda: Table("abc", pk="PK", sk="PK"),
+    "Table abc: 5 is not an index": lambda: Table("abc", pk="PK", indexes=(5,)),  # type: ignore[arg-type]
+    "Index GSI: 5 cannot be the name of a key attribute": lambda: Index("GSI", 5),  # type: ignore[arg-type]
+    "Index GSI: A, B, A has an attribute twice": lambda: Index("GSI", ("A", "B"), "A"),
+    "prove: the name of a design cannot be ''": lambda: prove("", table()),
+    "things: it has no tables": lambda: prove("things"),
+    "things: 5 is not a table": lambda: prove("things", 5),  # type: ignore[arg-type]
+    "5: is neither a function nor a query": lambda: pattern(5),  # type: ignore[call-overload]
+    "5: is neither an entity nor its Keys": lambda: query(5),  # type: ignore[arg-type]
+    "things: its types: name 'Absent' is not defined": unknown_type,
+    "Thing.it.inner: Recursive contains itself": lambda: with_attribute(Recursive),
+    "Thing.it: Array is written as a list in JSON": lambda: with_attribute(list[Array]),
+    "Thing.it: its Meta does not suit its type": lambda: with_attribute(Annotated[str, msgspec.Meta(gt=0)]),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_argument_of_another_type_is_rejected(said: str) -> None:
+    with pytest.raises(DesignError) as refused:
+        WRONG[said]()
+    assert str(refused.value).startswith(f"{said}"), str(refused.value)

@@ -261,6 +261,22 @@ def test_model_dump_in_python_mode_keeps_the_entity() -> None:
 # JSON Schema
 
 
+class Sparse(msgspec.Struct, omit_defaults=True):
+    note: str | None = None
+
+
+class Package(Entity, table=Table("packages", "id"), key="{package_id}"):
+    package_id: str
+    inside: Sparse
+    others: dict[str, Sparse] = msgspec.field(default_factory=dict)
+
+
+def test_none_is_left_out_of_a_struct_that_leaves_out_defaults_itself() -> None:
+    package = Package(package_id="p", inside=Sparse(), others={"a": Sparse(note="n"), "b": Sparse()})
+    shown = TypeAdapter(Package).dump_python(package, mode="json", exclude_none=True)
+    assert shown == {"package_id": "p", "inside": {}, "others": {"a": {"note": "n"}, "b": {}}}
+
+
 def test_each_class_is_a_named_schema() -> None:
     schema = Basket.model_json_schema()
     assert schema["$defs"].keys() == {"Address", "Carrier", "Customer", "Line", "Order", "Status"}

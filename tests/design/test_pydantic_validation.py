@@ -31,6 +31,7 @@ class Inner(msgspec.Struct):
 
 class Thing(Entity, table=table, key="THING#{text}"):
     text: Annotated[str, msgspec.Meta(min_length=2, max_length=3, pattern="^a")]
+    quoted: Annotated[str, msgspec.Meta(pattern="^it's")] = "it's"
     whole: Annotated[int, msgspec.Meta(ge=1, le=9)] = 1
     real: float = 1.0
     flag: bool = True
@@ -58,6 +59,7 @@ things = TypeAdapter(Thing)
         ({"text": "a"}, "string_too_short", "String should have at least 2 characters"),
         ({"text": "aaaa"}, "string_too_long", "String should have at most 3 characters"),
         ({"text": "bb"}, "string_pattern_mismatch", "String should match pattern '^a'"),
+        ({"quoted": "b"}, "string_pattern_mismatch", """String should match pattern '^it's'"""),
         ({"whole": "1"}, "int_type", "Input should be a valid integer"),
         ({"whole": 0}, "greater_than_equal", "Input should be greater than or equal to 1"),
         ({"whole": 10}, "less_than_equal", "Input should be less than or equal to 9"),

@@ -1,4 +1,4 @@
-"""Times on disk: one text for a moment, whatever zone it was given in."""
+"""Stored times: one text for a moment, regardless of its time zone."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,5 +1,6 @@
 """The list of operations: each is a read or a write, and PartiQL is what its statements are."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -69,3 +70,16 @@ def test_several_statements_read_when_all_are_selects() -> None:
 def test_request_without_statements_is_not_a_read() -> None:
     assert not is_read(BatchExecuteStatement(statements=[]))
     assert not is_read(ExecuteTransaction())
+
+
+def test_statement_that_does_not_parse_is_not_a_read() -> None:
+    """Another backend could execute it."""
+    assert not is_read(ExecuteStatement(statement="SELECT * FROM"))
+    assert not is_read(ExecuteStatement(statement=SELECT + " " * 9000))
+
+
+@pytest.mark.parametrize("comment", ["-" * 100 + "\n", "/**/" * 100, "/*" * 1000, "--" * 2000, "/*" + "*" * 4000])
+def test_statement_with_many_comments_is_decided_at_once(comment: str) -> None:
+    begun = time.perf_counter()
+    assert not is_read(ExecuteStatement(statement=comment + DELETE))
+    assert time.perf_counter() - begun < 1

@@ -30,7 +30,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 
 
 def test_refresh_by_a_reader_does_not_see_an_open_transaction(engine: Engine) -> None:
-    """A table created in a commit exists for the next write of the same commit, whatever readers do in between."""
+    """A table created in a commit exists for the next write of the same commit, even if readers run in between."""
 
     def reader_looks(txn: StorageTransaction) -> None:
         engine._context.catalog.invalidate()

@@ -435,7 +435,7 @@ class Loaded:
 
 
 def load(spec: DesignSpec, wanted: list[PatternSpec]) -> Loaded | None:
-    """The design and those of the patterns that are accepted; None where the design itself is refused."""
+    """The design and those of the patterns that are accepted; None where the design itself is rejected."""
     names: dict[str, Any] = {"__name__": "fuzzed"}
     source = spec.source()
     try:

@@ -194,13 +194,13 @@ def test_constants_of_a_plain_index_key_tell_entities_apart() -> None:
 
     class User(Entity, table=t, key=("USER#{user_id}", "PROFILE")):
         user_id: str
-        entity_type: Literal["USER"] | None = "USER"
+        entity_type: Literal["USER"] = "USER"
         created_at: datetime
         listed = Keys("ByType")
 
     class Place(Entity, table=t, key=("PLACE#{place_id}", "METADATA")):
         place_id: str
-        entity_type: Literal["PLACE"] | None = "PLACE"
+        entity_type: Literal["PLACE"] = "PLACE"
         created_at: datetime
         listed = Keys("ByType")
 

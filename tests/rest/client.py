@@ -1,4 +1,4 @@
-"""Asks an ASGI application in this process, one request after the other or many at once."""
+"""A client of an ASGI application in this process, for one request or several concurrent ones."""
 
 import asyncio
 import gzip
@@ -30,7 +30,7 @@ class Response(NamedTuple):
         return self.headers["etag"]
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """A request; `json` is sent as JSON, `body` as it is."""
 
     method: str
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
 
 class Client:
-    """Somebody who asks: nobody in particular until `by` says who."""
+    """An anonymous client; `by` returns one with a token."""
 
     def __init__(
         self, app: RestApplication, root: str, issuer: LocalIssuer, loop: asyncio.AbstractEventLoop, token: str = ""
@@ -59,49 +59,49 @@ class Client:
     def at(self, root: str) -> "Client":
         return Client(self.app, root, self.issuer, self._loop, self.token)
 
-    def ask(self, method: str, path: str, json: Any = None, body: bytes | None = None, **headers: str) -> Response:
-        return self._ask(method, path, headers, json, body)
+    def request(self, method: str, path: str, json: Any = None, body: bytes | None = None, **headers: str) -> Response:
+        return self._send(method, path, headers, json, body)
 
     def get(self, path: str, **headers: str) -> Response:
-        return self._ask("GET", path, headers)
+        return self._send("GET", path, headers)
 
     def post(self, path: str, json: Any = None, **headers: str) -> Response:
-        return self._ask("POST", path, headers, json)
+        return self._send("POST", path, headers, json)
 
     def put(self, path: str, json: Any = None, **headers: str) -> Response:
-        return self._ask("PUT", path, headers, json)
+        return self._send("PUT", path, headers, json)
 
     def patch(self, path: str, json: Any = None, **headers: str) -> Response:
-        return self._ask("PATCH", path, headers, json)
+        return self._send("PATCH", path, headers, json)
 
     def delete(self, path: str, **headers: str) -> Response:
-        return self._ask("DELETE", path, headers)
+        return self._send("DELETE", path, headers)
 
-    def _ask(
+    def _send(
         self, method: str, path: str, headers: Mapping[str, str], json: Any = None, body: bytes | None = None
     ) -> Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.at_once([Asked(method, path, json, named, body)])[0]
+        return self.concurrently([Request(method, path, json, named, body)])[0]
 
-    def at_once(self, asked: Sequence[Asked]) -> list[Response]:
+    def concurrently(self, requests: Sequence[Request]) -> list[Response]:
         async def gathered() -> list[Response]:
-            return await asyncio.gather(*map(self._answer, asked))
+            return await asyncio.gather(*map(self._respond, requests))
 
         return self._loop.run_until_complete(gathered())
 
-    async def _answer(self, asked: Asked) -> Response:
-        path, _, query = asked.path.partition("?")
+    async def _respond(self, request: Request) -> Response:
+        path, _, query = request.path.partition("?")
         raw_path = quote(self.root + path, safe="/%:~!$&'()*+,;=@-._").encode()
-        headers = {"host": "test", **asked.headers}
-        body = asked.body or b""
-        if asked.json is not None:
-            body = json.dumps(asked.json, ensure_ascii=False).encode()
+        headers = {"host": "test", **request.headers}
+        body = request.body or b""
+        if request.json is not None:
+            body = json.dumps(request.json, ensure_ascii=False).encode()
             headers.setdefault("content-type", "application/json")
         if self.token:
             headers.setdefault("authorization", f"Bearer {self.token}")
         scope = {
             "type": "http",
-            "method": asked.method,
+            "method": request.method,
             "path": path,
             "raw_path": raw_path,
             "query_string": quote(query, safe="=&%+-._~").encode(),

@@ -1,4 +1,4 @@
-"""The REST room on an embedded engine: the tiny system fresh for each test, the five shared and seeded."""
+"""REST on an embedded engine: a small system for each test, and the five systems, shared and seeded."""
 
 import asyncio
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def backend(request: pytest.FixtureRequest, db: Store) -> Backend:
 
 
 @pytest.fixture
-def nobody(backend: Backend) -> Iterator[Client]:
+def anonymous(backend: Backend) -> Iterator[Client]:
     """An anonymous client of the notes API."""
     issuer = LocalIssuer()
     app = RestApplication([notes_api.api], backend, verifier=issuer.verifier(), cursor_keys=CURSOR_KEYS)
@@ -54,13 +54,13 @@ def nobody(backend: Backend) -> Iterator[Client]:
 
 
 @pytest.fixture
-def ana(nobody: Client) -> Client:
-    return nobody.by("ana")
+def ana(anonymous: Client) -> Client:
+    return anonymous.by("ana")
 
 
 @pytest.fixture
-def bob(nobody: Client) -> Client:
-    return nobody.by("bob")
+def bob(anonymous: Client) -> Client:
+    return anonymous.by("bob")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def shelf_db() -> Iterator[Store]:
 
 @pytest.fixture
 def keeper(shelf_db: Store) -> Iterator[Client]:
-    """Somebody who keeps shelves."""
+    """A signed-in client of the library API."""
     issuer = LocalIssuer()
     app = RestApplication([library_api.api], shelf_db, verifier=issuer.verifier())
     with asyncio.Runner() as runner:
@@ -82,7 +82,7 @@ def keeper(shelf_db: Store) -> Iterator[Client]:
 
 @pytest.fixture(scope="session")
 def five() -> Iterator[Client]:
-    """All five systems, seeded; a test that writes makes what it writes to."""
+    """All five systems, seeded; a test creates the entities that it changes."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
         systems = open_systems(backend, SYSTEMS.values())

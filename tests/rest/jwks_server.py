@@ -1,4 +1,4 @@
-"""A small HTTP server on loopback that publishes a key set, slowly where a test wants that."""
+"""A small HTTP server on loopback that publishes a key set, with a delay if a test wants one."""
 
 import json
 import ssl
@@ -11,11 +11,11 @@ from typing import Any
 
 from tests.rest.tokens import jwk
 
-PATIENCE = 10.0  # for something that should come at once
+PATIENCE = 10.0  # for something that should take no time
 
 
 class Publisher:
-    """What is published, and how often it was asked for. While `held`, who asks has to wait."""
+    """The published key set, and the number of requests for it. While `held`, requests wait."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -46,7 +46,7 @@ class _Answers(BaseHTTPRequestHandler):
         try:
             self._answer(publisher)
         except OSError:
-            return  # whoever asked has gone
+            return  # the client has gone
 
     def _answer(self, publisher: Publisher) -> None:
         if self.path.startswith("/redirected"):
@@ -60,7 +60,7 @@ class _Answers(BaseHTTPRequestHandler):
             self.wfile.write(publisher.body if number == 0 else b" " * 1024)
 
     def log_message(self, *_: Any) -> None:
-        """Untracked."""
+        """Logs nothing."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A tiny system of things that are hard to show and to name: numbers, times, maps, members of members."""
+"""A small API with values that are hard to encode and to name in errors: numbers, times, maps, nested members."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -69,7 +69,7 @@ class Book(Entity, table=table, key=("SHELF#{shelf_id}", "BOOK#{bought_at}#{book
 
 
 @pattern
-def shelf(id: str) -> Item[Shelf]: ...  # noqa: A002 - as the entity calls it
+def shelf(id: str) -> Item[Shelf]: ...  # noqa: A002 - the entity's own name
 @pattern
 def book(shelf_id: str, bought_at: datetime, book_id: str) -> Item[Book]: ...
 
@@ -160,7 +160,7 @@ def add_book(service: Shelves, shelf_id: str, new: NewBook) -> Book:
 
 @api.post("/books/{book_id}/moves", who=anyone)
 def move(service: Shelves, book_id: str, to: Move) -> Shelf:
-    """Looks for the shelf, and moves nothing."""
+    """Finds the shelf, and moves nothing."""
     return service.db.one(shelf(to.shelf_id))
 
 

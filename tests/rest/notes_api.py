@@ -1,4 +1,4 @@
-"""A tiny system to try the REST room on: notes, their lines, and who likes them."""
+"""A small API for the tests: notes, their lines, and likes."""
 
 from datetime import date, datetime
 from typing import Annotated, Any
@@ -68,7 +68,7 @@ class Like(Entity, table=table, key=("LIKE#{note_id}", "{user_id}")):
 
 
 class Plain(Entity, table=table, key=("PLAIN#{plain_id}", "PLAIN")):
-    """Nothing depends on it: it is deleted blindly where nobody asks for more."""
+    """Nothing depends on it, so it is deleted without a read unless a condition is given."""
 
     plain_id: str
     words: str = ""
@@ -195,5 +195,5 @@ def search(
 
 @api.post("/trouble", who=signed_in)
 def trouble(service: Notes) -> None:
-    """Something that nobody foresaw."""
+    """Raises an unexpected error."""
     raise ZeroDivisionError

@@ -1,4 +1,4 @@
-"""For each system something that exists of everything, made anew, and whose it is."""
+"""For each system, one new entity of each kind, and its owner."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ def perfectit(service: PerfectIt, owner: str) -> Things:
     service.votes.on_card(owner, card.card_id, perfectit_design.VoteType.UP)
     collection = service.new_collection(owner, "Later")
     at = datetime(2030, 1, 1, tzinfo=UTC)
-    told = perfectit_design.Notification(
+    notification = perfectit_design.Notification(
         notification_id=new_id("n", at),
         user_id=owner,
         notification_type=perfectit_design.NotificationType.VOTED,
@@ -49,7 +49,7 @@ def perfectit(service: PerfectIt, owner: str) -> Things:
         card_id=card.card_id,
         created_at=at,
     )
-    service.db.create(told)
+    service.db.create(notification)
     return {
         "user_id": owner,
         "author_id": owner,
@@ -58,7 +58,7 @@ def perfectit(service: PerfectIt, owner: str) -> Things:
         "target_id": card.card_id,
         "draft_id": draft.card_id,
         "comment_id": comment.comment_id,
-        "notification_id": told.notification_id,
+        "notification_id": notification.notification_id,
         "collection_id": collection.collection_id,
         "category": category,
         "category_id": category,
@@ -77,7 +77,7 @@ def blog(service: Blog, owner: str) -> Things:
     comment = service.comments.add(post.post_id, owner, "Obrigada 😄")
     service.like(owner, post.post_id)
     service.bookmark(owner, post.post_id)
-    told = service.notify(owner, blog_design.NotificationType.LIKE, "x", post.post_id)
+    notification = service.notify(owner, blog_design.NotificationType.LIKE, "x", post.post_id)
     withdrawn = service.write(owner, "Não mais", "…", subcategory_id=below.category_id)
     service.publish(withdrawn.post_id)
     hidden = service.comments.add(withdrawn.post_id, owner, "Que pena")
@@ -94,12 +94,12 @@ def blog(service: Blog, owner: str) -> Things:
         "category_id": below.category_id,
         "subcategory_id": below.category_id,
         "parent_id": root.category_id,
-        "notification_id": told.notification_id,
+        "notification_id": notification.notification_id,
     }
 
 
 def _root(service: Blog) -> blog_design.Category:
-    """One that several worlds share: there may not be as many roots as worlds."""
+    """A category that several fixtures share: the number of roots is limited."""
     for root in service.db(blog_design.root_categories()):
         if root.name == "Outra música" and root.child_count < blog_design.MAX_CHILDREN / 2:
             return root
@@ -171,7 +171,7 @@ def eecar(service: Eecar, owner: str) -> Things:
         )
         for sender, receiver in ((owner, "another"), ("another", owner))
     )
-    told = service.notifications.send(
+    notification = service.notifications.send(
         eecar_design.Notification(
             recipient_id=owner, type="compliance_violation", title="!", message="!", sent_at=service.parts.now()
         )
@@ -189,12 +189,12 @@ def eecar(service: Eecar, owner: str) -> Things:
         "watch_id": watch.watch_id,
         "proposal_id": sent.proposal_id,
         "received_id": received.proposal_id,
-        "notification_id": told.notification_id,
+        "notification_id": notification.notification_id,
         "query_hash": "none",
     }
 
 
-WORLDS: dict[str, Callable[[Any, str], Things]] = {
+SYSTEM_FIXTURES: dict[str, Callable[[Any, str], Things]] = {
     "checks": checks,
     "perfectit": perfectit,
     "blog": blog,

@@ -1,7 +1,7 @@
-"""Who may do what, operation by operation: nobody, a stranger, the owner, an admin.
+"""The callers that each operation allows: anonymous (n), signed in (s), the owner (o), an admin (a).
 
-Each line is an operation and who may: n, s, o, a. `name@draft_id=card_id` asks it of another thing: the draft in place
-of the card. Who may not is answered with 401 or 403, who may with anything else.
+`name@draft_id=card_id` calls an operation with another entity: the draft in place of the card. A caller that is not
+allowed gets 401 or 403, an allowed one any other status.
 """
 
 from itertools import count
@@ -13,7 +13,7 @@ from partita.rest.openapi import openapi
 from partita.rest.routes import Route
 from partita_systems import SYSTEMS
 from tests.rest.client import Client
-from tests.rest.system_fixtures import WORLDS
+from tests.rest.system_fixtures import SYSTEM_FIXTURES
 
 pytestmark = pytest.mark.slow
 
@@ -114,7 +114,7 @@ def test_every_operation_is_in_the_table(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_who_may_and_who_may_not(five: Client, name: str) -> None:
+def test_rule_allows_exactly_the_listed_callers(five: Client, name: str) -> None:
     bound = five.app._started().apis[name]
     routes = {route.name: route for route in bound.api.routes}
     described = {
@@ -129,7 +129,7 @@ def test_who_may_and_who_may_not(five: Client, name: str) -> None:
         body = described[operation].get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
         for letter, caller in zip("nsoa", allowed, strict=True):
             owner, stranger = f"did:plc:o{next(_numbers)}", f"did:plc:s{next(_numbers)}"
-            things = {"stranger": stranger, **WORLDS[name](bound.service, owner)}
+            things = {"stranger": stranger, **SYSTEM_FIXTURES[name](bound.service, owner)}
             for other in others:
                 made, _, parameter = other.partition("=")
                 things[parameter] = things[made]
@@ -140,12 +140,12 @@ def test_who_may_and_who_may_not(five: Client, name: str) -> None:
                 "a": five.by(f"did:plc:a{next(_numbers)}", *ADMIN),
             }[letter].at(f"/api/{name}")
             parameters = described[operation].get("parameters", [])
-            reply = who.ask(route.method, _path(route, things, parameters), body)
-            refused = reply.status in (401, 403)
+            reply = who.request(route.method, _path(route, things, parameters), body)
+            rejected = reply.status in (401, 403)
             if (
-                refused != (caller == ".")
+                rejected != (caller == ".")
                 or reply.status >= 500
-                or (refused and (reply.status == 401) != (letter == "n"))
+                or (rejected and (reply.status == 401) != (letter == "n"))
             ):
                 wrong.append(f"{line} {letter}: {reply.status} {reply.body[:200].decode()}")
     assert wrong == []

@@ -67,9 +67,11 @@ async def lifespan_of(app: AsgiApplication) -> AsyncIterator[list[Message]]:
         await events.put({"type": "lifespan.shutdown"})
         said.append(await replies.get())
         assert said[1]["type"] == "lifespan.shutdown.complete"
+        await task
     else:
         yield said
-    await task
+        with pytest.raises(ConfigurationError):
+            await task
 
 
 # Mounted under a path
@@ -247,6 +249,20 @@ def test_application_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert "absent" in event["message"]
 
 
+@pytest.mark.parametrize(
+    ("apis", "data", "prefix", "reason"),
+    [
+        ([api], "memory:", "data", "prefix='data' is not valid; use a path that begins with /"),
+        ([api], "memory:", 5, "prefix=5 is not valid"),
+        ([api, api], "memory:", "/api", "two APIs are named 'notes'"),
+        ([api], 5, "/api", "5 is not a database; pass an address, a backend of connect\\(\\), or a store"),
+    ],
+)
+def test_application_that_could_not_serve_is_rejected(apis: Any, data: Any, prefix: Any, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        RestApplication(apis, data, prefix=prefix)
+
+
 def test_application_runs_once_at_a_time() -> None:
     async def run() -> None:
         rest = application()
@@ -279,6 +295,8 @@ def test_workers_that_share_no_data_are_an_error() -> None:
                 pass
 
     asyncio.run(run())
+    with connect("memory:") as backend, pytest.raises(ConfigurationError, match="memory: belongs to one process"):
+        RestApplication([api], backend)
 
 
 def test_remote_database_needs_cursor_keys_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,3 +332,27 @@ def test_workers_of_a_file_share_its_cursor_key(tmp_path: Path) -> None:
             assert [each["number"] for each in page["items"] + rest["items"]] == [0, 1, 2]
 
     asyncio.run(run())
+
+
+def test_hosts_and_origins_are_checked_where_that_is_asked_for() -> None:
+    async def talk(client: httpx.AsyncClient) -> None:
+        other = {"origin": "http://evil.example"}
+        assert (await client.get("/api")).status_code == 421
+        assert "allowed_hosts=['test']" in (await client.get("/api")).json()["detail"]
+        assert (await client.get("/api", headers={"host": "api.example"})).status_code == 200
+        assert (await client.get("/api", headers={"host": "localhost", **other})).status_code == 403
+        allowed = await client.get("/api", headers={"host": "localhost", "origin": "https://app.example"})
+        assert allowed.headers["access-control-allow-origin"] == "https://app.example"
+
+    checked = application(allowed_hosts=["api.example"], allowed_origins=["https://app.example"])
+    visiting(checked, talk)
+
+
+def test_hosts_and_origins_are_not_checked_by_default() -> None:
+    async def talk(client: httpx.AsyncClient) -> None:
+        other = {"host": "anything.example", "origin": "http://other.example"}
+        assert (await client.get("/api", headers=other)).status_code == 200
+
+    visiting(application(), talk)
+    with pytest.raises(ConfigurationError, match="give allowed_hosts as well"):
+        application(allowed_origins=["https://app.example"])

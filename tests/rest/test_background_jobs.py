@@ -1,4 +1,4 @@
-"""What services put off is done while they are served, and once more when that ends."""
+"""Background jobs run while a service is served, and once more at the end."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ async def served(app: RestApplication, until: Event | None = None) -> None:
             assert await asyncio.to_thread(until.wait, 60)
 
 
-def test_work_is_repeated_off_the_event_loop(db: Store) -> None:
+def test_job_runs_repeatedly_off_the_event_loop(db: Store) -> None:
     threads: list[int] = []
     often = Event()
 
@@ -39,14 +39,14 @@ def test_work_is_repeated_off_the_event_loop(db: Store) -> None:
     assert get_ident() not in threads
 
 
-def test_what_is_left_is_done_when_serving_ends(db: Store) -> None:
+def test_job_runs_once_more_when_serving_ends(db: Store) -> None:
     done: list[Notes] = []
     app = application(db, done.append, every=LONG)
     asyncio.run(served(app))
     assert done == [app._started().apis["notes"].service]
 
 
-def test_work_that_fails_is_logged_and_tried_again(db: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_job_is_logged_and_runs_again(db: Store, caplog: pytest.LogCaptureFixture) -> None:
     tried: list[Notes] = []
     again = Event()
 

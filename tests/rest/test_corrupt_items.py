@@ -1,4 +1,4 @@
-"""A file whose pages are damaged: clients get a problem without what SQLite said, the log one line for each request."""
+"""A file whose pages are damaged: clients get a problem without details, the log gets one line per request."""
 
 import signal
 import subprocess
@@ -33,7 +33,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def _damaged(whole: bytes, needle: bytes) -> bytes:
-    """The file with the heads of all pages overwritten that hold these bytes; the first page stays."""
+    """The file with the headers of all pages overwritten that contain these bytes, except the first page."""
     size = int.from_bytes(whole[16:18], "big")
     pages = [whole[at : at + size] for at in range(0, len(whole), size)]
     found = [at for at, page in enumerate(pages) if at and needle in page]
@@ -45,7 +45,7 @@ def _damaged(whole: bytes, needle: bytes) -> bytes:
 
 @contextmanager
 def _running(*arguments: str) -> Iterator[tuple[str, list[str]]]:
-    """Its address, and what it has said on its way out."""
+    """The address of the process, and its output."""
     port = free_port()
     said: list[str] = []
     command = [str(PARTITA), *arguments, "--port", str(port)]
@@ -83,7 +83,7 @@ def test_damaged_pages_are_a_500_without_internals_and_one_line_in_the_log(whole
     assert said == [f"unexpected error at GET {USERS}: {file}: {MALFORMED}"]
 
 
-def test_engine_on_damaged_pages_answers_and_says_nothing(whole: bytes, tmp_path: Path) -> None:
+def test_engine_on_damaged_pages_responds_without_details(whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "damaged.db"
     file.write_bytes(_damaged(whole, b"AUTHOR"))
     with _running("engine", "--data", str(file)) as (address, said):
@@ -94,9 +94,7 @@ def test_engine_on_damaged_pages_answers_and_says_nothing(whole: bytes, tmp_path
 
 
 @pytest.mark.parametrize("command", [["serve", "blog", "--on"], ["engine", "--data"]], ids=["serve", "engine"])
-def test_file_that_is_damaged_throughout_is_refused_in_one_line(
-    whole: bytes, tmp_path: Path, command: list[str]
-) -> None:
+def test_error_of_a_wholly_damaged_file_is_one_line(whole: bytes, tmp_path: Path, command: list[str]) -> None:
     file = tmp_path / "damaged.db"
     file.write_bytes(_damaged(whole, b""))
     done = subprocess.run(
@@ -105,6 +103,6 @@ def test_file_that_is_damaged_throughout_is_refused_in_one_line(
     assert (done.returncode, done.stderr) == (2, f"partita: {file}: {MALFORMED}\n")
 
 
-def test_storage_that_fails_is_the_servers_fault_and_one_that_is_locked_is_busy() -> None:
+def test_failing_storage_is_500_and_locked_storage_is_503() -> None:
     assert problem_kind(StorageError(MALFORMED)) is None
     assert problem_kind(StorageBusy("/home/somebody/x.db", 5)) == (503, "busy")

@@ -1,4 +1,4 @@
-"""A refusal names what the client wrote, as the client wrote it, with its place, and nothing of what lies beneath."""
+"""Errors name members and parameters as the client sent them, with their path, and no storage details."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ GOOD = {"bookId": "b", "boughtAt": "2025-01-01T00:00:00Z"}
 BOOK = "/shelves/s/books/2025-01-01T00:00:00Z/b"
 
 
-def told(refused: Response) -> tuple[int, str | None, str]:
-    return refused.status, refused.json.get("field"), refused.json["detail"]
+def problem_of(rejected: Response) -> tuple[int, str | None, str]:
+    return rejected.status, rejected.json.get("field"), rejected.json["detail"]
 
 
 def nested(levels: int) -> Any:
@@ -42,24 +42,24 @@ def a_book(keeper: Client) -> None:
         ),
     ],
 )
-def test_member_of_a_body_is_named_with_its_place(keeper: Client, change: Any, field: str, detail: str) -> None:
-    assert told(keeper.patch(BOOK, change)) == (422, field, detail)
+def test_error_names_the_member_of_the_body_with_its_path(keeper: Client, change: Any, field: str, detail: str) -> None:
+    assert problem_of(keeper.patch(BOOK, change)) == (422, field, detail)
 
 
-def test_value_that_only_the_entity_refuses_is_named_as_the_body_names_it(keeper: Client) -> None:
-    refused = keeper.post("/shelves/s/books", GOOD | {"bookId": "c", "imageUrls": ["x", "x" * 21]})
-    assert told(refused) == (422, "imageUrls[1]", "imageUrls[1] must have at most 20 characters")
+def test_value_that_the_entity_rejects_has_the_name_in_the_body(keeper: Client) -> None:
+    rejected = keeper.post("/shelves/s/books", GOOD | {"bookId": "c", "imageUrls": ["x", "x" * 21]})
+    assert problem_of(rejected) == (422, "imageUrls[1]", "imageUrls[1] must have at most 20 characters")
 
 
-def test_missing_parent_is_named_by_what_refers_to_it(keeper: Client) -> None:
+def test_missing_parent_is_reported_by_the_member_that_refers_to_it(keeper: Client) -> None:
     nowhere = keeper.post("/shelves/nowhere/books", GOOD)
-    assert told(nowhere) == (422, "shelf_id", "Book refers to Shelf nowhere, which does not exist")
+    assert problem_of(nowhere) == (422, "shelf_id", "Book refers to Shelf nowhere, which does not exist")
     no_room = keeper.post("/shelves/s/books", GOOD | {"bookId": "c", "room": "attic"})
-    assert told(no_room) == (422, "room", "Book refers to Room attic, which does not exist")
+    assert problem_of(no_room) == (422, "room", "Book refers to Room attic, which does not exist")
 
 
-def test_argument_of_a_pattern_is_named_by_the_member_that_held_it(keeper: Client) -> None:
-    assert told(keeper.post("/books/b/moves", {"shelfId": ""})) == (
+def test_argument_of_a_pattern_has_the_name_of_its_member(keeper: Client) -> None:
+    assert problem_of(keeper.post("/books/b/moves", {"shelfId": ""})) == (
         422,
         "shelfId",
         "shelfId: empty text cannot be part of a key",
@@ -67,28 +67,28 @@ def test_argument_of_a_pattern_is_named_by_the_member_that_held_it(keeper: Clien
 
 
 @pytest.mark.parametrize("path", ["/shelves/s/bought?", "/bought?shelf_id=s&"])
-def test_time_in_an_address_says_its_zone(keeper: Client, path: str) -> None:
-    refused = keeper.get(path + "since=2025-01-01T00:00:00&until=2025-02-01T00:00:00Z")
-    assert told(refused) == (422, "since", "since must have a time zone: 2025-01-31T12:00:00Z")
+def test_time_in_an_address_needs_a_zone(keeper: Client, path: str) -> None:
+    rejected = keeper.get(path + "since=2025-01-01T00:00:00&until=2025-02-01T00:00:00Z")
+    assert problem_of(rejected) == (422, "since", "since must have a time zone: 2025-01-31T12:00:00Z")
 
 
 @pytest.mark.parametrize("path", ["/shelves/s/bought?", "/bought?shelf_id=s&"])
-def test_range_that_ends_before_it_begins_is_refused(keeper: Client, path: str) -> None:
-    refused = keeper.get(path + "since=2025-02-01T00:00:00Z&until=2025-01-01T00:00:00Z")
-    assert told(refused) == (422, "since", "since: it must not be after until")
+def test_range_that_ends_before_it_begins_is_rejected(keeper: Client, path: str) -> None:
+    rejected = keeper.get(path + "since=2025-02-01T00:00:00Z&until=2025-01-01T00:00:00Z")
+    assert problem_of(rejected) == (422, "since", "since: it must not be after until")
     assert len(keeper.get(path + "since=2025-01-01T00:00:00Z&until=2025-01-01T00:00:00Z").json["items"]) == 1
 
 
-def test_key_that_no_table_holds_is_told_without_dynamodbs_words(keeper: Client) -> None:
+def test_error_of_an_oversized_key_names_the_member(keeper: Client) -> None:
     long = "%ED%9E%A3" * 800
     read = keeper.get(f"/shelves/{long}/books/2025-01-01T00:00:00Z/b")
-    assert told(read) == (422, "shelf_id", "shelf_id: the key is longer than 2048 bytes")
+    assert problem_of(read) == (422, "shelf_id", "shelf_id: the key is longer than 2048 bytes")
     made = keeper.post("/shelves/s/books", GOOD | {"bookId": "힣" * 800})
-    assert told(made) == (422, "bookId", "bookId: the key is longer than 1024 bytes")
+    assert problem_of(made) == (422, "bookId", "bookId: the key is longer than 1024 bytes")
 
 
-def test_attribute_that_was_not_written_has_the_name_that_replies_show(keeper: Client) -> None:
-    assert told(keeper.put("/shelves/s/closing")) == (422, "bookCount", "bookCount: 1 books are left")
+def test_attribute_that_was_not_sent_has_its_name_in_replies(keeper: Client) -> None:
+    assert problem_of(keeper.put("/shelves/s/closing")) == (422, "bookCount", "bookCount: 1 books are left")
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_attribute_that_was_not_written_has_the_name_that_replies_show(keeper: C
         (NotUnique("Book", "book_id", {"book_id": "b"}), "bookId", "bookId: 'b' is taken"),
     ],
 )
-def test_refusal_of_a_service_is_told_in_the_clients_names(
+def test_error_of_a_service_has_the_clients_names(
     keeper: Client, shelf_db: Store, monkeypatch: pytest.MonkeyPatch, error: Exception, field: str | None, detail: str
 ) -> None:
     def refuse(self: object, entity: object) -> None:
         raise error
 
     monkeypatch.setattr(type(shelf_db), "create", refuse)
-    refused = keeper.post("/shelves/s/books", GOOD)
-    assert (refused.json.get("field"), refused.json["detail"]) == (field, detail)
+    rejected = keeper.post("/shelves/s/books", GOOD)
+    assert (rejected.json.get("field"), rejected.json["detail"]) == (field, detail)

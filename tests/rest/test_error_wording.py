@@ -1,4 +1,4 @@
-"""What a client is told is in the words of the API: no storage key, no name that only the design knows."""
+"""Errors use the names of the API: no storage keys, no names that only the design has."""
 
 import pytest
 
@@ -53,13 +53,13 @@ SEARCH = next(route for route in notes_api.api.routes if route.name == "search")
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_values_are_shown_instead_of_storage_keys(error: Exception, detail: str) -> None:
+def test_errors_show_values_and_no_storage_keys(error: Exception, detail: str) -> None:
     problem = MAPPING.problem(error, RequestNames(SEARCH, None), matching=False)
     assert problem is not None
     assert problem.detail == detail
 
 
-def test_note_that_is_not_there_is_named_as_in_its_path(ana: Client) -> None:
+def test_missing_note_is_named_as_in_its_path(ana: Client) -> None:
     for name in ("n1", "전기차 부품", "a#b"):
         assert ana.get(f"/notes/{name.replace('#', '%23')}").json["detail"] == f"Note {name} does not exist"
     assert ana.delete("/notes/n1").json["detail"] == "Note n1 does not exist"
@@ -67,7 +67,7 @@ def test_note_that_is_not_there_is_named_as_in_its_path(ana: Client) -> None:
     assert ana.get("/notes/n1/whole").json["detail"] == "Note n1 does not exist"
 
 
-def test_view_that_cannot_be_read_is_named_by_the_id_of_its_entity() -> None:
+def test_unreadable_view_is_named_by_the_id_of_its_entity() -> None:
     patterns = checks.patterns.values()
     (view,) = {each.read.view for each in patterns if each.read.view is not None}
     with pytest.raises(StoredItemInvalid) as error:
@@ -76,16 +76,16 @@ def test_view_that_cannot_be_read_is_named_by_the_id_of_its_entity() -> None:
 
 
 @pytest.mark.parametrize("path", ["/notes/n1/lines", "/notes/n1/whole", "/notes/n1/first", "/search?words=n1"])
-def test_list_that_meets_what_it_cannot_read_names_it(
+def test_list_names_the_item_that_it_cannot_read(
     ana: Client, db: Store, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
     ana.post("/notes", {"noteId": "n1", "title": "t"})
     line = {"PK": "NOTE#n1", "SK": "LINE#000007", "noteId": "n1"}
     item: Item = {name: {"S": value} for name, value in line.items()} | {"number": {"N": "7"}, "words": {"N": "1"}}
     db.backend.call(PutItem(table_name="notes", item=item))
-    told = ana.get(path)
-    assert (told.status, told.json["type"]) == (500, "urn:partita:problem:unreadable")
-    assert told.json["detail"] == "Line n1, 7 cannot be read as it is stored; see the log"
+    response = ana.get(path)
+    assert (response.status, response.json["type"]) == (500, "urn:partita:problem:unreadable")
+    assert response.json["detail"] == "Line n1, 7 cannot be read as it is stored; see the log"
     (logged,) = caplog.messages
     assert "Line NOTE#n1 LINE#000007 cannot be read as it is stored: " in logged
     changed = ana.patch("/notes/n1/lines/7", {"words": "x"})
@@ -95,18 +95,18 @@ def test_list_that_meets_what_it_cannot_read_names_it(
 NOT_A_CURSOR = "it is not a cursor of this query with these arguments; start again without a cursor"
 
 
-def test_cursor_is_refused_by_the_operations_own_name(ana: Client, five: Client) -> None:
-    refused = ana.get("/search?words=a&cursor=x").json
-    assert (refused["detail"], refused["field"]) == (
+def test_error_of_a_cursor_names_the_operation(ana: Client, five: Client) -> None:
+    rejected = ana.get("/search?words=a&cursor=x").json
+    assert (rejected["detail"], rejected["field"]) == (
         f"invalid cursor for search: {NOT_A_CURSOR}",
         "cursor",
     )
-    refused = five.get("/perfectit/cards?cursor=x").json
-    assert refused["detail"].startswith("invalid cursor for recent_cards: ")
+    rejected = five.get("/perfectit/cards?cursor=x").json
+    assert rejected["detail"].startswith("invalid cursor for recent_cards: ")
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_nothing_that_is_missing_is_told_by_its_key(five: Client, name: str) -> None:
+def test_not_found_error_shows_no_storage_key(five: Client, name: str) -> None:
     admin = five.by("nobody", "admin", "ADMIN")
     missing = 0
     for route in SYSTEMS[name].api.routes:
@@ -115,9 +115,9 @@ def test_nothing_that_is_missing_is_told_by_its_key(five: Client, name: str) -> 
         path = route.path
         for each in route.in_path:
             path = path.replace(f"{{{each.name}}}", "nobody")
-        told = admin.ask(route.method, f"/{name}{path}")
-        if told.status == 404:
+        response = admin.request(route.method, f"/{name}{path}")
+        if response.status == 404:
             missing += 1
-            assert "#" not in told.json["detail"], route.path
-            assert "nobody" in told.json["detail"], route.path
+            assert "#" not in response.json["detail"], route.path
+            assert "nobody" in response.json["detail"], route.path
     assert missing

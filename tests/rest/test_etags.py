@@ -1,4 +1,4 @@
-"""If-Match on rows that other code wrote: what reads as it was read has not changed, whatever its form is."""
+"""If-Match on items that other code wrote: an item in another format is unchanged while it reads as the same entity."""
 
 import asyncio
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ OTHER_ROWS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("row", OTHER_ROWS.values(), ids=list(OTHER_ROWS))
-def test_row_of_other_code_is_changed_and_deleted_as_it_was_read(ana: Client, db: Store, row: dict[str, Any]) -> None:
+def test_item_of_other_code_is_changed_and_deleted_with_its_etag(ana: Client, db: Store, row: dict[str, Any]) -> None:
     db.backend.call(PutItem(table_name="notes", item=ROW | row))
     assert ana.put("/notes/n1/title", {"title": "u"}, if_match=ana.get("/notes/n1").tag).status == 200
     db.backend.call(PutItem(table_name="notes", item=ROW | row))
@@ -57,8 +57,8 @@ def test_row_of_other_code_is_changed_and_deleted_as_it_was_read(ana: Client, db
         {"title": {"S": "T"}},
     ],
 )
-def test_what_reads_otherwise_has_changed(edit: Item) -> None:
-    """A time that is not there any more, too, although there is a form of none."""
+def test_etag_changes_with_the_value_that_is_read(edit: Item) -> None:
+    """A time that was removed counts as changed too, although null is one of its formats."""
     was = notes_api.Note(note_id="n1", owner_id="ana", title="t", gone_at=NOON)
     condition = unchanged_condition(was)
     assert condition is not None
@@ -125,7 +125,7 @@ def _put(db: Store, table: str, row: dict[str, str], **more: Any) -> None:
 
 
 @pytest.mark.parametrize("form", [{}, {"status": "PUBLISHED"}, {"publishedAt": "2025-01-01T00:00:00.000000Z"}])
-def test_documented_post_is_edited_and_removed_as_it_was_read(
+def test_documented_post_is_edited_and_removed_with_its_etag(
     documented: tuple[Store, Store, Client], form: dict[str, str]
 ) -> None:
     blog, _, client = documented
@@ -142,7 +142,7 @@ def test_documented_post_is_edited_and_removed_as_it_was_read(
     assert author.delete("/blog/posts/p", if_match=author.get("/blog/posts/p").tag).status == 204
 
 
-def test_documented_build_is_deleted_as_it_was_read(documented: tuple[Store, Store, Client]) -> None:
+def test_documented_build_is_deleted_with_its_etag(documented: tuple[Store, Store, Client]) -> None:
     _, nbhd, client = documented
     did, day = "did:plc:abc123", "2100-01-10T09:15:00Z"
     site = {"PK": f"USER#{did}", "SK": "SITE#s", "site_id": "s", "title": "My Blog", "template": "blog"}

@@ -1,4 +1,4 @@
-"""Reads over REST on a real server: the short way gives what the ASGI way gives, in the order of the questions."""
+"""Reads over REST on a real server: the fast path gives the same replies as ASGI, in the order of the requests."""
 
 import socket
 import sys
@@ -18,7 +18,7 @@ from tests.peers.process import started
 pytestmark = pytest.mark.slow
 
 PARTITA = Path(sys.executable).with_name("partita")
-HEAD = "Host: here\r\n"
+HEAD = "Host: localhost\r\n"
 
 
 class Reply(NamedTuple):
@@ -41,7 +41,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 def exchanged(port: int, text: str, replies: int = 1) -> list[Reply]:
-    """What comes back on one connection."""
+    """The replies on one connection."""
     with socket.create_connection(("127.0.0.1", port), 10) as connection, connection.makefile("rb") as stream:
         connection.sendall(text.encode())
         return [_reply(stream, has_body=not text.startswith("HEAD")) for _ in range(replies)]
@@ -59,7 +59,7 @@ def _reply(stream: BinaryIO, *, has_body: bool) -> Reply:
 
 
 def plain(reply: Reply) -> Reply:
-    """Without what the ASGI way adds because the connection ends with it, and without the time."""
+    """The reply without its date and the header that ASGI adds because it closes the connection."""
     return reply._replace(headers={k: v for k, v in reply.headers.items() if k not in ("connection", "date")})
 
 
@@ -81,7 +81,7 @@ def plain(reply: Reply) -> Reply:
         "../../etc/passwd",
     ],
 )
-def test_short_way_and_long_way_give_the_same(port: int, method: str, path: str) -> None:
+def test_fast_path_and_asgi_give_the_same_reply(port: int, method: str, path: str) -> None:
     line = f"{method} /api/perfectit/{path} HTTP/1.1\r\n{HEAD}"
     (short,) = exchanged(port, f"{line}\r\n")
     (long,) = exchanged(port, f"{line}Connection: close\r\n\r\n")
@@ -91,7 +91,7 @@ def test_short_way_and_long_way_give_the_same(port: int, method: str, path: str)
     assert (method == "HEAD") is (short.body == b"")
 
 
-def test_what_the_client_has_is_not_sent_again(port: int) -> None:
+def test_matching_if_none_match_is_304(port: int) -> None:
     line = f"GET /api/perfectit/openapi.json HTTP/1.1\r\n{HEAD}"
     (first,) = exchanged(port, f"{line}\r\n")
     (again,) = exchanged(port, f"{line}If-None-Match: {first.headers['etag']}\r\n\r\n")
@@ -101,8 +101,8 @@ def test_what_the_client_has_is_not_sent_again(port: int) -> None:
     assert len(zipped.body) < len(first.body)
 
 
-def test_answers_come_in_the_order_of_the_questions(port: int) -> None:
-    """Whatever ways they take: a read, a call of DynamoDB's protocol that waits for the disk, another read."""
+def test_responses_come_in_the_order_of_requests(port: int) -> None:
+    """On every path: a read, a request of DynamoDB's protocol that waits for the disk, another read."""
     body = '{"TableName":"perfectit-main","Item":{"PK":{"S":"x"},"SK":{"S":"x"}}}'
     head = f"{HEAD}X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: {len(body)}\r\n"
     asked = [f"GET /api/perfectit/cards/absent{number} HTTP/1.1\r\n{HEAD}\r\n" for number in range(3)]
@@ -112,12 +112,12 @@ def test_answers_come_in_the_order_of_the_questions(port: int) -> None:
     assert replies[1].body == b"{}"
 
 
-def test_read_with_a_body_is_answered_all_the_same(port: int) -> None:
+def test_get_with_a_body_is_answered(port: int) -> None:
     (reply,) = exchanged(port, f"GET /api/perfectit/cards?limit=1 HTTP/1.1\r\n{HEAD}Content-Length: 2\r\n\r\n{{}}")
     assert reply.status == 200
 
 
-def test_lists_of_systems_and_health_are_where_they_were(port: int) -> None:
+def test_home_and_health_are_served_beside_the_fast_path(port: int) -> None:
     for path in ("/api", "/api/", "/health"):
         (reply,) = exchanged(port, f"GET {path} HTTP/1.1\r\n{HEAD}\r\n")
         assert reply.status == 200, path

@@ -1,4 +1,4 @@
-"""The guides' snippets run in their order, and print what the pages say."""
+"""The snippets of the guides run in order, and print the text on the page."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ def blocks(page: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("page", ["rest.md", "fastapi.md"])
-def test_snippets_run_and_print_what_the_page_says(
+def test_snippets_print_the_text_on_the_page(
     page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_DATA", "memory:")

@@ -1,4 +1,4 @@
-"""The way in: what is served here is told at `/api`, and at `/` to a browser, by a server as anybody has it."""
+"""The home page: the served APIs as JSON at `/api` and as HTML at `/`, on a whole server."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ async def _unopened() -> Any:
 
 @contextmanager
 def _served(systems: Iterable[System]) -> Iterator[Client]:
-    """The whole server of these systems, asked in this process; of none it is `partita engine`."""
+    """The whole server of these systems, in this process; without systems it is `partita engine`."""
     issuer = LocalIssuer()
     with connect("memory:", maintain=False) as backend, asyncio.Runner() as runner:
         apis = [each.system.api for each in open_systems(backend, systems)]
@@ -49,7 +49,7 @@ def engine() -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/"])
-def test_systems_are_listed_with_ways_that_lead_somewhere(served: Client, path: str) -> None:
+def test_links_in_the_list_of_systems_work(served: Client, path: str) -> None:
     reply = served.get(path)
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
     assert [each["name"] for each in reply.json] == list(SYSTEMS)
@@ -60,7 +60,7 @@ def test_systems_are_listed_with_ways_that_lead_somewhere(served: Client, path: 
         assert served.get(each["openapi"]).json["info"]["title"] == each["title"]
 
 
-def test_browser_is_shown_every_system_and_the_way_to_dynamodb(served: Client) -> None:
+def test_home_page_has_every_system_and_the_dynamodb_command(served: Client) -> None:
     reply = served.get("/", accept=BROWSER, host="here.example:8123")
     assert (reply.status, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
     page = reply.plain.decode()
@@ -74,18 +74,18 @@ def test_browser_is_shown_every_system_and_the_way_to_dynamodb(served: Client) -
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json"])
-def test_health_check_gets_what_it_always_got(served: Client, engine: Client, accept: str) -> None:
+def test_health_check_is_plain_text(served: Client, engine: Client, accept: str) -> None:
     for client in (served, engine):
         for path in ("/", "/health"):
             reply = client.get(path, accept=accept)
             assert (reply.status, reply.body) == (200, b"healthy: partita\n")
 
 
-def test_health_is_no_page_to_a_browser_either(served: Client) -> None:
+def test_health_check_of_a_browser_is_plain_text(served: Client) -> None:
     assert served.get("/health", accept=BROWSER).body == b"healthy: partita\n"
 
 
-def test_engine_alone_has_neither_list_nor_page(engine: Client) -> None:
+def test_engine_without_systems_has_no_home_page(engine: Client) -> None:
     assert engine.get("/", accept=BROWSER).body == b"healthy: partita\n"
     for path in ("/api", "/api/"):
         assert (engine.get(path).status, _kind(engine.get(path))) == (404, "UnknownOperationException")
@@ -96,22 +96,22 @@ def _kind(reply: Response) -> str:
 
 
 @pytest.mark.parametrize("path", ["/", "/api", "/api/"])
-def test_head_has_the_headers_alone(served: Client, path: str) -> None:
-    whole, head = (served.ask(method, path, accept=BROWSER, host="x") for method in ("GET", "HEAD"))
+def test_head_has_headers_and_no_body(served: Client, path: str) -> None:
+    whole, head = (served.request(method, path, accept=BROWSER, host="x") for method in ("GET", "HEAD"))
     assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
     assert served.get(path, accept=BROWSER, host="x", if_none_match=whole.tag).status == 304
 
 
 @pytest.mark.parametrize("path", ["/", "/api", "/api/"])
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_what_cannot_be_done_to_a_page_is_a_405(served: Client, path: str, method: str) -> None:
-    reply = served.ask(method, path, accept=BROWSER)
+def test_other_methods_on_a_page_are_405(served: Client, path: str, method: str) -> None:
+    reply = served.request(method, path, accept=BROWSER)
     assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD")
     assert reply.headers["content-type"] == "application/problem+json"
-    assert served.ask("POST", "/api").status == 405
+    assert served.request("POST", "/api").status == 405
 
 
-def test_page_takes_no_script_and_no_host_that_is_none() -> None:
+def test_page_has_no_script_and_ignores_an_invalid_host() -> None:
     page = home_page([notes_api.api], "", "/api", "http://x; rm -rf /<script>")
     assert "<script" not in page
     assert "rm -rf" not in page
@@ -120,7 +120,7 @@ def test_page_takes_no_script_and_no_host_that_is_none() -> None:
     assert "Notes &amp; lines." in page
 
 
-def test_list_is_of_what_is_served_and_no_more() -> None:
+def test_list_contains_only_served_systems() -> None:
     with _served([SYSTEMS["blog"]]) as client:
         assert [each["name"] for each in json.loads(client.get("/api").body)] == ["blog"]
         assert "/api/checks" not in client.get("/", accept=BROWSER).plain.decode()

@@ -1,4 +1,4 @@
-"""Bad input of every kind is a 4xx that says why, and names the field."""
+"""Invalid input of every kind is a 4xx that says why and names the field."""
 
 import json
 from typing import Any
@@ -37,12 +37,12 @@ HALF = "the body is not Unicode text: it holds half of a surrogate pair"
         (17, 422, None),
     ],
 )
-def test_value_that_does_not_fit_is_named(ana: Client, body: Any, status: int, field: str | None) -> None:
-    refused = ana.ask("POST", "/notes", body=json.dumps(body).encode())
-    assert (refused.status, refused.json.get("field")) == (status, field), refused.json
-    assert refused.headers["content-type"] == "application/problem+json"
-    assert refused.json["detail"]
-    assert refused.json["status"] == status
+def test_invalid_value_is_named(ana: Client, body: Any, status: int, field: str | None) -> None:
+    rejected = ana.request("POST", "/notes", body=json.dumps(body).encode())
+    assert (rejected.status, rejected.json.get("field")) == (status, field), rejected.json
+    assert rejected.headers["content-type"] == "application/problem+json"
+    assert rejected.json["detail"]
+    assert rejected.json["status"] == status
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_value_that_does_not_fit_is_named(ana: Client, body: Any, status: int, f
     ],
 )
 def test_body_that_is_not_json_is_a_400(ana: Client, body: bytes) -> None:
-    refused = ana.ask("POST", "/notes", body=body)
-    assert (refused.status, refused.json["type"]) == (400, "urn:partita:problem:malformed")
+    rejected = ana.request("POST", "/notes", body=body)
+    assert (rejected.status, rejected.json["type"]) == (400, "urn:partita:problem:malformed")
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         (b"", "the body is missing; send JSON"),
         (b" \n", "the body is missing; send JSON"),
@@ -81,12 +81,12 @@ def test_body_that_is_not_json_is_a_400(ana: Client, body: bytes) -> None:
         (b'{"extra":{"a":' + b"[" * 100_000, "the body is nested too deeply"),
     ],
 )
-def test_body_that_is_not_json_is_told_where(ana: Client, body: bytes, told: str) -> None:
-    assert ana.ask("POST", "/notes", body=body).json["detail"] == told
+def test_error_of_invalid_json_has_a_position(ana: Client, body: bytes, expected: str) -> None:
+    assert ana.request("POST", "/notes", body=body).json["detail"] == expected
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         ({"noteId": "n1"}, "title is missing"),
         ({**GOOD, "wings": 2}, "wings is not a known member"),
@@ -99,12 +99,12 @@ def test_body_that_is_not_json_is_told_where(ana: Client, body: bytes, told: str
         ([], "the body must be an object"),
     ],
 )
-def test_value_that_does_not_fit_is_told_in_plain_words(ana: Client, body: Any, told: str) -> None:
-    assert ana.post("/notes", body).json["detail"] == told
+def test_error_of_an_invalid_body_describes_the_fault(ana: Client, body: Any, expected: str) -> None:
+    assert ana.post("/notes", body).json["detail"] == expected
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "expected"),
     [
         ("/notes/n1/lines?limit=abc", "limit must be a whole number"),
         ("/notes/n1/lines?limit=0", "limit must be at least 1"),
@@ -115,12 +115,12 @@ def test_value_that_does_not_fit_is_told_in_plain_words(ana: Client, body: Any, 
         ("/search?words=", "words must have at least 1 character"),
     ],
 )
-def test_address_that_does_not_fit_is_told_in_plain_words(ana: Client, path: str, told: str) -> None:
-    assert ana.get(path).json["detail"] == told
+def test_error_of_an_invalid_address_describes_the_fault(ana: Client, path: str, expected: str) -> None:
+    assert ana.get(path).json["detail"] == expected
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "expected"),
     [
         (Fault("type", "int | str | null", "array"), "must be a whole number or text or null"),
         (Fault("length", "array", operator="<=", limit="1"), "must have at most 1 element"),
@@ -132,8 +132,8 @@ def test_address_that_does_not_fit_is_told_in_plain_words(ana: Client, path: str
         (Fault("range"), "is out of range"),
     ],
 )
-def test_fault_is_put_in_plain_words(fault: Fault, told: str) -> None:
-    assert fault_in_words(fault) == told
+def test_fault_in_words(fault: Fault, expected: str) -> None:
+    assert fault_in_words(fault) == expected
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_other_media_types_are_415(ana: Client, kind: str) -> None:
         "application/merge-patch+json",
     ],
 )
-def test_json_by_any_of_its_names_is_taken(ana: Client, kind: str) -> None:
+def test_every_json_media_type_is_accepted(ana: Client, kind: str) -> None:
     assert ana.post("/notes", GOOD, content_type=kind).status == 201
 
 
@@ -160,17 +160,17 @@ def test_body_that_is_too_large_is_413(ana: Client) -> None:
     assert ana.post("/notes", {**GOOD, "text": "x" * MAX_BODY}).status == 413
 
 
-def test_longest_text_is_taken_whatever_its_script(ana: Client) -> None:
+def test_longest_text_is_accepted_in_every_script(ana: Client) -> None:
     for number, text in enumerate(["x" * 100_000, "힣" * 100_000, "👏" * 50_000]):
         assert ana.post("/notes", {"noteId": str(number), "title": str(number), "text": text}).status == 201
         assert ana.get(f"/notes/{number}").json["text"] == text
 
 
 @pytest.mark.parametrize("text", ["👏" * 90_000, "a" * 100_000])
-def test_longest_text_is_taken_with_every_character_escaped(ana: Client, text: str) -> None:
+def test_longest_text_is_accepted_with_every_character_escaped(ana: Client, text: str) -> None:
     written = "".join(f"\\u{each:04x}" for each in memoryview(text.encode("utf-16-le")).cast("H"))
     body = f'{{"noteId": "n", "title": "t", "text": "{written}"}}'
-    assert ana.ask("POST", "/notes", body=body.encode()).status == 201
+    assert ana.request("POST", "/notes", body=body.encode()).status == 201
     assert ana.get("/notes/n").json["text"] == text
 
 
@@ -194,24 +194,24 @@ def test_longest_text_is_taken_with_every_character_escaped(ana: Client, text: s
         ("/notes/" + "x" * 1_001, 422, "note_id"),
     ],
 )
-def test_address_that_cannot_be_read_is_named(ana: Client, path: str, status: int, field: str | None) -> None:
-    refused = ana.get(path)
-    assert (refused.status, refused.json.get("field")) == (status, field), refused.json
+def test_invalid_address_is_named(ana: Client, path: str, status: int, field: str | None) -> None:
+    rejected = ana.get(path)
+    assert (rejected.status, rejected.json.get("field")) == (status, field), rejected.json
 
 
 @pytest.mark.parametrize(
     "name", ["전기차", "Ação", "👩‍👩‍👧", "a#b", "a%2Fb", "..%2F..", "%00", "a+b", "#", " ", "~", "NOTE%23n"]
 )
-def test_any_text_is_an_id(ana: Client, name: str) -> None:
+def test_any_text_is_a_valid_id(ana: Client, name: str) -> None:
     assert ana.get(f"/notes/{name}/lines").status == 200
     assert ana.get(f"/notes/{name}").status == 404
 
 
-def test_key_that_no_table_holds_is_refused(ana: Client) -> None:
+def test_oversized_key_is_rejected(ana: Client) -> None:
     assert ana.get("/notes/" + "%ED%9E%A3" * 800).status == 422
 
 
-def test_taken_value_is_a_409_that_names_the_field(ana: Client) -> None:
+def test_value_in_use_is_a_409_that_names_the_field(ana: Client) -> None:
     ana.post("/notes", GOOD)
     taken = ana.post("/notes", {"noteId": "n2", "title": "t"})
     assert (taken.status, taken.json["field"], taken.json["type"]) == (409, "title", "urn:partita:problem:taken")
@@ -219,11 +219,11 @@ def test_taken_value_is_a_409_that_names_the_field(ana: Client) -> None:
 
 
 def test_missing_reference_is_a_422_that_names_the_field(ana: Client) -> None:
-    refused = ana.post("/notes/nowhere/lines", {"number": 1, "words": "x"})
-    assert (refused.status, refused.json["field"]) == (422, "note_id")
+    rejected = ana.post("/notes/nowhere/lines", {"number": 1, "words": "x"})
+    assert (rejected.status, rejected.json["field"]) == (422, "note_id")
 
 
-def test_refused_change_leaves_nothing_behind(ana: Client, db: Store) -> None:
+def test_rejected_change_writes_nothing(ana: Client, db: Store) -> None:
     ana.post("/notes", GOOD)
     ana.post("/notes", {"noteId": "n2", "title": "u"})
     before = db.one(notes_api.note("n2"))
@@ -231,7 +231,7 @@ def test_refused_change_leaves_nothing_behind(ana: Client, db: Store) -> None:
     assert db.one(notes_api.note("n2")) == before
 
 
-def test_problem_with_the_engine_is_told_as_busy(ana: Client, db: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_busy_database_is_503(ana: Client, db: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     from partita.errors import NoReply
 
     def lost(request: object) -> None:
@@ -239,6 +239,6 @@ def test_problem_with_the_engine_is_told_as_busy(ana: Client, db: Store, monkeyp
 
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setattr(db.backend, "call", lost)
-    refused = ana.get("/notes/n1")
-    assert (refused.status, refused.headers["retry-after"]) == (503, "1")
-    assert refused.json["detail"] == "the database does not answer"
+    rejected = ana.get("/notes/n1")
+    assert (rejected.status, rejected.headers["retry-after"]) == (503, "1")
+    assert rejected.json["detail"] == "the database does not answer"

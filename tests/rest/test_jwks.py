@@ -1,4 +1,4 @@
-"""Key sets as time goes by: read again for a key that is new and when they are old, and never while somebody waits."""
+"""Key sets are reloaded for an unknown key and when they are old, and no request waits for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from tests.rest.tokens import AUDIENCE, ISSUER, bearer, jwk, signed
 
 @dataclass
 class Issuer:
-    """Publishes keys; whoever reads them again waits until `answer`. The clock is moved by hand."""
+    """Publishes keys; a reload waits until `answer`. The test moves the clock."""
 
     published: list[str] | None = field(default_factory=lambda: ["RS256"])  # None: nothing can be read
     now: float = 0.0
@@ -49,10 +49,10 @@ def verifier(issuer: Issuer) -> Verifier:
     return issuer.verifier()
 
 
-def _refused(verifier: Verifier, algorithm: str, **changed: Any) -> tuple[int, str]:
-    with pytest.raises(Problem) as refused:
+def _rejection(verifier: Verifier, algorithm: str, **changed: Any) -> tuple[int, str]:
+    with pytest.raises(Problem) as rejected:
         verifier.caller(bearer(signed(algorithm, **changed)))
-    return refused.value.status, refused.value.detail
+    return rejected.value.status, rejected.value.detail
 
 
 LOOKED_UP = (503, "the key that signed the token is being looked up")
@@ -60,36 +60,36 @@ IN_DOUBT = (503, "the key that signed the token cannot be looked up at the momen
 UNKNOWN = (401, "the token is signed by a key that is not in the key set")
 
 
-def test_new_key_is_looked_up_and_then_known(issuer: Issuer, verifier: Verifier) -> None:
+def test_new_key_is_loaded_once(issuer: Issuer, verifier: Verifier) -> None:
     issuer.published = ["RS256", "ES256"]
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    assert _refused(verifier, "ES256") == LOOKED_UP
+    assert _rejection(verifier, "ES256") == LOOKED_UP
     assert verifier.caller(bearer(signed("RS256"))).id == "ana"
     issuer.answer()
     assert verifier.caller(bearer(signed("ES256"))).id == "ana"
 
 
-def test_key_that_nobody_published_is_refused_once_it_was_looked_up(issuer: Issuer, verifier: Verifier) -> None:
+def test_unpublished_key_is_401_after_a_reload(issuer: Issuer, verifier: Verifier) -> None:
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    assert _refused(verifier, "ES256") == LOOKED_UP
+    assert _rejection(verifier, "ES256") == LOOKED_UP
     issuer.answer()
-    assert _refused(verifier, "ES256") == UNKNOWN
+    assert _rejection(verifier, "ES256") == UNKNOWN
 
 
-def test_unknown_keys_have_the_set_read_once_a_minute_however_many_they_are(issuer: Issuer, verifier: Verifier) -> None:
-    assert _refused(verifier, "ES256") == UNKNOWN  # the set was read just now
+def test_unknown_keys_reload_the_set_at_most_once_a_minute(issuer: Issuer, verifier: Verifier) -> None:
+    assert _rejection(verifier, "ES256") == UNKNOWN  # the set was read just now
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    assert {_refused(verifier, "RS256", kid=f"k{number}") for number in range(20)} == {LOOKED_UP}
+    assert {_rejection(verifier, "RS256", kid=f"k{number}") for number in range(20)} == {LOOKED_UP}
     issuer.answer()
-    assert {_refused(verifier, "RS256", kid=f"k{number}") for number in range(20)} == {UNKNOWN}
+    assert {_rejection(verifier, "RS256", kid=f"k{number}") for number in range(20)} == {UNKNOWN}
     assert issuer.reads == 2
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    assert _refused(verifier, "ES256") == LOOKED_UP
+    assert _rejection(verifier, "ES256") == LOOKED_UP
     issuer.answer()
     assert issuer.reads == 3
 
 
-def test_token_without_a_key_has_nothing_read(issuer: Issuer, verifier: Verifier) -> None:
+def test_token_without_a_key_id_reloads_nothing(issuer: Issuer, verifier: Verifier) -> None:
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
     for header in (b"Bearer x", b"Basic YTpi"):
         with pytest.raises(Problem):
@@ -98,41 +98,41 @@ def test_token_without_a_key_has_nothing_read(issuer: Issuer, verifier: Verifier
     assert issuer.waiting == []
 
 
-def test_failed_read_keeps_the_keys_and_says_so_in_one_line(
+def test_failed_reload_keeps_the_keys_and_logs_one_line(
     issuer: Issuer, verifier: Verifier, caplog: pytest.LogCaptureFixture
 ) -> None:
     issuer.published = None
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    assert _refused(verifier, "ES256") == LOOKED_UP
+    assert _rejection(verifier, "ES256") == LOOKED_UP
     issuer.answer()
     assert caplog.messages == ["the key set could not be reloaded, its last keys stay in use: the issuer is away"]
     assert verifier.caller(bearer(signed("RS256"))).id == "ana"
 
 
-def test_unknown_key_is_not_refused_while_nobody_can_say(issuer: Issuer, verifier: Verifier) -> None:
-    """A client that is told 401 throws away a token that may be good."""
+def test_unknown_key_is_503_while_the_set_cannot_be_read(issuer: Issuer, verifier: Verifier) -> None:
+    """A client that gets 401 discards a token that may be valid."""
     issuer.published = None
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    _refused(verifier, "ES256")
+    _rejection(verifier, "ES256")
     issuer.answer()
-    assert _refused(verifier, "ES256") == IN_DOUBT
+    assert _rejection(verifier, "ES256") == IN_DOUBT
     issuer.published = ["ES256"]
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    assert _refused(verifier, "ES256") == LOOKED_UP
+    assert _rejection(verifier, "ES256") == LOOKED_UP
     issuer.answer()
     assert verifier.caller(bearer(signed("ES256"))).id == "ana"
 
 
-def test_reader_that_dies_leaves_the_key_in_doubt(issuer: Issuer, verifier: Verifier) -> None:
+def test_unknown_key_is_503_after_a_failed_reload(issuer: Issuer, verifier: Verifier) -> None:
     issuer.published = ["no such algorithm"]
     issuer.later(UNKNOWN_KEY_RETRY_SECONDS)
-    _refused(verifier, "ES256")
+    _rejection(verifier, "ES256")
     with pytest.raises(KeyError):
         issuer.answer()
-    assert _refused(verifier, "ES256") == IN_DOUBT
+    assert _rejection(verifier, "ES256") == IN_DOUBT
 
 
-def test_old_set_is_read_again_although_every_caller_is_remembered(issuer: Issuer, verifier: Verifier) -> None:
+def test_old_set_is_reloaded_although_every_token_is_cached(issuer: Issuer, verifier: Verifier) -> None:
     header = bearer(signed("RS256"))
     for hour in range(1, 4):
         for _ in range(5):
@@ -143,14 +143,14 @@ def test_old_set_is_read_again_although_every_caller_is_remembered(issuer: Issue
         issuer.answer()
 
 
-def test_token_of_a_key_that_was_taken_back_is_refused_once_that_is_known(issuer: Issuer, verifier: Verifier) -> None:
+def test_token_of_a_revoked_key_is_rejected_after_a_reload(issuer: Issuer, verifier: Verifier) -> None:
     header = bearer(signed("RS256"))
     assert verifier.caller(header).id == "ana"
     issuer.published = ["ES256"]
     issuer.later(MAX_AGE_SECONDS)
     assert verifier.caller(header).id == "ana"
     issuer.answer()
-    assert _refused(verifier, "RS256") == UNKNOWN
+    assert _rejection(verifier, "RS256") == UNKNOWN
     with pytest.raises(Problem):
         verifier.caller(header)
 
@@ -160,7 +160,7 @@ def test_token_of_a_key_that_was_taken_back_is_refused_once_that_is_known(issuer
     [5, None, {}, {"kty": "RSA"}, {"kty": []}, {"kty": "RSA", "alg": 7}, jwk("RS256", kid=[]), jwk("RS256", n="AQAB")],
     ids=["number", "null", "empty", "bare", "kty", "alg", "kid", "n"],
 )
-def test_odd_key_does_not_hide_the_others(odd: Any) -> None:
+def test_unusable_key_does_not_hide_the_others(odd: Any) -> None:
     assert list(keys_of({"keys": [odd, jwk("ES256")]})) == ["ES256"]
     with pytest.raises(ConfigurationError):
         keys_of({"keys": [odd]})

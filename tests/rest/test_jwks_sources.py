@@ -1,4 +1,4 @@
-"""Key sets where operators have them: in a file, or at the address where an issuer publishes them."""
+"""Key sets in a file, or at the address where an issuer publishes them."""
 
 import asyncio
 import ipaddress
@@ -37,7 +37,7 @@ PARTITA = Path(sys.executable).with_name("partita")
 
 
 class Clock:
-    """Moved by hand."""
+    """A clock that the test moves."""
 
     now = 0.0
 
@@ -59,17 +59,17 @@ def publisher() -> Iterator[Publisher]:
         yield running
 
 
-def _refused(source: str) -> str:
-    with pytest.raises(ConfigurationError) as refused:
+def _rejection(source: str) -> str:
+    with pytest.raises(ConfigurationError) as rejected:
         key_set_at(source)
-    said = str(refused.value)
+    said = str(rejected.value)
     assert said.startswith(f"{source}: ")
     assert "\n" not in said
     return said
 
 
 def _until_read() -> None:
-    """Waits for whoever is reading a key set."""
+    """Waits for the threads that read a key set."""
     for thread in threading.enumerate():
         if thread.name == "partita-key-set":
             thread.join(PATIENCE)
@@ -78,7 +78,7 @@ def _until_read() -> None:
 # A file
 
 
-def test_file_is_read_again_for_a_new_key(tmp_path: Path, clock: Clock) -> None:
+def test_file_is_reloaded_for_a_new_key(tmp_path: Path, clock: Clock) -> None:
     file = tmp_path / "keys.json"
     file.write_text(json.dumps({"keys": [jwk("RS256")]}))
     verifier = Verifier(key_set_at(str(file), clock), ISSUER, AUDIENCE)
@@ -97,11 +97,11 @@ def test_file_is_read_again_for_a_new_key(tmp_path: Path, clock: Clock) -> None:
 def test_file_without_a_usable_key_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "keys.json"
     file.write_text(text)
-    assert _refused(str(file))
-    assert "the key set cannot be read" in _refused(str(tmp_path / "absent"))
+    assert _rejection(str(file))
+    assert "the key set cannot be read" in _rejection(str(tmp_path / "absent"))
 
 
-def test_file_that_breaks_later_is_told_to_the_log_and_the_keys_are_kept(
+def test_file_that_becomes_invalid_is_logged_and_the_keys_stay(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "keys.json"
@@ -118,14 +118,14 @@ def test_file_that_breaks_later_is_told_to_the_log_and_the_keys_are_kept(
 # An address, at the start
 
 
-def test_published_keys_say_who_is_calling(publisher: Publisher) -> None:
+def test_published_keys_identify_the_caller(publisher: Publisher) -> None:
     verifier = Verifier(key_set_at(publisher.url), ISSUER, AUDIENCE)
     assert verifier.caller(bearer(signed("RS256"))).id == "ana"
     assert publisher.reads == 1
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "expected"),
     [
         ("http://issuer.example/jwks.json", "plain http can be intercepted, and other keys put there; write https://"),
         ("http://127.0.0.1.issuer.example/", "write https://"),
@@ -139,30 +139,30 @@ def test_published_keys_say_who_is_calling(publisher: Publisher) -> None:
         ("https://localhost/a b", "the key set cannot be read"),
     ],
 )
-def test_address_that_cannot_be_trusted_or_read_is_told_without_asking(url: str, told: str) -> None:
-    assert told in _refused(url)
+def test_invalid_address_is_an_error_without_a_request(url: str, expected: str) -> None:
+    assert expected in _rejection(url)
 
 
-def test_host_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_host_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: Any, **__: Any) -> Any:
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    assert "Name or service not known" in _refused("https://issuer.example/jwks.json")
+    assert "Name or service not known" in _rejection("https://issuer.example/jwks.json")
 
 
-def test_nobody_at_the_address_is_told() -> None:
-    assert "Connection refused" in _refused(f"http://127.0.0.1:{free_port()}/jwks.json")
+def test_refused_connection_is_an_error() -> None:
+    assert "Connection refused" in _rejection(f"http://127.0.0.1:{free_port()}/jwks.json")
 
 
-@pytest.mark.parametrize(("status", "told"), [(404, "404 Not Found"), (500, "500 "), (204, "204 "), (304, "304 ")])
-def test_answer_other_than_200_is_told(publisher: Publisher, status: int, told: str) -> None:
+@pytest.mark.parametrize(("status", "expected"), [(404, "404 Not Found"), (500, "500 "), (204, "204 "), (304, "304 ")])
+def test_status_other_than_200_is_an_error(publisher: Publisher, status: int, expected: str) -> None:
     publisher.status = status
-    assert f"the response is {told}" in _refused(publisher.url)
+    assert f"the response is {expected}" in _rejection(publisher.url)
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         (b"", "the key set cannot be read"),
         (b"<html>", "the key set cannot be read"),
@@ -175,21 +175,21 @@ def test_answer_other_than_200_is_told(publisher: Publisher, status: int, told: 
     ],
     ids=lambda value: repr(value[:20]),
 )
-def test_answer_that_is_no_key_set_is_told(publisher: Publisher, body: bytes, told: str) -> None:
+def test_response_that_is_not_a_key_set_is_an_error(publisher: Publisher, body: bytes, expected: str) -> None:
     publisher.body = body
-    assert told in _refused(publisher.url)
+    assert expected in _rejection(publisher.url)
 
 
-def test_silent_address_is_given_up(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_without_a_response_times_out(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("partita.rest.auth.jwks.TIMEOUT_SECONDS", 0.1)
     publisher.hold()
-    assert "no complete response within 0.1 seconds" in _refused(publisher.url)
+    assert "no complete response within 0.1 seconds" in _rejection(publisher.url)
 
 
-def test_answer_without_an_end_is_given_up(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_response_times_out(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("partita.rest.auth.jwks.TIMEOUT_SECONDS", 0.2)
     monkeypatch.setattr("partita.rest.auth.jwks.MAX_BYTES", 1 << 40)
-    assert "no complete response" in _refused(publisher.url.replace("jwks.json", "endless"))
+    assert "no complete response" in _rejection(publisher.url.replace("jwks.json", "endless"))
 
 
 def test_redirect_is_followed(publisher: Publisher) -> None:
@@ -198,7 +198,7 @@ def test_redirect_is_followed(publisher: Publisher) -> None:
 
 
 @pytest.mark.parametrize(
-    ("location", "told"),
+    ("location", "expected"),
     [
         (None, f"more than {MAX_REDIRECTS} redirects"),
         ("http://issuer.example/", "it redirects to http://issuer.example/"),
@@ -207,11 +207,9 @@ def test_redirect_is_followed(publisher: Publisher) -> None:
         ("http://[", "the key set cannot be read"),
     ],
 )
-def test_redirect_to_where_keys_could_not_be_read_at_first_is_told(
-    publisher: Publisher, location: str | None, told: str
-) -> None:
+def test_redirect_to_an_invalid_address_is_an_error(publisher: Publisher, location: str | None, expected: str) -> None:
     publisher.location = location
-    assert told in _refused(publisher.url.replace("jwks.json", "redirected"))
+    assert expected in _rejection(publisher.url.replace("jwks.json", "redirected"))
 
 
 # An address, encrypted
@@ -219,7 +217,7 @@ def test_redirect_to_where_keys_could_not_be_read_at_first_is_told(
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """One file with a key and a certificate for localhost that nobody but itself has signed."""
+    """One file with a key and a self-signed certificate for localhost."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
     names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
@@ -249,21 +247,21 @@ def encrypted(certificate: Path) -> Iterator[Publisher]:
 
 
 def test_certificate_is_verified(encrypted: Publisher, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "CERTIFICATE_VERIFY_FAILED" in _refused(encrypted.url)
+    assert "CERTIFICATE_VERIFY_FAILED" in _rejection(encrypted.url)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert list(key_set_at(encrypted.url).keys) == ["RS256"]
 
 
-def test_encrypted_address_may_not_lead_to_a_plain_one(
+def test_redirect_from_https_to_http_is_an_error(
     encrypted: Publisher, publisher: Publisher, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     encrypted.location = publisher.url
-    assert f"it redirects to {publisher.url}" in _refused(encrypted.url.replace("jwks.json", "redirected"))
+    assert f"it redirects to {publisher.url}" in _rejection(encrypted.url.replace("jwks.json", "redirected"))
     assert publisher.reads == 0
 
 
-def test_what_is_on_this_machine_is_not_asked_of_a_proxy(
+def test_loopback_address_bypasses_the_proxy(
     encrypted: Publisher, publisher: Publisher, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -277,45 +275,45 @@ def test_what_is_on_this_machine_is_not_asked_of_a_proxy(
 
 
 @pytest.fixture
-def nobody(backend: Backend, publisher: Publisher, clock: Clock) -> Iterator[Client]:
-    """Somebody who asks a server that verifies with published keys."""
+def anonymous(backend: Backend, publisher: Publisher, clock: Clock) -> Iterator[Client]:
+    """An anonymous client of a server that verifies tokens with published keys."""
     verifier = Verifier(key_set_at(publisher.url, clock), ISSUER, AUDIENCE)
     app = RestApplication([notes_api.api], backend, verifier=verifier, cursor_keys=[bytes(16)])
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", LocalIssuer(), runner.get_loop())
 
 
-def test_loop_answers_others_while_a_key_is_looked_up(nobody: Client, publisher: Publisher, clock: Clock) -> None:
+def test_event_loop_serves_others_while_a_key_is_loaded(anonymous: Client, publisher: Publisher, clock: Clock) -> None:
     publisher.publish("RS256", "ES256")
     publisher.hold()
     clock.pass_a_minute()
     new, old = f"Bearer {signed('ES256')}", f"Bearer {signed('RS256')}"
-    told = nobody.post("/notes", {"noteId": "n1", "title": "t"}, authorization=new)
-    assert (told.status, told.headers["retry-after"]) == (503, "1")
-    assert told.json["detail"] == "the key that signed the token is being looked up"
+    response = anonymous.post("/notes", {"noteId": "n1", "title": "t"}, authorization=new)
+    assert (response.status, response.headers["retry-after"]) == (503, "1")
+    assert response.json["detail"] == "the key that signed the token is being looked up"
     assert publisher.asked.wait(PATIENCE)
-    assert nobody.post("/notes", {"noteId": "n1", "title": "t"}, authorization=old).status == 201
-    assert [nobody.get("/notes/n1", authorization=each).status for each in (new, old)] == [503, 200]
-    assert nobody.get("/notes/n1").status == 200
+    assert anonymous.post("/notes", {"noteId": "n1", "title": "t"}, authorization=old).status == 201
+    assert [anonymous.get("/notes/n1", authorization=each).status for each in (new, old)] == [503, 200]
+    assert anonymous.get("/notes/n1").status == 200
     publisher.released.set()
     _until_read()
-    assert nobody.get("/notes/n1", authorization=new).status == 200
+    assert anonymous.get("/notes/n1", authorization=new).status == 200
     assert publisher.reads == 2
 
 
-def test_keys_that_were_known_are_kept_while_the_issuer_is_away(
-    nobody: Client, publisher: Publisher, clock: Clock, caplog: pytest.LogCaptureFixture
+def test_known_keys_stay_while_the_issuer_is_unreachable(
+    anonymous: Client, publisher: Publisher, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     publisher.status = 500
     clock.pass_a_minute()
-    assert nobody.get("/notes/n1/lines", authorization=f"Bearer {signed('ES256')}").status == 503
+    assert anonymous.get("/notes/n1/lines", authorization=f"Bearer {signed('ES256')}").status == 503
     _until_read()
-    assert nobody.get("/notes/n1/lines", authorization=f"Bearer {signed('RS256')}").status == 200
+    assert anonymous.get("/notes/n1/lines", authorization=f"Bearer {signed('RS256')}").status == 200
     (line,) = caplog.messages
     assert line.startswith(f"{STALE}: {publisher.url}: the key set cannot be read")
 
 
-def test_served_process_verifies_with_published_keys(publisher: Publisher, tmp_path: Path) -> None:
+def test_serve_command_verifies_with_published_keys(publisher: Publisher, tmp_path: Path) -> None:
     command: list[str | Path] = [PARTITA, "serve", "checks", "--on", tmp_path / "x.db", "--no-seed"]
     settings = ["--keys", publisher.url, "--issuer", ISSUER, "--audience", AUDIENCE]
     with started(lambda free: [*command, *settings, "--port", str(free)]) as running:

@@ -1,4 +1,4 @@
-"""What a route answers: entities, pages, changes, headers, and what is not there."""
+"""The replies of routes: entities, pages, changes, headers, and missing items."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,14 +21,14 @@ def _written(who: Client, note_id: str = "n1", **more: Any) -> str:
     return reply.headers["location"].removeprefix("/api/notes")
 
 
-def test_what_was_made_is_where_the_location_says(ana: Client) -> None:
+def test_created_entity_is_at_its_location(ana: Client) -> None:
     place = _written(ana, "a/b c?é", text="hello")
     assert place == "/notes/a%2Fb%20c%3F%C3%A9"
     assert ana.get(place).json["noteId"] == "a/b c?é"
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_comes_back_as_it_was_sent(ana: Client, text: str) -> None:
+def test_text_is_returned_as_it_was_sent(ana: Client, text: str) -> None:
     place = _written(ana, "n1", title=text, text=text)
     found = ana.get(place)
     assert (found.json["title"], found.json["text"]) == (text, text)
@@ -42,7 +42,7 @@ def test_reply_is_json_with_its_length(ana: Client) -> None:
 
 def test_head_is_a_get_without_its_body(ana: Client) -> None:
     place = _written(ana)
-    get, head = ana.get(place), ana.ask("HEAD", place)
+    get, head = ana.get(place), ana.request("HEAD", place)
     assert head.body == b""
     assert (head.status, head.headers) == (200, get.headers)
 
@@ -60,14 +60,14 @@ def test_pages_follow_each_other_by_cursor(ana: Client) -> None:
     assert (seen, page["cursor"]) == ([0, 1, 2, 3, 4], None)
 
 
-def test_page_of_several_entities_says_which_is_which(ana: Client) -> None:
+def test_page_of_several_entities_names_the_type_of_each(ana: Client) -> None:
     _written(ana)
     ana.post("/notes/n1/lines", {"number": 1, "words": "x"})
     assert sorted(each["entity"] for each in ana.get("/notes/n1/whole").json["items"]) == ["Line", "Note"]
     assert ana.get("/notes/n1/first").json["entity"] == "Line"
 
 
-def test_page_of_an_operation_is_a_page(ana: Client) -> None:
+def test_operation_can_return_a_page(ana: Client) -> None:
     _written(ana)
     ana.post("/notes/n1/lines", {"number": 1, "words": "x"})
     assert ana.get("/search?words=n1").json["items"][0]["number"] == 1
@@ -75,12 +75,12 @@ def test_page_of_an_operation_is_a_page(ana: Client) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "e30", "e30.abc", "%00", "W10.AAAA", "é"])
-def test_cursor_that_was_made_up_is_refused(ana: Client, cursor: str) -> None:
-    refused = ana.get(f"/notes/n1/lines?cursor={cursor}")
-    assert (refused.status, refused.json["field"]) == (400, "cursor")
+def test_forged_cursor_is_rejected(ana: Client, cursor: str) -> None:
+    rejected = ana.get(f"/notes/n1/lines?cursor={cursor}")
+    assert (rejected.status, rejected.json["field"]) == (400, "cursor")
 
 
-def test_cursor_of_another_list_is_refused(ana: Client) -> None:
+def test_cursor_of_another_list_is_rejected(ana: Client) -> None:
     for name in ("n1", "n2"):
         _written(ana, name)
         for number in range(3):
@@ -89,7 +89,7 @@ def test_cursor_of_another_list_is_refused(ana: Client) -> None:
     assert ana.get(f"/notes/n2/lines?limit=1&cursor={cursor}").status == 400
 
 
-def test_change_answers_with_what_is_stored(ana: Client) -> None:
+def test_change_returns_the_stored_entity(ana: Client) -> None:
     place = _written(ana)
     changed = ana.patch(place, {"text": "new"})
     assert changed.json == ana.get(place).json
@@ -97,13 +97,13 @@ def test_change_answers_with_what_is_stored(ana: Client) -> None:
     assert changed.tag == ana.get(place).tag
 
 
-def test_what_a_change_leaves_out_stays(ana: Client) -> None:
+def test_change_keeps_members_that_it_omits(ana: Client) -> None:
     place = _written(ana, text="kept")
     assert ana.patch(place, {"title": "other"}).json["text"] == "kept"
     assert ana.patch(place, {}).json["title"] == "other"
 
 
-def test_deleted_is_gone_with_what_it_owned(ana: Client, db: Store) -> None:
+def test_deletion_includes_owned_items(ana: Client, db: Store) -> None:
     place = _written(ana)
     ana.post("/notes/n1/lines", {"number": 1, "words": "x"})
     assert ana.delete(place).status == 204
@@ -112,31 +112,31 @@ def test_deleted_is_gone_with_what_it_owned(ana: Client, db: Store) -> None:
     assert list(db(notes_api.lines("n1"))) == []
 
 
-def test_answer_without_a_body_has_no_length(ana: Client) -> None:
+def test_response_without_a_body_has_no_length(ana: Client) -> None:
     done = ana.delete(_written(ana))
     assert (done.body, done.headers) == (b"", {})
 
 
-def test_expired_is_not_found(ana: Client) -> None:
+def test_expired_item_is_not_found(ana: Client) -> None:
     soon, past = (datetime.now(UTC) + timedelta(hours=step) for step in (1, -1))
     assert ana.get(_written(ana, "n1", goneAt=soon.isoformat())).status == 200
     assert ana.get(_written(ana, "n2", goneAt=past.isoformat())).status == 404
     assert [each["noteId"] for each in ana.get("/people/ana/notes").json["items"]] == ["n1"]
 
 
-def test_remembered_item_is_hidden_once_it_expires(backend: Backend, nobody: Client) -> None:
-    """The JSON of an item is remembered by its bytes; whether it has expired is asked each time."""
+def test_cached_item_is_hidden_once_it_expires(backend: Backend, anonymous: Client) -> None:
+    """The JSON of an item is cached by its bytes; whether it has expired is checked each time."""
     now = datetime(2025, 1, 1, tzinfo=UTC)
     moving = Store(backend, notes_api.design, clock=lambda: now)
-    app = RestApplication([notes_api.api], moving, verifier=nobody.issuer.verifier(), cursor_keys=[bytes(16)])
-    ana = Client(app, nobody.root, nobody.issuer, nobody._loop).by("ana")
+    app = RestApplication([notes_api.api], moving, verifier=anonymous.issuer.verifier(), cursor_keys=[bytes(16)])
+    ana = Client(app, anonymous.root, anonymous.issuer, anonymous._loop).by("ana")
     place = _written(ana, goneAt="2025-01-01T01:00:00Z")
     assert [ana.get(place).status, ana.get(place).status] == [200, 200]
     now += timedelta(hours=2)
     assert ana.get(place).status == 404
 
 
-def test_what_another_writer_wrote_is_answered(ana: Client, db: Store) -> None:
+def test_write_of_another_writer_is_returned(ana: Client, db: Store) -> None:
     place = _written(ana)
     assert ana.get(place).json["views"] == 0
     with db.change(notes_api.note("n1")) as draft:
@@ -151,10 +151,10 @@ def test_unknown_address_is_a_404_or_a_405(ana: Client, path: str) -> None:
     assert ana.get(path).status in (404, 405)
 
 
-def test_unknown_system_is_a_404_that_names_those_there_are(ana: Client) -> None:
-    refused = ana.at("/api").get("/shop/x")
-    assert (refused.status, refused.headers["content-type"]) == (404, "application/problem+json")
-    assert refused.json["detail"] == "there is no API 'shop'; /api lists notes"
+def test_unknown_system_is_a_404_that_lists_the_systems(ana: Client) -> None:
+    rejected = ana.at("/api").get("/shop/x")
+    assert (rejected.status, rejected.headers["content-type"]) == (404, "application/problem+json")
+    assert rejected.json["detail"] == "there is no API 'shop'; /api lists notes"
 
 
 @pytest.mark.parametrize(
@@ -167,19 +167,19 @@ def test_unknown_system_is_a_404_that_names_those_there_are(ana: Client) -> None
     ],
 )
 @pytest.mark.parametrize("method", ["PUT", "OPTIONS", "TRACE", "BREW"])
-def test_other_methods_are_405_and_allow_says_which_are_not(ana: Client, method: str, path: str, allow: str) -> None:
-    refused = ana.ask(method, path)
-    assert (refused.status, refused.headers["allow"]) == (405, allow)
+def test_other_methods_are_405_with_the_allowed_ones(ana: Client, method: str, path: str, allow: str) -> None:
+    rejected = ana.request(method, path)
+    assert (rejected.status, rejected.headers["allow"]) == (405, allow)
 
 
-def test_fault_of_ours_is_a_500_without_details(ana: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_unexpected_error_is_a_500_without_details(ana: Client, caplog: pytest.LogCaptureFixture) -> None:
     failed = ana.post("/trouble")
     assert failed.status == 500
     assert "Zero" not in failed.body.decode()
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_large_reply_is_zipped_where_that_is_asked_for(ana: Client) -> None:
+def test_large_reply_is_compressed_if_the_client_accepts_it(ana: Client) -> None:
     place = _written(ana, text="long " * 5_000)
     plain, zipped = ana.get(place), ana.get(place, accept_encoding="gzip, br")
     assert zipped.json == plain.json
@@ -190,20 +190,20 @@ def test_large_reply_is_zipped_where_that_is_asked_for(ana: Client) -> None:
 
 
 @pytest.mark.parametrize("accepted", ["gzip;q=0", "br, GZIP ; Q=0.000", "identity", "notgzip", "*"])
-def test_reply_is_not_zipped_where_that_is_refused(ana: Client, accepted: str) -> None:
+def test_reply_is_not_compressed_if_the_client_does_not_accept_it(ana: Client, accepted: str) -> None:
     place = _written(ana, text="long " * 5_000)
     assert "content-encoding" not in ana.get(place, accept_encoding=accepted).headers
     assert ana.get(place, accept_encoding=f"gzip;q=0.1, {accepted}").headers["content-encoding"] == "gzip"
 
 
-def test_zipped_body_is_read(ana: Client) -> None:
+def test_compressed_body_is_read(ana: Client) -> None:
     import gzip
     import json
 
     body = gzip.compress(json.dumps({"noteId": "z", "title": "zipped"}).encode())
-    assert ana.ask("POST", "/notes", body=body, content_encoding="gzip").status == 201
-    assert ana.ask("POST", "/notes", body=body[:-9], content_encoding="gzip").status == 400
-    assert ana.ask("POST", "/notes", body=body, content_encoding="br").status == 415
+    assert ana.request("POST", "/notes", body=body, content_encoding="gzip").status == 201
+    assert ana.request("POST", "/notes", body=body[:-9], content_encoding="gzip").status == 400
+    assert ana.request("POST", "/notes", body=body, content_encoding="br").status == 415
 
 
 def test_private_replies_are_not_for_shared_caches(ana: Client) -> None:
@@ -212,12 +212,12 @@ def test_private_replies_are_not_for_shared_caches(ana: Client) -> None:
     assert ana.get("/notes/n2").headers["cache-control"] == "no-store"
 
 
-def test_declared_caching_is_kept(ana: Client, db: Store) -> None:
+def test_declared_cache_control_is_sent(ana: Client, db: Store) -> None:
     db.create(notes_api.Plain(plain_id="p"))
     assert ana.get("/plain/p").headers["cache-control"] == "public, max-age=60"
 
 
-def test_declarations_that_cannot_work_are_refused() -> None:
+def test_invalid_declarations_are_rejected() -> None:
     api = Api("x", "X", notes_api.design)
     api.expose_get("/notes/{note_id}", notes_api.note)
     with pytest.raises(DesignError, match="declared twice"):

@@ -98,7 +98,7 @@ def test_delete_that_is_forbidden_leaves_the_item_under_its_old_key(client: Clie
     assert stored(archive) == before
 
 
-def test_delete_with_the_tag_that_was_read_deletes(client: Client, archive: Store) -> None:
+def test_delete_with_the_current_etag_deletes(client: Client, archive: Store) -> None:
     ana = client.by("ana")
     tag = ana.get("/letters/7").headers["etag"]
     assert ana.delete("/letters/7", if_match=tag).status == 204

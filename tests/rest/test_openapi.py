@@ -1,4 +1,4 @@
-"""What an API says of itself: OpenAPI that is valid, examples that fit, a page that needs nothing from elsewhere."""
+"""The description of an API: valid OpenAPI, examples that match, and a page that loads nothing from other hosts."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def test_description_is_valid(described: dict[str, dict[str, Any]], name: str) -
 
 
 @every_api
-def test_examples_fit_their_schemas(described: dict[str, dict[str, Any]], name: str) -> None:
+def test_examples_match_their_schemas(described: dict[str, dict[str, Any]], name: str) -> None:
     description = described[name]
     wrong = []
     for where, operation in _operations(description):
@@ -55,15 +55,15 @@ def test_examples_fit_their_schemas(described: dict[str, dict[str, Any]], name: 
 
 
 @every_api
-def test_every_operation_says_what_it_does_and_for_whom(described: dict[str, dict[str, Any]], name: str) -> None:
+def test_every_operation_has_a_description_and_a_rule(described: dict[str, dict[str, Any]], name: str) -> None:
     for where, operation in _operations(described[name]):
         assert operation["summary"].endswith("."), where
         assert "\n\nAllowed for " in operation["description"], where
 
 
 @every_api
-def test_no_path_holds_a_time(name: str) -> None:
-    """A time in a path is a storage key that shows through: what is there has an id."""
+def test_no_path_contains_a_time(name: str) -> None:
+    """A time in a path would be a storage key; entities have ids."""
     held = [
         f"{route.path}: {each.name}" for route in APIS[name].routes for each in route.in_path if each.type is datetime
     ]
@@ -84,7 +84,7 @@ def test_members_are_named_as_on_disk(described: dict[str, dict[str, Any]], name
 
 
 class _Sources(HTMLParser):
-    """What a browser would fetch or follow."""
+    """The links and sources that a browser would load or follow."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class _Sources(HTMLParser):
 
 
 @every_api
-def test_page_fetches_nothing(described: dict[str, dict[str, Any]], name: str) -> None:
+def test_page_loads_nothing_from_elsewhere(described: dict[str, dict[str, Any]], name: str) -> None:
     page = docs_page(APIS[name].title, described[name], f"/api/{name}")
     sources = _Sources()
     sources.feed(page)
@@ -109,7 +109,7 @@ def test_page_fetches_nothing(described: dict[str, dict[str, Any]], name: str) -
 
 
 @every_api
-def test_links_within_the_page_lead_somewhere(described: dict[str, dict[str, Any]], name: str) -> None:
+def test_links_within_the_page_have_a_target(described: dict[str, dict[str, Any]], name: str) -> None:
     page = docs_page(APIS[name].title, described[name], f"/api/{name}")
     links, names = set(re.findall(r"href='#([^']+)'", page)), re.findall(r"\bid='?([\w-]+)", page)
     assert links <= set(names)
@@ -124,19 +124,19 @@ def test_page_shows_every_operation(described: dict[str, dict[str, Any]], name: 
         assert where.partition(" ")[2] in page
 
 
-def test_page_escapes_what_it_shows() -> None:
+def test_page_escapes_its_content() -> None:
     assert "Notes &amp; lines." in docs_page("<i>", openapi(notes_api.api), "/api/notes")
     assert "<i>" not in docs_page("<i>", openapi(notes_api.api), "/api/notes")
 
 
-def test_both_are_served(nobody: Client) -> None:
-    page, description = nobody.get("/docs"), nobody.get("/openapi.json")
+def test_openapi_and_docs_are_served(anonymous: Client) -> None:
+    page, description = anonymous.get("/docs"), anonymous.get("/openapi.json")
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert (description.status, description.json["openapi"]) == (200, "3.1.0")
 
 
-def test_reply_does_not_promise_what_rows_of_other_code_lack(described: dict[str, dict[str, Any]]) -> None:
-    """A user of the team's own code has no name, and is shown with an empty one, which nobody may give himself."""
+def test_reply_schema_has_no_bounds_that_stored_items_violate(described: dict[str, dict[str, Any]]) -> None:
+    """A user stored by the team's own code has no name; the reply has an empty one, which a request may not have."""
     schemas = described["blog"]["components"]["schemas"]
     shown, sent = (schemas[each]["properties"]["name"] for each in ("User", "NewCategory"))
     assert (shown.get("minLength"), shown["maxLength"], "default" in shown) == (None, 200, False)

@@ -1,4 +1,4 @@
-"""What the documentation says of an operation that comes from a pattern reads as somebody would have written it."""
+"""The summaries of operations that come from patterns are sentences."""
 
 import re
 
@@ -14,7 +14,7 @@ from tests.rest import notes_api
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("summary", "expected"),
     [
         (list_summary(perfectit.cards_by_author), "Cards of one author, a page at a time."),
         (list_summary(perfectit.metrics_between), "Metrics between `since` and `until`, a page at a time."),
@@ -27,11 +27,11 @@ from tests.rest import notes_api
         (noun(eecar.VectorReference), "vector reference"),
     ],
 )
-def test_sentence_is_the_patterns_own_or_made_of_its_name(told: str, expected: str) -> None:
-    assert told == expected
+def test_summary_is_the_patterns_docstring_or_derived_from_its_name(summary: str, expected: str) -> None:
+    assert summary == expected
 
 
-def test_number_of_the_teams_document_is_not_told() -> None:
+def test_summary_omits_the_number_of_the_access_pattern() -> None:
     assert list_summary(eecar.most_hit_matches) == "Cached matches, most hits first."
 
 
@@ -43,20 +43,20 @@ def test_every_summary_is_a_sentence(name: str) -> None:
         assert not re.search(r" between,|Guard\b", first), (route.name, first)
 
 
-def test_rule_says_nothing_twice() -> None:
+def test_description_of_a_rule_has_no_repetition() -> None:
     editor, admin = group("EDITOR"), group("ADMIN")
     moderators = editor | admin
     writers = group("AUTHOR") | moderators
     assert (moderators | admin).description == "the group EDITOR, or the group ADMIN"
     assert (admin & admin).description == "the group ADMIN"
-    told = "the caller named in its `author_id` and the group AUTHOR, or the group EDITOR, or the group ADMIN"
-    assert (owned_by("author_id") & writers | moderators).description == told
+    expected = "the caller named in its `author_id` and the group AUTHOR, or the group EDITOR, or the group ADMIN"
+    assert (owned_by("author_id") & writers | moderators).description == expected
     both = "the caller named in `user_id` and the group EDITOR, or the caller named in `user_id` and the group ADMIN"
     assert (caller_is("user_id") & moderators).description == both
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_no_rule_of_a_system_says_a_group_twice(name: str) -> None:
+def test_no_rule_of_a_system_names_a_group_twice(name: str) -> None:
     for route in SYSTEMS[name].api.routes:
         groups = re.findall(r"the group \w+", route.who.description)
         assert len(groups) == len(set(groups)), route.name

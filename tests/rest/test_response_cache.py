@@ -1,4 +1,4 @@
-"""What is remembered is never shown to whom it is not for, nor when the data says otherwise."""
+"""A cached reply is never sent to a caller that the rule does not allow, or after the data has changed."""
 
 import asyncio
 from pathlib import Path
@@ -11,24 +11,24 @@ from tests.rest import notes_api
 from tests.rest.client import Client
 
 
-def test_remembered_reply_is_for_those_who_may_have_it(nobody: Client, ana: Client, bob: Client) -> None:
+def test_cached_reply_is_checked_against_the_rule(anonymous: Client, ana: Client, bob: Client) -> None:
     ana.post("/notes", {"noteId": "n", "title": "t", "isOpen": False})
     for path in ("/notes/n", "/notes/n/whole", "/people/ana/notes"):
         for _ in range(2):
             assert ana.get(path).status == 200
-            assert (nobody.get(path).status, bob.get(path).status) == (401, 403)
+            assert (anonymous.get(path).status, bob.get(path).status) == (401, 403)
 
 
-def test_remembered_reply_is_dropped_when_its_note_is_closed(nobody: Client, ana: Client) -> None:
+def test_cached_reply_is_dropped_when_its_note_is_closed(anonymous: Client, ana: Client) -> None:
     ana.post("/notes", {"noteId": "n", "title": "t"})
-    assert [nobody.get("/notes/n").status for _ in range(2)] == [200, 200]
+    assert [anonymous.get("/notes/n").status for _ in range(2)] == [200, 200]
     ana.patch("/notes/n", {"isOpen": False})
-    assert nobody.get("/notes/n").status == 401
+    assert anonymous.get("/notes/n").status == 401
     ana.delete("/notes/n")
-    assert (nobody.get("/notes/n").status, ana.get("/notes/n").status) == (404, 404)
+    assert (anonymous.get("/notes/n").status, ana.get("/notes/n").status) == (404, 404)
 
 
-def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
+def test_write_of_another_process_is_seen(tmp_path: Path) -> None:
     """Two engines on one file, as two processes would have."""
     issuer = LocalIssuer()
     file = tmp_path / "notes.db"
@@ -51,7 +51,7 @@ def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
         assert client.get("/notes/n").status == 404
 
 
-def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
+def test_cache_is_bounded_and_keeps_recently_used_entries() -> None:
     memory: TwoGenerationCache[int] = TwoGenerationCache(1600)
     for number in range(1000):
         memory.put(number, number, 100)
@@ -63,8 +63,8 @@ def test_memory_is_bounded_and_keeps_what_is_asked_for() -> None:
     assert memory.get("large") is None
 
 
-def test_a_page_is_given_again_only_while_its_items_are_the_same(tmp_path: Path) -> None:
-    """Lines never expire; each reading finds the whole reply out of date, since something was written."""
+def test_cached_page_is_used_only_while_its_items_are_unchanged(tmp_path: Path) -> None:
+    """Lines never expire; each read finds the whole reply outdated, since there was a write."""
     issuer = LocalIssuer()
     with connect(tmp_path / "notes.db", maintain=False) as engine, asyncio.Runner() as runner:
         db = Store(engine, notes_api.design)

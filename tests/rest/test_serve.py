@@ -58,7 +58,7 @@ def _shell(script: str) -> str:
 def test_printed_examples_work_and_an_interrupt_ends_the_server(tmp_path: Path) -> None:
     begun = time.monotonic()
     with _serving(tmp_path) as (process, lines):
-        assert time.monotonic() - begun < 30  # about five on a machine that does nothing else
+        assert time.monotonic() - begun < 30  # about five on an idle machine
         first, token, second, aws = lines[lines.index("try:") + 1 :]
         assert json.loads(_shell(first))["items"]
         assert json.loads(_shell(f"{token}\n{second}"))["items"]
@@ -121,7 +121,7 @@ def test_port_in_use_is_one_line(tmp_path: Path) -> None:
         (["checks", "--on", "missing/folder/x.db"], "cannot be opened"),
         (["checks", "--on", "text.txt"], "not a Partita database file"),
         (["checks", "--on", "ftp://x"], "'ftp://x' is not a valid address"),
-        (["checks", "--host", "192.0.2.1"], "--public"),
+        (["checks", "--host", "192.0.2.1"], "--no-dynamodb"),
         (["checks", "--on", "memory:", "--keys", "absent.json"], "absent.json: the key set cannot be read"),
         (
             ["checks", "--keys", "http://issuer.example/keys"],
@@ -158,7 +158,7 @@ def _log_size(file: Path) -> int:
 
 
 class Interrupted(Exception):
-    """Stands for a crash."""
+    """Simulates a crash."""
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

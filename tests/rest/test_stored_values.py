@@ -1,4 +1,4 @@
-"""What a reply says is what is stored, whoever asks and however: numbers with all their digits, times in UTC."""
+"""Replies contain the stored values: numbers with all of their digits, times in UTC."""
 
 import json
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ def place(made: Response) -> str:
 @pytest.mark.parametrize(
     "value", [1.5, 1, -0.0, 1e22, 1e-7, 100.0, 0.1, [1.5, {"x": 2.25}], "1.5", None, {}, [], True, {"e": ""}]
 )
-def test_open_value_is_shown_as_it_was_sent(keeper: Client, value: Any) -> None:
+def test_untyped_value_is_returned_as_it_was_sent(keeper: Client, value: Any) -> None:
     made = added(keeper, config={"it": value}, notes=[value])
     there = keeper.get(place(made))
     assert there.json["config"] == {"it": value}
@@ -39,10 +39,10 @@ def test_open_value_is_shown_as_it_was_sent(keeper: Client, value: Any) -> None:
     assert listed == there.json
 
 
-def test_open_number_keeps_all_its_digits(keeper: Client, shelf_db: Store) -> None:
+def test_untyped_number_keeps_all_digits(keeper: Client, shelf_db: Store) -> None:
     body = json.dumps(GOOD)[:-1] + f', "config": {{"it": {LONG}}}, "notes": [{LONG}], "price": {LONG}}}'
     keeper.put("/shelves/s")
-    made = keeper.ask("POST", "/shelves/s/books", body=body.encode())
+    made = keeper.request("POST", "/shelves/s/books", body=body.encode())
     there = keeper.get(place(made))
     assert there.plain.count(LONG.encode()) == 3
     assert there.plain == made.plain
@@ -50,7 +50,7 @@ def test_open_number_keeps_all_its_digits(keeper: Client, shelf_db: Store) -> No
     assert book.config["it"] == book.notes[0] == book.price == Decimal(LONG)
 
 
-def test_what_was_read_can_be_written_back(keeper: Client, shelf_db: Store) -> None:
+def test_reply_can_be_sent_back(keeper: Client, shelf_db: Store) -> None:
     made = added(keeper, config={"ratio": 1.5})
     there = keeper.get(place(made))
     kept = keeper.patch(place(made), {"config": there.json["config"]}, if_match=there.tag)
@@ -72,36 +72,36 @@ def test_what_was_read_can_be_written_back(keeper: Client, shelf_db: Store) -> N
         {"bookId": "e\u0301"},
     ],
 )
-def test_tag_of_what_was_made_can_be_matched(keeper: Client, members: dict[str, Any]) -> None:
+def test_etag_of_a_created_entity_matches(keeper: Client, members: dict[str, Any]) -> None:
     made = added(keeper, **members)
     there = keeper.get(place(made))
     assert (made.json, made.tag) == (there.json, there.tag)
     assert keeper.patch(place(made), {"cover": "HARD"}, if_match=made.tag).status == 200
 
 
-def test_tag_of_a_change_can_be_matched(keeper: Client) -> None:
+def test_etag_of_a_change_matches(keeper: Client) -> None:
     at = place(added(keeper))
     changed = keeper.patch(at, {"readAt": "2025-06-01T09:00:00+09:00", "config": {"a": 1.50}, "price": 2.50})
     assert changed.tag == keeper.get(at).tag
     assert keeper.patch(at, {"cover": "HARD"}, if_match=changed.tag).status == 200
 
 
-def test_order_of_a_map_is_no_edit(keeper: Client, shelf_db: Store) -> None:
+def test_order_of_a_map_does_not_change_the_etag(keeper: Client, shelf_db: Store) -> None:
     made = added(keeper, config={"a": 1, "b": 2})
     keeper.patch(place(made), {"config": {"b": 2, "a": 1}})
     assert keeper.patch(place(made), {"cover": "HARD"}, if_match=made.tag).status == 200
 
 
 @pytest.mark.parametrize("number", ["1e200", "1e400", "1e-200", f"1{LONG}", "9" * 45])
-def test_open_number_that_cannot_be_stored_is_named(keeper: Client, number: str) -> None:
+def test_untyped_number_that_cannot_be_stored_is_named(keeper: Client, number: str) -> None:
     keeper.put("/shelves/s")
     body = json.dumps(GOOD)[:-1] + f', "config": {{"it": {number}}}}}'
-    refused = keeper.ask("POST", "/shelves/s/books", body=body.encode())
-    assert (refused.status, refused.json["field"]) == (422, "config"), refused.json
-    assert "DynamoDB stores" in refused.json["detail"]
+    rejected = keeper.request("POST", "/shelves/s/books", body=body.encode())
+    assert (rejected.status, rejected.json["field"]) == (422, "config"), rejected.json
+    assert "DynamoDB stores" in rejected.json["detail"]
 
 
-def test_decimal_is_described_as_the_number_that_it_is(keeper: Client) -> None:
+def test_decimal_is_a_number_in_the_schema(keeper: Client) -> None:
     described = keeper.get("/openapi.json").json["components"]["schemas"]
     for name in ("Book", "NewBook"):
         assert described[name]["properties"]["price"]["anyOf"][0]["type"] == "number"
@@ -138,7 +138,7 @@ ANN = "did:plc:ann-as-stored"
         ),
     ],
 )
-def test_what_a_system_made_is_what_it_shows(five: Client, before: Any, path: str, body: Any, again: Any) -> None:
+def test_created_entity_is_equal_to_the_one_read(five: Client, before: Any, path: str, body: Any, again: Any) -> None:
     ann = five.by(ANN)
     if before is not None:
         assert ann.post(*before).status == 201
@@ -152,8 +152,8 @@ def test_what_a_system_made_is_what_it_shows(five: Client, before: Any, path: st
     assert spec.status == 404 or spec.json["chemicalProps"] == {"ph": 7.25}
 
 
-def test_sets_in_an_open_map_stay_sets_when_something_else_is_changed(keeper: Client, shelf_db: Store) -> None:
-    """JSON has none; what other code stored is kept all the same."""
+def test_sets_in_an_untyped_map_stay_sets_after_another_change(keeper: Client, shelf_db: Store) -> None:
+    """JSON has no sets; those that other code stored are kept."""
     made = added(keeper)
     with shelf_db.change(library_api.book("s", datetime(2025, 1, 1, tzinfo=UTC), "b")) as draft:
         draft.config = {"tags": {"a", "b"}, "inside": [{"numbers": {1, 2}}]}

@@ -1,9 +1,9 @@
-"""A story for each system, told over HTTP by those who are in it."""
+"""A story for each system, over HTTP."""
 
 from itertools import count
 from typing import Any
 
-from tests.rest.client import Asked, Client, Response
+from tests.rest.client import Client, Request, Response
 
 _numbers = count(1)
 
@@ -14,7 +14,7 @@ def _done(reply: Response, status: int) -> Any:
 
 
 def _below(client: Client, reply: Response) -> str:
-    """The path of what was made, below the system's own."""
+    """The path of the created entity, below that of the system."""
     assert reply.status == 201, reply.body
     return reply.headers["location"].removeprefix(client.root)
 
@@ -23,62 +23,62 @@ def _anyone(five: Client, name: str) -> str:
     return f"did:plc:{name}{next(_numbers)}"
 
 
-def test_perfectit_a_card_is_written_found_voted_on_and_kept(five: Client) -> None:
-    nobody = five.at("/api/perfectit")
+def test_perfectit_card_from_draft_to_collection(five: Client) -> None:
+    guest = five.at("/api/perfectit")
     ana_id, bob_id = _anyone(five, "ana"), _anyone(five, "bob")
-    ana, bob, admin = nobody.by(ana_id), nobody.by(bob_id), nobody.by("root", "admin")
+    ana, bob, admin = guest.by(ana_id), guest.by(bob_id), guest.by("root", "admin")
     for who, name in ((ana, f"ana.{next(_numbers)}"), (bob, f"박.{next(_numbers)}")):
-        assert who.get(_below(nobody, who.post("/users", {"username": name, "displayName": "👩‍🍳 Ana"}))).status == 200
-    assert nobody.get(f"/usernames/{name.upper()}").json["userId"] == bob_id
+        assert who.get(_below(guest, who.post("/users", {"username": name, "displayName": "👩‍🍳 Ana"}))).status == 200
+    assert guest.get(f"/usernames/{name.upper()}").json["userId"] == bob_id
     category = f"kitchen-{next(_numbers)}"
     _done(admin.post("/categories", {"id": category, "name": "Küche"}), 201)
 
-    place = _below(nobody, ana.post("/cards", {"title": "김치를 완벽하게", "tags": ["발효"]}))
-    refused = ana.put(place + "/publication")
-    assert (refused.status, refused.json["field"]) == (422, "category")
+    place = _below(guest, ana.post("/cards", {"title": "김치를 완벽하게", "tags": ["발효"]}))
+    rejected = ana.put(place + "/publication")
+    assert (rejected.status, rejected.json["field"]) == (422, "category")
     changed = ana.patch(
         place, {"category": category, "instructions": ["절인다", "기다린다"]}, if_match=ana.get(place).tag
     )
     assert _done(changed, 200)["instructions"] == ["절인다", "기다린다"]
     assert len(ana.get(f"/users/{ana_id}/drafts").json["items"]) == 1
     _done(ana.put(place + "/publication"), 204)
-    assert nobody.get(f"/categories/{category}/cards").json["items"][0]["title"] == "김치를 완벽하게"
-    assert nobody.get("/cards/search?text=김치를").json["items"][0]["authorId"] == ana_id
+    assert guest.get(f"/categories/{category}/cards").json["items"][0]["title"] == "김치를 완벽하게"
+    assert guest.get("/cards/search?text=김치를").json["items"][0]["authorId"] == ana_id
 
     for vote in ("UP", "UP", "DOWN", "UP"):
         _done(bob.put(f"{place}/votes/{bob_id}", {"voteType": vote}), 204)
-    assert nobody.get(place).json["voteScore"] == 1
-    comment = _below(nobody, bob.post(place + "/comments", {"text": "Worked at once 👍"}))
+    assert guest.get(place).json["voteScore"] == 1
+    comment = _below(guest, bob.post(place + "/comments", {"text": "Worked at once 👍"}))
     assert bob.get(comment).json["text"] == "Worked at once 👍"
     _done(ana.put(f"{comment}/votes/{ana_id}", {"voteType": "UP"}), 204)
-    assert nobody.get(place + "/comments").json["items"][0]["voteScore"] == 1
+    assert guest.get(place + "/comments").json["items"][0]["voteScore"] == 1
 
-    collection = _below(nobody, bob.post(f"/users/{bob_id}/collections", {"name": "나중에"}))
+    collection = _below(guest, bob.post(f"/users/{bob_id}/collections", {"name": "나중에"}))
     _done(bob.put(f"{collection}/cards{place.removeprefix('/cards')}"), 204)
     kept = f"/collections/{collection.rpartition('/')[2]}/cards"
-    assert [each["title"] for each in nobody.get(kept).json["items"]] == ["김치를 완벽하게"]
+    assert [each["title"] for each in guest.get(kept).json["items"]] == ["김치를 완벽하게"]
 
     assert ana.delete(place, if_match=changed.tag).status == 412
     _done(ana.delete(place, if_match=ana.get(place).tag), 204)
-    assert (nobody.get(place).status, nobody.get(kept).json["items"]) == (404, [])
+    assert (guest.get(place).status, guest.get(kept).json["items"]) == (404, [])
 
 
-def test_checks_a_limit_is_kept_and_only_an_admin_raises_it(five: Client) -> None:
-    nobody = five.at("/api/checks")
+def test_checks_limit_is_enforced_until_an_admin_raises_it(five: Client) -> None:
+    guest = five.at("/api/checks")
     me = _anyone(five, "eva")
-    eva, admin = nobody.by(me), nobody.by("root", "admin")
+    eva, admin = guest.by(me), guest.by("root", "admin")
     check = {"url": "https://example.com/상태?q=é", "checkType": "AVAILABILITY", "delayMs": 60_000}
     assert eva.post("/checks", check).status in (404, 409, 422)
     email = f"eva{next(_numbers)}@example.com"
-    user = _below(nobody, eva.post("/users", {"email": email}))
-    taken = nobody.by(_anyone(five, "x")).post("/users", {"email": email.upper()})
+    user = _below(guest, eva.post("/users", {"email": email}))
+    taken = guest.by(_anyone(five, "x")).post("/users", {"email": email.upper()})
     assert (taken.status, taken.json["field"]) == (409, "email")
-    replies = eva.at_once([Asked("POST", "/checks", check)] * 9)
+    replies = eva.concurrently([Request("POST", "/checks", check)] * 9)
     assert sorted(each.status for each in replies) == [201] * 5 + [409] * 4
     assert eva.get(user).json["checkCount"] == 5
     assert eva.put(user + "/allowance", {"checkLimit": 50, "tier": "PRO"}).status == 403
     _done(admin.put(user + "/allowance", {"checkLimit": 6, "tier": "PRO"}), 204)
-    made = _below(nobody, eva.post("/checks", check))
+    made = _below(guest, eva.post("/checks", check))
     _done(eva.post(made + "/pause"), 204)
     assert eva.get(made).json["status"] == "PAUSED"
     wrong = eva.patch(made, {"attributes": {"maxPrice": "5"}})
@@ -91,10 +91,10 @@ def test_checks_a_limit_is_kept_and_only_an_admin_raises_it(five: Client) -> Non
     assert eva.get(user).json["checkCount"] == 5
 
 
-def test_eecar_a_part_is_offered_watched_proposed_and_answered_once(five: Client) -> None:
-    nobody = five.at("/api/eecar")
+def test_eecar_part_from_offer_to_accepted_proposal(five: Client) -> None:
+    guest = five.at("/api/eecar")
     seller_id, buyer_id = _anyone(five, "s"), _anyone(five, "b")
-    seller, buyer = nobody.by(seller_id), nobody.by(buyer_id)
+    seller, buyer = guest.by(seller_id), guest.by(buyer_id)
     part = {
         "name": "고전압 배터리 팩 🔋",
         "category": "Battery",
@@ -107,16 +107,16 @@ def test_eecar_a_part_is_offered_watched_proposed_and_answered_once(five: Client
         "spec": {"weight": 430.5, "electricalProps": {"voltage": 697}},
         "usages": [{"industry": "ESS", "application": "태양광 저장"}],
     }
-    place = _below(nobody, seller.post("/parts", part))
-    whole = nobody.get(place + "/whole").json
+    place = _below(guest, seller.post("/parts", part))
+    whole = guest.get(place + "/whole").json
     assert (whole["part"]["category"], whole["spec"]["weight"], len(whole["usages"])) == ("배터리", 430.5, 1)
     for word in ("battery", "배터리", "밧데리"):
-        assert nobody.get(f"/categories/{word}/parts?limit=1").json["items"][0]["name"] == part["name"]
-    assert nobody.get(f"/sellers/{seller_id}/parts").json["items"][0]["sellerId"] == seller_id
+        assert guest.get(f"/categories/{word}/parts?limit=1").json["items"][0]["name"] == part["name"]
+    assert guest.get(f"/sellers/{seller_id}/parts").json["items"][0]["sellerId"] == seller_id
     wrong = seller.post("/parts", {**part, "year": 1800})
     assert (wrong.status, wrong.json["field"]) == (422, "year")
 
-    watch = _below(nobody, buyer.post("/watches", {"criteria": {"category": "모터"}, "email": "b@example.com"}))
+    watch = _below(guest, buyer.post("/watches", {"criteria": {"category": "모터"}, "email": "b@example.com"}))
     assert buyer.get(f"/buyers/{buyer_id}/watches?status=active").json["items"][0]["criteria"]["category"] == "모터"
     assert {each["entity"] for each in buyer.get(watch + "/triggers").json["items"]} >= {"Watch"}
     need = {
@@ -126,7 +126,7 @@ def test_eecar_a_part_is_offered_watched_proposed_and_answered_once(five: Client
         "targetApplication": "저장",
         "priority": "high",
     }
-    made = _below(nobody, buyer.post(f"/companies/{buyer_id}/needs", need))
+    made = _below(guest, buyer.post(f"/companies/{buyer_id}/needs", need))
     assert buyer.get(made).json["requiredSpecs"]["category"] == "배터리"
     _done(buyer.post(made + "/fulfilment"), 204)
     assert buyer.post(made + "/cancellation").status == 409
@@ -138,98 +138,104 @@ def test_eecar_a_part_is_offered_watched_proposed_and_answered_once(five: Client
         "quantity": 1,
         "priceOffer": 4_000_000,
     }
-    proposal = _below(nobody, buyer.post("/proposals", offer))
-    told = seller.get(f"/recipients/{seller_id}/notifications").json["items"]
-    assert told[0]["type"] == "proposal_received"
-    answers = [Asked("POST", proposal + "/answer", {"answer": each, "version": 1}) for each in ("accepted", "rejected")]
-    assert sorted(each.status for each in seller.at_once(answers)) in ([204, 409], [204, 412])
+    proposal = _below(guest, buyer.post("/proposals", offer))
+    notifications = seller.get(f"/recipients/{seller_id}/notifications").json["items"]
+    assert notifications[0]["type"] == "proposal_received"
+    answers = [
+        Request("POST", proposal + "/answer", {"answer": each, "version": 1}) for each in ("accepted", "rejected")
+    ]
+    assert sorted(each.status for each in seller.concurrently(answers)) in ([204, 409], [204, 412])
     assert buyer.get(f"/companies/{buyer_id}/sent-proposals?status=pending").json["items"] == []
 
 
-def test_blog_a_post_is_written_moderated_liked_and_talked_about(five: Client) -> None:
-    nobody = five.at("/api/blog")
+def test_blog_post_from_draft_to_comments(five: Client) -> None:
+    guest = five.at("/api/blog")
     ids = [_anyone(five, name) for name in ("ana", "rui", "eva")]
-    ana, rui, editor = nobody.by(ids[0], "AUTHOR"), nobody.by(ids[1]), nobody.by(ids[2], "EDITOR")
+    ana, rui, editor = guest.by(ids[0], "AUTHOR"), guest.by(ids[1]), guest.by(ids[2], "EDITOR")
     _done(ana.post("/users", {"name": "Conceição Araújo"}), 201)
     assert ana.get(f"/users/{ids[0]}").json["role"] == "AUTHOR"
     root = _done(editor.post("/categories", {"name": "Música"}), 201)["categoryId"]
     below = _done(editor.post("/categories", {"name": "Choro", "parentId": root}), 201)["categoryId"]
     assert rui.post("/posts", {"title": "Não posso", "content": "…"}).status == 403
 
-    post = _below(nobody, ana.post("/posts", {"title": "Coração de estudante", "content": "Era uma vez… 🎶"}))
-    refused = ana.put(post + "/publication")
-    assert (refused.status, refused.json["field"]) == (422, "subcategoryId")
+    post = _below(guest, ana.post("/posts", {"title": "Coração de estudante", "content": "Era uma vez… 🎶"}))
+    rejected = ana.put(post + "/publication")
+    assert (rejected.status, rejected.json["field"]) == (422, "subcategoryId")
     missing = ana.patch(post, {"subcategoryId": "k_nowhere"})
     assert (missing.status, missing.json["field"]) == (422, "subcategoryId")
     _done(ana.patch(post, {"subcategoryId": below, "tags": ["crônica"]}, if_match=ana.get(post).tag), 200)
-    assert nobody.by(ids[0]).put(post + "/publication").status == 403  # the token no longer says AUTHOR
+    assert guest.by(ids[0]).put(post + "/publication").status == 403  # the token no longer says AUTHOR
     _done(ana.put(post + "/publication"), 204)
-    assert nobody.get(f"/categories/{below}/posts").json["items"][0]["title"] == "Coração de estudante"
-    assert len(nobody.get(f"/categories/{root}/all-posts").json["items"]) == 1
-    assert nobody.get(post + "/text").json["content"] == "Era uma vez… 🎶"
+    assert guest.get(f"/categories/{below}/posts").json["items"][0]["title"] == "Coração de estudante"
+    assert len(guest.get(f"/categories/{root}/all-posts").json["items"]) == 1
+    assert guest.get(post + "/text").json["content"] == "Era uma vez… 🎶"
 
     tag = ana.get(post).tag
     for _ in range(2):
         _done(rui.put(f"{post}/likes/{ids[1]}"), 204)
         _done(rui.put(f"/users/{ids[1]}/bookmarks{post.removeprefix('/posts')}"), 204)
-    comment = _below(nobody, rui.post(post + "/comments", {"content": "Que beleza! 👏"}))
+    comment = _below(guest, rui.post(post + "/comments", {"content": "Que beleza! 👏"}))
     _done(ana.post(comment + "/replies", {"content": "Obrigada!"}), 201)
-    counted = nobody.get(post).json
+    counted = guest.get(post).json
     assert (counted["likeCount"], counted["bookmarkCount"], counted["commentCount"]) == (1, 1, 2)
-    _done(ana.patch(post, {"title": "Coração"}, if_match=tag), 200)  # likes and comments are no edits
+    _done(ana.patch(post, {"title": "Coração"}, if_match=tag), 200)  # likes and comments are not edits
     assert ana.patch(post, {"title": "Outro"}, if_match=tag).status == 412
-    assert [each["entityType"] for each in nobody.get(post + "/comments").json["items"]] == ["COMMENT", "REPLY"]
+    assert [each["entityType"] for each in guest.get(post + "/comments").json["items"]] == ["COMMENT", "REPLY"]
     _done(editor.delete(comment), 204)
-    assert nobody.get(post + "/comments").json["items"][0]["content"] is None
+    assert guest.get(post + "/comments").json["items"][0]["content"] is None
     assert rui.get(f"/users/{ids[0]}/notifications").status == 403
     _done(ana.delete(post, if_match=ana.get(post).tag), 204)
-    assert nobody.get(post).status == 404
+    assert guest.get(post).status == 404
     assert rui.get(f"/users/{ids[1]}/bookmarks").json["items"] == []
 
 
-def test_nbhd_a_neighborhood_is_founded_joined_and_built_in(five: Client) -> None:
-    nobody = five.at("/api/nbhd")
+def test_nbhd_neighborhood_from_creation_to_a_build(five: Client) -> None:
+    guest = five.at("/api/nbhd")
     ids = [_anyone(five, name) for name in ("lea", "kim")]
-    lea, kim, builder = nobody.by(ids[0]), nobody.by(ids[1], email_verified=True), nobody.by("machine", "builder")
+    lea, kim, builder = (
+        guest.by(ids[0]),
+        guest.by(ids[1], email_verified=True),
+        guest.by("machine", "builder"),
+    )
     for who in (lea, kim):
         handle = f"neighbor{next(_numbers)}.bsky.social"
         _done(who.post("/users", {"bluesky_handle": handle, "display_name": "김하나"}), 201)
-    assert nobody.by("not-a-did").post("/users", {"bluesky_handle": "x.y.z", "display_name": "X"}).status == 422
-    assert nobody.get(f"/handles/{handle}").json["did"] == ids[1]
+    assert guest.by("not-a-did").post("/users", {"bluesky_handle": "x.y.z", "display_name": "X"}).status == 422
+    assert guest.get(f"/handles/{handle}").json["did"] == ids[1]
     name = f"Café 거리 {next(_numbers)}"
     settings = {"allow_site_creation": True, "require_email_verification": True}
-    home = _below(nobody, lea.post("/neighborhoods", {"name": name, "settings": settings}))
-    slug = nobody.get(home).json["slug"]
+    home = _below(guest, lea.post("/neighborhoods", {"name": name, "settings": settings}))
+    slug = guest.get(home).json["slug"]
     assert slug.startswith("café-거리")
-    assert nobody.get(f"/slugs/{slug}").json["name"] == name
+    assert guest.get(f"/slugs/{slug}").json["name"] == name
     again = kim.post("/neighborhoods", {"name": name})
     assert (again.status, again.json["field"]) == (409, "slug")
     _done(kim.put(f"{home}/members/{ids[1]}"), 200)
     assert kim.put(f"{home}/members/{ids[1]}").status == 409
-    assert nobody.get(home).json["member_count"] == 2
+    assert guest.get(home).json["member_count"] == 2
 
     site = {"title": "봄 시장", "template": "blog", "config": {"posts": [{"title": "🐈"}]}}
     here = home.removeprefix("/neighborhoods/")
-    refused = lea.post(f"/users/{ids[0]}/sites", {**site, "subdomain": f"l{next(_numbers)}", "neighborhood_id": here})
-    assert (refused.status, refused.json["field"]) == (422, "neighborhood_id")
+    rejected = lea.post(f"/users/{ids[0]}/sites", {**site, "subdomain": f"l{next(_numbers)}", "neighborhood_id": here})
+    assert (rejected.status, rejected.json["field"]) == (422, "neighborhood_id")
     label = f"market-{next(_numbers)}"
-    made = _below(nobody, kim.post(f"/users/{ids[1]}/sites", {**site, "subdomain": label, "neighborhood_id": here}))
-    assert nobody.get(f"/subdomains/{label}").status == 404  # not built yet
+    made = _below(guest, kim.post(f"/users/{ids[1]}/sites", {**site, "subdomain": label, "neighborhood_id": here}))
+    assert guest.get(f"/subdomains/{label}").status == 404  # not built yet
     job = _done(kim.post(made + "/builds"), 201)
     assert kim.post(made + "/builds").status == 409
     ended = f"{made}/builds/{job['job_id']}/end"
     assert builder.put(f"{made}/builds/j_another/end", {}).status == 409
     _done(builder.put(ended, {}), 204)
     assert builder.put(ended, {}).status == 409
-    assert nobody.get(f"/subdomains/{label}").json["config"] == site["config"]
+    assert guest.get(f"/subdomains/{label}").json["config"] == site["config"]
     assert kim.get(made + "/builds").json["items"][0]["status"] == "completed"
 
     _done(lea.patch(home, {"privacy": "private"}, if_match=lea.get(home).tag), 200)
-    assert (nobody.get(home).status, kim.get(home).status) == (401, 200)
+    assert (guest.get(home).status, kim.get(home).status) == (401, 200)
     _done(kim.delete(f"{home}/members/{ids[1]}"), 204)
     assert (kim.get(home).status, lea.get(home + "/past-members").json["items"][0]["did"]) == (403, ids[1])
     _done(kim.delete(made), 204)
     _done(kim.post(made.replace("/sites/", "/deleted-sites/") + "/restoration"), 204)
     assert kim.get(made).status == 200
     _done(kim.delete(f"/users/{ids[1]}"), 204)
-    assert (nobody.get(f"/users/{ids[1]}").status, kim.get(f"/users/{ids[1]}").status) == (401, 200)
+    assert (guest.get(f"/users/{ids[1]}").status, kim.get(f"/users/{ids[1]}").status) == (401, 200)

@@ -1,4 +1,4 @@
-"""A member that nobody knows is refused wherever it stands in a body; a stored one that nobody knows is read over."""
+"""An unknown member is rejected anywhere in a body; an unknown stored one is ignored."""
 
 from typing import Any
 
@@ -42,11 +42,11 @@ class Garden(msgspec.Struct):
         ({"wings": 2}, "wings"),
     ],
 )
-def test_unknown_member_is_refused_with_its_place(keeper: Client, members: dict[str, Any], place: str) -> None:
+def test_unknown_member_is_rejected_with_its_path(keeper: Client, members: dict[str, Any], place: str) -> None:
     keeper.put("/shelves/s")
-    refused = keeper.post("/shelves/s/books", GOOD | members)
-    assert (refused.status, refused.json.get("field")) == (422, place)
-    assert refused.json["detail"] == f"{place} is not a known member"
+    rejected = keeper.post("/shelves/s/books", GOOD | members)
+    assert (rejected.status, rejected.json.get("field")) == (422, place)
+    assert rejected.json["detail"] == f"{place} is not a known member"
     assert keeper.get("/shelves/s/books").json["items"] == []
 
 
@@ -61,24 +61,24 @@ def test_unknown_member_is_refused_with_its_place(keeper: Client, members: dict[
         ),
     ],
 )
-def test_systems_refuse_a_misspelt_member(five: Client, path: str, body: dict[str, Any], place: str) -> None:
-    refused = five.by("did:plc:typo").post(path, body)
-    assert (refused.status, refused.json.get("field")) == (422, place)
+def test_systems_reject_a_misspelt_member(five: Client, path: str, body: dict[str, Any], place: str) -> None:
+    rejected = five.by("did:plc:typo").post(path, body)
+    assert (rejected.status, rejected.json.get("field")) == (422, place)
 
 
-def test_unknown_member_of_a_change_is_refused(keeper: Client) -> None:
+def test_unknown_member_of_a_change_is_rejected(keeper: Client) -> None:
     keeper.put("/shelves/s")
     made = keeper.post("/shelves/s/books", GOOD)
-    refused = keeper.patch(made.headers["location"].removeprefix("/api/shelves"), {"size": SIZE | {"weight": 2}})
-    assert (refused.status, refused.json["field"]) == (422, "size.weight")
+    rejected = keeper.patch(made.headers["location"].removeprefix("/api/shelves"), {"size": SIZE | {"weight": 2}})
+    assert (rejected.status, rejected.json["field"]) == (422, "size.weight")
 
 
-def test_open_map_takes_every_member(keeper: Client) -> None:
+def test_untyped_map_accepts_every_member(keeper: Client) -> None:
     keeper.put("/shelves/s")
     assert keeper.post("/shelves/s/books", GOOD | {"config": {"any": {"thing": [{"at": "all"}]}}}).status == 201
 
 
-def test_stored_member_that_nobody_knows_is_read_over(keeper: Client, shelf_db: Store) -> None:
+def test_unknown_stored_member_is_ignored(keeper: Client, shelf_db: Store) -> None:
     keeper.put("/shelves/s")
     item: Item = {
         "PK": {"S": "SHELF#s"},
@@ -93,13 +93,13 @@ def test_stored_member_that_nobody_knows_is_read_over(keeper: Client, shelf_db: 
     assert book["size"] == {"highCm": 1.0, "wideCm": None}
 
 
-def test_description_says_that_no_other_members_are_taken(keeper: Client) -> None:
+def test_schema_of_a_body_allows_no_additional_properties(keeper: Client) -> None:
     described = keeper.get("/openapi.json").json["components"]["schemas"]
     for name in ("NewBook", "Size", "Image", "NewImage"):
         assert described[name]["additionalProperties"] is False
 
 
-def test_struct_that_holds_itself_is_checked_to_its_end() -> None:
+def test_recursive_struct_is_checked_at_every_depth() -> None:
     check = unknown_members(Tree)
     assert check is not None
     check({"below": [{"below": []}]}, "")
@@ -107,7 +107,7 @@ def test_struct_that_holds_itself_is_checked_to_its_end() -> None:
         check({"below": [{"below": [{"leaf": 1}]}]}, "")
 
 
-def test_one_of_several_structs_is_checked_by_its_tag() -> None:
+def test_union_of_structs_is_checked_by_its_tag() -> None:
     check = unknown_members(Garden)
     assert check is not None
     check({"holds": {"kind": "pond", "deep": 1}}, "")

@@ -1,4 +1,4 @@
-"""Tokens of an issuer that publishes its keys, and the key set that vouches for them."""
+"""Tokens of an issuer, and the key set that verifies them."""
 
 import time
 from collections.abc import Callable
@@ -37,5 +37,5 @@ def signed(algorithm: str = "RS256", *, kid: str | None = None, key: Any = None,
 
 
 def bearer(token: str) -> bytes:
-    """The header that carries it."""
+    """The Authorization header of a token."""
     return f"Bearer {token}".encode()

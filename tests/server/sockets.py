@@ -34,7 +34,13 @@ def connected(endpoint: str, timeout: float = 20.0) -> socket.socket:
 
 def request(operation: str, body: bytes, *more: str) -> bytes:
     """Returns the bytes of a request as an SDK sends it, with further header lines."""
-    lines = ["POST / HTTP/1.1", "Host: x", f"X-Amz-Target: {TARGET}{operation}", f"Content-Length: {len(body)}", *more]
+    lines = [
+        "POST / HTTP/1.1",
+        "Host: localhost",
+        f"X-Amz-Target: {TARGET}{operation}",
+        f"Content-Length: {len(body)}",
+        *more,
+    ]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 

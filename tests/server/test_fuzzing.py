@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from partita.dynamodb.operations import OPERATIONS
+from tests.engine.hostile_requests import CREATE, HostileRequests
 from tests.peers import Running, call
 from tests.server.sockets import RawReply, ask, connected, exchange, read_reply, request
 
@@ -313,6 +314,19 @@ def test_mutated_request_is_answered(fuzzed: str, seed: int) -> None:
     assert is_alive(fuzzed)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_hostile_request_is_answered(server: Running, seed: int) -> None:
+    assert call(server.endpoint, "CreateTable", CREATE).status in (200, 400)
+    requests = HostileRequests(seed)
+    with connected(server.endpoint) as connection:
+        for _ in range(MUTATIONS // 2):
+            operation, body = requests.request()
+            connection.sendall(request(operation, json.dumps(body).encode()))
+            reply = read_reply(connection)
+            assert is_fine(reply), (operation, body, reply)
+    assert is_alive(server.endpoint)
+
+
 # The protocol around the body ----------------------------------------------------------------------------------
 
 
@@ -333,20 +347,20 @@ def test_mutated_request_is_answered(fuzzed: str, seed: int) -> None:
     ],
 )
 def test_unknown_target_is_rejected(fuzzed: str, target: str) -> None:
-    head = f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: {target}\r\nContent-Length: 2\r\n\r\n"
+    head = f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: {target}\r\nContent-Length: 2\r\n\r\n"
     reply = exchange(fuzzed, head.encode("latin-1") + b"{}")
     assert (reply.status, reply.code) == (400, "UnknownOperationException")
 
 
 def test_request_without_a_target_is_rejected(fuzzed: str) -> None:
-    reply = exchange(fuzzed, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+    reply = exchange(fuzzed, b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
     assert (reply.status, reply.code) == (400, "UnknownOperationException")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"])
 @pytest.mark.parametrize("path", ["/", "/health", "/nowhere", "/%00", "//", "/../../etc/passwd", "/?x=" + "y" * 2000])
 def test_any_method_on_any_path_is_answered(fuzzed: str, method: str, path: str) -> None:
-    sent = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    sent = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     reply = exchange(fuzzed, sent.encode())
     assert is_fine(reply), reply
 
@@ -359,17 +373,17 @@ def test_any_method_on_any_path_is_answered(fuzzed: str, method: str, path: str)
         b"garbage\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # a TLS hello
         b"POST / HTTP/9.9\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"y" * 200_000 + b"\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\n" + b"X-Long: " + b"y" * 200_000 + b"\r\n\r\n",
         b"POST / HTTP/1.1\r\n" + b"".join(b"H%d: x\r\n" % number for number in range(20_000)) + b"\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: a\0b\r\nContent-Length: 0\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\nX-Amz-Target: y\r\n\r\n{}",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: a\0b\r\nContent-Length: 0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\nX-Amz-Target: y\r\n\r\n{}",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
@@ -417,7 +431,8 @@ def test_body_above_sixteen_megabytes_is_rejected(fuzzed: str, way: str) -> None
     if way == "length":
         sent = request("ListTables", body)
     else:
-        head = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\nTransfer-Encoding: chunked"
+        head = b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
+        head += b"Transfer-Encoding: chunked"
         sent = head + b"\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     reply = exchange(fuzzed, sent)
     assert reply.status in (413, 0), "an answer, or a closed connection while the body is still sent"
@@ -427,7 +442,7 @@ def test_body_above_sixteen_megabytes_is_rejected(fuzzed: str, way: str) -> None
 def test_body_of_many_chunks_is_answered_in_time(fuzzed: str) -> None:
     """Each chunk is one byte; the answer must come within the timeout of the socket."""
     body = b'{"Limit": 1' + b" " * 1_000_000 + b"}"
-    head = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
     head += b"Transfer-Encoding: chunked\r\n\r\n"
     sent = head + b"".join(b"1\r\n%c\r\n" % each for each in body) + b"0\r\n\r\n"
     assert exchange(fuzzed, sent).status == 200

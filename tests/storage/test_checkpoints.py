@@ -103,3 +103,28 @@ def test_stop_during_a_checkpoint_is_not_lost(monkeypatch: pytest.MonkeyPatch) -
     _SlowConnection.may_end.set()
     stopping.join(10)
     assert not stopping.is_alive()
+
+
+def test_commits_copy_the_log_while_the_thread_cannot_open_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", 20)
+    storage = _storage(tmp_path)
+    copied: list[str] = []
+    copy = checkpoints._copy
+
+    def noted(connection: apsw.Connection) -> tuple[int, int]:
+        copied.append(threading.current_thread().name)
+        return copy(connection)
+
+    def no_file(path: str) -> apsw.Connection:
+        raise apsw.CantOpenError(path)
+
+    monkeypatch.setattr(checkpoints, "_copy", noted)
+    with monkeypatch.context() as without_files:
+        without_files.setattr(apsw, "Connection", no_file)
+        _written(storage, 12, 1000)
+        assert storage._checkpointer._is_idle.wait(10)
+    _written(storage, 1, 500)
+    assert copied == [threading.current_thread().name]
+    storage.close()

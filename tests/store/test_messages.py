@@ -97,9 +97,9 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
         "Wallet w: the write would exceed the limit used <= quota",
     ),
     (
-        lambda db: db.create(Payment(wallet_id="w", at=AT, amount=5)),
-        InvalidValue,
-        "Wallet: an increment of 5 cannot be checked against a limit in an attribute; increment by one",
+        lambda db: db.create(Payment(wallet_id="w", at=AT, amount=101)),
+        LimitReached,
+        "Wallet w: the write would exceed the limit spent <= most",
     ),
     (
         lambda db: change(db, step_twice),

@@ -176,6 +176,9 @@ READS: dict[str, Callable[[Store], Any]] = {
     "line: '1' is not a number": lambda db: db(line("1", True)),  # type: ignore[arg-type]
     "line: True is not a number": lambda db: db(line(True, True)),
     "line: 1 is neither True nor False": lambda db: db(line(1, 1)),  # type: ignore[arg-type]
+    "paper: the pattern itself is not a read; call it, paper(paper)": lambda db: db.one(paper),  # type: ignore[arg-type]
+    "paper: missing a required argument: 'paper'; write paper(paper)": lambda db: db(paper()),  # type: ignore[call-arg]
+    "paper: too many positional arguments; write paper(paper)": lambda db: db(paper("1", "2")),  # type: ignore[call-arg]
     "lines: it reads several items, not one; declare a pattern -> Item[...]": lambda db: db.one(lines()),  # type: ignore[arg-type]
     "lines: a page holds at least one item, not -1": lambda db: db(lines()).first(-1),
     "Paper.count: 'a' is not a number": lambda db: db.delete(paper("1"), when=F.count == "a"),

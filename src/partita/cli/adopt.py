@@ -1,4 +1,4 @@
-"""`partita adopt`: migrates data that other code has stored to what a design says."""
+"""`partita adopt`: migrates data that other code has stored to a design."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ Progress = Callable[["Adoption"], None]
 
 
 def adopt(what: str, /, *, on: Address) -> None:
-    """Migrate data that other code has stored to what a design says: old keys, missing items, wrong counters.
+    """Migrate data that other code has stored to a design: old keys, missing items, wrong counters.
 
     Reads every item and leaves correct ones unchanged. An interrupted run is resumed by running it again; a further
     run finds nothing to do. Counters are computed over the whole run, so nothing else may write meanwhile.

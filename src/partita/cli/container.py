@@ -1,10 +1,10 @@
 """The entry point of the container image: `partita engine` and `partita serve`, configured by the environment.
 
-Both listen on every address of the container and keep their data in the volume `/data`. They start only where the
-environment says who may send requests and under which names the server is known:
+Both listen on every address of the container and keep their data in the volume `/data`. They start only if the
+environment has the access keys and the host names of the server:
 
     PARTITA_ACCESS_KEYS     access keys for DynamoDB's protocol, ID:SECRET, several separated by commas;
-    PARTITA_CREDENTIALS     or a file of them, a mounted secret
+    PARTITA_CREDENTIALS     or a file of them, a mounted secret; neither with serve --no-dynamodb
     PARTITA_ALLOWED_HOSTS   the host names of requests, separated by commas; * allows all
 
 Other commands, and everything that is given on the command line, are those of `partita`.
@@ -30,7 +30,7 @@ def arguments(given: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     command, *options = given or ("engine",)
     if command not in DEFAULTS or {"--help", "-h"} & set(options):
         return [command, *options]
-    missing = list(_missing(environ))
+    missing = list(_missing(environ, dynamodb="--no-dynamodb" not in options))
     if missing:
         raise ConfigurationError(f"the container does not start without {' and '.join(missing)} in its environment")
     names = {each.partition("=")[0] for each in options}
@@ -38,8 +38,8 @@ def arguments(given: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     return [command, *options, *(word for pair in defaults for word in pair)]
 
 
-def _missing(environ: Mapping[str, str]) -> Iterator[str]:
-    if not environ.get("PARTITA_ACCESS_KEYS") and not environ.get("PARTITA_CREDENTIALS"):
+def _missing(environ: Mapping[str, str], *, dynamodb: bool) -> Iterator[str]:
+    if dynamodb and not environ.get("PARTITA_ACCESS_KEYS") and not environ.get("PARTITA_CREDENTIALS"):
         yield "credentials (PARTITA_ACCESS_KEYS=ID:SECRET, or PARTITA_CREDENTIALS=FILE)"
     if not environ.get("PARTITA_ALLOWED_HOSTS"):
         yield "the host names that clients use (PARTITA_ALLOWED_HOSTS=api.example.com)"

@@ -1,7 +1,7 @@
 """Loads what a command names: an installed system, or `module` or `module:attribute` of the user's own.
 
 A module's own import errors are shown from its first line in the traceback on. Everything that can be named becomes a
-`System`: an `Api` brings its design, a design stands alone.
+`System`: with an `Api` and its design, or with a design only.
 """
 
 import functools

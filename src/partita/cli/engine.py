@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from partita.cli.options import AllowedHosts, CredentialsFile, Flag, Origins, Port
+from partita.cli.options import CredentialsFile, Flag, Hosts, Origins, Port
 
 if TYPE_CHECKING:
     from socket import socket
@@ -19,8 +19,8 @@ def engine(
     port: Port = 8000,
     durability: Literal["power", "process"] = "power",
     credentials: CredentialsFile = None,
-    allowed_hosts: AllowedHosts = ("*",),
-    cors: Origins = (),
+    allow_hosts: Hosts = (),
+    allow_origins: Origins = (),
     public: Flag = False,
 ) -> None:
     """Serve DynamoDB's protocol from this machine, for any AWS SDK or tool.
@@ -41,11 +41,12 @@ def engine(
         A TOML file of access keys: [keys.ID] with secret, read_only and session_token; or set PARTITA_ACCESS_KEYS to
         ID:SECRET,... in the environment. The signature of every request is verified. The connection itself is not
         encrypted.
-    allowed_hosts
-        A host name that requests may be sent to, beside those of this machine; * allows all, the default. Can be given
-        more than once; in the environment separated by commas.
-    cors
-        An origin whose pages may send requests from a browser; * allows all. Can be given more than once.
+    allow_hosts
+        A host name that requests may be sent to, beside localhost, loopback addresses and --host; * allows all. Others
+        get status 421. Can be given more than once; in the environment separated by commas.
+    allow_origins
+        An origin whose pages may send requests from a browser, beside the server's own; * allows all. Others get
+        status 403. Can be given more than once; in the environment separated by commas.
     public
         Allow an address that other machines can reach without --credentials. Requests are not authenticated.
     """
@@ -53,8 +54,7 @@ def engine(
     from partita.engine.async_engine import AsyncEngine
     from partita.errors import ConfigurationError
     from partita.extras import needs
-    from partita.http.cors import check_origin
-    from partita.http.hosts import check_host_name
+    from partita.http.sources import AllowedSources
     from partita.server.access_keys import load_credentials
     from partita.server.authorization import Authorizer
 
@@ -65,11 +65,8 @@ def engine(
         raise ConfigurationError("--memory and --data exclude each other; give one of them")
     access_keys = load_credentials(credentials)
     authorizer = Authorizer(access_keys) if access_keys else None
-    check_address(host, public or authorizer is not None)
-    for origin in cors:
-        check_origin(origin)
-    for name in allowed_hosts:
-        check_host_name(name)
+    check_address(host, safe=public or authorizer is not None, advice="--public to allow that")
+    sources = AllowedSources([host, *allow_hosts], allow_origins)
     at = bind_socket(host, port)
     backend = connect("memory:") if data is None else connect(data, durability=durability)
     where = "memory (lost when this ends)" if data is None else f"{data} (survives {SURVIVES[durability]})"
@@ -81,7 +78,7 @@ def engine(
     async def opened() -> AsyncEngine:
         return AsyncEngine(backend)
 
-    serve(opened, at, authorizer=authorizer, origins=cors, hosts=allowed_hosts)
+    serve(opened, at, authorizer=authorizer, sources=sources)
 
 
 def address_of(host: str, at: "socket") -> str:

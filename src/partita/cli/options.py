@@ -18,16 +18,26 @@ def _split(_: Any, text: str, delimiter: str | None = None) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
-Origins = Annotated[Sequence[str], Parameter(negative=(), metavar="ORIGIN...", show_default=False)]
 CredentialsFile = Annotated[Path | None, Parameter(env_var="PARTITA_CREDENTIALS")]
-AllowedHosts = Annotated[
+Hosts = Annotated[
     Sequence[str],
     Parameter(
-        name="--allowed-host",
+        name="--allow-host",
         negative=(),
         metavar="NAME...",
         show_default=False,
         env_var="PARTITA_ALLOWED_HOSTS",
+        env_var_split=_split,
+    ),
+]
+Origins = Annotated[
+    Sequence[str],
+    Parameter(
+        name="--allow-origin",
+        negative=(),
+        metavar="ORIGIN...",
+        show_default=False,
+        env_var="PARTITA_ALLOWED_ORIGINS",
         env_var_split=_split,
     ),
 ]

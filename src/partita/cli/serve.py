@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from partita.cli.options import Address, AllowedHosts, CredentialsFile, Flag, Port, Scale
+from partita.cli.options import Address, CredentialsFile, Hosts, Origins, Port, Scale
 
 if TYPE_CHECKING:
     from socket import socket
 
     from partita.cli.open_systems import OpenSystem
+    from partita.http.sources import AllowedSources
     from partita.rest.auth.identity import Verifier
     from partita.server.authorization import Authorizer
     from partita.system import System
@@ -25,8 +26,9 @@ def serve(
     host: str = "127.0.0.1",
     port: Port = 8000,
     credentials: CredentialsFile = None,
-    allowed_hosts: AllowedHosts = ("*",),
-    public: Flag = False,
+    dynamodb: bool = True,
+    allow_hosts: Hosts = (),
+    allow_origins: Origins = (),
     seed: bool = True,
     scale: Scale = 1.0,
     keys: Annotated[str | None, Parameter(env_var="PARTITA_KEYS")] = None,
@@ -46,18 +48,20 @@ def serve(
     on
         Where the data is: a file, memory:, http://HOST:PORT (any DynamoDB endpoint) or dynamodb://REGION.
     host
-        The address to listen on. An address other than loopback requires --credentials or --public.
+        The address to listen on. An address other than loopback requires --credentials or --no-dynamodb.
     port
         The port to listen on; 0 chooses a free one.
     credentials
         A TOML file of access keys for DynamoDB's protocol: [keys.ID] with secret, read_only and session_token; or set
         PARTITA_ACCESS_KEYS to ID:SECRET,... in the environment. REST is authenticated by bearer tokens.
-    allowed_hosts
-        A host name that requests may be sent to, beside those of this machine; * allows all, the default. Can be given
-        more than once; in the environment separated by commas.
-    public
-        Allow an address that other machines can reach without --credentials. DynamoDB's protocol is not authenticated
-        there.
+    dynamodb
+        Answer DynamoDB's protocol; --no-dynamodb serves REST only.
+    allow_hosts
+        A host name that requests may be sent to, beside localhost, loopback addresses and --host; * allows all. Others
+        get status 421. Can be given more than once; in the environment separated by commas.
+    allow_origins
+        An origin whose pages may send requests from a browser, beside the server's own; * allows all. Others get
+        status 403. Can be given more than once; in the environment separated by commas.
     seed
         Write demo data, unless it exists already (only into a file or memory).
     scale
@@ -77,7 +81,7 @@ def serve(
     from partita.cli.token import groups_of, issuer_beside
     from partita.errors import ConfigurationError
     from partita.extras import needs
-    from partita.http.hosts import check_host_name
+    from partita.http.sources import AllowedSources
     from partita.server.access_keys import load_credentials
     from partita.server.authorization import Authorizer
 
@@ -93,9 +97,10 @@ def serve(
         raise ConfigurationError("--issuer and --audience apply to tokens verified with --keys; give --keys as well")
     access_keys = load_credentials(credentials)
     authorizer = Authorizer(access_keys) if access_keys else None
-    check_address(host, public or authorizer is not None)
-    for name in allowed_hosts:
-        check_host_name(name)
+    check_address(
+        host, safe=authorizer is not None or not dynamodb, advice="--no-dynamodb to answer REST requests only"
+    )
+    sources = AllowedSources([host, *allow_hosts], allow_origins)
     at = bind_socket(host, port)
     address = address_of(host, at)
     key_set = None if keys is None else key_set_at(keys)
@@ -122,11 +127,22 @@ def serve(
         for api in apis:
             print(f"  {address}/api/{api.name}/docs")
         print("try:")
-        for line in example_commands(served, address, token, signed=authorizer is not None):
+        examples = list(example_commands(served, address, token, signed=authorizer is not None))
+        for line in examples if dynamodb else examples[:-1]:
             print(f"  {line}")
         sys.stdout.flush()
 
-    run(served, on, at, verifier, ready, authorizer=authorizer, hosts=allowed_hosts, cursor_keys=cursor_keys)
+    run(
+        served,
+        on,
+        at,
+        verifier,
+        ready,
+        sources=sources,
+        authorizer=authorizer,
+        dynamodb=dynamodb,
+        cursor_keys=cursor_keys,
+    )
 
 
 def systems_to_serve(names: Sequence[str]) -> "list[System]":
@@ -155,8 +171,9 @@ def run(
     verifier: "Verifier",
     ready: "Callable[[list[OpenSystem]], None]",
     *,
+    sources: "AllowedSources",
     authorizer: "Authorizer | None" = None,
-    hosts: Sequence[str] = ("*",),
+    dynamodb: bool = True,
     cursor_keys: Sequence[bytes] | None = None,
 ) -> None:
     """Serves until interrupted; `ready` is called once the systems are open and the socket listens."""
@@ -173,7 +190,7 @@ def run(
     uvicorn_server.listen(at)
     ready(opened)
     apis = [each.system.api for each in opened]
-    rest = RestApplication(apis, backend, verifier=verifier, cursor_keys=cursor_keys, beside_dynamodb=True)
+    rest = RestApplication(apis, backend, verifier=verifier, cursor_keys=cursor_keys, beside_dynamodb=dynamodb)
 
     async def protocol() -> OwnedAsyncBackend:
         return AsyncEngine(backend) if isinstance(backend, Engine) else await connect_async(address)
@@ -183,8 +200,9 @@ def run(
         at,
         rest,
         nonblocking_read=rest.nonblocking_read,
+        dynamodb=dynamodb,
         authorizer=authorizer,
-        hosts=hosts,
+        sources=sources,
         background=rest.running,
     )
 

@@ -9,7 +9,7 @@ import msgspec
 from partita.design.reads import Argument, FanOut, Get, Query, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
-from partita.dynamodb.table_names import with_table_names
+from partita.dynamodb.request_tables import with_table_names
 from partita.plan import key_ranges
 from partita.plan.read_requests import Plan, fan_out_values, get_item, plan_of, query
 

@@ -8,7 +8,7 @@ from partita.design.models import Model
 from partita.design.tables import Index
 from partita.dynamodb.canonical import item_size
 from partita.dynamodb.capacity import write_units
-from partita.dynamodb.table_names import with_table_names
+from partita.dynamodb.request_tables import with_table_names
 from partita.dynamodb.values import AttributeValue, Item
 from partita.plan.actions import (
     AddToSet,
@@ -19,7 +19,7 @@ from partita.plan.actions import (
     RemoveAttribute,
     SetAttribute,
     Step,
-    merge,
+    combine,
     single_request,
     transaction_request,
 )
@@ -32,7 +32,7 @@ from partita.plan.items import derivations, key_text
 
 def explain_actions(title: str, model: Model, actions: list[ItemAction], table_name: Callable[[str], str] = str) -> str:
     """The explanation of planned actions, in lines; `table_name` gives the backend's name of a table."""
-    joined = merge(actions)
+    joined = combine(actions)
     alone = len(joined) == 1 and joined[0].kind != "check"
     request = single_request(joined[0]) if alone else transaction_request(joined, token=None)
     lines = [f"{title}: one {type(request).__name__}" + ("" if alone else f" of {len(joined)} actions")]

@@ -5,8 +5,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from partita.design.codec_factory import codec_of, unwrapped_type
-from partita.design.codecs import AttributeMember, CompressedCodec, Namer
+from partita.design.codec_factory import check_set_default, codec_of, unwrapped_type
+from partita.design.codecs import AttributeMember, CompressedCodec, Namer, TextCodec
 from partita.design.key_templates import template
 from partita.design.keys import Keys, KeyTemplates
 from partita.design.markers import (
@@ -43,7 +43,7 @@ def build_model(
     built = Model(
         cls=cls,
         table=table,
-        attributes=attributes,
+        attributes=_with_key_texts(attributes, own, indexes),
         key=own,
         old_keys=tuple(_table_keys(name, table, attributes, each) for each in old_keys),
         indexes=indexes,
@@ -88,6 +88,7 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
             wrong = f"the name {info.encode_name!r} does not follow the naming {naming!r} of the entity"
             raise DesignError(where, wrong, f'write naming="{naming}" in the class that declares it')
         hint = hints[info.name]
+        _check_constraints(where, hint)
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         kind, optional = unwrapped_type(hint)
         compressed = _has(markers, Compressed)
@@ -96,9 +97,34 @@ def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
         member = AttributeMember(
             info.name, stored_as or name_on_disk(info.name), codec, optional, info.default, info.default_factory
         )
+        check_set_default(where, member)
         untracked = _has(markers, Untracked, *AUTOMATIC)
         attributes[info.name] = Attribute(member, hint, kind, markers, _has(markers, InKey), untracked)
     return attributes
+
+
+def _with_key_texts(
+    attributes: dict[str, Attribute], own: EntityKeys, indexes: Mapping[str, tuple[EntityKeys, ...]]
+) -> dict[str, Attribute]:
+    """Text that is part of the table's key, or itself the key of an index, is stored as the key has it."""
+    every = [each.field for several in indexes.values() for keys in several for each in keys.attributes]
+    found = dict(attributes)
+    for field in {*own.fields, *(each for each in every if each is not None)}:
+        attribute = attributes[field]
+        if attribute.kind is str and isinstance(attribute.codec, TextCodec):
+            member = msgspec.structs.replace(attribute.member, codec=TextCodec(str, nfc=True))
+            found[field] = msgspec.structs.replace(attribute, member=member)
+    return found
+
+
+def _check_constraints(where: str, hint: Any) -> None:
+    """msgspec reports constraints that do not suit their type, such as a length of a number, with the first value."""
+    if get_origin(hint) is Annotated and any(isinstance(each, msgspec.Meta) for each in get_args(hint)[1:]):
+        try:
+            msgspec.json.Decoder(hint)
+        except TypeError as error:
+            wrong = f"its Meta does not suit its type: {error}"
+            raise DesignError(where, wrong, "remove the constraint, or change the type") from None
 
 
 def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> CompressedCodec:

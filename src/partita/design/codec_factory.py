@@ -29,26 +29,40 @@ from partita.design.timestamps import in_utc, normalized_time, time_text
 from partita.design.untyped_values import normalized_decimal, number_text, unicode_text
 from partita.errors import DesignError
 
+Structs = tuple[type[msgspec.Struct], ...]  # around a type
 
-def members_of(kind: type[msgspec.Struct], where: str, naming: Namer) -> tuple[AttributeMember, ...]:
+
+def members_of(
+    kind: type[msgspec.Struct], where: str, naming: Namer, around: Structs = ()
+) -> tuple[AttributeMember, ...]:
     """The members of a nested struct; a rename by its class has priority over `naming`."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple(
+    members = tuple(
         AttributeMember(
             info.name,
             info.encode_name if info.encode_name != info.name else naming(info.name),
-            *codec_of(hints[info.name], f"{where}.{info.name}", naming),
+            *codec_of(hints[info.name], f"{where}.{info.name}", naming, (*around, kind)),
             default=info.default,
             default_factory=info.default_factory,
         )
         for info in msgspec.structs.fields(kind)
     )
+    for member in members:
+        check_set_default(f"{where}.{member.field}", member)
+    return members
 
 
-def codec_of(annotation: Any, where: str, naming: Namer) -> tuple[Codec, bool]:
+def check_set_default(where: str, member: AttributeMember) -> None:
+    """A DesignError where an empty set, which DynamoDB does not store, would be read as another default."""
+    if isinstance(member.codec, SetCodec) and member.default_when_absent:
+        wrong = f"DynamoDB stores no empty set, so one would be read as the default {member.default_when_absent!r}"
+        raise DesignError(where, wrong, "make the default empty")
+
+
+def codec_of(annotation: Any, where: str, naming: Namer, around: Structs = ()) -> tuple[Codec, bool]:
     """The codec of a type, and whether the value may be None."""
     kind, optional = unwrapped_type(annotation)
-    return _codec(kind, where, naming), optional
+    return _codec(kind, where, naming, around), optional
 
 
 def unwrapped_type(annotation: Any) -> tuple[Any, bool]:
@@ -70,7 +84,7 @@ def unwrapped_type(annotation: Any) -> tuple[Any, bool]:
             return annotation, optional
 
 
-def _codec(kind: Any, where: str, naming: Namer) -> Codec:
+def _codec(kind: Any, where: str, naming: Namer, around: Structs) -> Codec:
     scalar = _scalar(kind)
     if scalar is not None:
         return scalar
@@ -85,11 +99,12 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
             raise DesignError(where, f"a set of {inner[0]} cannot be stored", "use a set of text, numbers or bytes")
         return SetCodec(element, _reads(unwrapped_type(inner[0])[0]), origin)
     if origin is list or (origin is tuple and inner[-1] is Ellipsis):
-        return ListCodec(_inside(inner[0], where, naming), origin)
+        return ListCodec(_inside(inner[0], where, naming, around), origin)
     if origin is dict and inner[0] is str:
-        return MapCodec(_inside(inner[1], where, naming))
+        return MapCodec(_inside(inner[1], where, naming, around))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return StructCodec(kind, members_of(kind, where, naming))
+        _check_struct(kind, where, around)
+        return StructCodec(kind, members_of(kind, where, naming, around))
     raise DesignError(
         where,
         f"{kind} cannot be stored in DynamoDB",
@@ -97,8 +112,17 @@ def _codec(kind: Any, where: str, naming: Namer) -> Codec:
     )
 
 
-def _inside(annotation: Any, where: str, naming: Namer) -> Codec:
-    codec, optional = codec_of(annotation, where, naming)
+def _check_struct(kind: type[msgspec.Struct], where: str, around: Structs) -> None:
+    if kind in around:
+        wrong = f"{kind.__name__} contains itself, and DynamoDB nests values to a limited depth"
+        raise DesignError(where, wrong, "use dict[str, Any] for it, or store the inner ones as entities")
+    if kind.__struct_config__.array_like:
+        wrong = f"{kind.__name__} is written as a list in JSON, and as a map in DynamoDB"
+        raise DesignError(where, wrong, f"declare class {kind.__name__} without array_like=True")
+
+
+def _inside(annotation: Any, where: str, naming: Namer, around: Structs) -> Codec:
+    codec, optional = codec_of(annotation, where, naming, around)
     return NullableCodec(codec) if optional else codec
 
 

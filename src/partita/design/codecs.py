@@ -20,7 +20,7 @@ import msgspec
 
 from partita.design.codegen import Env, KeyValue, bind, compile_function, nullable, tagged_struct
 from partita.design.markers import AUTO, auto
-from partita.design.untyped_values import any_value, map_name, open_number, plain, unicode_text
+from partita.design.untyped_values import any_value, map_name, nfc_text, open_number, plain, unicode_text
 from partita.dynamodb.values import AttributeValue
 
 Namer = Callable[[str], str]
@@ -101,10 +101,10 @@ class ScalarCodec(Codec):
 
 
 class TextCodec(ScalarCodec):
-    """Text; ASCII needs no check of its encoding."""
+    """Text; ASCII needs no check of its encoding. With `nfc` it is stored normalized, as in a key."""
 
-    def __init__(self, reads: Any) -> None:
-        super().__init__("S", reads, unicode_text)
+    def __init__(self, reads: Any, *, nfc: bool = False) -> None:
+        super().__init__("S", reads, nfc_text if nfc else unicode_text, normalize=nfc_text if nfc else None)
 
     def _encoded(self, value: str, env: Env) -> str:
         return f"{value} if {value}.isascii() else {super()._encoded(value, env)}"
@@ -180,13 +180,17 @@ class StructCodec(Codec):
         self.shape = tagged_struct("M", shape_of(kind.__name__, members))
         self._kind = kind
         self.members = members
-        self.normalizes = any(member.codec.normalizes for member in members)
+        self.normalizes = any(member.settles for member in members)
         self.open = any(member.codec.open for member in members)
 
     def normalized(self, value: Any, given: Any) -> Any:
         given = given if isinstance(given, self._kind) else value
-        normalizing = [each for each in self.members if each.codec.normalizes]
-        return msgspec.structs.replace(value, **{each.field: each.normalized(value, given) for each in normalizing})
+        settled = {
+            each.field: each.settled(getattr(value, each.field), getattr(given, each.field))
+            for each in self.members
+            if each.settles
+        }
+        return msgspec.structs.replace(value, **settled)
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": self._write(value)}
@@ -326,10 +330,23 @@ class AttributeMember(msgspec.Struct, frozen=True, eq=False):
             return self.default
         return None if self.optional else set()
 
-    def normalized(self, owner: Any, given: Any) -> Any:
-        """The field's value as it will be read back."""
-        value = getattr(owner, self.field)
-        return value if value is None or value is AUTO else self.codec.normalized(value, getattr(given, self.field))
+    @property
+    def settles(self) -> bool:
+        """Whether `settled` may change a value."""
+        return self.codec.normalizes or self._empty_is_none
+
+    @property
+    def _empty_is_none(self) -> bool:
+        """An empty set is not stored, and an absent one is read as None."""
+        return isinstance(self.codec, SetCodec) and self.default_when_absent is None
+
+    def settled(self, value: Any, given: Any) -> Any:
+        """The value as it will be read back; `given` is the value before its validation, which still has sets."""
+        if value is None or value is AUTO:
+            return value
+        if not value and self._empty_is_none:
+            return None
+        return self.codec.normalized(value, given) if self.codec.normalizes else value
 
     def decode_expr(self, owner: str, at: int, env: Env) -> str:
         """The expression of the field's value, from the decoded shape of its owner."""
@@ -344,8 +361,10 @@ class AttributeMember(msgspec.Struct, frozen=True, eq=False):
         return f"({absent} if {here} is None else {null} if {here}.NULL else {value})"
 
     def encode_expr(self, value: str, env: Env) -> list[str]:
-        """Lines that put the field into `item`; an absent value is omitted, never stored as NULL."""
+        """Lines that put the field into `item`; None is omitted, or NULL where an absent field has another default."""
         item, encoded = f"item[{self.name!r}]", self.codec.encode_expr("held", env)
+        if self.optional and self.default_when_absent is not None and not self.automatic:
+            return [f"{item} = {{'NULL': True}} if (held := {value}) is None else {encoded}"]
         if isinstance(self.codec, ScalarCodec | StructCodec):
             return [f"if (held := {value}) is not None: {item} = {encoded}"]
         return [f"if (held := {value}) is not None and (encoded := {encoded}) is not None: {item} = encoded"]

@@ -1,4 +1,4 @@
-"""The JSON Schema of structs and entities, as their plain JSON is: msgspec's, with what it does not know of Partita.
+"""The JSON Schema of structs and entities: msgspec's, with additions for Partita's own types.
 
 - A time is text in the format `date-time`, and a decimal is a number.
 - An open enum may have other values than the known ones.

@@ -112,7 +112,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True):
                 )
                 if after not in seen:
                     seen.add(after)
-                    waiting.append((text + _shown(low, high), after))
+                    waiting.append((text + _readable_character(low, high), after))
 
 
 def _pieces(language: Language, states: frozenset[int]) -> Iterator[Span]:
@@ -259,7 +259,7 @@ def _way(came_from: dict[tuple[int, ...], tuple[tuple[int, ...], int, int] | Non
     step = came_from[states]
     while step is not None:
         before, low, high = step
-        characters.append(_shown(low, high))
+        characters.append(_readable_character(low, high))
         step = came_from[before]
     return "".join(reversed(characters))
 
@@ -277,7 +277,7 @@ def _steps(languages: tuple[Language, ...], states: tuple[int, ...]) -> Iterator
     yield from found
 
 
-def _shown(low: int, high: int) -> str:
+def _readable_character(low: int, high: int) -> str:
     """A character of the span that people can read, where it has one."""
     for first, last in (("a", "z"), ("0", "9"), ("A", "Z"), ("!", "~")):
         if max(low, ord(first)) <= min(high, ord(last)):

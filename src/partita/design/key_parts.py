@@ -36,8 +36,7 @@ from partita.design.key_languages import (
     texts,
 )
 from partita.design.timestamps import day_of, time_of, time_text
-from partita.design.untyped_values import unicode_text
-from partita.dynamodb.numbers import plain_text
+from partita.design.untyped_values import normalized_decimal, unicode_text
 
 SEPARATOR = "#"
 AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
@@ -183,7 +182,9 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
         return text
 
     def read(self, text: str) -> Any:
-        return time_of(text) if self.kind is datetime else self.kind(text)
+        if self.kind is datetime:
+            return time_of(text)
+        return normalized_decimal(Decimal(text)) if self.kind is Decimal else self.kind(text)
 
     def could_be_foreign(self, text: str) -> bool:
         try:
@@ -231,7 +232,10 @@ class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         if sign not in ("p", "n") or len(digits) != size or not (digits.isascii() and digits.isdigit()):
             raise ValueError(f"{text!r} is not of the form {self.spec}")
         whole = int(digits) if sign == "p" else int(digits) - 10**size + 1
-        return whole if self.kind is int else self.kind(Decimal(whole).scaleb(-self.places, EXACT))
+        if self.kind is int:
+            return whole
+        exact = normalized_decimal(Decimal(whole).scaleb(-self.places, EXACT))
+        return exact if self.kind is Decimal else self.kind(exact)
 
     @property
     def spec(self) -> str:
@@ -385,7 +389,8 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
         return texts(str(number) for number in range(self.count))
 
     def write(self, value: Any) -> str:
-        text = unicodedata.normalize("NFC", _hashed_text(value))
+        exact = normalized_decimal(value) if isinstance(value, Decimal) else value
+        text = TimePart().write(exact) if isinstance(exact, datetime) else unicodedata.normalize("NFC", str(exact))
         from hashlib import blake2b
 
         digest = blake2b(text.encode(), digest_size=8).digest()
@@ -393,13 +398,6 @@ class ShardPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
     def matches(self, text: str) -> bool:
         return text in self.language
-
-
-def _hashed_text(value: Any) -> str:
-    """The text of a value for a hash, as of the value that is read back: equal values have equal texts."""
-    if isinstance(value, datetime):
-        return time_text(value)
-    return str(Decimal(plain_text(value))) if isinstance(value, Decimal) else str(value)
 
 
 class DescendingPart(KeyPart, msgspec.Struct, frozen=True):

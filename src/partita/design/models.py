@@ -122,6 +122,14 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The attributes whose values the store sets."""
         return frozenset(attribute.field for attribute, _ in self.marked(*AUTOMATIC))
 
+    @cached_property
+    def known_fields(self) -> frozenset[str]:
+        """The attributes whose values follow from the key: those that a form in it gives back whole."""
+        parts = [part for each in self.key.attributes if each.template is not None for part in each.template.parts]
+        fields = [part.field for part in parts if part.form is not None and part.form.lossless]
+        fields += [each.field for each in self.key.attributes]
+        return frozenset(field for field in fields if field is not None)
+
     def marked(self, *kinds: type) -> Iterator[tuple[Attribute, Any]]:
         for attribute in self.attributes.values():
             for marker in attribute.markers:

@@ -25,7 +25,7 @@ import msgspec
 from partita.design.codec_factory import unwrapped_type
 from partita.design.key_slots import key_slots, slots_of
 from partita.design.reads import Argument, FanOut, Get, Items, Query, Read, recorded_reads, source_of
-from partita.errors import DesignError
+from partita.errors import ConfigurationError, DesignError
 
 E = TypeVar("E")
 P = ParamSpec("P")
@@ -40,7 +40,7 @@ class Pattern(Generic[P, R_co]):
         self.__doc__ = function.__doc__
         self.name = function.__name__
         self.signature = inspect.signature(function)
-        hints = get_type_hints(function)
+        hints = _hints(function)
         self.arguments = _arguments(self.name, self.signature, hints)
         self._by_name = any(each.kind is each.KEYWORD_ONLY for each in self.signature.parameters.values())
         returned = _read_in_body(self.name, function, self.signature, self.arguments)
@@ -56,11 +56,19 @@ class Pattern(Generic[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if kwargs or self._by_name or len(args) != len(self.arguments):
-            bound = self.signature.bind(*args, **kwargs)
-            bound.apply_defaults()
+            bound = self._bound(*args, **kwargs)
             args = (*bound.args, *bound.kwargs.values())  # type: ignore[assignment]
         called: R_co = self._kind(self.read, args)
         return called
+
+    def _bound(self, *args: Any, **kwargs: Any) -> inspect.BoundArguments:
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            parameters = ", ".join(self.signature.parameters)
+            raise ConfigurationError(f"{self.name}: {error}; write {self.name}({parameters})") from None
+        bound.apply_defaults()
+        return bound
 
     def __repr__(self) -> str:
         entities = " | ".join(source.model.name for source in self.read.sources)
@@ -79,7 +87,23 @@ def pattern(declared: Any, /) -> Any:
     Without a body it reads by the entity's own key; `@pattern(Order.to_ship.newest_first())` names another key, or an
     order, a page size, a filter.
     """
-    return (lambda function: Pattern(function, declared)) if isinstance(declared, Query) else Pattern(declared)
+    if isinstance(declared, Query):
+        return lambda function: _pattern(function, declared)
+    return _pattern(declared)
+
+
+def _pattern(function: Any, read: Query[Any] | None = None) -> Pattern[Any, Any]:
+    if not isinstance(function, types.FunctionType):
+        wrong = "is neither a function nor a query of an entity's Keys"
+        raise DesignError(repr(function), wrong, "write @pattern, or @pattern(Order.to_ship), above a function")
+    return Pattern(function, read)
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(function)
+    except NameError as error:
+        raise DesignError(function.__name__, f"its types: {error}", "import or declare it above the pattern") from None
 
 
 def _arguments(name: str, signature: inspect.Signature, hints: dict[str, Any]) -> tuple[Argument, ...]:

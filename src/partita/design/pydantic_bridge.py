@@ -87,8 +87,8 @@ def _drop_none(value: Any, plain: Any) -> None:
         for field in msgspec.structs.fields(value):
             member = getattr(value, field.name)
             if member is None:
-                del plain[field.encode_name]
-            elif member is not AUTO:
+                plain.pop(field.encode_name, None)  # a nested struct may leave out defaults itself
+            elif field.encode_name in plain:
                 _drop_none(member, plain[field.encode_name])
     elif isinstance(value, dict):
         for name, each in value.items():

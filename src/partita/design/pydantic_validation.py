@@ -4,6 +4,7 @@ The value is encoded as JSON and decoded by the same rules as a request of our R
 any depth, an open enum has to be one of its known values, and a time needs a time zone.
 """
 
+import ast
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
@@ -29,7 +30,7 @@ _LISTS = (list, set, frozenset, tuple)
 
 
 class MemberError(NamedTuple):
-    """What is wrong with one member of a value; `kind` is its type without None."""
+    """The errors of one member of a value; `kind` is its type without None."""
 
     fault: Fault
     kind: Any
@@ -67,7 +68,7 @@ def is_struct(kind: Any) -> bool:
 
 
 def _check(annotation: Any) -> Check:
-    """What is wrong in a value of this type: in its members or items, or else with the value itself."""
+    """The errors in a value of this type: of its members or items, or else of the value itself."""
     decoder, kind = _decoder(annotation), unwrapped_type(annotation)[0]
     check_inside = _check_inside(kind)
 
@@ -92,7 +93,7 @@ def _fault(decoder: msgspec.json.Decoder[Any], raw: Raw) -> Fault | None:
 
 
 def _check_inside(kind: Any) -> Check | None:
-    """The check of what a struct, list or map contains; None for other types."""
+    """The check of the contents of a struct, list or map; None for other types."""
     origin, inner = get_origin(kind) or kind, get_args(kind)
     if is_struct(kind):
         return _check_members(kind)
@@ -186,7 +187,7 @@ def _known_error(error: MemberError) -> tuple[str, dict[str, Any]]:
         case "time zone":
             return ("timezone_aware" if fault.expected == "a" else "timezone_naive"), {}
         case "pattern":
-            return "string_pattern_mismatch", {"pattern": fault.limit.strip("'")}
+            return "string_pattern_mismatch", {"pattern": ast.literal_eval(fault.limit)}
         case "multiple":
             return "multiple_of", {"multiple_of": msgspec.json.decode(fault.limit)}
         case "bound":

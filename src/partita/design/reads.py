@@ -255,6 +255,8 @@ def source_of(readable: Readable[Any]) -> EntityKey:
     """The entity with the key under which it is read: its own, or that of an index."""
     if isinstance(readable, BoundKeys):
         return readable.read.sources[0]
+    if not isinstance(readable, type):
+        raise DesignError(repr(readable), "is neither an entity nor its Keys", "write query(Order, ...)")
     if "__views__" in vars(readable):
         raise DesignError(
             readable.__name__,

@@ -17,12 +17,23 @@ Names = str | tuple[str, ...]
 
 
 def _several(names: Names | None) -> tuple[str, ...]:
-    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+    return () if names is None else tuple(names) if isinstance(names, tuple | list) else (names,)
 
 
-def _check_name(where: str, name: str) -> None:
-    if not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", name):
+def _check_name(where: str, name: object) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", name):
         raise DesignError(where, "DynamoDB rejects the name", "use 3 to 255 characters of a-z, A-Z, 0-9, _ - .")
+
+
+def _check_attributes(where: str, names: tuple[object, ...]) -> None:
+    """Attributes of a key have names, each its own."""
+    for name in names:
+        if not isinstance(name, str) or not 1 <= len(name.encode()) <= limits.KEY_NAME_BYTES:
+            wrong = f"{name!r} cannot be the name of a key attribute"
+            raise DesignError(where, wrong, f"use a text of 1 to {limits.KEY_NAME_BYTES} bytes")
+    if len(set(names)) < len(names):
+        twice = f"{', '.join(map(str, names))} has an attribute twice"
+        raise DesignError(where, twice, "give each attribute its own name")
 
 
 def _projected(several: "tuple[str | type[View], ...]", keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -57,6 +68,7 @@ class Index:
             most = limits.INDEX_KEY_ATTRIBUTES
             raise DesignError(f"Index {name}", f"an index has at most {most} partition and {most} sort attributes")
         _check_name(f"Index {name}", name)
+        _check_attributes(f"Index {name}", self.pk + self.sk)
 
 
 class Table(msgspec.Struct, eq=False):
@@ -82,7 +94,11 @@ class Table(msgspec.Struct, eq=False):
     def __post_init__(self) -> None:
         self.indexes = tuple(self.indexes)
         _check_name(f"Table {self.name}", self.name)
+        _check_attributes(f"Table {self.name}", self.key_names)
         naming(f"Table {self.name}", self.naming)
+        for index in self.indexes:
+            if not isinstance(index, Index):
+                raise DesignError(f"Table {self.name}", f"{index!r} is not an index", 'write Index("GSI1", ...)')
         names = [index.name for index in self.indexes]
         if len(set(names)) < len(names):
             raise DesignError(f"Table {self.name}", "two indexes have the same name")

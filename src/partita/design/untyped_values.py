@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any
+from unicodedata import normalize
 from uuid import UUID
 
 import msgspec
@@ -76,6 +77,15 @@ def unicode_text(value: Any) -> str:
     except UnicodeEncodeError:
         raise ValueError("it contains a lone surrogate and is not valid Unicode") from None
     return str.__str__(value)
+
+
+def nfc_text(value: Any) -> str:
+    """The text in Unicode's composed form, in which it is part of a key: the same text has one key.
+
+    >>> len("e\u0301"), len(nfc_text("e\u0301"))
+    (2, 1)
+    """
+    return normalize("NFC", unicode_text(value))
 
 
 def map_name(name: Any) -> str:

@@ -27,8 +27,10 @@ def validate_model(model: Model) -> None:
     """A DesignError for the first declaration that cannot work."""
     for keys in _all_keys(model):
         _check_fields(keys.where, model, keys.when)
+        _check_sparse(model, keys)
     for attribute in model.attributes.values():
         _check_markers(model, attribute)
+        _check_default(model, attribute)
     for unique in model.uniques:
         _check_unique(model, unique)
     for limit in model.limits:
@@ -58,6 +60,22 @@ def _check_markers(model: Model, attribute: Attribute) -> None:
         raise DesignError(
             where, "a counter starts at its default, and it has none", f"write {attribute.field}: ... = 0"
         )
+
+
+def _check_sparse(model: Model, keys: EntityKeys) -> None:
+    """A condition keeps an item out of an index by leaving a template's attribute out."""
+    written = [each for each in keys.attributes if each.template is not None and each.name not in model.table.key_names]
+    if keys.when is not None and not written:
+        wrong = "its key is made of stored attributes alone, so `when` cannot keep an item out of the index"
+        raise DesignError(keys.where, wrong, "filter with .where(...), or write a template for one of its attributes")
+
+
+def _check_default(model: Model, attribute: Attribute) -> None:
+    """An attribute that is not stored is read as its default, so None must be the default where it is not stored."""
+    default = attribute.member.default_when_absent
+    if attribute.optional and default is not None and not attribute.member.automatic:
+        wrong = f"None is not stored, so it would be read as the default {default!r}"
+        raise DesignError(f"{model.name}.{attribute.field}", wrong, "make the default None, or remove `| None`")
 
 
 def _check_unique(model: Model, unique: Unique) -> None:
@@ -128,15 +146,8 @@ def _check_names(model: Model) -> None:
 
 
 def _check_in_key(model: Model) -> None:
-    held = {
-        segment.field
-        for key in model.key.attributes
-        if key.template is not None
-        for segment in key.template.parts
-        if segment.form is not None and segment.form.lossless
-    }
     for attribute in model.attributes.values():
-        if attribute.in_key and attribute.field not in held:
+        if attribute.in_key and attribute.field not in model.known_fields:
             raise DesignError(
                 f"{model.name}.{attribute.field}",
                 "it is marked InKey, but no key template holds its whole value",

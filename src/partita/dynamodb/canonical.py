@@ -14,6 +14,7 @@ from typing import Any
 from partita.dynamodb.exceptions import (
     INVALID,
     DynamoDBError,
+    NestingTooDeep,
     RequestValidationException,
     SerializationException,
     ValidationException,
@@ -216,7 +217,7 @@ def _sorted(content: list[str], key: Callable[[str], bytes]) -> list[str]:
 def _list(content: Any, depth: int) -> tuple[Any, int]:
     _expect(content, list, "List")
     if depth >= NESTING_LEVELS - 1:
-        raise ValidationException(_TOO_DEEP)
+        raise NestingTooDeep(_TOO_DEEP)
     size = 3 + len(content)
     members = []
     same = True
@@ -231,7 +232,7 @@ def _list(content: Any, depth: int) -> tuple[Any, int]:
 def _map(content: Any, depth: int) -> tuple[Any, int]:
     _expect(content, dict, "Map")
     if depth >= NESTING_LEVELS - 1:
-        raise ValidationException(_TOO_DEEP)
+        raise NestingTooDeep(_TOO_DEEP)
     size = 3 + len(content)
     changed: Item = {}
     for name, member in content.items():

@@ -59,6 +59,10 @@ class RequestValidationException(ValidationException):
         return ValidationException(f"1 validation error detected: {self.message}")
 
 
+class NestingTooDeep(ValidationException):
+    """A value with more levels of nesting than DynamoDB supports; its message never names the parameter."""
+
+
 class SerializationException(DynamoDBError):
     code = "SerializationException"
     namespace = _CORAL_SERVICE

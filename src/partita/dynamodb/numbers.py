@@ -11,7 +11,8 @@ _CACHED_LENGTH = 20  # characters
 
 # Text that is canonical already, with few enough digits on either side of the point.
 _CANONICAL = re.compile(r"(?:0|-?[1-9][0-9]{0,37}|-?[1-9][0-9]{0,18}\.[0-9]{0,18}[1-9]|-?0\.[0-9]{0,36}[1-9])\Z").match
-_NUMERAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z").match
+# Possessive: without it the time of a long numeral with a wrong last character grows with the square of its length.
+_NUMERAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?\Z").match
 
 
 def canonical_number(text: str) -> str:

@@ -1,17 +1,15 @@
 """Requests and responses of PartiQL: one statement, batches, transactions."""
 
-import re
 from typing import Any
 
 from msgspec import Raw
 
+from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.limits import STATEMENT_LENGTH
 from partita.dynamodb.requests import Request
 from partita.dynamodb.responses import ItemResponse
 from partita.dynamodb.shapes import ConsumedCapacity, Shape
 from partita.dynamodb.values import AttributeValue, Item, OptionalRaw
-
-# Possessive: a comment is skipped whole, so that no SELECT inside one is found.
-_SELECT = re.compile(r"(?:\s|--[^\n]*+|/\*.*?\*/)*+SELECT\b", re.IGNORECASE | re.DOTALL).match
 
 
 class ExecuteStatementOutput(Shape):
@@ -73,9 +71,20 @@ class ExecuteTransaction(Request[ExecuteTransactionOutput]):
 
 
 def only_selects(request: Request[Any]) -> bool:
-    """Whether the request has statements and all begin with SELECT, so that it cannot write."""
+    """Whether the request has statements and all of them parse as a SELECT, so that it cannot write."""
     texts = _texts(request)
-    return bool(texts) and all(map(_SELECT, texts))
+    return bool(texts) and all(map(_is_select, texts))
+
+
+def _is_select(text: str) -> bool:
+    from partita.dynamodb.statements.statement_parser import parse_statement
+
+    if len(text) > STATEMENT_LENGTH:
+        return False
+    try:
+        return parse_statement(text).reads
+    except ValidationException:
+        return False
 
 
 def _texts(request: Request[Any]) -> list[str]:

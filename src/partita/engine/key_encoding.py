@@ -89,7 +89,7 @@ def row_hash(primary_key: bytes) -> bytes:
 
 
 def prefix_end(prefix: bytes) -> bytes | None:
-    """The first key above all keys that begin with `prefix`; None when there is none.
+    """The first key above all keys that begin with `prefix`; None if no key is above them.
 
     >>> prefix_end(b"ab"), prefix_end(b"a\\xff"), prefix_end(b"\\xff")
     (b'ac', b'b', None)

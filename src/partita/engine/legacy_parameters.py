@@ -7,11 +7,11 @@ from partita.dynamodb import conditions as test
 from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.conditions import Test
 from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.expression_nodes import Path, UpdateAction, UpdateNode, Value
 from partita.dynamodb.requests import AttributeValueUpdate, Condition, ExpectedAttributeValue
 from partita.dynamodb.values import SETS, AttributeValue, Item, sort_value, type_of
 from partita.engine.expressions.condition import Predicate
 from partita.engine.expressions.key_conditions import KeyCondition
-from partita.engine.expressions.nodes import Path, UpdateAction, UpdateNode, Value
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.update import BoundUpdate, CompiledUpdate
 
@@ -22,7 +22,11 @@ _TYPES = {
     **dict.fromkeys(("LE", "LT", "GE", "GT", "BETWEEN", "CONTAINS", "NOT_CONTAINS", "IN"), _SCALARS),
     "BEGINS_WITH": ("S", "B"),
 }
-_KEY_OPERATORS = {**_COMPARE, "BETWEEN": "BETWEEN", "BEGINS_WITH": "begins_with"}
+_KEY_OPERATORS = {
+    **{name: operator for name, operator in _COMPARE.items() if name != "NE"},
+    "BETWEEN": "BETWEEN",
+    "BEGINS_WITH": "begins_with",
+}
 _FUNCTIONS = {
     "NULL": "attribute_not_exists",
     "NOT_NULL": "attribute_exists",

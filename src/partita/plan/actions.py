@@ -5,7 +5,7 @@ error to raise if it fails: when DynamoDB rejects a write, the clauses are evalu
 the error of the first that is false is raised.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -21,18 +21,33 @@ from partita.plan.condition_expressions import Expression
 from partita.plan.predicates import evaluate
 
 Kind = Literal["put", "update", "delete", "check"]
-_PRECEDENCE = ("put", "delete", "update", "check")  # of two actions on one item, the later is merged into the earlier
 
 
 class Clause(msgspec.Struct, frozen=True):
     """A condition on one stored item, and the error to raise if it is false, given the item.
 
-    `bounds` names the counter that it limits: it allows for one increment, so two such clauses cannot be merged.
+    It is about the item before the transaction, or `after` it.
     """
 
     condition: Condition
     on_failure: Callable[[Item], StoreError]
-    bounds: str | None = None
+    after: bool = False
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """A condition on a counter after all increments of the transaction.
+
+    DynamoDB's conditions see the counter before it and cannot add, so `before` makes the clause for a total. It is
+    also given the attributes that the transaction sets, and the item if it was read. `of_deleted`: the counter of an
+    item that is deleted.
+    """
+
+    counter: str
+    name: str  # of two tallies of one counter with the same name one is enough
+    condition: Condition
+    on_failure: Callable[[Item], StoreError]
+    before: Callable[[Decimal, Item, Item | None], Clause | None]
+    of_deleted: bool = False
 
 
 class SetAttribute(msgspec.Struct, frozen=True):
@@ -75,15 +90,12 @@ class ItemAction(msgspec.Struct, frozen=True):
     item: Item | None = None
     steps: dict[str, Step] = msgspec.field(default_factory=dict)
     clauses: tuple[Clause, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    own: bool = True  # false for what a write of another item causes: a guard, a counter, a check of a reference
 
     @property
     def identity(self) -> ItemIdentity:
         return item_identity(self.table, self.key)
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether a second execution has no further effect."""
-        return not any(isinstance(step, IncrementAttribute | AppendToList) for step in self.steps.values())
 
 
 def present(name: str) -> Condition:
@@ -111,51 +123,136 @@ def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | N
     return None
 
 
-def merge(actions: Iterable[ItemAction]) -> list[ItemAction]:
-    """One action for each item: DynamoDB rejects two actions on one item in a transaction."""
-    found: dict[ItemIdentity, ItemAction] = {}
+def combine(actions: Iterable[ItemAction], seen: Mapping[ItemIdentity, Item] = {}) -> list[ItemAction]:
+    """One action for each item, from its state before all of the actions to its state after them.
+
+    DynamoDB rejects two actions on one item in a transaction, and its conditions see the state before it. `seen` are
+    items that were read for a tally; it raises `BoundUnread` for one that it needs.
+    """
+    by_item: dict[ItemIdentity, list[ItemAction]] = {}
     for action in actions:
-        earlier = found.get(action.identity)
-        found[action.identity] = action if earlier is None else _merge_two(earlier, action)
-    return list(found.values())
+        by_item.setdefault(action.identity, []).append(action)
+    return [_combined(several, seen.get(identity)) for identity, several in by_item.items()]
 
 
-def _merge_two(one: ItemAction, other: ItemAction) -> ItemAction:
-    """The one action for two actions on the same item."""
-    kinds = {one.kind, other.kind}
-    first, second = sorted((one, other), key=lambda each: _PRECEDENCE.index(each.kind))
-    if kinds == {"update"}:
-        return _merge_updates(one, other)
-    if kinds == {"delete", "put"}:  # a unique value passes from one item to another
-        return msgspec.structs.replace(first, clauses=second.clauses)
-    if kinds == {"put", "update"} or kinds == {"put", "check"}:
-        return _merge_into_put(first, second)
-    if "check" in kinds or (kinds == {"delete", "update"} and not _grows(second)):
-        return msgspec.structs.replace(first, clauses=(*first.clauses, *second.clauses))
-    raise InvalidTransaction(f"the transaction writes the same item twice ({one.kind} and {other.kind})", one.entity)
+def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
+    """The one action for all actions on one item."""
+    first = several[0]
+    if len(several) == 1 and not first.tallies and not any(clause.after for clause in first.clauses):
+        return first
+    put = _only(several, "put")
+    gone = _only(several, "delete")
+    own = [each for each in several if each.own and each.kind != "check"]
+    if len(own) > 1 and (len(own) != 2 or put is None or gone is None):
+        kinds = " and ".join(each.kind for each in own)
+        raise InvalidTransaction(f"the transaction writes the same item twice ({kinds})", first.entity)
+    steps = _steps_of(several, put, gone)
+    clauses = [
+        clause
+        for each in several
+        if each is not put or gone is None  # what a put requires of the item holds once it is deleted
+        for clause in each.clauses
+        if not clause.after
+    ]
+    tallied = _tally_clauses(several, put, gone, steps, seen)
+    item = None if put is None else _apply_steps(put.item or {}, steps)
+    needed = [clause for each in several for clause in each.clauses if clause.after]
+    if put is not None or gone is not None:
+        _check_after(needed, item or {})
+    else:
+        clauses = [*(rest for clause in needed if (rest := _undecided(clause, steps)) is not None), *clauses]
+    kind: Kind = "put" if put else "delete" if gone else "update" if steps else "check"
+    return ItemAction(
+        kind,
+        first.table,
+        first.key,
+        (own or several)[0].entity,
+        item,
+        {} if put or gone else steps,
+        (*clauses, *tallied),
+    )
 
 
-def _merge_updates(one: ItemAction, other: ItemAction) -> ItemAction:
-    bounded = {clause.bounds for clause in one.clauses if clause.bounds}
-    if bounded & {clause.bounds for clause in other.clauses}:
-        raise InvalidTransaction("one transaction adds two children under a limit; add them one by one", one.entity)
-    steps = dict(one.steps)
-    for name, step in other.steps.items():
-        steps[name] = _merge_steps(one.entity, name, steps.get(name), step)
-    return msgspec.structs.replace(one, steps=steps, clauses=(*one.clauses, *other.clauses))
+def _only(several: list[ItemAction], kind: Kind) -> ItemAction | None:
+    """The action of a kind; two puts of one item are an error: the second would have met the first."""
+    found = [each for each in several if each.kind == kind]
+    if len(found) > 1:
+        clauses = found[1].clauses
+        wrong = f"the transaction writes the same item twice ({kind} and {kind})"
+        raise clauses[0].on_failure(found[0].item or {}) if clauses else InvalidTransaction(wrong, found[0].entity)
+    return found[0] if found else None
 
 
-def _merge_into_put(put: ItemAction, other: ItemAction) -> ItemAction:
-    """The put with the steps of the other action; its clauses must hold for the item that is put."""
-    assert put.item is not None
-    error = failed_clause_error(other, put.item)
-    if error is not None:
-        raise error
-    return msgspec.structs.replace(put, item=_apply_steps(put.item, other.steps))
+def _steps_of(several: list[ItemAction], put: ItemAction | None, gone: ItemAction | None) -> dict[str, Step]:
+    """The steps of all updates; what is given back to an item that is deleted is dropped."""
+    steps: dict[str, Step] = {}
+    for each in several:
+        for name, step in each.steps.items():
+            if gone is not None and put is None:
+                continue
+            if gone is not None and isinstance(step, IncrementAttribute) and Decimal(step.by) < 0:
+                continue
+            steps[name] = _merge_steps(each.entity, name, steps.get(name), step)
+    for name, step in list(steps.items()):
+        if isinstance(step, IncrementAttribute) and Decimal(step.by) == 0:
+            del steps[name]
+    return steps
 
 
-def _grows(update: ItemAction) -> bool:
-    return any(isinstance(step, IncrementAttribute) and Decimal(step.by) > 0 for step in update.steps.values())
+def _tally_clauses(
+    several: list[ItemAction],
+    put: ItemAction | None,
+    gone: ItemAction | None,
+    steps: dict[str, Step],
+    seen: Item | None,
+) -> list[Clause]:
+    """The conditions on counters, each for the sum of all increments."""
+    known = {name: step.value for name, step in steps.items() if isinstance(step, SetAttribute)}
+    clauses: list[Clause] = []
+    tallies = {(tally.counter, tally.name): tally for each in several for tally in each.tallies}
+    for tally in tallies.values():
+        if tally.of_deleted:
+            total = sum((_increment(each, tally.counter, below_zero=True) for each in several), Decimal(0))
+        elif gone is not None and put is None:
+            continue
+        else:
+            total = sum((_increment(each, tally.counter) for each in several), Decimal(0))
+        if put is not None and not tally.of_deleted:
+            assert put.item is not None
+            if not evaluate(tally.condition, _apply_steps(put.item, steps)):
+                raise tally.on_failure({})
+            continue
+        clause = tally.before(total, known, seen)
+        if clause is not None:
+            clauses.append(clause)
+    return clauses
+
+
+def _increment(action: ItemAction, name: str, *, below_zero: bool = False) -> Decimal:
+    step = action.steps.get(name)
+    by = Decimal(step.by) if isinstance(step, IncrementAttribute) else Decimal(0)
+    return Decimal(0) if below_zero and by > 0 else by
+
+
+def _check_after(needed: list[Clause], item: Item) -> None:
+    for clause in needed:
+        if not evaluate(clause.condition, item):
+            raise clause.on_failure(item)
+
+
+def _undecided(clause: Clause, steps: dict[str, Step]) -> Clause | None:
+    """The clause without the terms that the steps decide; its error where they decide that it is false."""
+    terms = clause.condition.terms if isinstance(clause.condition, All) else (clause.condition,)
+    written = {name: step.value for name, step in steps.items() if isinstance(step, SetAttribute)}
+    removed = {name for name, step in steps.items() if isinstance(step, RemoveAttribute)}
+    decided = written.keys() | removed
+    left = []
+    for term in terms:
+        if not set(term.fields) <= decided:
+            left.append(term)
+        elif not evaluate(term, written):
+            raise clause.on_failure(written)
+    return Clause(All(tuple(left)) if len(left) != 1 else left[0], clause.on_failure) if left else None
 
 
 def _merge_steps(entity: str, name: str, one: Step | None, other: Step) -> Step:

@@ -35,6 +35,7 @@ from partita.plan.actions import (
     DeleteFromSet,
     IncrementAttribute,
     ItemAction,
+    Kind,
     RemoveAttribute,
     SetAttribute,
     Step,
@@ -57,9 +58,9 @@ from partita.plan.items import (
     item_of,
     key_of,
     key_parts,
+    settled,
     values_of,
 )
-from partita.plan.predicates import design_predicate
 from partita.plan.races import Raced
 
 
@@ -117,9 +118,10 @@ def change_shape(design: Design, model: Model, assigned: frozenset[str], stepped
     sources = frozenset(field for group in derived for field in group.fields)
     limited = frozenset(_limited(model, touched))
     others = dependencies(design, model)
-    known = assigned | frozenset(model.key.fields)
-    needs_read = not sources <= known or bool((others | limited | frozenset(model.key.fields)) & touched)
-    return ChangeShape(derived, limited, sources | limited | (others if others & touched else set()), needs_read)
+    judged = stepped & {attribute.field for attribute, _ in model.transitions}  # by the value, not by the step
+    fenced = sources | limited | judged | (others if others & touched else set())
+    alone = not (others | limited | judged | frozenset(model.key.fields)) & touched
+    return ChangeShape(derived, limited, fenced, needs_read=not alone or not sources <= assigned | model.known_fields)
 
 
 def needs_read(design: Design, change: ItemChange) -> bool:
@@ -136,8 +138,8 @@ def _shape(design: Design, change: ItemChange) -> ChangeShape:
 def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
     """The one update of a change that needs no read."""
     edits = change.all_edits
-    assigned = {name: edit.value for name, edit in edits.items() if isinstance(edit, Assign)}
-    values = {**change.key, **assigned}
+    known = {name: value for name, value in change.key.items() if name in change.model.known_fields}
+    values = known | {name: edit.value for name, edit in edits.items() if isinstance(edit, Assign)}
     item = encode_attributes(change.model, values)
     return [_update(change, edits, values, item, _shape(design, change).derived, ())]
 
@@ -146,9 +148,9 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     """The actions of a change of an item that was read; they fail with `Raced` where the item has changed since."""
     model, edits, shape = change.model, change.all_edits, _shape(design, change)
     before = values_of(model, found.entity)
-    after = {**before, **{name: edit.after(before[name]) for name, edit in edits.items()}}
-    _check_limits(model, before, after, shape.limited)
-    if any(before[name] != after[name] for name in model.key.fields if name in edits):
+    after = {**before, **_values_after(model, edits, before)}
+    effect.check_limits(model, before, after, shape.limited)
+    if edits.keys() & model.key.fields and key_of(model, before) != key_of(model, after):
         return _move(design, change, found, before, after)
     fixed = {name: Assign(after[name]) if name in shape.fenced else edit for name, edit in edits.items()}
     item = encode_attributes(model, after)
@@ -159,18 +161,27 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
 
 
 def edits_to_replace(model: Model, entity: Any) -> dict[str, Edit]:
-    """Edits that make the stored entity equal to this one, apart from its key and its automatic fields."""
+    """Edits that make the stored entity equal to this one, apart from what its key tells and its automatic fields."""
     return {
         name: Assign(value)
         for name, value in values_of(model, entity).items()
-        if name not in model.key.fields and name not in model.automatic_fields
+        if name not in model.known_fields and name not in model.automatic_fields
     }
 
 
 def changed_values(change: ItemChange, found: StoredItem) -> dict[str, Any]:
     """The new values of the attributes that a change edits, update time and version included."""
-    before = values_of(change.model, found.entity)
-    return {name: edit.after(before[name]) for name, edit in change.all_edits.items()}
+    return _values_after(change.model, change.all_edits, values_of(change.model, found.entity))
+
+
+def _values_after(model: Model, edits: Mapping[str, Edit], before: Values) -> dict[str, Any]:
+    """The settled values of the edited attributes."""
+    after = {name: edit.after(before[name]) for name, edit in edits.items()}
+    for name, value in after.items():
+        attribute = model.attributes[name]
+        if attribute.member.settles and not isinstance(edits[name], Assign):  # an assigned value is settled already
+            after[name] = settled(model, attribute, value, value)
+    return after
 
 
 def _update(
@@ -185,13 +196,16 @@ def _update(
     model = change.model
     steps: dict[str, Step] = {}
     for name, edit in edits.items():
-        steps[model.attributes[name].name] = _step(model, name, edit)
+        attribute = model.attributes[name]
+        if not attribute.in_key and attribute.name not in model.table.key_names:  # the key stays
+            steps[attribute.name] = _step(model, name, edit)
     for group in derived:
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = RemoveAttribute() if value is None else SetAttribute(value)
     key = key_of(model, change.key)
     clauses = (*_clauses(change), *_transition_clauses(model, edits), *fences)
-    return ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=clauses)
+    kind: Kind = "update" if steps else "check"
+    return ItemAction(kind, model.table.name, key, model.name, steps=steps, clauses=clauses)
 
 
 def _clauses(change: ItemChange) -> Iterator[Clause]:
@@ -264,16 +278,6 @@ def _limited(model: Model, touched: frozenset[str]) -> set[str]:
         if isinstance(limit.condition, Comparison) and limit.condition.field.path[0] in touched
         for each in limit.condition.fields
     }
-
-
-def _check_limits(model: Model, before: Values, after: Values, limited: frozenset[str]) -> None:
-    for limit in model.limits:
-        condition = limit.condition
-        assert isinstance(condition, Comparison)
-        name = condition.field.path[0]
-        grew = after[name] is not None and (before[name] is None or after[name] > before[name])
-        if name in limited and grew and not design_predicate(model, condition)(encode_attributes(model, after)):
-            raise effect.limit_reached(model, key_parts(model, before), condition)
 
 
 def _move(

@@ -1,4 +1,4 @@
-"""Edits: what a change does to one attribute, a new value or a step from the stored one.
+"""Edits of one attribute: a new value, or a step from the stored one.
 
 `after(before)` is the attribute's value once the edit is applied, for a planner that has read the item.
 """

@@ -17,17 +17,20 @@ from partita.design.key_parts import EXACT, SEPARATOR, TextPart
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
 from partita.design.timestamps import time_text
+from partita.design.untyped_values import number_text
 from partita.dynamodb import limits
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue, LimitReached, NotUnique, ReferenceMissing
+from partita.errors import InvalidValue, LimitReached, NotUnique, ReferenceMissing, StillReferenced, StoreError
 from partita.plan.actions import (
     Clause,
     IncrementAttribute,
     ItemAction,
+    Kind,
     RemoveAttribute,
     SetAttribute,
     Step,
+    Tally,
     absent,
     alive,
     equals,
@@ -35,10 +38,9 @@ from partita.plan.actions import (
 )
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Counter, Design, Reference
-from partita.plan.items import Values, expiry_of, expiry_second, key_of
-from partita.plan.predicates import design_predicate
-from partita.plan.races import NothingToTake
-from partita.plan.stored_keys import GUARD
+from partita.plan.items import GUARD, Values, encode_attributes, expiry_of, expiry_second, key_of, key_parts
+from partita.plan.predicates import design_predicate, evaluate
+from partita.plan.races import BoundUnread, NothingToTake, Raced
 from partita.validation import invalid_value
 
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
@@ -86,7 +88,7 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
         marker = counter.marker
         if marker.when is None or design_predicate(model, marker.when)(item):
             parent = _parent(counter.parent, counter.parts, values)
-            amount = Decimal(values[marker.amount] or 0) if isinstance(marker, SumOf) else Decimal(1)
+            amount = _amount(values[marker.amount]) if isinstance(marker, SumOf) else Decimal(1)
             if parent is not None:
                 where = (item_identity(counter.parent.table.name, parent.key), counter.attribute.name)
                 found.counts[where] = (counter, parent, amount)
@@ -95,6 +97,10 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
         if target is not None:
             found.needs[item_identity(reference.target.table.name, target.key)] = (reference, target)
     return found
+
+
+def _amount(value: Any) -> Decimal:
+    return Decimal(0) if value is None else Decimal(number_text(value))
 
 
 def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard | None:
@@ -154,7 +160,8 @@ def actions(
     for identity, (reference, target) in after.needs.items():
         if identity not in before.needs and identity not in counted:
             there = _must_exist(model, reference.target, target, reference.refers, now)
-            yield ItemAction("check", reference.target.table.name, target.key, reference.target.name, clauses=(there,))
+            table, entity = reference.target.table.name, reference.target.name
+            yield ItemAction("check", table, target.key, entity, clauses=(there,), own=False)
 
 
 def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now: datetime) -> Iterator[ItemAction]:
@@ -167,19 +174,24 @@ def _guard_actions(before: Effects, after: Effects, skip: set[ItemIdentity], now
                 free = free | ~alive(guard.model.table.ttl, expiry_second(now))
             taken = Clause(free, _uniqueness_error(guard))
             item = {**guard.key, **held}
-            yield ItemAction("put", guard.model.table.name, guard.key, guard.model.name, item=item, clauses=(taken,))
+            yield _of_guard("put", guard, taken, item=item)
         elif _guard_attributes(earlier) != held:
             mine = Clause(absent(OWNER) | equals(OWNER, {"M": earlier.owner}), _uniqueness_error(guard))
             steps: dict[str, Step] = {name: SetAttribute(value) for name, value in held.items()}
             steps |= {name: RemoveAttribute() for name in _guard_attributes(earlier) if name not in held}
-            yield ItemAction(
-                "update", guard.model.table.name, guard.key, guard.model.name, steps=steps, clauses=(mine,)
-            )
+            yield _of_guard("update", guard, mine, steps=steps)
     for identity, guard in before.guards.items():
         if identity in after.guards or identity in skip or (guard.unique.keep_after_delete and not after.exists):
             continue
         mine = Clause(absent(OWNER) | equals(OWNER, {"M": guard.owner}), _nothing_to_take(guard.model, identity))
-        yield ItemAction("delete", guard.model.table.name, guard.key, guard.model.name, clauses=(mine,))
+        yield _of_guard("delete", guard, mine)
+
+
+def _of_guard(
+    kind: Kind, guard: Guard, clause: Clause, item: Item | None = None, steps: dict[str, Step] | None = None
+) -> ItemAction:
+    model = guard.model
+    return ItemAction(kind, model.table.name, guard.key, model.name, item, steps or {}, (clause,), own=False)
 
 
 def _guard_attributes(guard: Guard) -> Item:
@@ -221,12 +233,7 @@ def _count_action(
         if not isinstance(counter.marker, SumOf):  # items of older code may never have been counted
             some = Comparison(">", Field((name,)), {"N": "0"})
             clauses.append(Clause(some, _nothing_to_take(parent, (*identity, name))))
-    if change > 0:
-        clauses += [
-            _limit_clause(parent, whole.parts, limit, counter, change)
-            for limit in parent.limits
-            if _is_limit_of(limit, counter)
-        ]
+    tallies = [_limit_tally(parent, whole.parts, limit) for limit in parent.limits if _is_limit_of(limit, counter)]
     return ItemAction(
         "update",
         parent.table.name,
@@ -234,6 +241,8 @@ def _count_action(
         parent.name,
         steps={name: IncrementAttribute(str(change))},
         clauses=tuple(clauses),
+        tallies=tuple(tallies) if change > 0 else (),
+        own=False,
     )
 
 
@@ -244,7 +253,7 @@ def _must_exist(model: Model, target: Model, wanted: Parent, refers: str, now: d
         there = there & absent(BEING_DELETED)
     if target.expires is not None and target.table.ttl is not None:
         there = there & alive(target.table.ttl, expiry_second(now))
-    return Clause(there, lambda _: ReferenceMissing(model.name, target.name, wanted.parts, refers))
+    return Clause(there, lambda _: ReferenceMissing(model.name, target.name, wanted.parts, refers), after=True)
 
 
 def _is_limit_of(limit: Limit, counter: Counter) -> bool:
@@ -252,24 +261,99 @@ def _is_limit_of(limit: Limit, counter: Counter) -> bool:
     return isinstance(condition, Comparison) and condition.field.path == (counter.attribute.field,)
 
 
-def _limit_clause(parent: Model, key: dict[str, Any], limit: Limit, counter: Counter, change: Decimal) -> Clause:
-    """The limit on the value before the increment: conditions cannot add, so `n + 1 <= bound` is `n < bound`."""
+def _limit_tally(parent: Model, key: dict[str, Any], limit: Limit) -> Tally:
+    """A limit on a counter: `n + 1 <= bound` is `n <= bound - 1` of the value before."""
     condition = limit.condition
     assert isinstance(condition, Comparison)
-    counted, bound = condition.field, condition.value
-    allowed: Condition
-    if isinstance(bound, Field):
-        if change != 1:
-            wrong = f"an increment of {change} cannot be checked against a limit in an attribute; increment by one"
-            raise InvalidValue(parent.name, wrong)
-        allowed = Comparison("<", counted, bound) | (~Exists(counted) & Comparison(">", bound, 0))
-    else:
-        exactly = int(change) if change == change.to_integral_value() else change
-        allowed = Comparison("<=", counted, Decimal(str(bound)) - exactly)
-        if change <= bound:
-            allowed = allowed | ~Exists(counted)  # an older item without the counter is at zero
-    bounds = counter.attribute.name
-    return Clause(to_stored(parent, allowed), lambda _: limit_reached(parent, key, condition), bounds)
+    counter = parent.attributes[condition.field.path[0]]
+    stored = to_stored(parent, condition)
+
+    def error(_: Item) -> LimitReached:
+        return limit_reached(parent, key, condition)
+
+    def before(total: Decimal, known: Item, seen: Item | None) -> Clause | None:
+        if total <= 0:
+            return None
+        bound = _bound(parent, condition.value, known)
+        if isinstance(bound, Field) and total == 1 and counter.kind is int:
+            under = Comparison("<", condition.field, bound) | (~Exists(condition.field) & Comparison(">", bound, 0))
+            return Clause(to_stored(parent, under), error)
+        same: Condition | None = None
+        if isinstance(bound, Field):
+            name = parent.attributes[bound.path[0]].name
+            if seen is None:
+                raise BoundUnread(parent.name, parent.table.name, key_of(parent, key))
+            if name not in seen:
+                return Clause(present(name), error)
+            same, bound = equals(name, seen[name]), Decimal(seen[name]["N"])
+        allowed: Condition = Comparison("<=", condition.field, EXACT.subtract(bound, total))
+        if total <= bound:
+            allowed = allowed | ~Exists(condition.field)  # an older item without the counter is at zero
+        stored = to_stored(parent, allowed)
+        return Clause(stored, error) if same is None else _fenced(parent, same, stored, error)
+
+    return Tally(counter.name, repr(stored), stored, error, before)
+
+
+def _fenced(parent: Model, same: Condition, allowed: Condition, error: Callable[[Item], LimitReached]) -> Clause:
+    """A clause that holds while the bound is as it was read; the write is planned again where it is not."""
+
+    def failed(item: Item) -> StoreError:
+        return error(item) if evaluate(same, item) else Raced(parent.name)
+
+    return Clause(same & allowed, failed)
+
+
+def _bound(parent: Model, bound: Any, known: Item) -> Decimal | Field:
+    """The bound of a limit as a number, where the design or the transaction gives one."""
+    if not isinstance(bound, Field):
+        return Decimal(str(bound))
+    stored = known.get(parent.attributes[bound.path[0]].name)
+    return Decimal(stored["N"]) if stored is not None else bound
+
+
+def no_children_tallies(design: Design, model: Model, key: Values, *, owned: bool) -> tuple[Tally, ...]:
+    """The deletion of an item requires that nothing it counts is left: created again, it would count from zero.
+
+    What it owns was deleted before it, if `owned`.
+    """
+    gone = [each.child for each in design.ownerships.get(model, ())] if owned else []
+    return tuple(
+        _no_children(model, key, counter)
+        for child, counters in design.counters.items()
+        for counter in counters
+        if counter.parent is model and child not in gone
+    )
+
+
+def _no_children(model: Model, key: Values, counter: Counter) -> Tally:
+    name = counter.attribute.name
+    nothing = Comparison("=", Field((name,)), {"N": "0"}) | absent(name)
+    child = counter.marker.child().__name__
+
+    def error(item: Item) -> StillReferenced:
+        return StillReferenced(model.name, dict(key), child, counter.attribute.field)
+
+    def before(total: Decimal, known: Item, seen: Item | None) -> Clause | None:
+        if total == 0:
+            return Clause(nothing, error)
+        return Clause(Comparison("=", Field((name,)), {"N": str(-total)}), error)
+
+    return Tally(name, "no children", nothing, error, before, of_deleted=True)
+
+
+def check_limits(model: Model, before: Values, after: Values, limited: frozenset[str] | None = None) -> None:
+    """A LimitReached where a value has grown beyond its limit; `limited` are the attributes to look at, or all."""
+    for limit in model.limits:
+        condition = limit.condition
+        assert isinstance(condition, Comparison)
+        name = condition.field.path[0]
+        if limited is not None and name not in limited:
+            continue
+        old, new = before.get(name), after[name]
+        grew = new is not None and (old is None or new > old)
+        if grew and not design_predicate(model, condition)(encode_attributes(model, after)):
+            raise limit_reached(model, key_parts(model, after), condition)
 
 
 def limit_reached(model: Model, key: dict[str, Any], condition: Comparison) -> LimitReached:

@@ -25,10 +25,6 @@ def dependencies(design: Design, model: Model) -> set[str]:
 
 
 def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[Clause, ...]:
-    """A clause for each attribute that is stored under its own name: it equals the value in `item`."""
-    names = sorted(
-        model.attributes[each].name
-        for each in fields
-        if each not in model.key.fields and not model.attributes[each].in_key
-    )
+    """A clause for each attribute that the key does not tell: it equals the value in `item`."""
+    names = sorted(model.attributes[each].name for each in fields if each not in model.known_fields)
     return tuple(Clause(equals(name, item.get(name)), lambda _: Raced(model.name)) for name in names)

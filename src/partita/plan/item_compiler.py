@@ -28,7 +28,6 @@ from partita.plan.items import (
     derivations,
     derived_attributes,
     item_of,
-    key_text_value,
     template_keys,
 )
 from partita.plan.predicates import design_predicate
@@ -53,7 +52,7 @@ def item_writer(model: Model) -> Callable[[Values], Item]:
     for member in model.members:
         value = f"v[{member.field!r}]"
         if member.field in attribute_keys(model):
-            value = f"{bind(key_text_value, env)}({value}, {attribute_keys(model)[member.field]})"
+            value = f"{bind(attribute_keys(model)[member.field], env)}({value})"
         lines += member.encode_expr(value, env)
     lines += _key(model, env)
     if model.table.type_attribute:

@@ -9,21 +9,26 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, partial
 from typing import Any
-from unicodedata import normalize
 from uuid import UUID
 
 import msgspec
 
 from partita.design.codegen import compile_function
+from partita.design.key_parts import SEPARATOR
 from partita.design.markers import AUTO, Auto
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue, Step
+from partita.errors import InvalidValue, ReservedKey, Step
 from partita.plan.predicates import design_predicate
 from partita.validation import invalid_value
 
 Values = Mapping[str, Any]
+
+GUARD = "UNIQUE"
+"""The constant that the keys of guards begin with."""
+
+GUARD_PREFIX = GUARD + SEPARATOR
 _NATIVE = (bytes, datetime, date, Decimal, UUID)
 _NATIVE_OR_AUTO = (*_NATIVE, Auto)
 
@@ -54,11 +59,12 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
 def validate_entity(model: Model, entity: Any) -> Any:
     """The entity with validated values in the form in which they will be read back, or an InvalidValue."""
     made = _convert(entity, model.cls, model.name, automatic=_automatic_names(model))
-    for field, normalized in _normalizers(model):
+    for attribute in _settling(model):
         try:
-            setattr(made, field, normalized(made, entity))
+            value = attribute.member.settled(getattr(made, attribute.field), getattr(entity, attribute.field))
+            setattr(made, attribute.field, value)
         except (ValueError, TypeError, ArithmeticError) as error:
-            raise invalid_value(error, model.name, field) from None
+            raise invalid_value(error, model.name, attribute.field) from None
     return made
 
 
@@ -70,40 +76,32 @@ def _automatic_names(model: Model) -> tuple[str, ...]:
 
 
 @cache
-def _normalizers(model: Model) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
-    """The attributes whose values may be read back in another form, each with its normalization."""
-    found: dict[str, Callable[[Any, Any], Any]] = {}
-    for attribute in model.attributes.values():
-        if attribute.codec.normalizes:
-            found[attribute.field] = attribute.member.normalized
-        elif attribute.kind is str and (attribute.in_key or attribute.field in attribute_keys(model)):
-            found[attribute.field] = partial(_nfc, attribute.field)
-    return tuple(found.items())
-
-
-def _nfc(field: str, entity: Any, _: Any) -> str | None:
-    text = getattr(entity, field)
-    return None if text is None else normalize("NFC", text)
+def _settling(model: Model) -> tuple[Attribute, ...]:
+    """The attributes whose values may be read back in another form."""
+    return tuple(attribute for attribute in model.attributes.values() if attribute.member.settles)
 
 
 def normalize_value(model: Model, attribute: Attribute, value: Any) -> Any:
     """A validated value of one attribute, in the form in which it will be read back."""
-    return _normalize(model, attribute, value, attribute.hint)
+    made = _convert(value, attribute.hint, model.name, attribute.field)
+    return settled(model, attribute, made, value) if attribute.member.settles else made
 
 
 def normalize_operand(model: Model, attribute: Attribute, value: Any) -> Any:
     """A value of the attribute's type that need not be within its bounds: an operand of a step or a search."""
     exact = Decimal(value) if attribute.kind is Decimal and type(value) is int else value  # price += 1
-    made = _normalize(model, attribute, exact, attribute.kind)
+    made = _convert(exact, attribute.kind, model.name, attribute.field)
+    if made:
+        made = settled(model, attribute, made, exact)
     encode_attributes(model, {attribute.field: made})
     return made
 
 
-def _normalize(model: Model, attribute: Attribute, value: Any, kind: Any) -> Any:
-    made = _convert(value, kind, model.name, attribute.field)
+def settled(model: Model, attribute: Attribute, value: Any, given: Any) -> Any:
+    """A value in the form in which it will be read back: everything in a key, a guard or a comparison has it."""
     try:
-        return attribute.codec.normalized(made, value) if attribute.codec.normalizes else made
-    except (ValueError, TypeError, ArithmeticError) as error:
+        return attribute.member.settled(value, given)
+    except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
         raise invalid_value(error, model.name, attribute.field) from None
 
 
@@ -144,8 +142,10 @@ def encode_attributes(model: Model, values: Values) -> Item:
         if held is None:
             continue
         try:
-            most = attribute_keys(model).get(member.field)
-            written = member.codec.encode(held if most is None else key_text_value(held, most))
+            check = attribute_keys(model).get(member.field)
+            written = member.codec.encode(held if check is None else check(held))
+        except _ReservedText as error:
+            raise ReservedKey(model.name, str(error), member.field) from None
         except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise invalid_value(error, model.name, member.field) from None
         if written is not None:
@@ -153,14 +153,20 @@ def encode_attributes(model: Model, values: Values) -> Item:
     return item
 
 
-def key_text_value(held: Any, most: int = limits.PARTITION_KEY_BYTES) -> Any:
-    """The value of an attribute that is itself a key: NFC, not empty, and not too long for DynamoDB."""
-    if held in ("", b""):
-        raise ValueError("empty text cannot be part of a key")
-    made = normalize("NFC", held) if type(held) is str else held
-    if isinstance(made, str | bytes) and len(made) * 4 > most:
-        _check_length(made, most)
-    return made
+class _ReservedText(ValueError):
+    pass
+
+
+def key_text_value(most: int, reserved: str, held: Any) -> Any:
+    """The value of an attribute that is itself a key: not empty, not too long, not beginning with what is reserved."""
+    if isinstance(held, str | bytes):
+        if not held:
+            raise ValueError("empty text cannot be part of a key")
+        if len(held) * 4 > most:
+            _check_length(held, most)
+        if reserved and isinstance(held, str) and held.startswith(reserved):
+            raise _ReservedText(f"keys that begin with {reserved!r} are reserved for the guards of unique values")
+    return held
 
 
 def _check_length(key: str | bytes, most: int) -> None:
@@ -169,14 +175,18 @@ def _check_length(key: str | bytes, most: int) -> None:
 
 
 @cache
-def attribute_keys(model: Model) -> dict[str, int]:
-    """The attributes that are themselves keys, and how many bytes each may have."""
+def attribute_keys(model: Model) -> dict[str, Callable[[Any], Any]]:
+    """The attributes that are themselves keys, each with the check of its value."""
     every = (model.key, *(keys for several in model.indexes.values() for keys in several))
-    found = {
-        each.field: limits.PARTITION_KEY_BYTES for keys in every for each in keys.partition if each.field is not None
+    most = {each.field: limits.PARTITION_KEY_BYTES for keys in every for each in keys.partition}
+    most |= {each.field: limits.SORT_KEY_BYTES for keys in every for each in keys.sort}
+    guarded = any(each.uniques for each in model.table.models)
+    own = [each.field for each in model.key.partition]
+    return {
+        field: partial(key_text_value, size, GUARD_PREFIX if guarded and field in own else "")
+        for field, size in most.items()
+        if field is not None
     }
-    shorter = {each.field: limits.SORT_KEY_BYTES for keys in every for each in keys.sort if each.field is not None}
-    return found | shorter
 
 
 def key_of(model: Model, values: Values) -> Item:

@@ -34,3 +34,12 @@ class NothingToTake(Raced):
     def __init__(self, entity: str, identity: tuple[str, ...]) -> None:
         super().__init__(entity)
         self.identity = identity
+
+
+class BoundUnread(Raced):
+    """A limit whose bound is in the item under `key` needs that item read: the increment is not one."""
+
+    def __init__(self, entity: str, table: str, key: Item) -> None:
+        super().__init__(entity)
+        self.table = table
+        self.key = key

@@ -14,10 +14,10 @@ from partita.design.reads import Argument, FanOut, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidValue
+from partita.errors import ConfigurationError, InvalidValue
 from partita.plan import key_ranges
 from partita.plan.condition_expressions import Expression, to_stored
-from partita.plan.items import check_key, encode_attributes, key_of
+from partita.plan.items import check_key, encode_attributes, key_of, settled
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.validation import invalid_value
@@ -106,8 +106,13 @@ def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False
 def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """The values of a get's key parts, by attribute."""
     _check_single(plan)
-    slots = slots_of(plan.read.name, plan.read)
-    return {slot.field: _value_of(value, arguments) for slot, value in slots}
+    model = plan.model
+    values = {slot.field: _value_of(value, arguments) for slot, value in slots_of(plan.read.name, plan.read)}
+    for field in values.keys() & model.known_fields:
+        attribute = model.attributes[field]
+        if attribute.member.settles:
+            values[field] = settled(model, attribute, values[field], values[field])
+    return values
 
 
 def _check_single(plan: Plan) -> None:
@@ -226,6 +231,10 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
     invalid = error if isinstance(error, InvalidValue) else invalid_value(error, plan.read.name)
     if invalid.argument:
         return invalid
+    if any(isinstance(each, Argument) for each in arguments):
+        parameters = ", ".join(each.name for each in arguments)
+        name = plan.read.name
+        raise ConfigurationError(f"{name}: the pattern itself is not a read; call it, {name}({parameters})")
     for slot, value in slots_of(plan.read.name, plan.read):
         if isinstance(value, Argument):
             given = arguments[value.at]

@@ -20,9 +20,7 @@ from partita.design.key_parts import SEPARATOR, DayPart, TextPart, UuidPart
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.open_enum import OpenEnum
 from partita.design.tables import Index
-
-GUARD = "UNIQUE"
-"""The constant that the keys of guards begin with."""
+from partita.plan.items import GUARD
 
 
 class KeyDomain(msgspec.Struct, frozen=True, eq=False):

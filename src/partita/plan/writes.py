@@ -63,6 +63,7 @@ def creation(
     for attribute, transitions in model.transitions:
         if transitions.start is not None and values[attribute.field] not in list(transitions.start):
             raise InvalidTransition(model.name, attribute.field, values[attribute.field], new=True)
+    effect.check_limits(model, {}, values)
     free = absent(model.table.pk)
     if model.expires is not None and model.table.ttl is not None:
         free = free | ~alive(model.table.ttl, expiry_second(now))
@@ -76,7 +77,9 @@ def creation(
 
 def unconditional_put(model: Model, entity: Any) -> ItemAction:
     """The put of an entity without invariants, whether or not it exists."""
-    item = compiled_item(model, values_of(model, entity))
+    values = values_of(model, entity)
+    effect.check_limits(model, {}, values)
+    item = compiled_item(model, values)
     return ItemAction("put", model.table.name, key_in_item(model, item), model.name, item=item)
 
 
@@ -114,20 +117,26 @@ def deletion(
     now: datetime,
     when: Condition | None = None,
     skip: set[ItemIdentity] | None = None,
+    *,
+    owned: bool = False,
 ) -> list[ItemAction]:
-    """The actions that delete an entity, its guards and what it added to counters; `found` where it was read."""
+    """The actions that delete an entity, its guards and what it added to counters; `found` where it was read.
+
+    `owned`: what it owns has been deleted.
+    """
     clauses = []
     if when is not None:
         clauses.append(_condition_clause(model, key, when))
     stored_key = key_of(model, key)
+    tallies = effect.no_children_tallies(design, model, key, owned=owned)
     if found is None:
-        return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses))]
+        return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)]
     values = values_of(model, found.entity)
     before = effect.effects(design, model, values, found.item)
     clauses.append(
         Clause(present(model.table.pk), lambda _: Raced(model.name))
     )  # or counters would be decremented twice
     clauses += fence(model, found.item, dependencies(design, model))
-    gone = ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses))
+    gone = ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)
     after = effect.Effects(exists=False)
     return [gone, *effect.actions(model, before, after, skip or set(), now)]

@@ -79,7 +79,10 @@ def endpoint_at(address: str, region: str | None = None) -> RemoteEndpoint:
     >>> endpoint_at("http://127.0.0.1:8000").netloc
     '127.0.0.1:8000'
     """
-    url = urlsplit(address)
+    try:
+        url = urlsplit(address)
+    except ValueError as error:
+        raise ConfigurationError(f"{address!r} is not a valid endpoint: {error}") from None
     if url.scheme not in _PORTS or not url.hostname:
         raise ConfigurationError(f"{address!r} is not a valid endpoint; use http://HOST:PORT or https://HOST")
     if url.path not in ("", "/") or url.query or url.fragment or url.username is not None:

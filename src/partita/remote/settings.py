@@ -2,13 +2,29 @@
 
 import ssl
 from dataclasses import dataclass
+from typing import Any
 
 from partita.errors import ConfigurationError
 from partita.remote.aws_config import load_aws_config
 from partita.remote.credentials import UNSIGNED, CredentialChain, CredentialSource
 from partita.remote.endpoints import RemoteEndpoint, amazon_endpoint, endpoint_at
+from partita.setting_rules import FILE, POSITIVE_COUNT, TEXT, TIMEOUT, SettingRule, check_settings
 
 _AMAZON = "dynamodb://"
+
+
+def _gives_keys(value: Any) -> bool:
+    return hasattr(value, "current") and hasattr(value, "blocks")
+
+
+_RULES = {
+    "region": TEXT,
+    "credentials": SettingRule(_gives_keys, "Credentials(access_key, secret_key), of partita.remote.credentials"),
+    "connect_timeout": TIMEOUT,
+    "read_timeout": TIMEOUT,
+    "connections": POSITIVE_COUNT,
+    "ca_bundle": FILE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +44,9 @@ class RemoteSettings:
 
     ca_bundle: str | None = None
     """A file of certificates to trust instead of the system's."""
+
+    def __post_init__(self) -> None:
+        check_settings(_RULES, {name: getattr(self, name) for name in _RULES})
 
     def endpoint(self, address: str) -> RemoteEndpoint:
         """The endpoint of an address. For `dynamodb://REGION` it may read the AWS config files."""

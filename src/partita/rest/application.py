@@ -16,7 +16,9 @@ from typing import Any
 from partita.connect import Address, connect
 from partita.dynamodb.backend import Backend
 from partita.errors import ConfigurationError
-from partita.http.asgi import Receive, Scope, Send, split_path
+from partita.http.asgi import AsgiApplication, Receive, Scope, Send, split_path
+from partita.http.cors import Cors
+from partita.http.sources import REST_APPLICATION, AllowedSources, SourceCheck
 from partita.rest.api import Api
 from partita.rest.auth.identity import Verifier, reject_tokens
 from partita.rest.background_jobs import running_jobs
@@ -39,6 +41,10 @@ class RestApplication:
                      has none, and processes that serve the same one have to share theirs.
     create_tables    Whether to create the tables that are missing when the database is opened.
     prefix           The path of the APIs in place of `/api`.
+    allowed_hosts    The host names that requests may be sent to, besides those of this machine; `*` allows all. None
+                     checks neither hosts nor origins, which is the default: it is up to the outer server.
+                     `partita serve` checks both, against DNS rebinding.
+    allowed_origins  With `allowed_hosts`: the origins whose pages may send requests, besides the application's own.
     beside_dynamodb  Whether DynamoDB's protocol is served on the same port, so that the page says so.
     """
 
@@ -51,8 +57,11 @@ class RestApplication:
         cursor_keys: Sequence[bytes] | None = None,
         create_tables: bool = False,
         prefix: str = "/api",
+        allowed_hosts: Sequence[str] | None = None,
+        allowed_origins: Sequence[str] = (),
         beside_dynamodb: bool = False,
     ) -> None:
+        _check_paths(apis, prefix)
         self._apis = list(apis)
         self._authenticate = reject_tokens if verifier is None else verifier.caller
         self._cursor_keys = cursor_keys or cursor_keys_from_environment()
@@ -60,8 +69,9 @@ class RestApplication:
         self._prefix = prefix.rstrip("/")
         self._beside_dynamodb = beside_dynamodb
         self._address = data if isinstance(data, str | os.PathLike) else None
-        self._handler = None if isinstance(data, str | os.PathLike) else self._mounted(data)
+        self._handler = None if isinstance(data, str | os.PathLike) else self._mounted(_opened(data))
         self._is_running = False
+        self._answer = _checking_sources(self._respond, allowed_hosts, allowed_origins)
 
     @property
     def nonblocking_read(self) -> ReadNonblocking | None:
@@ -89,7 +99,7 @@ class RestApplication:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._respond(scope, receive, send)
+            await self._answer(scope, receive, send)
         else:
             await send({"type": "websocket.close"})
 
@@ -112,8 +122,7 @@ class RestApplication:
                 await receive()
         except Exception as error:
             await send({"type": f"lifespan.{phase}.failed", "message": str(error)})
-            if not isinstance(error, ConfigurationError):
-                raise
+            raise  # uvicorn logs the message alone; a test client would wait for ever without it
         else:
             await send({"type": "lifespan.shutdown.complete"})
 
@@ -127,9 +136,9 @@ class RestApplication:
 
     def _open(self) -> Any:
         assert self._address is not None
-        check_workers(self._address)
         backend = connect(self._address)
         try:
+            check_workers(backend)
             self._handler = self._mounted(backend)
         except BaseException:
             backend.close()
@@ -155,6 +164,35 @@ class RestApplication:
         return RequestHandler(mounted, self._authenticate, self._prefix, beside_dynamodb=self._beside_dynamodb)
 
 
+def _checking_sources(respond: AsgiApplication, hosts: Sequence[str] | None, origins: Sequence[str]) -> AsgiApplication:
+    """The application, behind a check of hosts and origins where hosts are given."""
+    if hosts is None:
+        if origins:
+            raise ConfigurationError("allowed_origins applies where hosts are checked; give allowed_hosts as well")
+        return respond
+    sources = AllowedSources(hosts, origins, REST_APPLICATION)
+    return SourceCheck(Cors(respond, sources.origins), sources)
+
+
+def _check_paths(apis: Sequence[Api[Any]], prefix: object) -> None:
+    """Every API has a path of its own, which begins with a slash."""
+    if not isinstance(prefix, str) or (prefix and not prefix.startswith("/")):
+        raise ConfigurationError(f"prefix={prefix!r} is not valid; use a path that begins with /, or an empty text")
+    names = [api.name for api in apis]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigurationError(f"two APIs are named {name!r}; rename one, or mount them in two applications")
+
+
+def _opened(data: Any) -> Any:
+    """The open backend or store that was passed."""
+    backend = data.backend if isinstance(data, Store) else data
+    if not hasattr(backend, "call"):
+        raise ConfigurationError(f"{data!r} is not a database; pass an address, a backend of connect(), or a store")
+    check_workers(backend)
+    return data
+
+
 def create_tables(db: Store) -> None:
     """Creates the tables of the store's design; an existing table that differs from it is an error."""
     differences = db.create_tables()
@@ -168,10 +206,10 @@ def cursor_keys_from_environment() -> list[bytes] | None:
     return [key.strip().encode() for key in os.environ.get(CURSOR_KEYS, "").split(",") if key.strip()] or None
 
 
-def check_workers(address: Address) -> None:
-    """Rejects an address that several worker processes of uvicorn cannot share."""
+def check_workers(backend: Any) -> None:
+    """Rejects a database in memory that several worker processes of uvicorn cannot share."""
     workers = _uvicorn_workers()
-    if workers > 1 and address == "memory:":
+    if workers > 1 and not getattr(backend, "waits_for_disk", True):
         raise ConfigurationError(
             f"memory: belongs to one process, and there are {workers} workers; use a file path, or one worker"
         )

@@ -26,6 +26,7 @@ from partita.errors import (
     OutcomeUnknown,
     ReferenceMissing,
     RetriesExhausted,
+    StillReferenced,
     StorageBusy,
     StoredItemInvalid,
     VersionConflict,
@@ -49,6 +50,7 @@ _PROBLEMS: Mapping[type[Exception], tuple[int, str]] = {
     NotUnique: (409, "taken"),
     ReferenceMissing: INVALID,
     LimitReached: CONFLICT,
+    StillReferenced: CONFLICT,
     InvalidTransition: CONFLICT,
     ConditionFailed: CONFLICT,
     VersionConflict: CONFLICT,
@@ -133,6 +135,9 @@ class ErrorMapping:
                 return self._name(error.entity, error.field, names) if error.field else None, f"{error}"
             case LimitReached():
                 return None, self._limit(error, names)
+            case StillReferenced():
+                name = item_name(error.entity, error.key)
+                return None, f"{name} still has {error.child} items; delete them first"
             case InvalidCursor():
                 return "cursor", f"invalid cursor for {names.operation}: {error.reason}"
             case StoredItemInvalid():

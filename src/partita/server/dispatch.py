@@ -6,6 +6,7 @@ import logging
 import secrets
 from binascii import crc32
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,26 +14,50 @@ import msgspec
 from partita.dynamodb.backend import AsyncBackend, NonblockingBackend
 from partita.dynamodb.decode import decode_request, error_body
 from partita.dynamodb.exceptions import DynamoDBError, InternalServerError, UnknownOperationException
-from partita.dynamodb.operations import TARGETS
+from partita.dynamodb.operations import OPERATIONS, TARGETS
 from partita.dynamodb.requests import Request
+from partita.server.turns import Turns
 
 JSON = b"application/x-amz-json-1.0"
+LARGE = 64 * 1024  # bytes of a request that may take long, whatever the operation
+_LONG = (
+    "BatchExecuteStatement",
+    "BatchGetItem",
+    "ExecuteStatement",
+    "ExecuteTransaction",
+    "GetRecords",
+    "Query",
+    "Scan",
+)
+LONG_TARGETS = frozenset(OPERATIONS[name].target.encode() for name in (*_LONG, "TransactGetItems"))
 
 _encode = msgspec.json.encode
 _log = logging.getLogger("partita.server")
 
 ProtocolResponse = tuple[int, bytes]
+Done = Callable[[ProtocolResponse], None]
 
 
 class Dispatcher:
     """Answers DynamoDB requests from a backend; every error becomes a response."""
 
-    def __init__(self, backend: AsyncBackend) -> None:
+    def __init__(self, backend: AsyncBackend, turns: Turns | None = None) -> None:
         self._backend = backend
         self._engine = backend if isinstance(backend, NonblockingBackend) else None
+        self._turns = turns or Turns()
 
-    def dispatch(self, target: bytes, body: bytes, done: Callable[[ProtocolResponse], None]) -> ProtocolResponse | None:
-        """Returns the response to a nonblocking request; otherwise None, and `done` is called with it later."""
+    def dispatch(self, target: bytes, body: bytes, done: Done) -> ProtocolResponse | None:
+        """Returns the response to a nonblocking request; otherwise None, and `done` is called with it later.
+
+        A request that may take long waits where others like it have taken their time in this turn of the event loop.
+        """
+        if target in LONG_TARGETS or len(body) >= LARGE:
+            return self._turns.run(partial(self._dispatch, target, body, done), done)
+        return self._dispatch(target, body, done)
+
+    def _dispatch(
+        self, target: bytes, body: bytes, done: Callable[[ProtocolResponse], None]
+    ) -> ProtocolResponse | None:
         try:
             request = parse_request(target, body)
             if self._engine is None:
@@ -52,7 +77,7 @@ class Dispatcher:
         response = self.dispatch(target, body, lambda found: None if future.done() else future.set_result(found))
         return await future if response is None else response
 
-    async def _finish(self, request: Request[Any], done: Callable[[ProtocolResponse], None]) -> None:
+    async def _finish(self, request: Request[Any], done: Done) -> None:
         try:
             response = 200, _encode(await self._backend.call(request))
         except Exception as error:  # noqa: BLE001 - as above

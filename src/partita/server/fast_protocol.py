@@ -4,39 +4,68 @@ uvicorn keeps the connections, parses requests and stops gracefully. An ASGI cyc
 (docs/decisions/0005), so two kinds of request are answered in this protocol instead: a plain `POST /` with a DynamoDB
 target, as SDKs send it, and a plain GET below `/api/` where reads do not block. All others go through ASGI.
 
-    IDLE --> HEADERS --+--> FAST ------> IDLE    answered here, in the order of arrival
+    IDLE --> HEADERS --+--> FAST ------> IDLE    answered here
                        +--> ASGI ------> IDLE    answered by uvicorn's own cycle
                        +--> CLOSING              input is ignored; the connection closes after the last answer
+
+Requests are answered in the order of arrival, one at a time. What a client sends ahead waits, a few requests parsed
+and the rest as bytes, and the connection is not read meanwhile. Input is parsed in small pieces, in turns with that of
+other connections, so that no client holds up the others (docs/decisions/0020).
 """
 
 from asyncio import TimerHandle
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from partita.dynamodb.decode import error_body
+from partita.dynamodb.exceptions import SerializationException
+from partita.http.sources import AllowedSources
+from partita.server.connections import LARGE, Connections, ReadControl
 from partita.server.dispatch import Dispatcher, ProtocolResponse, reply_head
 from partita.server.protocol_app import MAX_BODY, TOO_LARGE
+from partita.server.turns import Turns
 
 REQUEST_SECONDS = 30.0  # from the first byte of a request to its last
 IDLE_SECONDS = 75.0  # between requests on one connection
-CHECK_SECONDS = 5.0  # between checks of those two
-MAX_PIPELINED = 16  # requests that a client may send before it reads their answers
+UNREAD_SECONDS = 30.0  # for a client to read what it has asked for
+CHECK_SECONDS = 5.0  # between checks of those three
+
+MAX_HEAD = 32 * 1024  # bytes of the request line and the headers
+MAX_URL = 16 * 1024
+MAX_HEADERS = 100
+MAX_PIPELINED = 16  # requests that wait for their answer; further input waits as bytes
+MOST_PIPELINED = 64  # the same with those that one piece of input may add; the connection closes after these
+PIECE = 2048  # bytes of input that are parsed at once, unless they are the rest of a body
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _TARGETS = (b"DynamoDB_20120810.", b"DynamoDBStreams_20120810.")
+_CLOSE = b"connection: close\r\n"
 
 Headers = list[tuple[bytes, bytes]]
-NonblockingRead = Callable[[str, bytes, bytes, dict[bytes, bytes]], tuple[int, bytes, Headers]]
+RestResponse = tuple[int, bytes, Headers]
+NonblockingRead = Callable[[str, bytes, bytes, dict[bytes, bytes]], RestResponse]
 """From method, path, query string and headers to status, body and headers; neither blocks nor raises."""
 
 
+@dataclass(frozen=True)
+class FastPath:
+    """What answers on the fast path: DynamoDB requests, reads below `/api/` where not None, from allowed sources."""
+
+    dispatcher: Dispatcher | None
+    nonblocking_read: NonblockingRead | None
+    sources: AllowedSources
+
+
 class Phase(Enum):
-    """What is read from a connection at the moment."""
+    """The part of a request that is being read."""
 
     IDLE = auto()
     HEADERS = auto()
@@ -49,33 +78,133 @@ IDLE, HEADERS, FAST, ASGI, CLOSING = Phase  # module names, since Python 3.11 lo
 
 
 class FastPathProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with the fast path, and with timeouts for slow and idle clients."""
+    """uvicorn's protocol with the fast path, and with bounds on what a client may send, leave unread and wait for."""
 
-    def __init__(
-        self, dispatcher: Dispatcher | None, nonblocking_read: NonblockingRead | None, **settings: Any
-    ) -> None:
-        """Without a dispatcher every request goes through ASGI; `nonblocking_read` answers below `/api/`."""
+    flow: ReadControl
+
+    def __init__(self, fast_path: FastPath | None, connections: Connections, turns: Turns, **settings: Any) -> None:
+        """Without a fast path every request goes through ASGI."""
         super().__init__(**settings)
-        self._dispatcher = dispatcher
-        self._nonblocking_read = nonblocking_read
+        self._fast_path = fast_path
+        self._open_connections = connections
+        self._turns = turns
         self._phase = HEADERS  # the first request is timed from the connection on
         self._since = self.loop.time()
-        self._request_headers: dict[bytes, bytes] = {}
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._pipelined: deque[Callable[[], None]] = deque()
-        self._is_answering = False  # a write is not committed yet; requests may be read meanwhile
         self._check: TimerHandle | None = None
+
+        self._request_headers: dict[bytes, bytes] = {}
+        self._head_bytes = 0  # of the request line and the headers, or of trailers, as far as they have arrived
+        self._missing = 0  # bytes of the body that the Content-Length announces and that have not arrived
+        self._body: bytes | bytearray = b""
+        self._size = 0  # of the body, as far as it has arrived
+
+        self._unparsed = memoryview(b"")
+        self._parse_is_scheduled = False
+        self._pipelined: deque[tuple[Callable[[], None], int]] = deque()  # answers to give, and the requests' sizes
+        self._pipelined_bytes = 0
+        self._is_answering = False  # requests may be read meanwhile
+        self._cycle_in_progress: RequestResponseCycle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self.flow = ReadControl(transport)
         self._check = self.loop.call_later(CHECK_SECONDS, self._check_timeouts)
+        self._open_connections.add(self)
+        self._turns.on_arrival()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._check is not None:
             self._check.cancel()
+        self._open_connections.remove(self)
+        self._phase = CLOSING
+        self._unparsed = memoryview(b"")
         self._pipelined.clear()
+        cycle = self._cycle_in_progress
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's own type; uvicorn narrows it
+        """A client that has sent everything still gets its answers."""
+        if self._phase is IDLE and self._is_answering:
+            self._phase = CLOSING
+            return True
+        return False
+
+    # Parsing what arrives
+
+    def data_received(self, data: bytes) -> None:
+        if self._unparsed:
+            self._unparsed = memoryview(bytes(self._unparsed) + data)
+            return
+        if len(data) <= PIECE or len(data) <= self._missing:
+            self._parse(data)
+            if self._is_full():
+                self.flow.hold()
+            return
+        self._unparsed = memoryview(data)
+        self.flow.hold()
+        self._open_connections.on_growth(self) if len(data) >= LARGE else None
+        self._parse_piece()
+
+    def _parse_piece(self) -> None:
+        """Parses a piece of what waits, and schedules the next unless requests have to be answered first."""
+        self._parse_is_scheduled = False
+        size = max(PIECE, self._missing)
+        piece, self._unparsed = self._unparsed[:size], self._unparsed[size:]
+        self._parse(piece)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Parses or reads more, as far as the bounds allow."""
+        if self._is_full() or self._parse_is_scheduled:
+            return
+        if self._unparsed:
+            self._parse_is_scheduled = True
+            self._turns.run_later(self._parse_piece)
+        elif self.flow.on_hold:
+            self.flow.release()
+
+    def _is_full(self) -> bool:
+        return len(self._pipelined) >= MAX_PIPELINED or self._pipelined_bytes >= LARGE
+
+    def _parse(self, data: bytes | memoryview) -> None:
+        if self._phase is CLOSING:
+            self._unparsed = memoryview(b"")
+            return
+        size = self._size
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # the request is answered as if it had not asked for another protocol
+        except httptools.HttpParserError:
+            self._reject(400, "The request is not valid HTTP/1.1")
+        else:
+            if self._phase is not IDLE:
+                self._check_bounds(len(data), self._size > size)
+
+    def _check_bounds(self, parsed: int, has_grown: bool) -> None:
+        """Rejects a request whose head, or whose trailers or chunk extensions, are too large."""
+        if self._phase is CLOSING or has_grown:
+            self._head_bytes = 0
+            return
+        self._head_bytes += parsed
+        if len(self.url) > MAX_URL:
+            self._reject(414, f"A URL may have at most {MAX_URL:,} bytes")
+        elif self._head_bytes > MAX_HEAD or len(self.headers) > MAX_HEADERS:
+            self._reject(431, f"The headers of a request may have at most {MAX_HEAD:,} bytes in {MAX_HEADERS} lines")
+
+    def _reject(self, status: int, message: str) -> None:
+        """Answers a request that cannot be read further, and closes the connection after that answer."""
+        if self._phase is not CLOSING:
+            self._phase = CLOSING
+            body = error_body(SerializationException(message))
+            self._enqueue(partial(self._write, (status, body), _CLOSE))
+
+    def _reject_large(self) -> None:
+        self._phase = CLOSING
+        self._enqueue(partial(self._write, (413, TOO_LARGE), _CLOSE))
 
     # Reading a request
 
@@ -85,139 +214,211 @@ class FastPathProtocol(HttpToolsProtocol):
         self.expect_100_continue = False
         if self._phase is not CLOSING:
             self._phase, self._since = HEADERS, self.loop.time()
+            self._head_bytes = self._size = 0
 
     def on_headers_complete(self) -> None:
         if self._phase is CLOSING:
             return
-        if self._takes_fast_path():
-            self._phase, self._parts, self._size = FAST, [], 0
+        self._body, self._size, self._head_bytes = b"", 0, 0
+        self._request_headers = headers = dict(self.headers)
+        if len(self.url) > MAX_URL or len(self.headers) > MAX_HEADERS:
+            self._check_bounds(0, has_grown=False)
             return
-        if self._is_answering or self._pipelined:  # ASGI would answer it before those: the client has to send it again
-            self._phase = CLOSING
+        length = headers.get(b"content-length")
+        self._missing = 0 if length is None else int(length)
+        if self._missing > MAX_BODY:
+            self._reject_large()
+            return
+        if self._takes_fast_path(headers):
+            self._phase = FAST
             return
         self._phase = ASGI
-        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        url, raw_headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
-        self.url, self.headers, self.expect_100_continue = url, headers, expects
-        self.scope["headers"] = headers
+        self.url, self.expect_100_continue = url, expects
+        self.scope["headers"] = raw_headers  # `self.headers` is another list: trailers are not headers
+        self.cycle = None  # type: ignore[assignment]  # so that uvicorn leaves the order of requests to `_enqueue`
         super().on_headers_complete()
 
-    def _takes_fast_path(self) -> bool:
+    def _takes_fast_path(self, headers: dict[bytes, bytes]) -> bool:
+        fast = self._fast_path
+        if fast is None or self.expect_100_continue or not fast.sources.allows_without_origin(headers):
+            return False
+        if len(headers) != len(self.headers) or not self.parser.should_keep_alive() or self.parser.should_upgrade():
+            return False
         method = self.parser.get_method()
-        if self._dispatcher is None or self.expect_100_continue or self._is_in_asgi_cycle():
-            return False
-        if not self.parser.should_keep_alive() or self.parser.should_upgrade():
-            return False
-        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            return False
-        self._request_headers = headers = dict(self.headers)
         if method == b"POST" and self.url == b"/":
             if b"content-encoding" in headers or b"gzip" in headers.get(b"accept-encoding", b""):
                 return False
-            return headers.get(b"x-amz-target", b"").startswith(_TARGETS)
-        return method in (b"GET", b"HEAD") and self.url.startswith(b"/api/") and self._is_plain_read(headers)
+            return fast.dispatcher is not None and headers.get(b"x-amz-target", b"").startswith(_TARGETS)
+        return method in (b"GET", b"HEAD") and self.url.startswith(b"/api/") and self._is_plain_read(fast, headers)
 
-    def _is_plain_read(self, headers: dict[bytes, bytes]) -> bool:
+    def _is_plain_read(self, fast: FastPath, headers: dict[bytes, bytes]) -> bool:
         has_body = b"content-length" in headers or b"transfer-encoding" in headers
-        return self._nonblocking_read is not None and not has_body and self.url != b"/api/" and b"#" not in self.url
+        return fast.nonblocking_read is not None and not has_body and self.url != b"/api/" and b"#" not in self.url
 
     def on_body(self, body: bytes) -> None:
+        if self._phase is CLOSING:
+            return
+        before, self._size = self._size, self._size + len(body)
+        self._missing = max(0, self._missing - len(body))
         if self._phase is FAST:
-            self._parts.append(body)
-            self._size += len(body)
             if self._size > MAX_BODY:
-                self._phase = CLOSING
-                self._write((413, TOO_LARGE))
-                self.transport.close()
-        elif self._phase is ASGI:
+                self._reject_large()
+                return
+            if not self._body:
+                self._body = body
+            else:  # one buffer: a body may arrive in millions of chunks
+                self._body = self._body if isinstance(self._body, bytearray) else bytearray(self._body)
+                self._body += body
+        else:
             super().on_body(body)
+        if self._size // LARGE > before // LARGE:
+            self._open_connections.on_growth(self)
 
     def on_message_complete(self) -> None:
         phase = self._phase
         if phase is CLOSING:
             return
         self._phase, self._since = IDLE, self.loop.time()
+        self._missing = 0
+        self._open_connections.on_request(self)
         if phase is ASGI:
             super().on_message_complete()
-            return
-        answer = self._answer_to_request()
-        if self._is_answering or self._pipelined or self.flow.write_paused:
-            self._pipelined.append(answer)
-            if len(self._pipelined) >= MAX_PIPELINED:
-                self.flow.pause_reading()
         else:
-            answer()
+            self._enqueue(self._answer_to_request(), self._size)
 
     def _answer_to_request(self) -> Callable[[], None]:
         """The call that answers the request that has just been read."""
         if self.url != b"/":
             return partial(self._read, self.parser.get_method().decode(), self.url, self._request_headers)
-        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        return partial(self._answer, self._request_headers[b"x-amz-target"], body)
+        return partial(self._answer, self._request_headers[b"x-amz-target"], bytes(self._body))
 
     # Answering it
 
+    def _enqueue(self, answer: Callable[[], None], size: int = 0) -> None:
+        """Answers a request, now or after those before it; `size` is that of its body."""
+        if not (self._is_answering or self._pipelined or self.flow.write_paused):
+            answer()
+            return
+        self._pipelined.append((answer, size))
+        self._pipelined_bytes += size
+        if len(self._pipelined) >= MOST_PIPELINED:
+            self._phase = CLOSING
+
     def _answer(self, target: bytes, body: bytes) -> None:
-        assert self._dispatcher is not None
+        assert self._fast_path is not None
+        assert self._fast_path.dispatcher is not None
         self._is_answering = True
-        response = self._dispatcher.dispatch(target, body, self._on_response)
+        response = self._fast_path.dispatcher.dispatch(target, body, self._on_response)
         if response is not None:
             self._is_answering = False
             self._write(response)
 
     def _read(self, method: str, url: bytes, headers: dict[bytes, bytes]) -> None:
-        assert self._nonblocking_read is not None
+        assert self._fast_path is not None
+        assert self._fast_path.nonblocking_read is not None
         path, _, query = url.partition(b"?")
-        status, body, reply_headers = self._nonblocking_read(method, path, query, headers)
-        lines = [b"%s: %s\r\n" % header for header in (*self.server_state.default_headers, *reply_headers)]
+        work = partial(self._fast_path.nonblocking_read, method, path, query, headers)
+        self._is_answering = True
+        response = self._turns.run(work, partial(self._on_read, method))
+        if response is not None:
+            self._is_answering = False
+            self._write_read(method, response)
+
+    def _on_read(self, method: str, response: RestResponse) -> None:
+        if not self.transport.is_closing():
+            self._write_read(method, response)
+            self._after_answer()
+
+    def _write_read(self, method: str, response: RestResponse) -> None:
+        status, body, headers = response
+        lines = [b"%s: %s\r\n" % header for header in headers]
         self._send(status, *lines, b"\r\n", b"" if method == "HEAD" else body)
 
-    def _on_response(self, response: ProtocolResponse) -> None:
-        self._is_answering = False
-        if self.transport.is_closing():
-            return
-        self._write(response)
-        self._answer_pipelined()
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._enqueue(partial(self._run_cycle, cycle, app))
 
-    def _answer_pipelined(self) -> None:
-        """Answers the requests that wait, as long as the client reads the answers."""
+    def _run_cycle(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._is_answering, self._cycle_in_progress = True, cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        self._cycle_in_progress = None
+        self._since = self.loop.time()
+        self._after_answer()
+
+    def _on_response(self, response: ProtocolResponse) -> None:
+        if not self.transport.is_closing():
+            self._write(response)
+            self._after_answer()
+
+    def _after_answer(self) -> None:
+        """Answers the requests that wait, as long as the client reads the answers, and then reads further ones."""
+        self._is_answering = False
         while self._pipelined and not self._is_answering and not self.flow.write_paused:
-            self._pipelined.popleft()()
-        if len(self._pipelined) < MAX_PIPELINED:
-            self.flow.resume_reading()
+            answer, size = self._pipelined.popleft()
+            self._pipelined_bytes -= size
+            answer()
+        if self._phase is CLOSING and not self._pipelined and not self._is_answering:
+            self.transport.close()
+        elif self._unparsed or self.flow.on_hold:
+            self._go_on()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._since = self.loop.time()
+        self._open_connections.on_growth(self)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._answer_pipelined()
+        if not self._is_answering:
+            self._after_answer()
 
-    def _write(self, response: ProtocolResponse) -> None:
+    def _write(self, response: ProtocolResponse, more_headers: bytes = b"") -> None:
         status, body = response
-        self._send(status, reply_head(body), body)
+        self._send(status, more_headers, reply_head(body), body)
 
     def _send(self, status: int, *parts: bytes) -> None:
         self.server_state.total_requests += 1
         self._since = self.loop.time()
-        self.transport.write(b"".join((_STATUS_LINES[status], *parts)))
+        date = self.server_state.default_headers[0][1]
+        self.transport.write(b"".join((_STATUS_LINES[status], b"date: ", date, b"\r\n", *parts)))
         if self._phase is CLOSING and not self._pipelined:
             self.transport.close()
-
-    def _is_in_asgi_cycle(self) -> bool:
-        cycle: Any = self.cycle  # None before the first request that goes through ASGI
-        return cycle is not None and not cycle.response_complete
 
     # Ending the connection
 
     def shutdown(self) -> None:
-        if self._is_answering:
+        if self._cycle_in_progress is not None:
+            self._cycle_in_progress.keep_alive = False
+        elif self._is_answering:
             self._phase = CLOSING
         else:
-            super().shutdown()
+            self.transport.close()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    @property
+    def waiting_since(self) -> float | None:
+        """Since when the connection has waited for its client, to send or to read."""
+        return None if self._is_answering and not self.flow.write_paused else self._since
+
+    def held_bytes(self) -> int:
+        is_in_use = self._is_answering or self._phase in (FAST, ASGI)
+        request = self._size if is_in_use else 0
+        unread: int = self.transport.get_write_buffer_size()
+        return request + self._pipelined_bytes + len(self._unparsed) + unread
 
     def _check_timeouts(self) -> None:
-        """Closes a connection whose client sends its request too slowly, or has been idle for too long."""
-        waited = self.loop.time() - self._since
-        is_busy = self._is_answering or self._is_in_asgi_cycle()
-        if waited > (IDLE_SECONDS if self._phase is IDLE else REQUEST_SECONDS) and not is_busy:
-            self.transport.close()
+        """Closes a connection whose client sends or reads too slowly, or has been idle for too long."""
+        since = self.waiting_since
+        limit = IDLE_SECONDS if self._phase is IDLE else REQUEST_SECONDS
+        if self.flow.write_paused:
+            limit = UNREAD_SECONDS
+        if since is not None and self.loop.time() - since > limit:
+            self.abort()
         else:
             self._check = self.loop.call_later(CHECK_SECONDS, self._check_timeouts)

@@ -1,5 +1,6 @@
 """DynamoDB's JSON protocol as an ASGI application: a target and a body in, a response with its checksum out."""
 
+import asyncio
 import gzip
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -14,11 +15,14 @@ from partita.http.request_body import BodyTooLarge, decompressed_body, read_raw_
 from partita.server.authorization import Authorizer
 from partita.server.dispatch import JSON, Dispatcher, reply_headers
 from partita.server.signatures import SignedRequest
+from partita.server.turns import Turns
 
 BackgroundWork = Callable[[], AbstractAsyncContextManager[None]]
 
 MAX_BODY = 16 * MB  # DynamoDB's own limit for a request
 MIN_GZIP = 4096  # bytes; compressing a smaller response takes longer than sending it
+
+MIN_THREAD = 64 * 1024  # bytes; compressing a smaller response takes less time than a thread
 
 TOO_LARGE = b'{"__type":"com.amazon.coral.service#RequestEntityTooLargeException"}'
 _TOO_SLOW = b'{"__type":"com.amazon.coral.service#RequestTimeoutException"}'
@@ -34,12 +38,18 @@ class Application:
         rest: AsgiApplication | None = None,
         authorizer: Authorizer | None = None,
         background: BackgroundWork = nullcontext,
+        *,
+        turns: Turns | None = None,
+        dynamodb: bool = True,
     ) -> None:
         """`on_open` is called with the open backend's dispatcher. `rest` answers at and below `/api`, and `/` in HTML.
 
-        `background` is entered after the backend is opened, and left before it is closed.
+        `background` is entered after the backend is opened, and left before it is closed. Without `dynamodb`, its
+        protocol is not served.
         """
         self._rest = rest
+        self._dynamodb = dynamodb
+        self._turns = turns
         self._authorizer = authorizer
         self._background = background
         self._open_backend = open_backend
@@ -57,7 +67,7 @@ class Application:
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         backend = await self._open_backend()
-        self._dispatcher = Dispatcher(backend)
+        self._dispatcher = Dispatcher(backend, self._turns)
         self._on_open(self._dispatcher)
         async with self._background():
             await send({"type": "lifespan.startup.complete"})
@@ -79,7 +89,7 @@ class Application:
         except DynamoDBError as error:
             await _send(send, error.status, error_body(error), headers)
             return
-        if scope["method"] != "POST":
+        if scope["method"] != "POST" or not self._dynamodb:
             await self._answer_get(scope, send, headers)
             return
         assert self._dispatcher is not None
@@ -116,12 +126,19 @@ def _accepts_html(headers: list[tuple[bytes, bytes]]) -> bool:
     return any(name == b"accept" and b"text/html" in value for name, value in headers)
 
 
+async def _compressed(body: bytes) -> bytes:
+    """The body in gzip; a large one is compressed in a thread, so that the event loop goes on meanwhile."""
+    if len(body) < MIN_THREAD:
+        return gzip.compress(body, 1, mtime=0)
+    return await asyncio.to_thread(gzip.compress, body, 1, mtime=0)
+
+
 async def _send(
     send: Send, status: int, body: bytes, request_headers: dict[bytes, bytes], content_type: bytes = JSON
 ) -> None:
     extra = []
     if len(body) >= MIN_GZIP and accepts_gzip(request_headers.get(b"accept-encoding", b"")):
-        body = gzip.compress(body, 1, mtime=0)
+        body = await _compressed(body)
         extra = [(b"content-encoding", b"gzip")]
     headers = reply_headers(body, content_type) + extra
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -3,7 +3,7 @@
 import errno
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -13,23 +13,25 @@ from partita.dynamodb.backend import OwnedAsyncBackend
 from partita.errors import ConfigurationError
 from partita.http.asgi import AsgiApplication
 from partita.http.cors import Cors
-from partita.http.hosts import AllowedHosts, is_loopback
+from partita.http.hosts import is_loopback
+from partita.http.sources import AllowedSources, SourceCheck
 from partita.server.authorization import Authorizer
+from partita.server.connections import Connections, raise_file_limit
 from partita.server.dispatch import Dispatcher
-from partita.server.fast_protocol import IDLE_SECONDS, FastPathProtocol, NonblockingRead
+from partita.server.fast_protocol import FastPath, FastPathProtocol, NonblockingRead
 from partita.server.protocol_app import Application, BackgroundWork
+from partita.server.turns import Turns
 
-MAX_CONNECTIONS = 1000
 BACKLOG = 1024  # connections that wait to be accepted
 STOP_SECONDS = 10  # for requests in progress when the server is stopped
 
 
-def check_address(host: str, public: bool) -> None:
-    """Raises `ConfigurationError` for an address beyond this machine, unless `public`."""
-    if not public and not is_loopback(host):
+def check_address(host: str, *, safe: bool, advice: str) -> None:
+    """Raises `ConfigurationError` for an address beyond this machine where that is not safe; `advice` says what is."""
+    if not safe and not is_loopback(host):
         raise ConfigurationError(
             f"--host {host}: anyone who can reach this address could read and write everything, since DynamoDB "
-            "requests are not authenticated; add --credentials to authenticate them, or --public to allow that"
+            f"requests are not authenticated; add --credentials to authenticate them, or {advice}"
         )
 
 
@@ -61,17 +63,17 @@ def _bind_error(where: str, error: OSError) -> ConfigurationError:
 class _ProtocolFactory:
     """Creates the protocol of each connection; the fast path is taken once the backend is open."""
 
-    def __init__(self, nonblocking_read: NonblockingRead | None, *, fast_path: bool) -> None:
-        self._nonblocking_read = nonblocking_read
-        self._fast_path = fast_path
-        self._dispatcher: Dispatcher | None = None
+    def __init__(self, create_fast_path: Callable[[Dispatcher], FastPath]) -> None:
+        self._create_fast_path = create_fast_path
+        self._fast_path: FastPath | None = None
+        self._connections = Connections()
+        self.turns = Turns()
 
     def on_open(self, dispatcher: Dispatcher) -> None:
-        if self._fast_path:
-            self._dispatcher = dispatcher
+        self._fast_path = self._create_fast_path(dispatcher)
 
     def __call__(self, **settings: Any) -> FastPathProtocol:
-        return FastPathProtocol(self._dispatcher, self._nonblocking_read, **settings)
+        return FastPathProtocol(self._fast_path, self._connections, self.turns, **settings)
 
 
 def serve(
@@ -80,25 +82,30 @@ def serve(
     rest: AsgiApplication | None = None,
     *,
     nonblocking_read: NonblockingRead | None = None,
+    dynamodb: bool = True,
     authorizer: Authorizer | None = None,
-    origins: Sequence[str] = (),
-    hosts: Sequence[str] = ("*",),
+    sources: AllowedSources,
     background: BackgroundWork = nullcontext,
 ) -> None:
     """Serves until interrupted, then answers the requests in progress. `rest` answers at and below `/api`.
 
     `nonblocking_read` answers GET requests to `rest` on the fast path, where they do not block. `background` is entered
-    for as long as the server runs. With an authorizer, CORS origins or a list of hosts every request goes through ASGI,
-    since the fast path checks none of them.
+    for as long as the server runs. With an authorizer every DynamoDB request goes through ASGI, since the fast path
+    does not verify signatures. Without `dynamodb` only `rest` answers.
     """
+
+    def fast_path(dispatcher: Dispatcher) -> FastPath:
+        return FastPath(dispatcher if dynamodb and authorizer is None else None, nonblocking_read, sources)
+
+    raise_file_limit()
     listen(listener)
-    any_host = "*" in hosts
-    protocols = _ProtocolFactory(nonblocking_read, fast_path=authorizer is None and not origins and any_host)
-    application: AsgiApplication = Application(open_backend, protocols.on_open, rest, authorizer, background)
-    if origins:
-        application = Cors(application, origins)
-    if not any_host:
-        application = AllowedHosts(application, hosts)
+    protocols = _ProtocolFactory(fast_path)
+    application: AsgiApplication = Application(
+        open_backend, protocols.on_open, rest, authorizer, background, turns=protocols.turns, dynamodb=dynamodb
+    )
+    if sources.origins:
+        application = Cors(application, sources.origins)
+    application = SourceCheck(application, sources)
     config = uvicorn.Config(
         application,
         http=protocols,  # type: ignore[arg-type]  # uvicorn only calls it, with keywords
@@ -109,8 +116,6 @@ def serve(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=int(IDLE_SECONDS),
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=BACKLOG,
     )

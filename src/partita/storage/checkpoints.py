@@ -61,19 +61,31 @@ class Checkpointer:
             self._thread.start()
 
     def _work(self) -> None:
-        connection = apsw.Connection(self._path)
+        connection: apsw.Connection | None = None
         try:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens the log
             while self._wake.wait():
                 self._wake.clear()  # before the work, or a wake-up during it would be lost
                 if self._is_stopping:
                     return
-                _copy(connection)
+                connection = connection or _opened(self._path)
+                if connection is not None:
+                    _copy(connection)
                 self._has_copied = True
                 self._is_idle.set()
         finally:
             self._is_idle.set()
-            connection.close(True)
+            if connection is not None:
+                connection.close(True)
+
+
+def _opened(path: str) -> apsw.Connection | None:
+    """A connection of the thread; None if it cannot be opened now, and the next commit copies everything."""
+    try:
+        connection = apsw.Connection(path)
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens the log
+    except apsw.Error:  # too many open files, perhaps
+        return None
+    return connection
 
 
 def _copy(connection: apsw.Connection) -> tuple[int, int]:

@@ -23,9 +23,8 @@ from partita.plan.actions import Clause, ItemAction, SetAttribute, Step, absent,
 from partita.plan.changes import merged_with_unknown
 from partita.plan.design import Counter, Design
 from partita.plan.effects import OWNER, Effects, actions, effects
-from partita.plan.items import Values, key_in_item, key_of, key_parts, key_text, values_of
+from partita.plan.items import GUARD, Values, key_in_item, key_of, key_parts, key_text, values_of
 from partita.plan.races import Raced
-from partita.plan.stored_keys import GUARD
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute

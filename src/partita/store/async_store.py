@@ -16,7 +16,7 @@ from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.values import Item
 from partita.plan.design import Design
 from partita.plan.read_requests import plan_of
-from partita.plan.schema import Difference
+from partita.plan.table_definitions import Difference
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
@@ -128,7 +128,7 @@ class AsyncStore(BaseStore):
         return found
 
     async def read(self, call: Get[Any], decode: Decode[R], *, consistent: bool = False) -> R | None:
-        """What `decode` makes of the item of a get, from its bytes; None if it does not exist.
+        """The result of `decode` on the bytes of an item; None if the item does not exist.
 
         `decode` receives the bytes, which are DynamoDB JSON, and the current second since 1970.
         """
@@ -275,5 +275,5 @@ class AsyncStore(BaseStore):
         return await self._run(create_tables(self.context, self.design), "create_tables")
 
     async def differences(self) -> list[Difference]:
-        """What differs between the design and the tables that exist."""
+        """The differences between the design and the existing tables."""
         return await self._run(table_differences(self.context, self.design), "differences")

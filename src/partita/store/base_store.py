@@ -1,4 +1,4 @@
-"""What `Store` and `AsyncStore` share: the design, the settings, and the methods that send nothing."""
+"""The common part of `Store` and `AsyncStore`: the design, the settings, and the methods that send nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,16 +9,17 @@ from partita.design.entities import Entity
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
-from partita.errors import NotFound
+from partita.errors import ConfigurationError, NotFound
 from partita.plan.design import Design
 from partita.plan.proof.prove import prove
 from partita.plan.read_requests import key_values, plan_of
+from partita.setting_rules import check_settings
 from partita.store.context import StoreContext
 from partita.store.cursors import checked_keys
 from partita.store.drafts import Draft
 from partita.store.entity_flows import EntityFlows
 from partita.store.observation import CapacityMeter, Observers
-from partita.store.settings import StoreSettings
+from partita.store.settings import RULES, StoreSettings
 from partita.store.table_names import TableNames
 
 if TYPE_CHECKING:
@@ -29,7 +30,13 @@ E = TypeVar("E")
 
 def proven(design: Design | Table, *more: Table) -> Design:
     """A proven design; tables alone are proven here."""
-    return design if isinstance(design, Design) else prove(design.name, design, *more)
+    if isinstance(design, Design):
+        if more:
+            raise ConfigurationError(f"pass the design {design.name!r}, or tables; the design has its tables already")
+        return design
+    if not isinstance(design, Table):
+        raise ConfigurationError(f"{design!r} is not a design; pass the result of prove(), or tables")
+    return prove(design.name, design, *more)
 
 
 def not_found(call: Get[Any]) -> NotFound:
@@ -44,6 +51,7 @@ class BaseStore:
     def __init__(
         self, backend: Any, design: Design | Table, tables: Sequence[Table], **settings: "Unpack[StoreSettings]"
     ) -> None:
+        check_settings(RULES, settings)
         self.design = proven(design, *tables)
         self.context = _context(self.design, settings, getattr(backend, "cursor_key", None))
         self._settings = settings

@@ -10,19 +10,36 @@ import msgspec
 from partita.design.models import Model
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
+from partita.dynamodb.canonical import ItemIdentity, equal_items, item_identity
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue
+from partita.errors import InvalidValue, item_name
 from partita.plan.design import Design
+from partita.plan.effects import check_limits
 from partita.plan.item_compiler import compiled_item
-from partita.plan.items import validate_entity, values_of
+from partita.plan.items import key_in_item, validate_entity, values_of
 from partita.plan.writes import can_delete_without_read, has_no_invariants, with_initial_values
 from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow
-from partita.store.retries import send_idempotent
+from partita.store.reading import fetch_item
+from partita.store.retries import PerhapsApplied, outcome_unknown, send
 
 _decode_item = msgspec.json.Decoder(dict).decode
 _decode_left = msgspec.json.Decoder(dict[str, list[wire.WriteRequest]]).decode
+
+
+class BatchWrite(msgspec.Struct, frozen=True):
+    """A put of an item, or its deletion where `item` is None."""
+
+    model: Model
+    key: Item
+    item: Item | None = None
+
+    @property
+    def request(self) -> wire.WriteRequest:
+        if self.item is None:
+            return wire.WriteRequest(delete_request=wire.DeleteRequest(key=self.key))
+        return wire.WriteRequest(put_request=wire.PutRequest(item=self.item))
 
 
 def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> Flow[None]:
@@ -31,57 +48,95 @@ def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> 
     for model in models.values():
         if not has_no_invariants(design, model):
             raise InvalidValue(model.name, "a batch cannot keep its invariants; create it, or use a transaction")
-    packed = [_packed(models[type(entity)], entity, context.clock()) for entity in entities]
-    puts = (wire.WriteRequest(put_request=wire.PutRequest(item=_item(each))) for each in packed)
-    yield from batch_write(context, zip((models[type(entity)].table.name for entity in entities), puts, strict=True))
+    packed: dict[ItemIdentity, tuple[Model, Item | bytes]] = {}
+    for entity in entities:
+        model = models[type(entity)]
+        item = _item_of(model, entity, context.clock())
+        identity = item_identity(model.table.name, key_in_item(model, item))
+        if identity in packed:
+            name = item_name(model.name, {name: getattr(entity, name) for name in model.key.fields})
+            raise InvalidValue(model.name, f"{name} is in the batch twice; put it once")
+        packed[identity] = (model, _packed(item))
+    yield from batch_write(context, (_put_of(model, each) for model, each in packed.values()))
 
 
-def _packed(model: Model, entity: Any, now: datetime) -> Item | bytes:
+def _item_of(model: Model, entity: Any, now: datetime) -> Item:
+    values = values_of(model, with_initial_values(model, validate_entity(model, entity), now))
+    check_limits(model, {}, values)
+    return compiled_item(model, values)
+
+
+def _packed(item: Item) -> Item | bytes:
     """The item as bytes: they need less memory than objects, and no work of the garbage collector, while they wait."""
-    item = compiled_item(model, values_of(model, with_initial_values(model, validate_entity(model, entity), now)))
     try:
         return msgspec.json.encode(item)
     except (UnicodeEncodeError, RecursionError):  # the backend rejects it with its own error
         return item
 
 
-def _item(packed: Item | bytes) -> Item:
+def _put_of(model: Model, packed: Item | bytes) -> BatchWrite:
     item: Item = _decode_item(packed) if isinstance(packed, bytes) else packed
-    return item
+    return BatchWrite(model, key_in_item(model, item), item)
 
 
 def delete_many(context: StoreContext, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
-    """Deletes items without invariants, in batches."""
-    requests = []
+    """Deletes items without invariants, in batches; an item may be named twice."""
+    writes = {}
     for model, key in keys:
-        if not can_delete_without_read(design, model) or design.ownerships.get(model):
+        if not can_delete_without_read(design, model) or design.ownerships.get(model) or any(model.counters):
             raise InvalidValue(model.name, "a batch cannot keep its invariants; delete it, or use a transaction")
-        requests.append(deletion_of(model, key))
-    yield from batch_write(context, requests)
+        writes[item_identity(model.table.name, key)] = BatchWrite(model, key)
+    yield from batch_write(context, writes.values())
 
 
-def deletion_of(model: Model, key: Item) -> tuple[str, wire.WriteRequest]:
-    """The request that deletes an item, with its table, for `batch_write`."""
-    return model.table.name, wire.WriteRequest(delete_request=wire.DeleteRequest(key=key))
-
-
-def batch_write(context: StoreContext, requests: Iterable[tuple[str, wire.WriteRequest]]) -> Flow[None]:
-    """Sends all requests, 25 in a batch, and the unprocessed ones again."""
+def batch_write(context: StoreContext, writes: Iterable[BatchWrite]) -> Flow[None]:
+    """Sends all writes, 25 in a batch, and the unprocessed ones again; no two may be of the same item."""
     attempt = 0
-    waiting = iter(requests)
-    again: list[tuple[str, wire.WriteRequest]] = []
+    waiting = iter(writes)
+    again: list[BatchWrite] = []
     while batch := [*again, *islice(waiting, limits.BATCH_WRITE_REQUESTS - len(again))]:
         asked: dict[str, list[wire.WriteRequest]] = {}
-        for table, request in batch:
-            asked.setdefault(table, []).append(request)
+        for each in batch:
+            asked.setdefault(each.model.table.name, []).append(each.request)
         sending = wire.BatchWriteItem(request_items=asked)
-        reply = yield from send_idempotent(context, sending)
+        try:
+            reply = yield from send(context, sending, once=True)
+        except PerhapsApplied as lost:
+            yield from _verify(context, sending, batch, lost)
+            again = []
+            continue
         left = {} if reply.unprocessed_items is None else _decode_left(reply.unprocessed_items)
-        again = [
-            (context.declared_table_name(table), request) for table, requests in left.items() for request in requests
-        ]
+        again = _unprocessed(context, batch, left)
         attempt = 0 if len(again) < len(batch) else attempt + 1
         if again:
             pause = context.pause(attempt)
             log.unprocessed(sending, len(again), pause.seconds)
             yield pause
+
+
+def _unprocessed(
+    context: StoreContext, batch: list[BatchWrite], left: dict[str, list[wire.WriteRequest]]
+) -> list[BatchWrite]:
+    """The writes of a batch that DynamoDB has returned."""
+    models = {each.model.table.name: each.model for each in batch}
+    found = []
+    for table, requests in left.items():
+        model = models[context.declared_table_name(table)]
+        for each in requests:
+            if each.put_request is not None and each.put_request.item is not None:
+                found.append(BatchWrite(model, key_in_item(model, each.put_request.item), each.put_request.item))
+            elif each.delete_request is not None and each.delete_request.key is not None:
+                found.append(BatchWrite(model, each.delete_request.key))
+    return found
+
+
+def _verify(
+    context: StoreContext, sent: wire.BatchWriteItem, batch: list[BatchWrite], lost: PerhapsApplied
+) -> Flow[None]:
+    """OutcomeUnknown unless the stored items show that every write of the batch was applied."""
+    for each in batch:
+        raw = yield from fetch_item(context, each.model.table.name, each.key)
+        stored = None if raw is None else msgspec.json.decode(raw)
+        done = stored is None if each.item is None else equal_items(each.item, stored or {})
+        if not done:
+            raise outcome_unknown(sent, each.model.name, lost.__cause__) from lost.__cause__

@@ -24,7 +24,7 @@ def _token() -> str:
 
 
 class StoreContext(msgspec.Struct, frozen=True):
-    """What every flow of a store is given."""
+    """The argument of every flow of a store."""
 
     clock: Callable[[], datetime] = _now
     random: Callable[[], float] = _random

@@ -10,11 +10,11 @@ from partita.design.markers import Unique
 from partita.design.models import Model, model_of
 from partita.design.reads import Get
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, StoredItemInvalid
+from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
 from partita.plan.changes import ItemChange
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, guard_key
-from partita.plan.items import key_texts, normalize_operand, validate_entity, values_of
+from partita.plan.items import key_of, key_texts, normalize_operand, validate_entity, values_of
 from partita.plan.read_requests import get_key, key_values, plan_of
 from partita.plan.writes import creation, with_initial_values
 from partita.store import batches, writing
@@ -42,7 +42,11 @@ class EntityFlows:
         return (yield from writing.create(self.context, self.design, model, entity, when))
 
     def put(self, entity: E) -> Flow[E]:
-        return writing.put(self.context, self.design, self.design.holding(type(entity)), entity)
+        model = self.design.holding(type(entity))
+        if model.old_keys:  # what is stored under an old key is replaced, not doubled
+            valid = validate_entity(model, entity)
+            yield from move_from_old_key(self.context, self.design, model, values_of(model, valid))
+        return (yield from writing.put(self.context, self.design, model, entity))
 
     def replace(self, entity: Any) -> Flow[None]:
         model = self.design.holding(type(entity))
@@ -80,6 +84,10 @@ class EntityFlows:
         else:
             model = self.design.holding(type(what))
             key = {name: getattr(what, name) for name in model.key.fields}
+        try:
+            key_of(model, key)
+        except ReservedKey:
+            return None
         if model.old_keys:
             yield from move_from_old_key(self.context, self.design, model, key, check)
         deleted = yield from writing.delete(self.context, self.design, model, key, when, check)

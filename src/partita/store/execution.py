@@ -12,16 +12,17 @@ import msgspec
 
 from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
-from partita.dynamodb.canonical import ItemIdentity, canonical_value, equal_items
+from partita.dynamodb.canonical import ItemIdentity, canonical_value, equal_items, item_identity
 from partita.dynamodb.values import Item
-from partita.errors import InvalidTransaction, InvalidValue, OutcomeUnknown, RejectionUnexplained, RetriesExhausted
+from partita.errors import InvalidTransaction, InvalidValue, PartitaError, RejectionUnexplained, RetriesExhausted
 from partita.plan import actions as act
-from partita.plan.actions import AddToSet, AppendToList, ItemAction, RemoveAttribute, SetAttribute
-from partita.plan.races import NothingToTake, Raced, Unexplained
+from partita.plan.actions import AddToSet, AppendToList, DeleteFromSet, ItemAction, RemoveAttribute, SetAttribute
+from partita.plan.races import BoundUnread, NothingToTake, Raced, Unexplained
 from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
-from partita.store.retries import send
+from partita.store.reading import fetch_item
+from partita.store.retries import PerhapsApplied, outcome_unknown, send
 
 ATTEMPTS = 30  # attempts of a fenced write
 _TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
@@ -31,7 +32,7 @@ Planner = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
     """Executes all actions or raises the error of the failed one; returns the reply of a single write."""
-    actions = act.merge(actions)
+    actions = yield from _combined(context, actions)
     if not actions:
         return None
     if len(actions) > limits.TRANSACTION_ACTIONS:
@@ -50,26 +51,33 @@ def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
         raise
 
 
+def _combined(context: StoreContext, actions: list[ItemAction]) -> Flow[list[ItemAction]]:
+    """One action for each item, with a read where a limit needs one."""
+    seen: dict[ItemIdentity, Item] = {}
+    while True:
+        try:
+            return act.combine(actions, seen)
+        except BoundUnread as unread:
+            raw = yield from fetch_item(context, unread.table, unread.key)
+            seen[item_identity(unread.table, unread.key)] = {} if raw is None else msgspec.json.decode(raw)
+
+
 def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
-    outcome_uncertain = False
-
-    def was_applied(rejection: Exception) -> bool:
-        nonlocal outcome_uncertain
-        outcome_uncertain = True
-        if not isinstance(rejection, wire_errors.ConditionalCheckFailedException):
-            return False
-        return _already_applied(action, rejection.item)
-
+    """The reply; None after a lost one, if the item shows that the action was applied."""
     request = act.single_request(action)
     try:
-        sending = send(context, request, repeatable=action.repeatable, entity=action.entity, was_applied=was_applied)
-        return (yield from sending)
+        return (yield from send(context, request, entity=action.entity, once=True))
     except wire_errors.ConditionalCheckFailedException as rejection:
         cause = act.failed_clause_error(action, rejection.item) or Unexplained(action.entity, rejection.item)
-        if outcome_uncertain and isinstance(cause, Raced):  # this write, whose reply was lost, or another one
-            log.outcome_unknown(type(request).__name__, action.entity, log.error_code(rejection))
-            raise OutcomeUnknown(action.entity) from None
         raise cause from None
+    except PerhapsApplied as lost:
+        try:
+            raw = yield from fetch_item(context, action.table, action.key)
+        except (PartitaError, OSError):
+            raise outcome_unknown(request, action.entity, lost.__cause__) from lost.__cause__
+        if not _shows(action, None if raw is None else msgspec.json.decode(raw)):
+            raise outcome_unknown(request, action.entity, lost.__cause__) from lost.__cause__
+        return None
 
 
 def _too_large_error(actions: list[ItemAction]) -> InvalidValue:
@@ -100,34 +108,38 @@ def _levels(value: Any) -> int:
     return 1 + max(map(_levels, inside), default=0)
 
 
-def _already_applied(action: ItemAction, item: Item | None) -> bool:
-    """Whether an item is already in the state that the action gives it."""
+def _shows(action: ItemAction, item: Item | None) -> bool:
+    """Whether an item is in the state that an action gives it; another writer may have given it the same."""
+    if action.kind == "put":
+        return equal_items(action.item or {}, item or {})
     if action.kind == "delete" or item is None:
         return action.kind == "delete" and item is None
-    if action.kind == "put":
-        assert action.item is not None
-        return equal_items(action.item, item)
-    return all(_step_applied(item.get(name), step) for name, step in action.steps.items())
+    return all(_step_shows(item.get(name), step) for name, step in action.steps.items())
 
 
-def _step_applied(value: Any, step: Any) -> bool:
+def _step_shows(value: Any, step: Any) -> bool:
+    if isinstance(step, SetAttribute):
+        return value is not None and canonical_value(value) == canonical_value(step.value)
     if isinstance(step, RemoveAttribute):
         return value is None
-    return (
-        isinstance(step, SetAttribute) and value is not None and canonical_value(value) == canonical_value(step.value)
-    )
+    if isinstance(step, AddToSet | DeleteFromSet):
+        ((tag, elements),) = step.values.items()
+        stored = {str(canonical_value({tag[0]: each})) for each in (value or {}).get(tag, ())}
+        asked = {str(canonical_value({tag[0]: each})) for each in elements}
+        return asked <= stored if isinstance(step, AddToSet) else not asked & stored
+    return False
 
 
 def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
-    token = context.token()
+    """Sends a transaction. Its token stays: a request that was applied although its reply was lost is not repeated."""
+    request = act.transaction_request(actions, context.token())
     for attempt in range(context.retries + 1):
         try:
-            yield from send(context, act.transaction_request(actions, token))
+            yield from send(context, request, entity=actions[0].entity)
         except wire_errors.TransactionCanceledException as cancelled:
             error = _cancellation_error(actions, cancelled)
             if error is not None:
                 raise error from None
-            token = context.token()
             yield pause_after_conflict(context, actions[0].entity, attempt, context.retries + 1)
         else:
             return

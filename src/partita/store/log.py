@@ -6,8 +6,8 @@ Keys, items and the messages of errors are left out: they may hold what should n
 from typing import TYPE_CHECKING, Any
 
 from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.request_tables import tables_of
 from partita.dynamodb.requests import Request
-from partita.dynamodb.table_names import tables_of
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -24,7 +24,7 @@ def _logger() -> "Logger":
     return logger
 
 
-def error_code(error: BaseException) -> str:
+def error_code(error: BaseException | None) -> str:
     """DynamoDB's code of an error, or the name of its class."""
     return error.code if isinstance(error, DynamoDBError) else type(error).__name__
 

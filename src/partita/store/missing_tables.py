@@ -5,7 +5,7 @@ from typing import Any
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import ResourceNotFoundException
 from partita.dynamodb.operations import ITEM_WRITES
-from partita.dynamodb.table_names import tables_of
+from partita.dynamodb.request_tables import tables_of
 from partita.errors import TableNotFound
 from partita.store.flows import Flow
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from partita.design.models import Model
-from partita.errors import AlreadyExists, NotFound
+from partita.errors import AlreadyExists, NotFound, ReservedKey
 from partita.plan.design import Design
 from partita.plan.items import Values, key_parts, old_keys
 from partita.plan.races import Raced
@@ -29,6 +29,8 @@ def with_old_keys(
     """Runs `act`; if the item is not found, moves it from its old key and runs `act` again."""
     try:
         return (yield from act())
+    except ReservedKey:
+        raise NotFound(model.name, key_parts(model, values)) from None
     except NotFound:
         if next(iter(old_keys(model, values)), None) is None:
             raise
@@ -43,7 +45,7 @@ def move_from_old_key(
     values: Values,
     check: Callable[[Any], None] | None = None,
 ) -> Flow[bool]:
-    """Moves the item under an old key to its new key; false if there is none. A conflicting write starts it again.
+    """Moves the item under an old key to its new key; false if there is no such item. Repeated after a conflict.
 
     `check` receives the entity first and may raise.
     """

@@ -15,7 +15,7 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue
+from partita.errors import InvalidValue, ReservedKey
 from partita.plan.changes import StoredItem
 from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
@@ -59,6 +59,8 @@ def fetch_one(
     plan = plan_of(call.read)
     try:
         reply = yield from send_idempotent(context, get_item(plan, call.arguments, consistent=consistent))
+    except ReservedKey:
+        return None
     except ValidationException:
         check_lengths(plan, call.arguments)
         raise

@@ -1,6 +1,5 @@
 """Sending one request: retries with back-off and jitter after throttling, conflicts and lost connections."""
 
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from partita.dynamodb import requests as wire
@@ -25,23 +24,21 @@ NOT_APPLIED = {
 PERHAPS_APPLIED = {"InternalServerError", "ServiceUnavailable"}
 
 
-def send(
-    context: StoreContext,
-    request: wire.Request[T],
-    *,
-    repeatable: bool = True,
-    entity: str = "",
-    was_applied: Callable[[Exception], bool] | None = None,
-) -> Flow[T | None]:
+class PerhapsApplied(Exception):
+    """A write that is sent once met an error that leaves open whether it was applied."""
+
+
+def send(context: StoreContext, request: wire.Request[T], *, entity: str = "", once: bool = False) -> Flow[T]:
     """The reply to a request; throttling and lost connections are waited out.
 
-    A request that was perhaps applied is sent again only if applying it twice is harmless. When the second sending is
-    rejected, `was_applied` may see from the error that the first one succeeded; the reply is then None.
+    A request that is sent `once` raises `PerhapsApplied` rather than being sent again after it was perhaps applied. Of
+    the others, reads can be repeated, and the token of a transaction stops DynamoDB from applying it again. `entity` is
+    given for a write: where the last attempt fails and an earlier one was perhaps applied, the error says so.
     """
     if context.table_names is not None:
         request = context.table_names.renamed(request)
     observers = context.observers
-    outcome_uncertain = False
+    uncertain = False
     for attempt in range(context.retries + 1):
         observed = Observation(observers, request, attempt) if observers.always or observers.meters else None
         try:
@@ -49,18 +46,17 @@ def send(
         except (PartitaError, OSError) as error:
             if observed is not None:
                 observed.end(None, error)
-            if outcome_uncertain and was_applied is not None and was_applied(error):
-                return None
-            outcome_uncertain = outcome_uncertain or may_have_been_applied(error)
-            if outcome_uncertain and not repeatable:
-                log.outcome_unknown(type(request).__name__, entity, log.error_code(error))
-                raise OutcomeUnknown(entity) from error
+            uncertain = uncertain or may_have_been_applied(error)
+            if uncertain and once:
+                raise PerhapsApplied from error
             if isinstance(error, ResourceNotFoundException):
                 yield from raise_table_not_found(request, error)
             if not is_transient(error):
                 raise
             if attempt == context.retries:
                 log.gave_up(request, error, attempt + 1)
+                if uncertain and entity:
+                    raise outcome_unknown(request, entity, error) from error
                 raise
             pause = context.pause(attempt)
             log.retry(request, error, attempt, context.retries + 1, pause.seconds)
@@ -76,16 +72,23 @@ def send(
     raise AssertionError("unreachable")
 
 
+def outcome_unknown(request: wire.Request[Any], entity: str, error: BaseException | None) -> OutcomeUnknown:
+    """The error of a write that may or may not have been applied."""
+    log.outcome_unknown(type(request).__name__, entity, log.error_code(error))
+    return OutcomeUnknown(entity or type(request).__name__)
+
+
 def send_idempotent(context: StoreContext, request: wire.Request[T]) -> Flow[T]:
     """The reply to a request that may be sent any number of times."""
-    sending: Flow[Any] = send(context, request)
-    return sending
+    return send(context, request)
 
 
 def may_have_been_applied(error: Exception) -> bool:
     """Whether the backend may have applied the request although it answered with this error."""
     if isinstance(error, NoReply):
         return error.perhaps_executed
+    if isinstance(error, ConnectionRefusedError):
+        return False
     return isinstance(error, OSError) or (isinstance(error, DynamoDBError) and error.code in PERHAPS_APPLIED)
 
 

@@ -1,8 +1,10 @@
 """The settings of a store, as keyword arguments."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from partita.setting_rules import COUNT, DURATION, FUNCTION, SettingRule
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -36,3 +38,28 @@ class AsyncStoreSettings(StoreSettings, total=False):
     """Settings of `AsyncStore`."""
 
     sleep: Callable[[float], Awaitable[None]] | None
+
+
+def _is_naming(value: Any) -> bool:
+    return isinstance(value, Mapping) or callable(value)
+
+
+def _are_functions(value: Any) -> bool:
+    return isinstance(value, Sequence) and all(map(callable, value))
+
+
+def _is_tracer(value: Any) -> bool:
+    return value is True or hasattr(value, "start_span")
+
+
+RULES = {
+    "clock": FUNCTION,
+    "sleep": FUNCTION,
+    "random": FUNCTION,
+    "retries": COUNT,
+    "table_names": SettingRule(_is_naming, "a mapping of table names, or a function of one"),
+    "on_call": SettingRule(_are_functions, "a list of functions"),
+    "slow_call_seconds": DURATION,
+    "tracer": SettingRule(_is_tracer, "True, or an OpenTelemetry tracer"),
+}
+"""The values that each setting of a store can have."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from partita.design.tables import Table
+from partita.dynamodb.request_tables import with_table_names
 from partita.dynamodb.requests import Request
-from partita.dynamodb.table_names import with_table_names
 from partita.errors import ConfigurationError
 from partita.plan.design import Design
 

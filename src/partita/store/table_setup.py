@@ -10,7 +10,7 @@ from partita.dynamodb.exceptions import (
 )
 from partita.dynamodb.shapes import TableDescription
 from partita.plan.design import Design
-from partita.plan.schema import Difference, create_table, differences, settings
+from partita.plan.table_definitions import Difference, create_table, differences, settings
 from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
 from partita.store.retries import send_idempotent
@@ -20,7 +20,7 @@ _POLL = Wait(0.5)
 
 
 def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference]]:
-    """Creates what is missing; returns what differs and DynamoDB does not allow to change."""
+    """Creates missing tables, indexes and settings; returns the differences that DynamoDB does not allow to change."""
     left: list[Difference] = []
     for table in _actual_tables(context, design):
         try:
@@ -41,7 +41,7 @@ def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference
 
 
 def table_differences(context: StoreContext, design: Design) -> Flow[list[Difference]]:
-    """What differs between the design and the tables that exist."""
+    """The differences between the design and the existing tables."""
     found: list[Difference] = []
     for table in _actual_tables(context, design):
         try:

@@ -15,9 +15,9 @@ import msgspec
 
 from partita.design.reads import Get, Query
 from partita.dynamodb.exceptions import DynamoDBError
+from partita.dynamodb.request_tables import tables_of
 from partita.dynamodb.requests import Request
 from partita.dynamodb.shapes import ConsumedCapacity
-from partita.dynamodb.table_names import tables_of
 from partita.extras import needs
 from partita.store.flows import Flow
 from partita.store.log import error_code
@@ -84,7 +84,7 @@ class RequestSpan:
         self._active: Token[Any] = contexts.attach(set_span_in_context(span))
 
     def end(self, reply: Any, used: Sequence[ConsumedCapacity], error: Exception | None) -> None:
-        """Ends the span with what the reply or the error says."""
+        """Ends the span with the attributes of the reply or the error."""
         contexts.detach(self._active)
         if self._span.is_recording():
             self._span.set_attributes(_members(reply, _FROM_REPLY))

@@ -37,6 +37,7 @@ class Transaction:
         self._design = design
         self._steps: list[Step] = []
         self._writes: dict[ItemIdentity, str] = {}
+        self._has_ended = False
 
     def create(self, entity: N) -> N:
         """Creates an entity that must not exist; returns it as it will be stored."""
@@ -48,7 +49,7 @@ class Transaction:
             yield from ()
             return creation(self._design, model, complete, self._context.clock())
 
-        self._steps.append(step)
+        self._add(step)
         return complete
 
     def put(self, entity: N) -> N:
@@ -63,7 +64,7 @@ class Transaction:
             yield from ()
             return [unconditional_put(model, complete)]
 
-        self._steps.append(step)
+        self._add(step)
         return complete
 
     def change(
@@ -96,7 +97,7 @@ class Transaction:
                 return plan_fenced_change(self._design, wanted, known.pop())
             return (yield from planned_change(self._context, self._design, wanted))
 
-        self._steps.append(step)
+        self._add(step)
         typed: E = draft
         return typed
 
@@ -110,7 +111,7 @@ class Transaction:
             actions, _ = yield from planned_deletion(self._context, self._design, plan.model, key, when, skip)
             return actions
 
-        self._steps.append(step)
+        self._add(step)
 
     def check(self, call: Get[Any], condition: Condition) -> None:
         """Requires a condition of an item; if it is false, nothing is written."""
@@ -121,6 +122,11 @@ class Transaction:
             yield from ()
             return self._check(plan.model, key, condition)
 
+        self._add(step)
+
+    def _add(self, step: Step) -> None:
+        if self._has_ended:
+            raise InvalidTransaction("the block of this transaction has ended; write inside it, or open another one")
         self._steps.append(step)
 
     def _claim(self, write: str, model: Model, values: Values) -> None:
@@ -145,7 +151,8 @@ class Transaction:
         return [ItemAction("check", model.table.name, key_of(model, key), model.name, clauses=(clause,))]
 
     def flow(self) -> Flow[None]:
-        """Plans all writes and sends them together."""
+        """Plans all writes and sends them together; the transaction takes no more writes."""
+        self._has_ended = True
 
         def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             actions: list[ItemAction] = []

@@ -11,7 +11,15 @@ from partita.design.models import Model
 from partita.design.reads import EntityKey, Query, Read
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
-from partita.errors import AlreadyExists, Fault, NotFound, StoredItemInvalid
+from partita.errors import (
+    AlreadyExists,
+    Fault,
+    InvalidValue,
+    NotFound,
+    StillReferenced,
+    StoredItemInvalid,
+    item_name,
+)
 from partita.plan.actions import Clause, ItemAction, equals, present
 from partita.plan.changes import (
     ItemChange,
@@ -24,8 +32,8 @@ from partita.plan.changes import (
 )
 from partita.plan.design import Design, Ownership
 from partita.plan.edits import Assign, Edit
-from partita.plan.effects import BEING_DELETED, guard_key
-from partita.plan.items import key_in_item, key_of, normalize_value, validate_entity, values_of
+from partita.plan.effects import BEING_DELETED, OWNER, guard_key, guard_of
+from partita.plan.items import key_in_item, key_of, key_parts, normalize_value, validate_entity, values_of
 from partita.plan.races import Raced
 from partita.plan.writes import (
     can_delete_without_read,
@@ -36,12 +44,12 @@ from partita.plan.writes import (
     unconditional_put,
     with_initial_values,
 )
-from partita.store.batches import batch_write, deletion_of
+from partita.store.batches import BatchWrite, batch_write
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import execute, retry_on_race
 from partita.store.flows import Flow
-from partita.store.reading import QueryPages, fetch_stored_item, now_seconds
+from partita.store.reading import QueryPages, fetch_item, fetch_stored_item, now_seconds
 from partita.validation import FaultyValue, invalid_value
 
 E = TypeVar("E")
@@ -178,6 +186,8 @@ def delete(
 ) -> Flow[Any]:
     """Deletes an entity after everything that it owns; returns the deleted entity, or None if it did not exist.
 
+    It is None as well where the reply was lost and the item is gone.
+
     `check` receives the entity and may raise; exactly the state that it saw is deleted. An owner is marked first: a
     marked owner gets no new children, and after an interruption it still exists and can be deleted again.
     """
@@ -185,8 +195,11 @@ def delete(
         found = yield from _mark_owner(context, model, key, when, check)
         if found is None:
             return None
+        later: list[tuple[Model, Item]] = []
         for ownership in design.ownerships[model]:
-            yield from _delete_owned(context, design, model, ownership, found.entity)
+            yield from _delete_owned(context, design, model, ownership, found.entity, later)
+        for child, item in later:
+            yield from _delete_child(context, design, child, item)
         return (yield from _delete_marked(context, design, model, key))
     last: list[StoredItem | None] = [None]
 
@@ -235,7 +248,7 @@ def _delete_marked(context: StoreContext, design: Design, model: Model, key: dic
         deleted[0] = None if found is None or BEING_DELETED not in found.item else found.entity
         if found is None or deleted[0] is None:
             return []
-        first, *others = deletion(design, model, key, found, context.clock(), None, skip)
+        first, *others = deletion(design, model, key, found, context.clock(), None, skip, owned=True)
         marked = Clause(present(BEING_DELETED), lambda _: Raced(model.name))
         return [msgspec.structs.replace(first, clauses=(*first.clauses, marked)), *others]
 
@@ -265,21 +278,34 @@ def planned_deletion(
     return actions, found
 
 
-def _delete_owned(context: StoreContext, design: Design, model: Model, ownership: Ownership, parent: Any) -> Flow[None]:
-    """Deletes all children, page by page, under their stored keys; in batches if they have no invariants."""
+def _delete_owned(
+    context: StoreContext,
+    design: Design,
+    model: Model,
+    ownership: Ownership,
+    parent: Any,
+    later: list[tuple[Model, Item]],
+) -> Flow[None]:
+    """Deletes all children, page by page, under their stored keys; in batches if they have no invariants.
+
+    A child that still counts others is added to `later`: they may be owned as well.
+    """
     child = ownership.child
     read = Read((EntityKey(child, ownership.keys),), ownership.query_values(parent))
-    in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child)
+    in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child) and not any(child.counters)
     pages = QueryPages[Any](context, Query[Any](read), consistent=True)
     while not pages.is_done:
         items: list[Item] = [msgspec.json.decode(raw) for raw in (yield from pages.fetch_raw())]
         if items and not (yield from _is_being_deleted(context, model, parent)):
             return  # the owner was deleted meanwhile; these may be the children of a new one
         if in_batches:
-            yield from batch_write(context, [deletion_of(child, key_in_item(child, item)) for item in items])
+            yield from batch_write(context, [BatchWrite(child, key_in_item(child, item)) for item in items])
         else:
             for item in items:
-                yield from _delete_child(context, design, child, item)
+                try:
+                    yield from _delete_child(context, design, child, item)
+                except StillReferenced:
+                    later.append((child, item))
 
 
 def _is_being_deleted(context: StoreContext, model: Model, parent: Any) -> Flow[bool]:
@@ -299,12 +325,31 @@ def _delete_child(context: StoreContext, design: Design, child: Model, item: Ite
         if key_of(child, values_of(child, entity)) != key_in_item(child, item):
             yield from adopt_item(context, design, child, item)
     except (StoredItemInvalid, AlreadyExists):
-        yield from batch_write(context, [deletion_of(child, key_in_item(child, item))])
+        yield from batch_write(context, [BatchWrite(child, key_in_item(child, item))])
         return
     yield from delete(context, design, child, {name: getattr(entity, name) for name in child.key.fields})
 
 
 def release(context: StoreContext, model: Model, unique: Unique, values: dict[str, Any]) -> Flow[None]:
-    """Frees a unique value that was kept after a deletion."""
-    removal = ItemAction("delete", model.table.name, guard_key(model, unique, values), model.name)
-    yield from execute(context, [removal])
+    """Frees a unique value that was kept after a deletion; an InvalidValue if a stored item has it.
+
+    While the guard is there, no item can get the value, so its deletion needs no other condition.
+    """
+    key = guard_key(model, unique, values)
+
+    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        raw = yield from fetch_item(context, model.table.name, key)
+        if raw is None:
+            return []
+        owner: Item | None = msgspec.json.decode(raw).get(OWNER, {}).get("M")
+        found = None if owner is None else (yield from fetch_stored_item(context, model, owner))
+        if found is not None:
+            holder = values_of(model, found.entity)
+            guard = guard_of(model, unique, holder, found.item)
+            if guard is not None and guard.key == key:
+                name = item_name(model.name, key_parts(model, holder))
+                raise InvalidValue(model.name, f"{name} has the value; change or delete it first", unique.name)
+        same = Clause(equals(OWNER, None if owner is None else {"M": owner}), lambda _: Raced(model.name))
+        return [ItemAction("delete", model.table.name, key, model.name, clauses=(same,))]
+
+    yield from retry_on_race(context, model.name, plan)

@@ -1,4 +1,4 @@
-"""A small grammar for random statements: `$rule` stands for one of the rule's choices."""
+"""A small grammar for random statements: `$rule` is replaced by one of the rule's choices."""
 
 import random
 import re

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.dynamodb.exceptions import ValidationException
-from partita.engine.partiql.statement_parser import parse_statement
+from partita.dynamodb.statements.statement_parser import parse_statement
 
 PIECES = (
     "SELECT INSERT INTO UPDATE DELETE FROM VALUE WHERE SET REMOVE AND OR NOT IN IS MISSING NULL BETWEEN ORDER BY DESC "

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.operations import is_read
 from partita.dynamodb.statement_shapes import ExecuteStatement
-from partita.engine.partiql.statement_parser import parse_statement
+from partita.dynamodb.statements.statement_parser import parse_statement
 from tests.engine.tables import Bench
 
 STATEMENTS = ["SELECT * FROM t", "DELETE FROM t WHERE pk = 'SELECT'", "INSERT INTO t VALUE {'pk': 'a'}", "x"]

@@ -20,12 +20,12 @@ from partita import (
     NotFound,
     NotUnique,
     ReferenceMissing,
+    StillReferenced,
     Store,
-    StoreError,
     Transaction,
     VersionConflict,
 )
-from partita.dynamodb.requests import PutItem, Scan, UpdateItem
+from partita.dynamodb.requests import DeleteItem, PutItem, Scan, UpdateItem
 from tests.store.clocks import Clock
 from tests.store.conftest import fresh
 from tests.store.contract import test_edges as edges
@@ -338,10 +338,21 @@ def test_moved_child_is_counted_by_its_new_parent(db: Store, draft_work: Work) -
     assert db.one(artist("bob")).work_count == 1
 
 
-def test_child_can_be_deleted_after_its_parent(db: Store, draft_work: Work) -> None:
+def test_parent_that_still_counts_children_is_not_deleted(db: Store, draft_work: Work) -> None:
+    still = r"^Artist ann still counts Work items in 'work_count'; delete them first, or declare Owns$"
+    with pytest.raises(StillReferenced, match=still):
+        db.delete(artist("ann"))
+    db.delete(work("w1"))
     db.delete(artist("ann"))
-    assert db.delete(work("w1")) == draft_work
     assert disk(db) == {}
+
+
+def test_child_can_be_deleted_after_its_parent(db: Store, draft_work: Work) -> None:
+    there = next(item for name, item in disk(db).items() if name.startswith("ARTIST#ann "))
+    key = {"PK": there["PK"], "SK": there["SK"]}
+    db.backend.call(DeleteItem(table_name="gallery", key=key))  # by other code, or by its TTL
+    assert db.delete(work("w1")) == draft_work
+    assert [name for name in disk(db) if not name.startswith("UNIQUE#")] == []
 
 
 def test_limit_stops_the_growth_of_a_counter(db: Store, draft_work: Work) -> None:
@@ -457,14 +468,34 @@ def test_transaction_checks_other_items(db: Store, draft_work: Work) -> None:
     assert db.one(work("w1")).title == "One"
 
 
-def test_two_children_under_a_limit_in_one_transaction_are_rejected(db: Store) -> None:
-    def write() -> None:
+def test_limit_holds_for_all_children_of_one_transaction(db: Store) -> None:
+    def write(*names: str) -> None:
         with db.transaction() as together:
-            together.create(Work(work_id="w1", artist_id="ann", title=""))
-            together.create(Work(work_id="w2", artist_id="ann", title=""))
+            for name in names:
+                together.create(Work(work_id=name, artist_id="ann", title=""))
 
-    with pytest.raises(StoreError, match=r"adds two children under a limit"):
-        write()
+    with db.change(artist("ann")) as draft:
+        draft.room = 3
+    with pytest.raises(LimitReached, match=r"^Artist ann: the write would exceed the limit work_count <= room$"):
+        write("w1", "w2", "w3", "w4")
+    write("w1", "w2")
+    with pytest.raises(LimitReached):
+        write("w3", "w4")
+    write("w3")
+    assert db.one(artist("ann")).work_count == 3
+
+
+def test_limit_and_its_new_bound_may_be_in_one_transaction(db: Store) -> None:
+    def write(room: int) -> None:
+        with db.transaction() as together:
+            together.change(artist("ann")).room = room
+            for name in ("w1", "w2"):
+                together.create(Work(work_id=name, artist_id="ann", title=""))
+
+    with pytest.raises(LimitReached):
+        write(1)
+    write(2)
+    assert db.one(artist("ann")).work_count == 2
 
 
 def test_unique_value_moves_between_items_within_a_transaction(db: Store) -> None:
@@ -498,7 +529,7 @@ def test_child_of_a_parent_deleted_in_the_transaction_is_rejected(db: Store) -> 
             together.delete(artist("ann"))
             together.create(Work(work_id="w", artist_id="ann", title=""))
 
-    with pytest.raises(StoreError, match=r"^Artist: the transaction writes the same item twice \(delete and update\)$"):
+    with pytest.raises(ReferenceMissing, match=r"^Work refers to Artist ann, which does not exist$"):
         write()
 
 
@@ -527,6 +558,15 @@ def test_two_writes_to_one_item_in_a_transaction_are_rejected(db: Store, draft_w
     said = r"^two writes to Work \w+ in one transaction; make them one$"
     with pytest.raises(InvalidTransaction, match=said), db.transaction() as together:
         twice(together)
+    assert disk(db) == before
+
+
+def test_write_after_the_block_of_a_transaction_is_rejected(db: Store, draft_work: Work) -> None:
+    with db.transaction() as together:
+        together.change(work("w1")).title = "Two"
+    before = disk(db)
+    with pytest.raises(InvalidTransaction, match=r"^the block of this transaction has ended; "):
+        together.delete(artist("ann"))
     assert disk(db) == before
 
 

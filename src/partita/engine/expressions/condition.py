@@ -8,10 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from partita.dynamodb import conditions
 from partita.dynamodb.conditions import Test
-from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
-from partita.dynamodb.values import SETS, TYPES, AttributeValue, Item, ResolvedPath, sort_value, type_of
-from partita.engine.expressions.cache import ExpressionCache
-from partita.engine.expressions.nodes import (
+from partita.dynamodb.expression_nodes import (
     AndNode,
     BetweenNode,
     CompareNode,
@@ -24,6 +21,9 @@ from partita.engine.expressions.nodes import (
     Path,
     Value,
 )
+from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
+from partita.dynamodb.values import SETS, TYPES, AttributeValue, Item, ResolvedPath, sort_value, type_of
+from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError

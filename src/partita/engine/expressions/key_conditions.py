@@ -3,11 +3,7 @@
 from typing import NamedTuple
 
 from partita.dynamodb.exceptions import INVALID, ValidationException
-from partita.dynamodb.values import AttributeValue
-from partita.engine import key_encoding
-from partita.engine.expressions.cache import ExpressionCache
-from partita.engine.expressions.condition import check_between
-from partita.engine.expressions.nodes import (
+from partita.dynamodb.expression_nodes import (
     AndNode,
     BetweenNode,
     CompareNode,
@@ -20,6 +16,10 @@ from partita.engine.expressions.nodes import (
     Path,
     Value,
 )
+from partita.dynamodb.values import AttributeValue
+from partita.engine import key_encoding
+from partita.engine.expressions.cache import ExpressionCache
+from partita.engine.expressions.condition import check_between
 from partita.engine.expressions.parse import parse_condition
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError

@@ -6,12 +6,9 @@ word. Errors that depend on the placeholders (`scope`) come after them.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TypeVar
 
-from partita.dynamodb.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
-from partita.dynamodb.reserved import RESERVED_WORDS
-from partita.engine.expressions.nodes import (
+from partita.dynamodb.expression_nodes import (
     AndNode,
     Arithmetic,
     BetweenNode,
@@ -28,7 +25,10 @@ from partita.engine.expressions.nodes import (
     UpdateNode,
     Value,
 )
-from partita.engine.expressions.tokens import EmptyExpression, ExpressionError, Tokens
+from partita.dynamodb.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
+from partita.dynamodb.parse_cache import cached_by_text
+from partita.dynamodb.reserved import RESERVED_WORDS
+from partita.engine.expressions.tokens import EmptyExpression, ExpressionError, Tokens, is_digits
 
 CONDITION_FUNCTIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size")
 UPDATE_FUNCTIONS = ("if_not_exists", "list_append")
@@ -39,6 +39,7 @@ _FAULTS = ("parentheses", "unknown function", "misplaced function", "reserved wo
 
 _MAX_DEPTH = 64
 _MAX_INDEX = (1 << 31) - 1
+_MAX_DIGITS = 4000  # Python converts no longer text to an integer
 
 Tree = TypeVar("Tree")
 
@@ -209,9 +210,9 @@ class _ExpressionParser:
                 parts.append(self._name())
                 continue
             index = self.tokens.peek()
-            if not index.text.isdigit():
+            if not is_digits(index.text):
                 raise self.tokens.unexpected()
-            if int(index.text) > _MAX_INDEX:
+            if len(index.text) > _MAX_DIGITS or int(index.text) > _MAX_INDEX:
                 raise ExpressionError(f"List index is not within the allowable range; index: [{index.text}]")
             parts.append(int(self.tokens.take().text))
             self.tokens.expect("]")
@@ -298,7 +299,7 @@ def _check_text(source: str) -> None:
         )
 
 
-@lru_cache(maxsize=4096)
+@cached_by_text
 def parse_condition(source: str) -> ConditionNode:
     """Parses a condition, filter or key condition.
 
@@ -309,13 +310,13 @@ def parse_condition(source: str) -> ConditionNode:
     return _ExpressionParser(source, CONDITION_FUNCTIONS).run(_ExpressionParser.condition)
 
 
-@lru_cache(maxsize=4096)
+@cached_by_text
 def parse_update(source: str) -> UpdateNode:
     _check_text(source)
     return _ExpressionParser(source, UPDATE_FUNCTIONS).run(_ExpressionParser.update)
 
 
-@lru_cache(maxsize=4096)
+@cached_by_text
 def parse_projection(source: str) -> ProjectionNode:
     _check_text(source)
     return _ExpressionParser(source, ()).run(_ExpressionParser.projection)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from partita.dynamodb.expression_nodes import ProjectionNode
 from partita.dynamodb.values import AttributeValue, Item, ResolvedPath, value_at
-from partita.engine.expressions.nodes import ProjectionNode
 from partita.engine.expressions.scope import Scope, path_text
 from partita.engine.expressions.tokens import ExpressionError
 
@@ -18,7 +18,10 @@ def resolve_paths(tree: ProjectionNode, scope: Scope) -> list[ResolvedPath]:
 
 def check_disjoint(paths: Sequence[ResolvedPath]) -> None:
     """Rejects two paths of which one contains the other, or that disagree on the type of a part."""
+    tree = _PathTree()
     for at, later in enumerate(paths):
+        if tree.add(later):
+            continue
         for earlier in paths[:at]:
             relation = _relation(earlier, later)
             if relation:
@@ -26,6 +29,20 @@ def check_disjoint(paths: Sequence[ResolvedPath]) -> None:
                     f"Two document paths {relation} with each other; must remove or rewrite one of these paths; "
                     f"path one: {path_text(earlier)}, path two: {path_text(later)}"
                 )
+
+
+class _PathTree(dict[str | int, "_PathTree"]):
+    """Disjoint paths by their parts; one step for each part of a path, where comparing pairs would be quadratic."""
+
+    def add(self, path: ResolvedPath) -> bool:
+        """Adds a path; false where it overlaps or conflicts with an earlier one."""
+        branch, is_new = self, not self
+        for part in path:
+            if not is_new and (not branch or type(next(iter(branch))) is not type(part)):
+                return False
+            is_new = is_new or part not in branch
+            branch = branch.setdefault(part, _PathTree())
+        return is_new
 
 
 def _relation(one: ResolvedPath, two: ResolvedPath) -> str | None:

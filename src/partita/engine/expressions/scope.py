@@ -6,12 +6,13 @@ from typing import Any
 
 from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import (
+    NestingTooDeep,
     RequestValidationException,
     SerializationException,
     ValidationException,
 )
+from partita.dynamodb.expression_nodes import Path
 from partita.dynamodb.values import AttributeValue, Item, ResolvedPath, type_of
-from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError
 
 _NAME = re.compile(r"#[0-9a-zA-Z_]+\Z").match
@@ -129,11 +130,9 @@ def _checked_values(values: Item | None) -> Item:
 def _check_value(placeholder: str, value: AttributeValue) -> AttributeValue:
     try:
         return checked_value(value)[0]
-    except SerializationException:
+    except (SerializationException, NestingTooDeep):
         raise
     except ValidationException as error:
-        if error.message.startswith("Nesting Levels"):
-            raise
         raise type(error)(
             f"ExpressionAttributeValues contains invalid value: {error.message} for key {placeholder}"
         ) from None

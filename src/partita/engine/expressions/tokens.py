@@ -6,7 +6,7 @@ import msgspec
 
 from partita.errors import PartitaError
 
-_TOKEN = re.compile(r"[ \t\r\n]*([A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|[0-9]+|<>|<=|>=|[^ \t\r\n])")
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[#:][A-Za-z0-9_]+|[0-9]+|<>|<=|>=|[^ \t\r\n]")
 
 
 class ExpressionError(PartitaError):
@@ -85,9 +85,14 @@ class Tokens:
         return ExpressionError(f'Syntax error; token: "{token.text}", near: "{self.source[start:end]}"')
 
 
+def is_digits(text: str) -> bool:
+    """Whether a text is a list index; `isdigit` alone accepts other digits, such as a superscript two."""
+    return text.isascii() and text.isdigit()
+
+
 def _split(source: str) -> list[Token]:
     """Splits a source; an unknown character is a token too, which the parser rejects."""
-    return [Token(match[1], match.start(1)) for match in _TOKEN.finditer(source.rstrip(" \t\r\n"))]
+    return [Token(match[0], match.start()) for match in _TOKEN.finditer(source)]
 
 
 def _closing_parentheses(tokens: list[Token]) -> dict[int, int]:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.expression_nodes import Arithmetic, FunctionCall, Operand, Path, UpdateAction, UpdateNode, Value
 from partita.dynamodb.numbers import checked_number, plain_text
 from partita.dynamodb.values import SETS, AttributeValue, Item, ResolvedPath, type_of, value_at
 from partita.engine.expressions.cache import ExpressionCache
 from partita.engine.expressions.condition import check_distinct
-from partita.engine.expressions.nodes import Arithmetic, FunctionCall, Operand, Path, UpdateAction, UpdateNode, Value
 from partita.engine.expressions.parse import parse_update
 from partita.engine.expressions.projection import check_disjoint
 from partita.engine.expressions.scope import Scope

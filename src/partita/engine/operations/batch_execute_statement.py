@@ -21,6 +21,8 @@ from partita.dynamodb.statement_shapes import (
     BatchStatementResponse,
     StatementRequest,
 )
+from partita.dynamodb.statements.statement_nodes import Body, ExistsCheck, Select
+from partita.dynamodb.statements.statement_parser import parse_statement
 from partita.engine.constraints import Constraint, report_violations
 from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
@@ -30,8 +32,6 @@ from partita.engine.operations.item_writes import decide, returned_attributes
 from partita.engine.partiql.key_bounds import exact_key, fixes_key
 from partita.engine.partiql.select_statements import paths_of, selected_attributes
 from partita.engine.partiql.statement_parameters import BoundStatement
-from partita.engine.partiql.statement_parser import parse_statement
-from partita.engine.partiql.statements import Body, ExistsCheck, Select
 from partita.engine.partiql.write_statements import StatementWrite, statement_write
 from partita.engine.schema import StoredTable
 from partita.engine.write import load_version

@@ -1,21 +1,22 @@
 """ExecuteStatement: one PartiQL statement; a SELECT returns a page, all others write one item."""
 
 from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.limits import STATEMENT_LENGTH
 from partita.dynamodb.requests import UpdateItem
 from partita.dynamodb.responses import UpdateItemOutput
 from partita.dynamodb.statement_shapes import ExecuteStatement, ExecuteStatementOutput
+from partita.dynamodb.statements.statement_nodes import ExistsCheck, Select
 from partita.engine.constraints import Constraint, report_violations
 from partita.engine.consumed_capacity import consumed_capacity
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.item_writes import write_job
 from partita.engine.partiql.select_statements import select_page
 from partita.engine.partiql.statement_parameters import BoundStatement
-from partita.engine.partiql.statements import ExistsCheck, Select
 from partita.engine.partiql.write_statements import statement_write
 from partita.storage.contract import StorageTransaction
 
 STATEMENT = (
-    Constraint("statement", required=True, min_length=1, max_length=8192),
+    Constraint("statement", required=True, min_length=1, max_length=STATEMENT_LENGTH),
     Constraint("parameters", min_length=1),
     Constraint("return_values_on_condition_check_failure", enum=("ALL_OLD", "NONE")),
 )

@@ -12,6 +12,7 @@ from partita.dynamodb.statement_shapes import (
     ExecuteTransactionOutput,
     StatementRequest,
 )
+from partita.dynamodb.statements.statement_nodes import DeleteClause, ExistsCheck, Select, UpdateClause
 from partita.engine.constraints import Constraint, report_violations
 from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
@@ -21,7 +22,6 @@ from partita.engine.operations.transact_write_items import TransactionAction, ru
 from partita.engine.partiql.key_bounds import exact_key, fixes_key
 from partita.engine.partiql.select_statements import filter_of, paths_of, selected_attributes
 from partita.engine.partiql.statement_parameters import BoundStatement
-from partita.engine.partiql.statements import DeleteClause, ExistsCheck, Select, UpdateClause
 from partita.engine.partiql.write_statements import statement_write
 from partita.engine.schema import StoredTable
 from partita.engine.write import ItemVersion, load_version

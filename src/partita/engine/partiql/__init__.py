@@ -1,9 +1,8 @@
-"""PartiQL: parses a statement, and turns it into the trees, intents and reads of the other operations.
+"""PartiQL: turns a parsed statement into the intents and reads of the other operations.
 
-'UPDATE t SET n = n + ? WHERE pk = ?'     statement_tokens, statement_parser   text to a statement
-  +-- UpdateAction(SET, n, n + :?0)       statements             the parts of a statement
-  +-- where  pk = :?1                     statement_parameters   a statement and its parameters
-        |            |                    key_bounds             the keys that WHERE determines
-   BoundUpdate   key, condition           select_statements      SELECT to ranges of keys and a page
-                                          write_statements       all others to intents and conditions
+'UPDATE t SET n = n + ? WHERE pk = ?'     dynamodb.statements    text to a statement
+  +-- UpdateAction(SET, n, n + :?0)       statement_parameters   a statement and its parameters
+  +-- where  pk = :?1                     key_bounds             the keys that WHERE determines
+        |            |                    select_statements      SELECT to ranges of keys and a page
+   BoundUpdate   key, condition           write_statements       all others to intents and conditions
 """

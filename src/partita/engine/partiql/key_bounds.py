@@ -1,11 +1,10 @@
 """The keys that a WHERE determines: one item, or the ranges of keys of its items."""
 
 from itertools import product
+from math import prod
 
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.values import AttributeValue, Item, sort_value
-from partita.engine.expressions.key_conditions import KeyCondition, KeyInterval, key_range
-from partita.engine.expressions.nodes import (
+from partita.dynamodb.expression_nodes import (
     AndNode,
     BetweenNode,
     CompareNode,
@@ -16,9 +15,12 @@ from partita.engine.expressions.nodes import (
     Path,
     Value,
 )
+from partita.dynamodb.values import AttributeValue, Item, sort_value
+from partita.engine.expressions.key_conditions import KeyCondition, KeyInterval, key_range
 from partita.engine.expressions.scope import Scope
 from partita.engine.schema import KeySchema, KeySchemaAttribute
 
+MAX_RANGES = 10_000  # combinations of the values of IN; a statement with more is read more widely and filtered
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -60,15 +62,16 @@ def key_ranges(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> li
         for each in known.get(attribute.name, []):
             for value in each.values:
                 check_type(attribute, value)
-    fixed = [_equal_values(known.get(attribute.name, [])) for attribute in keys.partition]
-    if any(values is None for values in fixed):
+    fixed = [values for key in keys.partition if (values := _equal_values(known.get(key.name, []))) is not None]
+    count = prod(map(len, fixed))
+    if len(fixed) < len(keys.partition) or count > MAX_RANGES:
         return None
-    sort, ranged = _sort_conditions(keys, known)
+    sort, ranged = _sort_conditions(keys, known, MAX_RANGES // count)
     names = [attribute.name for attribute in [*keys.partition, *sort]]
-    choices = product(*(values or [] for values in fixed), *(_equal_values(known[key.name]) or [] for key in sort))
+    choices = product(*fixed, *(_equal_values(known[key.name]) or [] for key in sort))
     ranges: dict[bytes, KeyInterval] = {}
-    for values in choices:
-        equal = {name: KeyCondition("=", [value]) for name, value in zip(names, values, strict=True)}
+    for chosen in choices:
+        equal = {name: KeyCondition("=", [value]) for name, value in zip(names, chosen, strict=True)}
         whole = _intersection([key_range(keys, equal | each) for each in ranged or [{}]])
         if whole.high is None or whole.low < whole.high:
             ranges[whole.low] = whole
@@ -76,14 +79,18 @@ def key_ranges(keys: KeySchema, where: ConditionNode | None, scope: Scope) -> li
 
 
 def _sort_conditions(
-    keys: KeySchema, known: dict[str, list[KeyCondition]]
+    keys: KeySchema, known: dict[str, list[KeyCondition]], most: int
 ) -> tuple[list[KeySchemaAttribute], list[dict[str, KeyCondition]]]:
-    """The leading sort attributes with equality or IN, and the conditions on the next one."""
+    """The leading sort attributes with equality or IN, of at most `most` values, and the conditions on the next one."""
     fixed: list[KeySchemaAttribute] = []
     for attribute in keys.sort:
         conditions = known.get(attribute.name, [])
-        if _equal_values(conditions) is None:
+        values = _equal_values(conditions)
+        if values is None:
             return fixed, [{attribute.name: each} for each in conditions]
+        most //= len(values)
+        if not most:  # the ranges of the attributes before are wider, and WHERE is evaluated on their items
+            break
         fixed.append(attribute)
     return fixed, []
 

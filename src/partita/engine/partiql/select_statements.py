@@ -8,17 +8,17 @@ import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.exceptions import INVALID, ValidationException
+from partita.dynamodb.expression_nodes import Path
+from partita.dynamodb.statements.statement_nodes import Select
 from partita.dynamodb.values import Item, ResolvedPath, value_at
 from partita.engine.consumed_capacity import TableUsage
 from partita.engine.context import EngineContext
 from partita.engine.expressions.condition import BoundCondition, bind_condition
 from partita.engine.expressions.key_conditions import KeyInterval
-from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.projection import check_disjoint
 from partita.engine.operations.selection import index_of, start_storage_key
 from partita.engine.partiql.key_bounds import key_ranges
 from partita.engine.partiql.statement_parameters import BoundStatement, run_statement_expression
-from partita.engine.partiql.statements import Select
 from partita.engine.read import Selection, read_page
 from partita.engine.schema import KeySchema, StoredIndex, StoredTable
 from partita.engine.write import decode_item

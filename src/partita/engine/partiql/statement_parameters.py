@@ -5,12 +5,12 @@ from typing import Any
 
 from partita.dynamodb.canonical import checked_value
 from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.expression_nodes import Path
+from partita.dynamodb.statements.statement_nodes import Body
+from partita.dynamodb.statements.statement_parser import parse_statement
 from partita.dynamodb.values import AttributeValue, Item, ResolvedPath
-from partita.engine.expressions.nodes import Path
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.tokens import ExpressionError
-from partita.engine.partiql.statement_parser import parse_statement
-from partita.engine.partiql.statements import Body
 
 
 class StatementScope(Scope):

@@ -3,15 +3,15 @@
 import msgspec
 
 from partita.dynamodb.exceptions import DuplicateItemException, ValidationException
+from partita.dynamodb.expression_nodes import ConditionNode, UpdateNode
+from partita.dynamodb.statements.statement_nodes import DeleteClause, ExistsCheck, Insert, UpdateClause
 from partita.dynamodb.values import Item
 from partita.engine.expressions.condition import BoundCondition, bind_condition
-from partita.engine.expressions.nodes import ConditionNode, UpdateNode
 from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.update import BoundUpdate, CompiledUpdate
 from partita.engine.operations.item_writes import CheckIntent, DeleteIntent, PutIntent, UpdateIntent, WriteIntent
 from partita.engine.partiql.key_bounds import check_type, exact_key, fixes_key
 from partita.engine.partiql.statement_parameters import BoundStatement, run_statement_expression
-from partita.engine.partiql.statements import DeleteClause, ExistsCheck, Insert, UpdateClause
 from partita.engine.schema import StoredTable
 from partita.engine.write import ItemVersion
 

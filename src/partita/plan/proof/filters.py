@@ -42,7 +42,7 @@ def projected_names(model: Model, index: Index) -> set[str]:
 
 
 def filters_out(read: Read, model: Model) -> bool:
-    """Whether the declared filter drops every item of an entity: it asks for what none of them has."""
+    """Whether the declared filter drops every item of an entity: it compares with a value that none of them has."""
     return any(_drops(read.sources[0].model, model, term) for term in _terms(read.where))
 
 
@@ -77,7 +77,7 @@ def _values(term: Condition) -> tuple[Any, ...]:
 
 
 def _never(attribute: Attribute, term: Condition, values: tuple[Any, ...]) -> bool:
-    """Whether an attribute of a few values has none of those that are asked for."""
+    """Whether an attribute with few possible values can have none of the values in the filter."""
     listed = listed_values(attribute.kind)
     equality = isinstance(term, OneOf) or (isinstance(term, Comparison) and term.operator == "=")
     constant = not any(isinstance(value, Argument | Field) for value in values)

@@ -1,7 +1,7 @@
 """The entry of the proof: `prove` loads a design and checks all of it.
 
 Each check runs as early as it can. A class statement validates its own entity (`design.validate_model`) and a pattern
-the types of its own parameters (`design.patterns`). `prove` checks whatever needs the whole design:
+the types of its own parameters (`design.patterns`). `prove` checks everything that needs the whole design:
 
     references   counters, references and owners name entities and attributes that exist      references.py
     tables       no two items can have the same key; key attributes have one type             tables.py
@@ -23,6 +23,7 @@ from partita.plan.proof.tables import prove_table
 
 def prove(name: str, *tables: Table) -> Design:
     """The design of these tables, proven; a DesignError names the first declaration that fails and the way out."""
+    _check_arguments(name, tables)
     design = resolved(name, tables)
     for table in tables:
         prove_table(table)
@@ -33,6 +34,16 @@ def prove(name: str, *tables: Table) -> Design:
             prove_read(read_of(parent, ownership))
     _check_pattern_names(tables)
     return design
+
+
+def _check_arguments(name: object, tables: tuple[object, ...]) -> None:
+    if not isinstance(name, str) or not name:
+        raise DesignError("prove", f"the name of a design cannot be {name!r}", 'write prove("shop", table)')
+    if not tables:
+        raise DesignError(name, "it has no tables", f'write prove("{name}", table)')
+    for each in tables:
+        if not isinstance(each, Table):
+            raise DesignError(name, f"{each!r} is not a table", "pass the tables of the entities")
 
 
 def _check_pattern_names(tables: tuple[Table, ...]) -> None:

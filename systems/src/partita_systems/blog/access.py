@@ -25,7 +25,7 @@ def sees_unpublished(caller: Caller, user_id: str) -> bool:
 
 
 class CommentAccess(NamedTuple):
-    """What the rules need to know of a comment: its author, and the status and owner of its post."""
+    """The facts about a comment that the rules need: its author, and the status and owner of its post."""
 
     author_id: str
     status: d.PostStatus

@@ -12,7 +12,7 @@ from random import Random
 from partita import AlreadyExists, NotFound, SeedStep, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
-from partita_systems.seeding import seeded_random, store_at
+from partita_systems.seed_steps import seeded_random, store_at
 from partita_systems.service_base import ids_from
 
 OPENED = datetime(2025, 3, 1, 11, tzinfo=UTC)

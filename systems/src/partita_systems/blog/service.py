@@ -169,6 +169,9 @@ class Blog(ServiceBase):
         for like in self.db(d.likes_of_post(post_id), consistent=True):
             self.db.delete(d.has_liked(like.user_id, post_id))
             self.db.delete(like)
+        for reply in self.db(d.thread(post_id), consistent=True):
+            if isinstance(reply, d.Reply):
+                self.db.delete(reply)
         for comment in self.db(d.thread(post_id), consistent=True):
             self.db.delete(comment)
         for rest in (self.db(d.likes_of_post(post_id), consistent=True), self.db(d.thread(post_id), consistent=True)):
@@ -190,7 +193,7 @@ class Blog(ServiceBase):
         return True
 
     def unlike(self, user_id: str, post_id: str) -> bool:
-        """Remove a like; returns False if there is none."""
+        """Remove a like; returns False if it does not exist."""
         guard = self.db(d.has_liked(user_id, post_id), consistent=True)
         if guard is None:
             return False
@@ -213,7 +216,7 @@ class Blog(ServiceBase):
         return True
 
     def unbookmark(self, user_id: str, post_id: str) -> bool:
-        """Remove a bookmark; returns False if there is none."""
+        """Remove a bookmark; returns False if it does not exist."""
         guard = self.db(d.has_bookmarked(user_id, post_id), consistent=True)
         if guard is None:
             return False

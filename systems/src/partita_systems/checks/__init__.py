@@ -1,4 +1,4 @@
-"""Checks: is it up, and does it say what it should."""
+"""Checks: whether web pages are up and have the expected content."""
 
 from pathlib import Path
 

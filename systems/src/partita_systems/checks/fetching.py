@@ -25,7 +25,7 @@ class FetchError(Exception):
 
 
 @dataclass(frozen=True)
-class Page:
+class FetchedPage:
     status: int
     body: bytes
     milliseconds: int
@@ -55,7 +55,7 @@ class Fetcher:
     timer: Callable[[], float] = time.perf_counter
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
-    def fetch(self, url: str) -> Page:
+    def fetch(self, url: str) -> FetchedPage:
         """The page after redirects; its body is truncated to `max_bytes`."""
         start = self.timer()
         for _ in range(self.max_redirects + 1):
@@ -63,7 +63,7 @@ class Fetcher:
             if status in _REDIRECTS and location:
                 url = _redirect_target(url, location)
                 continue
-            return Page(status, body, round((self.timer() - start) * 1000))
+            return FetchedPage(status, body, round((self.timer() - start) * 1000))
         raise FetchError(f"more than {self.max_redirects} redirects")
 
     def _request(self, url: str, deadline: float) -> tuple[int, str | None, bytes]:

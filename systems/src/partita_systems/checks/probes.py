@@ -10,7 +10,7 @@ from typing import Any
 from partita import InvalidValue
 from partita_systems.checks.check_attributes import AvailabilityAttributes, EbayAttributes, typed_attributes
 from partita_systems.checks.design import Check, CheckType, Outcome
-from partita_systems.checks.fetching import Fetcher, FetchError, Page
+from partita_systems.checks.fetching import FetchedPage, Fetcher, FetchError
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Prober:
         return page_outcome(page, attributes)
 
 
-def page_outcome(page: Page, attributes: AvailabilityAttributes) -> Outcome:
+def page_outcome(page: FetchedPage, attributes: AvailabilityAttributes) -> Outcome:
     """UP if the page answered and contains the keyword, if there is one."""
     if attributes.keyword is None:
         return Outcome(status="UP", response_time=page.milliseconds)
@@ -43,7 +43,7 @@ def page_outcome(page: Page, attributes: AvailabilityAttributes) -> Outcome:
     )
 
 
-def listing_outcome(page: Page, attributes: EbayAttributes) -> Outcome:
+def listing_outcome(page: FetchedPage, attributes: EbayAttributes) -> Outcome:
     """UP if the listing has an offer in stock for at most the maximum price."""
     offer = next(offers(page.body.decode("utf-8", "replace")), None)
     if offer is None:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from partita import AlreadyExists, NotUnique, SeedStep, Store
 from partita_systems.checks import design as d
-from partita_systems.seeding import NumberedStep
+from partita_systems.seed_steps import NumberedStep
 
 FIRST = "ana bruno carla diego elena faisal greta hugo ines jonas kira luis mina noor olga pavel".split()
 PLACES = ["shop", "status", "blog", "docs", "api", "mail", "learn", "jobs", "maps", "news"]

@@ -15,7 +15,7 @@ from partita_systems.eecar.categories import ANY, Category
 from partita_systems.eecar.matches import query_hash
 from partita_systems.eecar.proposals import Answer
 from partita_systems.eecar.service import Eecar
-from partita_systems.seeding import NumberedStep, last_midnight, seeded_random, store_at
+from partita_systems.seed_steps import NumberedStep, last_midnight, seeded_random, store_at
 from partita_systems.service_base import MakeId, ids_from
 
 CARS = [

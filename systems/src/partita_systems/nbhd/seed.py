@@ -12,7 +12,7 @@ from typing import Any
 from partita import AlreadyExists, NotFound, NotUnique, SeedStep, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd
-from partita_systems.seeding import NumberedStep, store_at
+from partita_systems.seed_steps import NumberedStep, store_at
 from partita_systems.service_base import ids_from
 
 FIRST = "Alice Bruno Chloé Dmitri Eun-ji Farah Gabriel Hana Ines João Kofi Léa Minjun Nora Óscar Priya".split()

@@ -13,7 +13,7 @@ from partita import AlreadyExists, NotUnique, SeedStep, Store
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import Content
 from partita_systems.perfectit.service import PerfectIt
-from partita_systems.seeding import NumberedStep, last_midnight, seeded_random, store_at
+from partita_systems.seed_steps import NumberedStep, last_midnight, seeded_random, store_at
 from partita_systems.service_base import ids_from
 
 OPENED = datetime(2025, 1, 1, tzinfo=UTC)  # the time in ids that other steps use: independent of the day of seeding

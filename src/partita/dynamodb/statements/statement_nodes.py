@@ -4,8 +4,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from partita.dynamodb.expression_nodes import ConditionNode, Path, UpdateAction, Value
 from partita.dynamodb.values import Item
-from partita.engine.expressions.nodes import ConditionNode, Path, UpdateAction, Value
 
 
 class OrderBy(msgspec.Struct, frozen=True):

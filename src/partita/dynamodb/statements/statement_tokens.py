@@ -5,15 +5,17 @@ import re
 import msgspec
 
 from partita.dynamodb.exceptions import ValidationException
-from partita.engine.partiql.keywords import KEYWORDS
+from partita.dynamodb.statements.keywords import KEYWORDS
 
+# Possessive: a token is matched in one pass, so that the time grows with the length of the statement only.
 _TOKEN = re.compile(
-    r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
-      | (?P<string>'(?:[^']|'')*')
-      | (?P<quoted>"(?:[^"]|"")*")
-      | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-      | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*)
-      | (?P<ion>`[^`]*`)
+    r"""(?P<space>\s++|--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)
+      | (?P<open>/\*)
+      | (?P<string>'(?:[^']++|'')*+')
+      | (?P<quoted>"(?:[^"]++|"")*+")
+      | (?P<number>(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)
+      | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*+)
+      | (?P<ion>`[^`]*+`)
       | (?P<symbol><<|>>|<=|>=|<>|!=|\|\||[-+*/%=<>()\[\]{},.:;?])
     """,
     re.VERBOSE | re.DOTALL,
@@ -94,7 +96,7 @@ def _split(source: str) -> list[StatementToken]:
     at, line, line_start = 0, 1, 0
     while at < len(source):
         match = _TOKEN.match(source, at)
-        if match is None:
+        if match is None or match.lastgroup == "open":  # a comment that does not end
             raise NotWellFormed(f"Unexpected character {source[at]} at {line}:{at - line_start + 1}:1")
         kind, text = match.lastgroup or "", match[0]
         if kind != "space":

@@ -3,9 +3,7 @@
 from typing import Any
 
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
-from partita.dynamodb.values import AttributeValue, Item
-from partita.engine.expressions.nodes import (
+from partita.dynamodb.expression_nodes import (
     AndNode,
     Arithmetic,
     BetweenNode,
@@ -19,13 +17,16 @@ from partita.engine.expressions.nodes import (
     Path,
     Value,
 )
-from partita.engine.partiql.literals import MAX_DEPTH, parse_literal, starts_literal
-from partita.engine.partiql.statement_tokens import NotWellFormed, StatementToken, StatementTokens
+from partita.dynamodb.limits import EXPRESSION_IN_OPERANDS
+from partita.dynamodb.statements.literals import MAX_DEPTH, parse_literal, starts_literal
+from partita.dynamodb.statements.statement_tokens import NotWellFormed, StatementToken, StatementTokens
+from partita.dynamodb.values import AttributeValue, Item
 
 _COMPARISONS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _CONDITIONS = ("attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains")
 _OPERANDS = ("size", "if_not_exists", "list_append", "set_add", "set_delete")
 _FOREIGN = ("*", "/", "%", "||", "LIKE")
+_MAX_INDEX_DIGITS = 10
 _SEQUENCES = {"[": "]", "(": ")", "<<": ">>"}
 
 Node = Any  # a ConditionNode or an Operand: which one it must be depends on its context
@@ -133,17 +134,19 @@ class StatementExpressionParser:
         return _operand(self._sum("Update"))
 
     def _sum(self, where: str) -> Node:
-        left = self._single(where)
+        left, depth = self._single(where), self._depth
         while True:
             token = self.tokens.peek()
             if token.matches("+") or token.matches("-"):
                 if where == "Condition":
                     raise _unsupported_operator(where, token.text)
                 self.tokens.take()
+                self._deeper()  # each operator nests those before it
                 left = Arithmetic(token.text, _operand(left), _operand(self._single(where)))
             elif any(token.matches(word) for word in _FOREIGN):
                 raise _unsupported_operator(where, token.text.lower())
             else:
+                self._depth = depth
                 return left
 
     def _single(self, where: str) -> Node:
@@ -205,7 +208,7 @@ class StatementExpressionParser:
 
     def _step(self) -> str | int:
         token = self.tokens.take()
-        if token.kind == "number" and token.text.isdigit():
+        if token.kind == "number" and token.text.isdigit() and len(token.text) <= _MAX_INDEX_DIGITS:
             return int(token.text)
         if token.kind == "string":
             return token.text

@@ -1,8 +1,8 @@
 """Literals in statements: text, numbers, lists, structs, and bags, which are DynamoDB's sets."""
 
 from partita.dynamodb.exceptions import ValidationException
+from partita.dynamodb.statements.statement_tokens import StatementToken, StatementTokens
 from partita.dynamodb.values import AttributeValue
-from partita.engine.partiql.statement_tokens import StatementToken, StatementTokens
 
 MAX_DEPTH = 64
 _STARTS = ("[", "{", "<<")

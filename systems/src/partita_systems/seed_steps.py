@@ -21,7 +21,7 @@ def last_midnight(db: Store) -> datetime:
 
 
 class NumberedStep:
-    """A seed step: the `number`th of its kind. It writes the same data whenever, and after whatever, it runs.
+    """A seed step: the `number`th of its kind. Its data does not depend on when it runs, or on other steps.
 
     `random` depends on the class name: renaming a step changes the demo data.
     """

@@ -1,14 +1,13 @@
 """Parses statements; they are cached, since programs send few distinct ones."""
 
-from functools import lru_cache
+from collections import Counter
 
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.values import Item
-from partita.engine.expressions.nodes import ConditionNode, FunctionCall, Operand, Path, UpdateAction, Value
-from partita.engine.partiql.literals import parse_literal, parse_struct_key, starts_literal
-from partita.engine.partiql.statement_expressions import StatementExpressionParser
-from partita.engine.partiql.statement_tokens import NotWellFormed
-from partita.engine.partiql.statements import (
+from partita.dynamodb.expression_nodes import ConditionNode, FunctionCall, Operand, Path, UpdateAction, Value
+from partita.dynamodb.parse_cache import cached_by_text
+from partita.dynamodb.statements.literals import parse_literal, parse_struct_key, starts_literal
+from partita.dynamodb.statements.statement_expressions import StatementExpressionParser
+from partita.dynamodb.statements.statement_nodes import (
     Body,
     DeleteClause,
     ExistsCheck,
@@ -18,13 +17,15 @@ from partita.engine.partiql.statements import (
     Statement,
     UpdateClause,
 )
+from partita.dynamodb.statements.statement_tokens import NotWellFormed
+from partita.dynamodb.values import Item
 
 _SET_FUNCTIONS = {"set_add": "ADD", "set_delete": "DELETE"}
 _ONE_TABLE = "FROM clause may only contain a single table name in data manipulation statements"
 _NO_INDEX = "This operation is not supported on an index"
 
 
-@lru_cache(maxsize=4096)
+@cached_by_text
 def parse_statement(source: str) -> Statement:
     """Parses a statement; raises DynamoDB's error for an invalid one.
 
@@ -82,9 +83,9 @@ class _StatementParser(StatementExpressionParser):
                 raise ValidationException("Aliasing is not supported")
             if not self.tokens.accept(","):
                 break
-        names = [str(path.parts[0]) for path in found if len(path.parts) == 1]
-        for name in names:
-            if names.count(name) > 1:
+        names = Counter(str(path.parts[0]) for path in found if len(path.parts) == 1)
+        for name, count in names.items():
+            if count > 1:
                 raise ValidationException(f"Duplicate identifiers in select clause: {name}")
         return tuple(found)
 

@@ -1,0 +1,115 @@
+"""Bounds on connections: how many a server keeps, how much memory they may hold together, how long each may wait.
+
+The bounds hold before anyone is authenticated. When a bound is reached, the connection goes whose client does least:
+one that has not sent a request yet, or else the one that has waited longest for its client.
+"""
+
+import sys
+from contextlib import suppress
+from typing import Protocol
+
+from uvicorn.protocols.http.flow_control import FlowControl
+
+MAX_CONNECTIONS = 1000
+MAX_BUFFERED = 48 * 1024 * 1024  # bytes of unread replies and of requests, in all connections together
+LARGE = 64 * 1024  # bytes; connections that hold less are not counted
+
+FILES_BESIDE = 2048  # open files beside the connections: those of the engine, and connections not yet accepted
+
+
+class BoundedConnection(Protocol):
+    """A connection as its bounds see it."""
+
+    @property
+    def waiting_since(self) -> float | None:
+        """Since when it has waited for its client; None while the client waits for an answer."""
+
+    def held_bytes(self) -> int:
+        """The bytes that it holds: of requests not yet answered, and of replies not yet read."""
+
+    def abort(self) -> None:
+        """Closes it at once; what is not sent is lost."""
+
+
+class Connections:
+    """The open connections of a server."""
+
+    def __init__(self, maximum: int = MAX_CONNECTIONS, max_buffered: int = MAX_BUFFERED) -> None:
+        self._maximum = maximum
+        self._max_buffered = max_buffered
+        self._new: dict[BoundedConnection, None] = {}  # without a request yet, oldest first
+        self._used: dict[BoundedConnection, None] = {}
+        self._large: set[BoundedConnection] = set()
+
+    def add(self, connection: BoundedConnection) -> None:
+        """Adds a new connection; closes another where there are too many."""
+        self._new[connection] = None
+        if len(self._new) + len(self._used) > self._maximum:
+            victim = next(iter(self._new)) if len(self._new) > 1 else _longest_waiting(self._used) or connection
+            self.remove(victim)
+            victim.abort()
+
+    def on_request(self, connection: BoundedConnection) -> None:
+        """Notes the first request of a connection."""
+        if self._new.pop(connection, self) is None:
+            self._used[connection] = None
+
+    def remove(self, connection: BoundedConnection) -> None:
+        self._new.pop(connection, None)
+        self._used.pop(connection, None)
+        self._large.discard(connection)
+
+    def on_growth(self, connection: BoundedConnection) -> None:
+        """Counts a connection that holds a large amount; closes others, or else itself, where all hold too much."""
+        self._large.add(connection)
+        held = {each: each.held_bytes() for each in self._large}
+        self._large = {each for each, size in held.items() if size >= LARGE}
+        excess = sum(held.values()) - self._max_buffered
+        while excess > 0 and self._large:
+            victim = _longest_waiting(self._large - {connection}) or connection
+            excess -= held[victim]
+            self.remove(victim)
+            victim.abort()
+
+
+def _longest_waiting(connections: "dict[BoundedConnection, None] | set[BoundedConnection]") -> BoundedConnection | None:
+    """The connection that has waited longest for its client, or None where all are being answered."""
+    waiting = [(since, each) for each in connections if (since := each.waiting_since) is not None]
+    return min(waiting, key=lambda pair: pair[0])[1] if waiting else None
+
+
+class ReadControl(FlowControl):
+    """uvicorn's flow control of a connection, which resumes neither a connection on hold nor one that is closing."""
+
+    on_hold = False
+
+    def pause_reading(self) -> None:
+        if not self._transport.is_closing():
+            super().pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self.on_hold and not self._transport.is_closing():
+            super().resume_reading()
+
+    def hold(self) -> None:
+        """Stops reading until `release`."""
+        self.on_hold = True
+        self.pause_reading()
+
+    def release(self) -> None:
+        self.on_hold = False
+        self.resume_reading()
+
+
+def raise_file_limit() -> None:
+    """Lets this process open as many files as its connections need, where the system allows it."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + FILES_BESIDE
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
