@@ -1,13 +1,11 @@
 """Keys at work in a store: what each form of a key part promises holds for what is read back."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from partita import (
     ALL_SHARDS,
-    DesignError,
     Entity,
     Index,
     Items,
@@ -125,9 +123,3 @@ def test_view_of_key_attributes_alone_is_a_projection_of_keys() -> None:
     db = store(forms)
     db.create(Note(p="1", owner="ann"))
     assert list(db(Brief.by_owner.query("ann"))) == [Brief(owner="ann")]
-
-
-@pytest.mark.parametrize("keys", [("owner", "owner"), (("a", "b"), ("c", "a"))])
-def test_index_that_names_an_attribute_twice_is_rejected(keys: tuple[Any, Any]) -> None:
-    with pytest.raises(DesignError, match="Index ByOwner: a key attribute is named twice"):
-        Index("ByOwner", *keys)

@@ -62,8 +62,6 @@ class Index:
         self.sk = _several(sk)
         self.project = project if isinstance(project, str) else _projected(project, self.pk + self.sk) or "KEYS_ONLY"
         self.local = local
-        if len({*self.pk, *self.sk}) < len(self.pk + self.sk):
-            raise DesignError(f"Index {name}", "a key attribute is named twice", "name each attribute once")
         if not all(0 <= len(names) <= limits.INDEX_KEY_ATTRIBUTES for names in (self.pk, self.sk)):
             most = limits.INDEX_KEY_ATTRIBUTES
             raise DesignError(f"Index {name}", f"an index has at most {most} partition and {most} sort attributes")
