@@ -10,7 +10,7 @@ from bench.start import PROGRAM
 
 EXTRAS = set("aiohttp boto3 botocore cyclopts httptools jwt opentelemetry pydantic rich urllib3".split())
 SERVER = {"uvicorn", "uvloop", "partita.http", "partita.rest", "partita.server", "partita.cli"}
-SLOW = set("apsw asyncio email hashlib http logging ssl subprocess urllib.request".split())
+SLOW = set("apsw asyncio email hashlib http logging pathlib ssl subprocess urllib.request".split())
 UNUSED = {
     "partita.describe",
     "partita.dynamodb.decode",

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from partita.errors import ConfigurationError
@@ -36,6 +35,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _is_file(value: Any) -> bool:
+    from pathlib import Path  # programs without such a setting start without it
+
+    return isinstance(value, str | os.PathLike) and Path(value).is_file()
+
+
 FLAG = SettingRule(lambda value: isinstance(value, bool), "True or False")
 FUNCTION = SettingRule(callable, "a function")
 COUNT = SettingRule(lambda value: _is_whole(value) and value >= 0, "a whole number, 0 or more")
@@ -43,4 +48,4 @@ POSITIVE_COUNT = SettingRule(lambda value: _is_whole(value) and value >= 1, "a w
 DURATION = SettingRule(lambda value: _is_number(value) and value >= 0, "a number of seconds, 0 or more")
 TIMEOUT = SettingRule(lambda value: _is_number(value) and value > 0, "a number of seconds above 0")
 TEXT = SettingRule(lambda value: isinstance(value, str) and value != "", "a text that is not empty")
-FILE = SettingRule(lambda value: isinstance(value, str | os.PathLike) and Path(value).is_file(), "the path of a file")
+FILE = SettingRule(_is_file, "the path of a file")
