@@ -46,10 +46,11 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "design/key_parts.py": {"ValueError"},
     "design/untyped_values.py": {"ValueError"},
     "plan/item_compiler.py": {"ValueError"},
-    "plan/items.py": {"ValueError"},
+    "plan/items.py": {"ValueError", "_ReservedText"},
     "rest/auth/dev_issuer.py": {"ValueError"},
     "rest/auth/jwks.py": {"ValueError", "HTTPError", "TimeoutError"},
     "store/decoding.py": {"ValueError"},
+    "store/retries.py": {"PerhapsApplied"},
 }
 
 

@@ -7,12 +7,14 @@ PartitaError
 │   └── ProofError         an access pattern that cannot be proven
 ├── UnknownAttribute       a draft has no such attribute
 ├── InvalidValue           a value that the design does not allow; nothing was sent
+│   └── ReservedKey        a key that begins as the keys of guards do
 ├── StoreError             a read or write that could not be done as asked
 │   ├── TableNotFound      a table of the design does not exist
 │   ├── NotFound           no such item, or it has expired
 │   ├── AlreadyExists      create found an item with the same key
 │   ├── NotUnique          another item holds the value
 │   ├── ReferenceMissing   the entity that is referred to does not exist
+│   ├── StillReferenced    an item that still counts children cannot be deleted
 │   ├── LimitReached       growth would exceed a declared limit
 │   ├── InvalidTransition  the value may not follow the present one
 │   ├── ConditionFailed    the caller's own condition does not hold
@@ -58,7 +60,9 @@ __all__ = [
     "ProofError",
     "ReferenceMissing",
     "RejectionUnexplained",
+    "ReservedKey",
     "RetriesExhausted",
+    "StillReferenced",
     "StorageBusy",
     "StorageError",
     "StoreError",

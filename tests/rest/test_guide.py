@@ -31,6 +31,7 @@ def test_snippets_print_the_text_on_the_page(
             printed = capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_tests_in_the_fastapi_guide_pass(pytester: pytest.Pytester) -> None:
     shop, tests = ("\n".join(text for _, each, text in blocks("fastapi.md") if each == label) for label in LABELS)
     pytester.makepyfile(shop=shop, test_shop=tests)

@@ -69,6 +69,7 @@ def test_a_closing_interrupted_after_any_request_can_be_repeated(nbhd: Nbhd, db:
     assert stopped > 10
 
 
+@pytest.mark.slow
 def test_no_membership_remains_when_others_write_during_the_closing(nbhd: Nbhd, db: Store, full: str) -> None:
     nbhd.register("did:plc:dan", "dan.bsky.social", "Dan")
     before = disk(db)
