@@ -238,7 +238,7 @@ def _own_form(where: str, field: str, of: PartType, full: bool) -> KeyPart:
     simple: dict[Any, KeyPart] = {bool: BoolPart(), datetime: TimePart(), date: DayPart(exact=True), UUID: UuidPart()}
     if kind in simple:
         return simple[kind]
-    if isinstance(kind, type) and issubclass(kind, enum.Enum) and issubclass(kind, str):
+    if _is_text_enum(kind):
         return EnumPart(kind, open=issubclass(kind, OpenEnum))
     if kind in (int, Decimal):
         if of.bounds is None:
@@ -253,6 +253,12 @@ def _own_form(where: str, field: str, of: PartType, full: bool) -> KeyPart:
         f"{field!r} is {_name(kind)}, which cannot be part of a text key",
         "use text, a number, a time, a date, an enum of text or a bool",
     )
+
+
+def _is_text_enum(kind: Any) -> bool:
+    if not isinstance(kind, type) or not issubclass(kind, enum.Enum):
+        return False
+    return issubclass(kind, OpenEnum) or all(isinstance(member.value, str) and member.value for member in kind)
 
 
 def _named_form(word: str, of: PartType, full: bool, last: bool) -> KeyPart | None:

@@ -18,6 +18,7 @@ signature is the declaration, otherwise the read that it returns. Calling the pa
 import inspect
 import types
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 import msgspec
@@ -184,6 +185,9 @@ def _check_types(declared: Pattern[Any, Any]) -> None:
             value, wanted = value.values, Sequence[slot.type]  # type: ignore[name-defined]
         else:
             wanted = slot.type
+        if any(isinstance(each, date) for each in (value if isinstance(value, list | tuple) else (value,))):
+            wrong = f"its body gives a time for {slot.where}, which stays as it was when the pattern was declared"
+            raise DesignError(declared.name, wrong, f"take it as a parameter: {slot.field}: {_name(slot.type)}")
         if isinstance(value, Argument):
             used.add(value.name)
             if not _fits(value.type, wanted):

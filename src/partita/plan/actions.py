@@ -16,7 +16,7 @@ from partita.design.key_parts import EXACT
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import InvalidTransaction, StoreError
+from partita.errors import InvalidTransaction, InvalidValue, StoreError
 from partita.plan.condition_expressions import Expression
 from partita.plan.predicates import evaluate
 
@@ -30,7 +30,7 @@ class Clause(msgspec.Struct, frozen=True):
     """
 
     condition: Condition
-    on_failure: Callable[[Item], StoreError]
+    on_failure: Callable[[Item], StoreError | InvalidValue]
     after: bool = False
 
 
@@ -115,7 +115,7 @@ def alive(ttl: str, now: AttributeValue) -> Condition:
     return AnyOf((absent(ttl), Comparison(">", Field((ttl,)), now)))
 
 
-def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | None:
+def failed_clause_error(action: ItemAction, item: Item | None) -> StoreError | InvalidValue | None:
     """The error of the first clause that is false for the item."""
     for clause in action.clauses:
         if not evaluate(clause.condition, item or {}):

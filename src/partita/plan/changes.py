@@ -8,12 +8,14 @@ which of the two it is, by the shape of the change alone.
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import cached_property, lru_cache, partial
+from decimal import Decimal
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any
 
 import msgspec
 
-from partita.design.conditions import AnyOf, Comparison, Condition
+from partita.design.conditions import AnyOf, Comparison, Condition, Field
+from partita.design.key_parts import EXACT
 from partita.design.markers import AUTO, Transitions, UpdatedAt, Version
 from partita.design.models import Attribute, Model
 from partita.design.untyped_values import number_text
@@ -22,6 +24,7 @@ from partita.dynamodb.values import Item
 from partita.errors import (
     AlreadyExists,
     ConditionFailed,
+    Fault,
     InvalidTransition,
     InvalidValue,
     NotFound,
@@ -58,10 +61,13 @@ from partita.plan.items import (
     item_of,
     key_of,
     key_parts,
+    normalize_value,
     settled,
     values_of,
 )
+from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
+from partita.validation import FaultyValue, invalid_value
 
 
 class ItemChange(msgspec.Struct, frozen=True, dict=True):
@@ -118,10 +124,22 @@ def change_shape(design: Design, model: Model, assigned: frozenset[str], stepped
     sources = frozenset(field for group in derived for field in group.fields)
     limited = frozenset(_limited(model, touched))
     others = dependencies(design, model)
-    judged = stepped & {attribute.field for attribute, _ in model.transitions}  # by the value, not by the step
+    judged = stepped & _judged_by_value(model)
     fenced = sources | limited | judged | (others if others & touched else set())
     alone = not (others | limited | judged | frozenset(model.key.fields)) & touched
     return ChangeShape(derived, limited, fenced, needs_read=not alone or not sources <= assigned | model.known_fields)
+
+
+@cache
+def _judged_by_value(model: Model) -> frozenset[str]:
+    """The attributes of which a step says too little: their new value must be an allowed one."""
+    found = {attribute.field for attribute, _ in model.transitions}
+    found |= {
+        each.field
+        for each in model.attributes.values()
+        if any(m.min_length or m.max_length is not None for m in each.metas)
+    }
+    return frozenset(found)
 
 
 def needs_read(design: Design, change: ItemChange) -> bool:
@@ -179,7 +197,11 @@ def _values_after(model: Model, edits: Mapping[str, Edit], before: Values) -> di
     after = {name: edit.after(before[name]) for name, edit in edits.items()}
     for name, value in after.items():
         attribute = model.attributes[name]
-        if attribute.member.settles and not isinstance(edits[name], Assign):  # an assigned value is settled already
+        if isinstance(edits[name], Assign):
+            continue  # it is valid and settled already
+        if name in _judged_by_value(model):
+            after[name] = normalize_value(model, attribute, value)
+        elif attribute.member.settles:
             after[name] = settled(model, attribute, value, value)
     return after
 
@@ -203,7 +225,7 @@ def _update(
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = RemoveAttribute() if value is None else SetAttribute(value)
     key = key_of(model, change.key)
-    clauses = (*_clauses(change), *_transition_clauses(model, edits), *fences)
+    clauses = (*_clauses(change), *_transition_clauses(model, edits), *_bound_clauses(model, edits), *fences)
     kind: Kind = "update" if steps else "check"
     return ItemAction(kind, model.table.name, key, model.name, steps=steps, clauses=clauses)
 
@@ -241,6 +263,31 @@ def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Cla
             allowed.append(None)  # an older item without the attribute has its default
         conditions = tuple(equals(attribute.name, value) for value in allowed)
         yield Clause(AnyOf(conditions), partial(_transition_error, model, attribute, transitions, to))
+
+
+def _bound_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Clause]:
+    """A number stays within the bounds of its type when something is added to it, unread."""
+    for name, edit in edits.items():
+        if not isinstance(edit, Add):
+            continue
+        attribute = model.attributes[name]
+        step = Decimal(number_text(edit.value))
+        for meta in attribute.metas:
+            bounds = {"<=": meta.le, "<": meta.lt} if step > 0 else {">=": meta.ge, ">": meta.gt}
+            for operator, bound in bounds.items():
+                if bound is not None:
+                    yield _bound_clause(model, attribute, step, operator, bound)
+
+
+def _bound_clause(model: Model, attribute: Attribute, step: Decimal, operator: str, bound: Any) -> Clause:
+    most = EXACT.subtract(Decimal(number_text(bound)), step)
+    within: Condition = Comparison(operator, Field((attribute.name,)), {"N": str(most)})
+    default = attribute.member.default_when_absent
+    start = Decimal(number_text(default)) if isinstance(default, int | float | Decimal) else Decimal(0)
+    if evaluate(within, {attribute.name: {"N": str(start)}}):
+        within = within | absent(attribute.name)
+    fault = FaultyValue(Fault("bound", operator=operator, limit=str(bound)))
+    return Clause(within, lambda _: invalid_value(fault, model.name, attribute.field))
 
 
 def _transition_error(

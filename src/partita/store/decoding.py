@@ -110,14 +110,16 @@ def _builder(of: Model | ViewModel, model: Model, extra: dict[str, str]) -> Call
     """Compiles `lambda r: Entity(a=r.f0.S, b=...)`."""
     env: Env = {"entity": of.cls, "parts": _parts_reader(model)}
     position = {member.field: at for at, member in enumerate(of.members)}
-    keys = [name for name, disk_name in extra.items() if disk_name in model.table.key_names]
+    places = {disk_name: f"{name}.S" for name, disk_name in extra.items()}
+    places |= {member.name: f"f{at}.{member.codec.tag}" for at, member in enumerate(of.members)}
+    keys = [places[name] for name in model.table.key_names if name in places]
     arguments = []
     for attribute in of.attributes.values():
         if attribute.in_key:
             arguments.append(f"{attribute.field}=k[{attribute.field!r}]")
         else:
             arguments.append(f"{attribute.field}={attribute.member.decode_expr('r', position[attribute.field], env)}")
-    parts = f"k = parts({', '.join(f'r.{name}.S' for name in keys)})" if "k[" in "".join(arguments) else "k = None"
+    parts = f"k = parts({', '.join(f'r.{place}' for place in keys)})" if "k[" in "".join(arguments) else "k = None"
     source = f"def build(r):\n    {parts}\n    return entity({', '.join(arguments)})"
     exec(compile(source, f"<decoder of {of.name}>", "exec"), env)  # noqa: S102 - contains field names alone
     build: Callable[[Any], Any] = env["build"]
@@ -148,7 +150,7 @@ def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[
     found: dict[str, Any] = {}
     for attribute, text in zip(keys.attributes, texts, strict=True):
         if attribute.template is None:
-            found[attribute.fields[0]] = text
+            found.setdefault(attribute.fields[0], text)
             continue
         parts = attribute.template.parse(text, foreign=foreign)
         if parts is None or any(found.get(name, value) != value for name, value in parts.items()):
