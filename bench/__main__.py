@@ -2,7 +2,7 @@
 
 import argparse
 
-from bench import first_reply, http, inprocess, million, remote, rest, seeding, start, store
+from bench import changes, first_reply, http, inprocess, million, remote, rest, seeding, start, store
 from bench.plot import draw
 from bench.report import RESULTS, Section, verdict, write
 
@@ -27,6 +27,7 @@ def main() -> int:
     done(inprocess.measure(options.quick))
     done(remote.measure(options.quick))
     done(store.measure(options.quick))
+    done(changes.measure(options.quick))
     done(rest.measure(options.quick))
     done(seeding.measure(options.quick))
     done(million.measure(options.quick))

@@ -20,14 +20,13 @@ from partita.plan.actions import (
     SetAttribute,
     Step,
     combine,
-    single_request,
-    transaction_request,
 )
 from partita.plan.changes import ItemChange, needs_read, plan_blind_change
 from partita.plan.condition_expressions import Expression
 from partita.plan.design import Design
 from partita.plan.edits import Assign
 from partita.plan.items import derivations, key_text
+from partita.plan.write_requests import single_request, transaction_request
 
 
 def explain_actions(title: str, model: Model, actions: list[ItemAction], table_name: Callable[[str], str] = str) -> str:

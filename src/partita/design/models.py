@@ -137,25 +137,31 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
         fields += [each.field for each in self.key.attributes]
         return frozenset(field for field in fields if field is not None)
 
-    def marked(self, *kinds: type) -> Iterator[tuple[Attribute, Any]]:
-        for attribute in self.attributes.values():
-            for marker in attribute.markers:
-                if isinstance(marker, kinds):
-                    yield attribute, marker
+    def marked(self, *kinds: type) -> tuple[tuple[Attribute, Any], ...]:
+        """The attributes with markers of these kinds, each with its marker."""
+        found = self._marked.get(kinds)
+        if found is None:
+            every = ((each, marker) for each in self.attributes.values() for marker in each.markers)
+            found = self._marked[kinds] = tuple(pair for pair in every if isinstance(pair[1], kinds))
+        return found
+
+    @cached_property
+    def _marked(self) -> dict[tuple[type, ...], tuple[tuple[Attribute, Any], ...]]:
+        return {}
 
     def one_marked(self, kind: type) -> Attribute | None:
         return next((attribute for attribute, _ in self.marked(kind)), None)
 
     @property
-    def transitions(self) -> Iterator[tuple[Attribute, Transitions]]:
+    def transitions(self) -> tuple[tuple[Attribute, Transitions], ...]:
         return self.marked(Transitions)
 
     @property
-    def references(self) -> Iterator[tuple[Attribute, References]]:
+    def references(self) -> tuple[tuple[Attribute, References], ...]:
         return self.marked(References)
 
     @property
-    def counters(self) -> Iterator[tuple[Attribute, CountOf | SumOf]]:
+    def counters(self) -> tuple[tuple[Attribute, CountOf | SumOf], ...]:
         return self.marked(CountOf, SumOf)
 
     def part_types(self) -> dict[str, PartType]:

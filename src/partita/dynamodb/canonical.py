@@ -95,7 +95,7 @@ def item_identity(table: str, key: Item) -> ItemIdentity:
     >>> item_identity("orders", {"PK": {"S": "CUSTOMER#1"}, "SK": {"N": "1.0"}})
     ('orders', 'CUSTOMER#1', '1')
     """
-    return (table, *[next(iter(canonical_value(key[name]).values())) for name in sorted(key)])
+    return (table, *[value.get("S") or next(iter(canonical_value(value).values())) for _, value in sorted(key.items())])
 
 
 def text_size(text: str) -> int:

@@ -1,23 +1,21 @@
 """Actions: the writes of one request, each to one item, with the clauses of its condition.
 
-A single action becomes PutItem, UpdateItem or DeleteItem; several become one TransactWriteItems. Each clause has the
-error to raise if it fails: when DynamoDB rejects a write, the clauses are evaluated on the item that it returns, and
-the error of the first that is false is raised.
+A single action becomes PutItem, UpdateItem or DeleteItem, several become one TransactWriteItems: see `write_requests`.
+Each clause has the error to raise if it fails: when DynamoDB rejects a write, the clauses are evaluated on the item
+that it returns, and the error of the first that is false is raised.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not
 from partita.design.key_parts import EXACT
-from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidTransaction, InvalidValue, StoreError
-from partita.plan.condition_expressions import Expression
 from partita.plan.predicates import evaluate
 
 Kind = Literal["put", "update", "delete", "check"]
@@ -130,6 +128,9 @@ def combine(actions: Iterable[ItemAction], seen: Mapping[ItemIdentity, Item] = {
     items that were read for a tally; it raises `BoundUnread` for one that it needs.
     """
     by_item: dict[ItemIdentity, list[ItemAction]] = {}
+    actions = list(actions)
+    if len(actions) == 1 and not actions[0].tallies:
+        return [_combined(actions, None)]
     for action in actions:
         by_item.setdefault(action.identity, []).append(action)
     return [_combined(several, seen.get(identity)) for identity, several in by_item.items()]
@@ -138,7 +139,7 @@ def combine(actions: Iterable[ItemAction], seen: Mapping[ItemIdentity, Item] = {
 def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
     """The one action for all actions on one item."""
     first = several[0]
-    if len(several) == 1 and not first.tallies and not any(clause.after for clause in first.clauses):
+    if len(several) == 1 and not first.tallies and not _decides_itself(first):
         return first
     put = _only(several, "put")
     gone = _only(several, "delete")
@@ -170,6 +171,15 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
         item,
         {} if put or gone else steps,
         (*clauses, *tallied),
+    )
+
+
+def _decides_itself(action: ItemAction) -> bool:
+    """Whether an action must be combined with itself: it writes what its own clauses require of the state after."""
+    if not any(clause.after for clause in action.clauses):
+        return False
+    return action.kind in ("put", "delete") or any(
+        type(step) is not IncrementAttribute for step in action.steps.values()
     )
 
 
@@ -275,80 +285,3 @@ def _apply_steps(item: Item, steps: dict[str, Step]) -> Item:
 
 def _sum_of(one: str, other: str) -> str:
     return str(EXACT.add(Decimal(one), Decimal(other)))
-
-
-def single_request(action: ItemAction) -> wire.Request[Any]:
-    """The request of one action alone."""
-    if action.kind == "check":
-        return transaction_request([action], token=None)
-    expression = Expression()
-    update = _update_text(expression, action.steps) if action.kind == "update" else None
-    condition = _condition_text(expression, action)
-    common: dict[str, Any] = {
-        "table_name": action.table,
-        "condition_expression": condition,
-        "expression_attribute_names": expression.names or None,
-        "expression_attribute_values": expression.values or None,
-        "return_values_on_condition_check_failure": "ALL_OLD" if condition else None,
-    }
-    if action.kind == "put":
-        return wire.PutItem(item=action.item, **common)
-    if action.kind == "delete":
-        return wire.DeleteItem(key=action.key, return_values="ALL_OLD", **common)
-    return wire.UpdateItem(key=action.key, update_expression=update, return_values="ALL_NEW", **common)
-
-
-def transaction_request(actions: list[ItemAction], token: str | None) -> wire.TransactWriteItems:
-    """The request for all of the actions or none; the token makes sending it twice safe."""
-    return wire.TransactWriteItems(
-        transact_items=[_transact_item(action) for action in actions],
-        client_request_token=token,
-    )
-
-
-def _transact_item(action: ItemAction) -> wire.TransactWriteItem:
-    expression = Expression()
-    update = _update_text(expression, action.steps) if action.kind == "update" else None
-    condition = _condition_text(expression, action)
-    common: dict[str, Any] = {
-        "table_name": action.table,
-        "condition_expression": condition,
-        "expression_attribute_names": expression.names or None,
-        "expression_attribute_values": expression.values or None,
-        "return_values_on_condition_check_failure": "ALL_OLD" if condition else None,
-    }
-    if action.kind == "put":
-        return wire.TransactWriteItem(put=wire.Put(item=action.item, **common))
-    if action.kind == "delete":
-        return wire.TransactWriteItem(delete=wire.Delete(key=action.key, **common))
-    if action.kind == "check":
-        return wire.TransactWriteItem(condition_check=wire.ConditionCheck(key=action.key, **common))
-    return wire.TransactWriteItem(update=wire.Update(key=action.key, update_expression=update, **common))
-
-
-def _condition_text(expression: Expression, action: ItemAction) -> str | None:
-    if not action.clauses:
-        return None
-    conditions = tuple(clause.condition for clause in action.clauses)
-    return expression.condition(conditions[0] if len(conditions) == 1 else All(conditions))
-
-
-def _update_text(expression: Expression, steps: dict[str, Step]) -> str:
-    sections: dict[str, list[str]] = {"SET": [], "ADD": [], "DELETE": [], "REMOVE": []}
-    for name, step in steps.items():
-        here = expression.name(name)
-        if isinstance(step, SetAttribute):
-            sections["SET"].append(f"{here} = {expression.value(step.value)}")
-        elif isinstance(step, IncrementAttribute):
-            start, by = expression.value({"N": step.absent}), expression.value({"N": step.by})
-            sections["SET"].append(f"{here} = if_not_exists({here}, {start}) + {by}")
-        elif isinstance(step, AppendToList):
-            start, more = expression.value({"L": []}), expression.value(step.values)
-            sections["SET"].append(f"{here} = list_append(if_not_exists({here}, {start}), {more})")
-        elif isinstance(step, AddToSet):
-            sections["ADD"].append(f"{here} {expression.value(step.values)}")
-        elif isinstance(step, DeleteFromSet):
-            sections["DELETE"].append(f"{here} {expression.value(step.values)}")
-        else:
-            sections["REMOVE"].append(here)
-    return " ".join(f"{word} {', '.join(parts)}" for word, parts in sections.items() if parts)

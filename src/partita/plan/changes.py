@@ -8,24 +8,20 @@ which of the two it is, by the shape of the change alone.
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from decimal import Decimal
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
 
-from partita.design.conditions import AnyOf, Comparison, Condition, Field
-from partita.design.key_parts import EXACT
-from partita.design.markers import AUTO, Transitions, UpdatedAt, Version
-from partita.design.models import Attribute, Model
+from partita.design.conditions import Comparison, Condition
+from partita.design.markers import AUTO, UpdatedAt, Version
+from partita.design.models import Model
 from partita.design.untyped_values import number_text
 from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import (
     AlreadyExists,
     ConditionFailed,
-    Fault,
-    InvalidTransition,
     InvalidValue,
     NotFound,
     VersionConflict,
@@ -54,6 +50,7 @@ from partita.plan.fences import dependencies, fence
 from partita.plan.items import (
     Derived,
     Values,
+    all_attributes,
     derivations,
     derived_attributes,
     encode_attributes,
@@ -65,9 +62,10 @@ from partita.plan.items import (
     settled,
     values_of,
 )
-from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
-from partita.validation import FaultyValue, invalid_value
+from partita.plan.value_rules import bound_clauses, bounded_fields, judged_by_value, transition_clauses
+
+_REMOVE = RemoveAttribute()
 
 
 class ItemChange(msgspec.Struct, frozen=True, dict=True):
@@ -99,6 +97,13 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
         versions: dict[str, Edit] = {attribute.field: Add(1) for attribute, _ in model.marked(Version)}
         return {**self.edits, **times, **versions}
 
+    @cached_property
+    def edited(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The attributes that are assigned, and those that are stepped."""
+        edits = self.all_edits
+        assigned = frozenset([name for name, edit in edits.items() if type(edit) is Assign])
+        return assigned, frozenset(edits) - assigned if len(assigned) < len(edits) else frozenset()
+
 
 class StoredItem(msgspec.Struct, frozen=True):
     """An item as it was read, and its entity."""
@@ -114,6 +119,7 @@ class ChangeShape(msgspec.Struct, frozen=True, eq=False):
     limited: frozenset[str]  # the attributes of limits that the change may exceed
     fenced: frozenset[str]  # the attributes that must not have changed since they were read
     needs_read: bool
+    affects_others: bool  # guards, counters and references have to be looked at
 
 
 @lru_cache(maxsize=4096)
@@ -124,22 +130,11 @@ def change_shape(design: Design, model: Model, assigned: frozenset[str], stepped
     sources = frozenset(field for group in derived for field in group.fields)
     limited = frozenset(_limited(model, touched))
     others = dependencies(design, model)
-    judged = stepped & _judged_by_value(model)
+    judged = stepped & judged_by_value(model)
     fenced = sources | limited | judged | (others if others & touched else set())
     alone = not (others | limited | judged | frozenset(model.key.fields)) & touched
-    return ChangeShape(derived, limited, fenced, needs_read=not alone or not sources <= assigned | model.known_fields)
-
-
-@cache
-def _judged_by_value(model: Model) -> frozenset[str]:
-    """The attributes of which a step says too little: their new value must be an allowed one."""
-    found = {attribute.field for attribute, _ in model.transitions}
-    found |= {
-        each.field
-        for each in model.attributes.values()
-        if any(m.min_length or m.max_length is not None for m in each.metas)
-    }
-    return frozenset(found)
+    needs_read = not alone or not sources <= assigned | model.known_fields
+    return ChangeShape(derived, limited, fenced, needs_read, affects_others=bool(others & touched))
 
 
 def needs_read(design: Design, change: ItemChange) -> bool:
@@ -148,9 +143,8 @@ def needs_read(design: Design, change: ItemChange) -> bool:
 
 
 def _shape(design: Design, change: ItemChange) -> ChangeShape:
-    edits = change.all_edits
-    assigned = frozenset(name for name, edit in edits.items() if isinstance(edit, Assign))
-    return change_shape(design, change.model, assigned, frozenset(edits) - assigned)
+    assigned, stepped = change.edited
+    return change_shape(design, change.model, assigned, stepped)
 
 
 def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
@@ -171,9 +165,11 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     if edits.keys() & model.key.fields and key_of(model, before) != key_of(model, after):
         return _move(design, change, found, before, after)
     fixed = {name: Assign(after[name]) if name in shape.fenced else edit for name, edit in edits.items()}
-    item = encode_attributes(model, after)
+    item = all_attributes(model, after)
     update = _update(change, fixed, after, item, shape.derived, fence(model, found.item, shape.fenced))
-    was = effect.effects(design, model, before, encode_attributes(model, before))
+    if not shape.affects_others:
+        return [update]
+    was = effect.effects(design, model, before, all_attributes(model, before))
     will = effect.effects(design, model, after, item)
     return [update, *effect.actions(model, was, will, change.skip, change.now)]
 
@@ -196,10 +192,10 @@ def _values_after(model: Model, edits: Mapping[str, Edit], before: Values) -> di
     """The settled values of the edited attributes."""
     after = {name: edit.after(before[name]) for name, edit in edits.items()}
     for name, value in after.items():
-        attribute = model.attributes[name]
-        if isinstance(edits[name], Assign):
+        if type(edits[name]) is Assign:
             continue  # it is valid and settled already
-        if name in _judged_by_value(model):
+        attribute = model.attributes[name]
+        if name in judged_by_value(model) or name in bounded_fields(model):
             after[name] = normalize_value(model, attribute, value)
         elif attribute.member.settles:
             after[name] = settled(model, attribute, value, value)
@@ -220,12 +216,12 @@ def _update(
     for name, edit in edits.items():
         attribute = model.attributes[name]
         if not attribute.in_key and attribute.name not in model.table.key_names:  # the key stays
-            steps[attribute.name] = _step(model, name, edit)
+            steps[attribute.name] = _step(model, name, edit, item)
     for group in derived:
         for name, value in derived_attributes(model, group, values, item).items():
-            steps[name] = RemoveAttribute() if value is None else SetAttribute(value)
+            steps[name] = _REMOVE if value is None else SetAttribute(value)
     key = key_of(model, change.key)
-    clauses = (*_clauses(change), *_transition_clauses(model, edits), *_bound_clauses(model, edits), *fences)
+    clauses = (*_clauses(change), *transition_clauses(model, edits), *bound_clauses(model, edits), *fences)
     kind: Kind = "update" if steps else "check"
     return ItemAction(kind, model.table.name, key, model.name, steps=steps, clauses=clauses)
 
@@ -251,65 +247,16 @@ def _clauses(change: ItemChange) -> Iterator[Clause]:
         yield Clause(to_stored(model, change.when), lambda _: ConditionFailed(model.name, change.key))
 
 
-def _transition_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Clause]:
-    for attribute, transitions in model.transitions:
-        edit = edits.get(attribute.field)
-        if edit is None:
-            continue
-        to = edit.value
-        before = [each for each, following in transitions.allowed.items() if to in list(following)]
-        allowed = [attribute.codec.encode(each) for each in (*before, to)]
-        if attribute.member.default in (*before, to):
-            allowed.append(None)  # an older item without the attribute has its default
-        conditions = tuple(equals(attribute.name, value) for value in allowed)
-        yield Clause(AnyOf(conditions), partial(_transition_error, model, attribute, transitions, to))
-
-
-def _bound_clauses(model: Model, edits: Mapping[str, Edit]) -> Iterator[Clause]:
-    """A number stays within the bounds of its type when something is added to it, unread."""
-    for name, edit in edits.items():
-        if not isinstance(edit, Add):
-            continue
-        attribute = model.attributes[name]
-        step = Decimal(number_text(edit.value))
-        for meta in attribute.metas:
-            bounds = {"<=": meta.le, "<": meta.lt} if step > 0 else {">=": meta.ge, ">": meta.gt}
-            for operator, bound in bounds.items():
-                if bound is not None:
-                    yield _bound_clause(model, attribute, step, operator, bound)
-
-
-def _bound_clause(model: Model, attribute: Attribute, step: Decimal, operator: str, bound: Any) -> Clause:
-    most = EXACT.subtract(Decimal(number_text(bound)), step)
-    within: Condition = Comparison(operator, Field((attribute.name,)), {"N": str(most)})
-    default = attribute.member.default_when_absent
-    start = Decimal(number_text(default)) if isinstance(default, int | float | Decimal) else Decimal(0)
-    if evaluate(within, {attribute.name: {"N": str(start)}}):
-        within = within | absent(attribute.name)
-    fault = FaultyValue(Fault("bound", operator=operator, limit=str(bound)))
-    return Clause(within, lambda _: invalid_value(fault, model.name, attribute.field))
-
-
-def _transition_error(
-    model: Model, attribute: Attribute, transitions: Transitions, to: Any, item: Item
-) -> InvalidTransition:
-    """The error of a transition from what the item holds: one of the declared values, or whatever is stored."""
-    stored = item.get(attribute.name)
-    if stored is None:
-        return InvalidTransition(model.name, attribute.field, to, attribute.member.default_when_absent)
-    known = [each for before, following in transitions.allowed.items() for each in (before, *following)]
-    same = (each for each in known if each is not None and attribute.codec.encode(each) == stored)
-    return InvalidTransition(model.name, attribute.field, to, next(same, next(iter(stored.values()))))
-
-
-def _step(model: Model, name: str, edit: Edit) -> Step:
+def _step(model: Model, name: str, edit: Edit, item: Item) -> Step:
+    """The step of an edit; `item` has the encoded values of what is assigned."""
     attribute = model.attributes[name]
+    if isinstance(edit, Assign):
+        value = item.get(attribute.name)
+        return _REMOVE if value is None else SetAttribute(value)
     if isinstance(edit, Add):
         default = attribute.member.default
         return IncrementAttribute(number_text(edit.value), number_text(default) if isinstance(default, int) else "0")
     encoded = encode_attributes(model, {name: edit.value}).get(attribute.name)
-    if isinstance(edit, Assign):
-        return RemoveAttribute() if encoded is None else SetAttribute(encoded)
     if encoded is None:
         raise InvalidValue(model.name, "there is nothing to add or remove", name)
     if isinstance(edit, Append):
@@ -343,7 +290,7 @@ def _move(
     new_key = key_of(model, after)
     item = merged_with_unknown(model, found.item, before, after)
     taken = Clause(absent(model.table.pk), lambda _: AlreadyExists(model.name, key_parts(model, after)))
-    transitions = tuple(_transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
+    transitions = tuple(transition_clauses(model, {name: Assign(after[name]) for name in change.edits}))
     here = ItemAction("put", model.table.name, new_key, model.name, item=item, clauses=(taken,))
     gone = msgspec.structs.replace(gone, clauses=(*gone.clauses, *transitions))
     was = effect.effects(design, model, before, encode_attributes(model, before))

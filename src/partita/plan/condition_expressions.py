@@ -127,13 +127,14 @@ class Expression:
         self._placeholders: dict[str, str] = {}
 
     def name(self, *path: str) -> str:
-        return ".".join(self._name(step) for step in path)
+        return self._name(path[0]) if len(path) == 1 else ".".join([self._name(step) for step in path])
 
     def _name(self, name: str) -> str:
-        if name not in self._placeholders:
-            self._placeholders[name] = f"#n{len(self._placeholders)}"
-            self.names[self._placeholders[name]] = name
-        return self._placeholders[name]
+        placeholder = self._placeholders.get(name)
+        if placeholder is None:
+            placeholder = self._placeholders[name] = f"#n{len(self._placeholders)}"
+            self.names[placeholder] = name
+        return placeholder
 
     def value(self, value: AttributeValue) -> str:
         placeholder = f":v{len(self.values)}"

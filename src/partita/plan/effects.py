@@ -80,8 +80,9 @@ def effects(design: Design, model: Model, values: Values | None, item: Item) -> 
     found = Effects(exists=values is not None)
     if values is None:
         return found
+    own_key = key_of(model, values) if model.uniques else None
     for unique in model.uniques:
-        guard = guard_of(model, unique, values, item)
+        guard = guard_of(model, unique, values, item, own_key)
         if guard is not None:
             found.guards[item_identity(model.table.name, guard.key)] = guard
     for counter in design.counters.get(model, ()):
@@ -103,7 +104,7 @@ def _amount(value: Any) -> Decimal:
     return Decimal(0) if value is None else Decimal(number_text(value))
 
 
-def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard | None:
+def guard_of(model: Model, unique: Unique, values: Values, item: Item, owner: Item | None = None) -> Guard | None:
     """The guard of a unique value, or None where the entity does not have the value."""
     held = {name: values[name] for name in unique.fields}
     if any(value is None for value in held.values()) or (
@@ -111,7 +112,7 @@ def guard_of(model: Model, unique: Unique, values: Values, item: Item) -> Guard 
     ):
         return None
     key = guard_key(model, unique, values)
-    return Guard(model, unique, key, held, key_of(model, values), expiry_of(model, values, item))
+    return Guard(model, unique, key, held, owner or key_of(model, values), expiry_of(model, values, item))
 
 
 def guard_key(model: Model, unique: Unique, values: Values) -> Item:

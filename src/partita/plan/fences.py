@@ -3,6 +3,8 @@
 A fence is an optimistic lock on single attributes. Where it fails, the write raises `Raced`, reads again and retries.
 """
 
+from functools import lru_cache
+
 from partita.design.models import Model
 from partita.dynamodb.values import Item
 from partita.plan.actions import Clause, equals
@@ -26,5 +28,13 @@ def dependencies(design: Design, model: Model) -> set[str]:
 
 def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[Clause, ...]:
     """A clause for each attribute that the key does not tell: it equals the value in `item`."""
-    names = sorted(model.attributes[each].name for each in fields if each not in model.known_fields)
-    return tuple(Clause(equals(name, item.get(name)), lambda _: Raced(model.name)) for name in names)
+
+    def raced(_: Item) -> Raced:
+        return Raced(model.name)
+
+    return tuple([Clause(equals(name, item.get(name)), raced) for name in _fenced_names(model, frozenset(fields))])
+
+
+@lru_cache(maxsize=4096)
+def _fenced_names(model: Model, fields: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted(model.attributes[each].name for each in fields if each not in model.known_fields))

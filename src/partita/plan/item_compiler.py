@@ -16,23 +16,19 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from partita.design.codegen import Env, bind, compile_function
-from partita.design.key_parts import SEPARATOR
-from partita.design.key_templates import Template
 from partita.design.models import Model
-from partita.dynamodb.limits import SORT_KEY_BYTES
 from partita.dynamodb.values import Item
 from partita.plan.items import (
     Derived,
     Values,
-    attribute_keys,
     derivations,
-    derived_attributes,
+    derived_step_by_step,
     item_of,
+    member_source,
     template_keys,
 )
+from partita.plan.key_source import SHORT, missing_source, text_source
 from partita.plan.predicates import design_predicate
-
-_SHORT = SORT_KEY_BYTES // 4  # characters: four bytes at most for each
 
 
 def compiled_item(model: Model, values: Values) -> Item:
@@ -49,11 +45,7 @@ def item_writer(model: Model) -> Callable[[Values], Item]:
     """The compiled function; it may raise any error where `item_of` may raise an InvalidValue."""
     env: Env = {}
     lines = ["item = {}"]
-    for member in model.members:
-        value = f"v[{member.field!r}]"
-        if member.field in attribute_keys(model):
-            value = f"{bind(attribute_keys(model)[member.field], env)}({value})"
-        lines += member.encode_expr(value, env)
+    lines += [line for member in model.members for line in member_source(model, member, env)]
     lines += _key(model, env)
     if model.table.type_attribute:
         lines.append(f"item.setdefault({model.table.type_attribute!r}, {{'S': {model.type_name!r}}})")
@@ -63,13 +55,13 @@ def item_writer(model: Model) -> Callable[[Values], Item]:
 
 
 def _key(model: Model, env: Env) -> list[str]:
-    lines = [f"if {_missing(model.key.fields)}: raise ValueError('a part of the key is missing')"]
+    lines = [f"if {missing_source(model.key.fields)}: raise ValueError('a part of the key is missing')"]
     for attribute in model.key.attributes:
         if attribute.template is None:
             lines.append(f"(key,) = item[{attribute.name!r}].values()")
         else:
-            lines.append(f"key = {_text(attribute.template, env)}; item[{attribute.name!r}] = {{'S': key}}")
-        lines.append(f"if len(key) > {_SHORT}: raise ValueError('perhaps too long')")
+            lines.append(f"key = {text_source(attribute.template, env)}; item[{attribute.name!r}] = {{'S': key}}")
+        lines.append(f"if len(key) > {SHORT}: raise ValueError('perhaps too long')")
     return lines
 
 
@@ -80,10 +72,10 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
         (keys,) = group.alternatives
         written = template_keys(model, keys)
         fields = tuple(dict.fromkeys(field for each in written for field in each.fields))
-        lines = [f"if {_missing(fields)}: {step_by_step}", "else:"]
+        lines = [f"if {missing_source(fields)}: {step_by_step}", "else:"]
         for each in written:
-            lines.append(f"    key = {_text(each.template, env)}; item[{each.name!r}] = {{'S': key}}")
-            lines.append(f"    if len(key) > {_SHORT}: raise ValueError('perhaps too long')")
+            lines.append(f"    key = {text_source(each.template, env)}; item[{each.name!r}] = {{'S': key}}")
+            lines.append(f"    if len(key) > {SHORT}: raise ValueError('perhaps too long')")
         if keys.when is None:
             return lines
         condition = bind(design_predicate(model, keys.when), env)
@@ -98,21 +90,5 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
 
 def _derived(model: Model, group: Derived, values: Values, item: Item) -> None:
     item.update(
-        (name, value) for name, value in derived_attributes(model, group, values, item).items() if value is not None
+        (name, value) for name, value in derived_step_by_step(model, group, values, item).items() if value is not None
     )
-
-
-def _missing(fields: tuple[str, ...]) -> str:
-    return " or ".join(f"v[{field!r}] is None" for field in fields) or "False"
-
-
-def _text(template: Template | None, env: Env) -> str:
-    """The expression of a key's text: `'ORDER#' + k3(v['placed_at'])`."""
-    assert template is not None
-    pieces, constant = [], ""
-    for at, segment in enumerate(template.segments):
-        constant += SEPARATOR * bool(at) + segment.constant
-        if segment.form is not None:
-            pieces += [repr(constant), f"{bind(segment.form.write, env)}(v[{segment.field!r}])"]
-            constant = ""
-    return " + ".join([*pieces, repr(constant)] if constant or not pieces else pieces)

@@ -7,19 +7,22 @@ that a change knows which groups to compute again and which values that needs.
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from enum import Enum
 from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from partita.design.codegen import compile_function
+from partita.design.codecs import AttributeMember
+from partita.design.codegen import Env, bind, compile_function
 from partita.design.key_parts import SEPARATOR
 from partita.design.markers import AUTO, Auto
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, ReservedKey, Step
+from partita.plan.key_source import SHORT, missing_source, text_source
 from partita.plan.predicates import design_predicate
 from partita.validation import invalid_value
 
@@ -83,8 +86,21 @@ def _settling(model: Model) -> tuple[Attribute, ...]:
 
 def normalize_value(model: Model, attribute: Attribute, value: Any) -> Any:
     """A validated value of one attribute, in the form in which it will be read back."""
-    made = _convert(value, attribute.hint, model.name, attribute.field)
+    valid = type(value) is attribute.kind and attribute.field in _unconstrained(model)
+    made = value if valid else _convert(value, attribute.hint, model.name, attribute.field)
     return settled(model, attribute, made, value) if attribute.member.settles else made
+
+
+@cache
+def _unconstrained(model: Model) -> frozenset[str]:
+    """The attributes of which every value of their type is valid, and cannot be changed by its caller."""
+    simple = (str, int, bool, bytes, date, UUID)
+    return frozenset(
+        each.field
+        for each in model.attributes.values()
+        if (each.kind in simple or (isinstance(each.kind, type) and issubclass(each.kind, Enum)))
+        and not any(each.metas)
+    )
 
 
 def normalize_operand(model: Model, attribute: Attribute, value: Any) -> Any:
@@ -157,6 +173,30 @@ class _ReservedText(ValueError):
     pass
 
 
+def all_attributes(model: Model, values: Values) -> Item:
+    """The same as `encode_attributes` for the values of all attributes, faster."""
+    try:
+        item: Item = _attributes_writer(model)(values)
+    except (ValueError, TypeError, AttributeError, ArithmeticError, LookupError):
+        return encode_attributes(model, values)
+    return item
+
+
+@cache
+def _attributes_writer(model: Model) -> Callable[[Values], Item]:
+    env: Env = {}
+    lines = [line for member in model.members for line in member_source(model, member, env)]
+    return compile_function(f"attributes of {model.name}", ["item = {}", *lines, "return item"], env)
+
+
+def member_source(model: Model, member: AttributeMember, env: Env) -> list[str]:
+    """Lines that put an attribute into `item`."""
+    value = f"v[{member.field!r}]"
+    if member.field in attribute_keys(model):
+        value = f"{bind(attribute_keys(model)[member.field], env)}({value})"
+    return member.encode_expr(value, env)
+
+
 def key_text_value(most: int, reserved: str, held: Any) -> Any:
     """The value of an attribute that is itself a key: not empty, not too long, not beginning with what is reserved."""
     if isinstance(held, str | bytes):
@@ -191,6 +231,31 @@ def attribute_keys(model: Model) -> dict[str, Callable[[Any], Any]]:
 
 def key_of(model: Model, values: Values) -> Item:
     """The key in the table."""
+    try:
+        key: Item = _key_writer(model)(values)
+    except (ValueError, TypeError, AttributeError, ArithmeticError, LookupError):
+        return _key_step_by_step(model, values)
+    return key
+
+
+@cache
+def _key_writer(model: Model) -> Callable[[Values], Item]:
+    """The compiled function; it may raise any error where `_key_step_by_step` may raise an InvalidValue."""
+    env: Env = {}
+    lines = [f"if {missing_source(model.key.fields)}: raise ValueError('a part of the key is missing')"]
+    made = []
+    for at, attribute in enumerate(model.key.attributes):
+        if attribute.template is None:
+            lines.append(f"key{at} = {bind(partial(key_value, model, attribute), env)}(v)")
+            made.append(f"{attribute.name!r}: key{at}")
+        else:
+            lines.append(f"key{at} = {text_source(attribute.template, env)}")
+            lines.append(f"if len(key{at}) > {SHORT}: raise ValueError('perhaps too long')")
+            made.append(f"{attribute.name!r}: {{'S': key{at}}}")
+    return compile_function(f"key of {model.name}", [*lines, f"return {{{', '.join(made)}}}"], env)
+
+
+def _key_step_by_step(model: Model, values: Values) -> Item:
     key = {}
     for at, attribute in enumerate(model.key.attributes):
         value = key_value(model, attribute, values)
@@ -284,6 +349,35 @@ def template_keys(model: Model, keys: EntityKeys) -> list[KeyAttribute]:
 
 def derived_attributes(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
     """The group's attributes, None where absent; conditions are evaluated on `item`, the encoded attributes."""
+    try:
+        made: dict[str, AttributeValue | None] = _group_writer(model, group)((values, item))
+    except (ValueError, TypeError, AttributeError, ArithmeticError, LookupError):
+        return derived_step_by_step(model, group, values, item)
+    return made
+
+
+@cache
+def _group_writer(model: Model, group: Derived) -> Callable[[tuple[Values, Item]], dict[str, AttributeValue | None]]:
+    """The compiled function for the keys of an index with one `Keys`; any other group is computed step by step."""
+    if len(group.alternatives) != 1:
+        return lambda given: derived_step_by_step(model, group, *given)
+    (keys,) = group.alternatives
+    env: Env = {}
+    written = template_keys(model, keys)
+    fields = tuple(dict.fromkeys(field for each in written for field in each.fields))
+    outside = missing_source(fields)
+    if keys.when is not None:
+        outside = f"not {bind(design_predicate(model, keys.when), env)}(item) or {outside}"
+    lines = ["v, item = v", f"if {outside}: return dict.fromkeys({tuple(each.name for each in written)!r})"]
+    for at, each in enumerate(written):
+        lines.append(f"key{at} = {text_source(each.template, env)}")
+        lines.append(f"if len(key{at}) > {SHORT}: raise ValueError('perhaps too long')")
+    made = ", ".join(f"{each.name!r}: {{'S': key{at}}}" for at, each in enumerate(written))
+    return compile_function(f"keys of {keys.where}", [*lines, f"return {{{made}}}"], env)
+
+
+def derived_step_by_step(model: Model, group: Derived, values: Values, item: Item) -> dict[str, AttributeValue | None]:
+    """The definition of what the compiled function returns, and the errors that it raises."""
     if not group.alternatives:
         return {group.names[0]: expiry_of(model, values, item)}
     absent: dict[str, AttributeValue | None] = dict.fromkeys(group.names)

@@ -9,7 +9,7 @@ import msgspec
 
 from partita.design.conditions import All, AnyOf, Comparison, Condition, FunctionCondition, Not, OneOf
 from partita.design.key_slots import slots_of
-from partita.design.models import EntityKeys, KeyAttribute, Model
+from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, FanOut, Read
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
@@ -39,6 +39,17 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
     write_query: QueryWriter | None = None  # for a query without a filter
     fan_outs: tuple[FanOut, ...] = ()  # what the read is repeated over
     given_segments: int = 0  # how many segments of the first of them are not compared, since each range has its own
+
+    @cached_property
+    def key_sources(self) -> tuple[tuple[str, Any], ...]:
+        """Each part of a get's key with its argument or constant."""
+        return tuple((slot.field, value) for slot, value in slots_of(self.read.name, self.read))
+
+    @cached_property
+    def settling(self) -> tuple[Attribute, ...]:
+        """The parts of a get's key that the key gives back, and that may be read back in another form."""
+        attributes = [self.model.attributes[field] for field, _ in self.key_sources if field in self.model.known_fields]
+        return tuple(each for each in attributes if each.member.settles)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -106,12 +117,10 @@ def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False
 def key_values(plan: Plan, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """The values of a get's key parts, by attribute."""
     _check_single(plan)
-    model = plan.model
-    values = {slot.field: _value_of(value, arguments) for slot, value in slots_of(plan.read.name, plan.read)}
-    for field in values.keys() & model.known_fields:
-        attribute = model.attributes[field]
-        if attribute.member.settles:
-            values[field] = settled(model, attribute, values[field], values[field])
+    values = {field: _value_of(value, arguments) for field, value in plan.key_sources}
+    for attribute in plan.settling:
+        field = attribute.field
+        values[field] = settled(plan.model, attribute, values[field], values[field])
     return values
 
 

@@ -26,6 +26,7 @@ from partita.plan.fences import dependencies, fence
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
     Values,
+    all_attributes,
     expiry_second,
     key_in_item,
     key_of,
@@ -54,9 +55,12 @@ def _initial_values(model: Model) -> tuple[tuple[str, Any], ...]:
 
 
 def creation(
-    design: Design, model: Model, entity: Any, now: datetime, when: Condition | None = None
+    design: Design, model: Model, entity: Any, now: datetime, when: Condition | None = None, *, raced: bool = False
 ) -> list[ItemAction]:
-    """The actions that create an entity; an expired item under its key counts as absent."""
+    """The actions that create an entity; an expired item under its key counts as absent.
+
+    `raced`: the key was read and was free, so an item under it is another writer's, and the write is planned again.
+    """
     values = values_of(model, entity)
     item = compiled_item(model, values)
     key = key_of(model, values)
@@ -67,7 +71,8 @@ def creation(
     free = absent(model.table.pk)
     if model.expires is not None and model.table.ttl is not None:
         free = free | ~alive(model.table.ttl, expiry_second(now))
-    clauses = [Clause(free, lambda _: AlreadyExists(model.name, key_parts(model, values)))]
+    taken = Raced(model.name) if raced else AlreadyExists(model.name, key_parts(model, values))
+    clauses = [Clause(free, lambda _: taken)]
     if when is not None:
         clauses.append(_condition_clause(model, values, when))
     put = ItemAction("put", model.table.name, key, model.name, item=item, clauses=tuple(clauses))
@@ -85,8 +90,8 @@ def unconditional_put(model: Model, entity: Any) -> ItemAction:
 
 def has_no_invariants(design: Design, model: Model) -> bool:
     """Whether a put may replace an item unread: no other item depends on it, and no value of it must survive."""
-    automatic = model.one_marked(CreatedAt) or model.one_marked(Version) or any(model.counters) or model.owns
-    invariants = model.uniques or design.counters.get(model) or design.references.get(model) or any(model.transitions)
+    automatic = model.one_marked(CreatedAt) or model.one_marked(Version) or model.counters or model.owns
+    invariants = model.uniques or design.counters.get(model) or design.references.get(model) or model.transitions
     return not automatic and not invariants
 
 
@@ -132,7 +137,7 @@ def deletion(
     if found is None:
         return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)]
     values = values_of(model, found.entity)
-    before = effect.effects(design, model, values, found.item)
+    before = effect.effects(design, model, values, all_attributes(model, values))
     clauses.append(
         Clause(present(model.table.pk), lambda _: Raced(model.name))
     )  # or counters would be decremented twice

@@ -83,7 +83,7 @@ def delete_many(context: StoreContext, design: Design, keys: Iterable[tuple[Mode
     """Deletes items without invariants, in batches; an item may be named twice."""
     writes = {}
     for model, key in keys:
-        if not can_delete_without_read(design, model) or design.ownerships.get(model) or any(model.counters):
+        if not can_delete_without_read(design, model) or design.ownerships.get(model) or model.counters:
             raise InvalidValue(model.name, "a batch cannot keep its invariants; delete it, or use a transaction")
         writes[item_identity(model.table.name, key)] = BatchWrite(model, key)
     yield from batch_write(context, writes.values())

@@ -7,7 +7,7 @@ addition without a read, `draft.tags |= {...}` and `-= {...}` as changes of a se
 from decimal import Decimal
 from typing import Any
 
-from partita.design.codecs import ListCodec, SetCodec
+from partita.design.codecs import ListCodec, ScalarCodec, SetCodec
 from partita.design.key_parts import EXACT
 from partita.design.models import Attribute, Model
 from partita.errors import Fault, InvalidValue, UnknownAttribute
@@ -48,11 +48,11 @@ class Draft:
 
 
 def edits_of(draft: Any) -> dict[str, Edit]:
-    """The edits of a draft; assigned values are validated again, since the caller may have changed them."""
+    """The edits of a draft; assigned collections are validated again, since the caller may have changed them."""
     model: Model = object.__getattribute__(draft, "_model")
     edits = _edits(draft)
     for name, edit in edits.items():
-        if isinstance(edit, Assign):
+        if isinstance(edit, Assign) and not isinstance(model.attributes[name].codec, ScalarCodec):
             edits[name] = Assign(_validated(model, name, edit.value))
     return edits
 

@@ -18,6 +18,7 @@ from partita.errors import InvalidTransaction, InvalidValue, PartitaError, Rejec
 from partita.plan import actions as act
 from partita.plan.actions import AddToSet, AppendToList, DeleteFromSet, ItemAction, RemoveAttribute, SetAttribute
 from partita.plan.races import BoundUnread, NothingToTake, Raced, Unexplained
+from partita.plan.write_requests import single_request, transaction_request
 from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
@@ -64,7 +65,7 @@ def _combined(context: StoreContext, actions: list[ItemAction]) -> Flow[list[Ite
 
 def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
     """The reply; None after a lost one, if the item shows that the action was applied."""
-    request = act.single_request(action)
+    request = single_request(action)
     try:
         return (yield from send(context, request, entity=action.entity, once=True))
     except wire_errors.ConditionalCheckFailedException as rejection:
@@ -132,7 +133,7 @@ def _step_shows(value: Any, step: Any) -> bool:
 
 def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
     """Sends a transaction. Its token stays: a request that was applied although its reply was lost is not repeated."""
-    request = act.transaction_request(actions, context.token())
+    request = transaction_request(actions, context.token())
     for attempt in range(context.retries + 1):
         try:
             yield from send(context, request, entity=actions[0].entity)

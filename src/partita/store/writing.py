@@ -73,7 +73,8 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
     def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
         found = yield from fetch_stored_item(context, model, key_of(model, values_of(model, entity)))
         if found is None:
-            return creation(design, model, with_initial_values(model, entity, context.clock()), context.clock())
+            complete = with_initial_values(model, entity, context.clock())
+            return creation(design, model, complete, context.clock(), raced=True)
         wanted = _replacement(context, model, entity, skip)
         if not wanted.edits:
             return []
@@ -109,7 +110,8 @@ def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[No
         return
 
     def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-        return (yield from planned_change(context, design, msgspec.structs.replace(wanted, skip=skip)))
+        again = msgspec.structs.replace(wanted, skip=skip) if skip else wanted
+        return (yield from planned_change(context, design, again))
 
     yield from retry_on_race(context, wanted.model.name, plan)
 
@@ -292,7 +294,7 @@ def _delete_owned(
     """
     child = ownership.child
     read = Read((EntityKey(child, ownership.keys),), ownership.query_values(parent))
-    in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child) and not any(child.counters)
+    in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child) and not child.counters
     pages = QueryPages[Any](context, Query[Any](read), consistent=True)
     while not pages.is_done:
         items: list[Item] = [msgspec.json.decode(raw) for raw in (yield from pages.fetch_raw())]
