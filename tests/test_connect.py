@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import inspect
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,10 +18,12 @@ from partita import (
     Entity,
     Expires,
     Item,
+    StorageClosed,
     Store,
     Table,
     connect,
     connect_async,
+    get,
     pattern,
     prove,
 )
@@ -300,3 +303,25 @@ def test_design_is_proven_before_a_file_is_created(tmp_path: Path) -> None:
     with pytest.raises(DesignError):
         connect(tmp_path / "broken.db", broken)
     assert not (tmp_path / "broken.db").exists()
+
+
+@pytest.mark.parametrize("address", ["memory:", "notes.db"])
+def test_closed_store_says_so_at_once(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    waits: list[float] = []
+    db = connect(address, notes, sleep=waits.append)
+    db.create_tables()
+    db.create(Note(note_id="1", text=""))
+    db.close()
+    sends: list[Callable[[], object]] = [
+        lambda: db.get(get(Note, "1")),
+        lambda: db.create(Note(note_id="2", text="")),
+        lambda: list(db.scan(Note)),
+        db.create_tables,
+    ]
+    for send in sends:
+        with pytest.raises(StorageClosed, match=rf"^{address} is closed; open it again with connect\(\)$"):
+            send()
+    assert waits == []
+    db.close()

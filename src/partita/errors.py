@@ -27,6 +27,7 @@ PartitaError
 │   └── InvalidCursor      a cursor that does not belong to this query
 ├── StorageError           the database file cannot be read or written
 │   ├── StorageBusy        another process kept the file locked for too long
+│   ├── StorageClosed      the database was closed before the request
 │   └── SpaceMissing       a table of the file vanished under a reader
 ├── NoReply                an endpoint gave no answer, or none that can be read
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
@@ -64,6 +65,7 @@ __all__ = [
     "RetriesExhausted",
     "StillReferenced",
     "StorageBusy",
+    "StorageClosed",
     "StorageError",
     "StoreError",
     "StoredItemInvalid",
@@ -496,6 +498,17 @@ class StorageBusy(StorageError):
 
     def __str__(self) -> str:
         return f"{self.path}: another process kept the write lock for more than {self.seconds:g} seconds"
+
+
+class StorageClosed(StorageError):
+    """The database was closed before the request; nothing of it was done."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path} is closed; open it again with connect()"
 
 
 class SpaceMissing(StorageError):

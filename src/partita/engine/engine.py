@@ -20,7 +20,7 @@ from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READERS, WRITERS, select_reader
 from partita.engine.writer import Writer
-from partita.errors import SpaceMissing, StorageBusy, StorageError
+from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError
 from partita.storage.contract import Storage
 
 Reply = TypeVar("Reply")
@@ -143,6 +143,8 @@ def _lone_surrogate_error() -> ValidationException:
 
 
 def as_dynamodb_error(error: StorageError) -> Exception:
+    if isinstance(error, StorageClosed):
+        return error  # of this process, and no answer of DynamoDB
     if isinstance(error, StorageBusy):
         return ThrottlingException(str(error))
     return InternalServerError(str(error))

@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from partita.errors import SpaceMissing, StorageBusy
+from partita.errors import SpaceMissing, StorageBusy, StorageClosed
 from partita.storage.contract import Row, Totals, Write
 
 _CHUNK = 256
@@ -46,12 +46,13 @@ class MemoryStorage:
         self._spaces: dict[str, _Space] = {}
         self._lock = threading.RLock()
         self._commits = 0
+        self._is_closed = False
 
     def _space(self, space: str) -> _Space:
         try:
             return self._spaces[space]
         except KeyError:
-            raise SpaceMissing(space) from None
+            raise (StorageClosed("memory:") if self._is_closed else SpaceMissing(space)) from None
 
     def get(self, space: str, key: bytes) -> Row | None:
         with self._lock:  # a transaction writes in place, and may still undo it
@@ -109,7 +110,10 @@ class MemoryStorage:
             self._lock.release()
 
     def close(self) -> None:
-        """Does nothing."""
+        """Drops the data; a later read or write raises StorageClosed."""
+        with self._lock:
+            self._is_closed = True
+            self._spaces = {}
 
 
 class _MemoryTransaction:

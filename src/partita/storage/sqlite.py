@@ -22,7 +22,7 @@ from weakref import WeakSet
 
 import apsw
 
-from partita.errors import ConfigurationError, SpaceMissing, StorageBusy, StorageError
+from partita.errors import ConfigurationError, SpaceMissing, StorageBusy, StorageClosed, StorageError
 from partita.storage.checkpoints import Checkpointer
 from partita.storage.contract import Row, Totals, Write
 
@@ -93,6 +93,8 @@ class _SqliteConnection:
                 cursor.close()
 
     def _storage_error(self, error: apsw.Error, space: str) -> Exception:
+        if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError):
+            return StorageClosed(self.path)
         return SpaceMissing(space) if "no such table" in str(error) else StorageError(f"{self.path}: {error}")
 
     def _large(self, number: int) -> bytes:
@@ -128,7 +130,7 @@ class SqliteStorage:
 
     def _connect(self, *, is_first: bool = False) -> _SqliteConnection:
         if self._is_closed:
-            raise StorageError(f"{self.path}: closed")
+            raise StorageClosed(self.path)
         try:
             if is_first:
                 _check_existing_file(self.path)
@@ -193,7 +195,7 @@ class SqliteStorage:
         execute = self._writer.apsw.execute
         try:
             if self._is_closed:
-                raise StorageError(f"{self.path}: closed")
+                raise StorageClosed(self.path)
             self._begin(wait)
             transaction = _SqliteTransaction(self._writer)
             yield transaction
