@@ -2,7 +2,7 @@
 
 import argparse
 
-from bench import changes, first_reply, http, inprocess, million, remote, rest, seeding, start, store
+from bench import changes, first_reply, hostile, http, inprocess, million, remote, rest, seeding, start, store
 from bench.plot import draw
 from bench.report import RESULTS, Section, verdict, write
 
@@ -31,6 +31,7 @@ def main() -> int:
     done(rest.measure(options.quick))
     done(seeding.measure(options.quick))
     done(million.measure(options.quick))
+    done(hostile.measure(options.quick))
 
     plot = f"{options.name}.svg"
     draw(rates, RESULTS / plot)

@@ -8,9 +8,11 @@ import socket
 import subprocess
 import sys
 import time
+import zlib
 from binascii import crc32
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
@@ -333,3 +335,69 @@ def test_connection_of_a_silent_client_is_closed(impatient: str, sent: bytes) ->
         while connection.recv(65536):
             pass
     assert call(impatient, "ListTables", {}).status == 200
+
+
+# Encodings -----------------------------------------------------------------------------------------------------
+
+
+def raw_deflate(body: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-15)
+    return compressor.compress(body) + compressor.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("deflate", zlib.compress(b"{}")),
+        ("deflate", raw_deflate(b"{}")),
+        ("GZIP", gzip.compress(b"{}", mtime=0)),
+        ("x-gzip", gzip.compress(b"{}", mtime=0)),
+        ("identity", b"{}"),
+        ("deflate, gzip", gzip.compress(zlib.compress(b"{}"), mtime=0)),
+        ("gzip, identity, gzip", gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0)),
+        ("gzip", gzip.compress(b"{}" + b" " * 5_000_000, mtime=0)),
+    ],
+)
+def test_compressed_request_is_decompressed(spoken: str, encoding: str, body: bytes) -> None:
+    assert ask(spoken, "ListTables", body, f"Content-Encoding: {encoding}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("br", b"{}"),
+        ("deflate", b"{}"),
+        ("gzip, deflate", gzip.compress(zlib.compress(b"{}"), mtime=0)),
+        (", ".join(["gzip"] * 5), b"{}"),
+    ],
+)
+def test_body_of_another_encoding_is_rejected(spoken: str, encoding: str, body: bytes) -> None:
+    reply = ask(spoken, "ListTables", body, f"Content-Encoding: {encoding}")
+    assert (reply.status, reply.code) == (400, "SerializationException")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        request("ListTables", b"{}"),
+        request("Nothing", b"{}"),
+        request("ListTables", b"{}", "Accept-Encoding: gzip"),
+        request("ListTables", b"{}", "Origin: http://evil.example"),
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n\r\n",
+        b"nonsense\r\n\r\n",
+    ],
+)
+def test_every_reply_has_a_date(spoken: str, sent: bytes) -> None:
+    assert parsedate_to_datetime(exchange(spoken, sent).headers["date"]).tzinfo is not None
+
+
+def test_request_of_a_disconnected_client_is_not_executed(spoken: str) -> None:
+    """The part of the body that has arrived is valid JSON."""
+    body = json.dumps({"TableName": "spoken", "Item": {"pk": {"S": "incomplete"}}}).encode() + b" " * 10
+    for line in ("Accept-Encoding: gzip", "X-Other: y"):
+        with connected(spoken) as connection:
+            connection.sendall(request("PutItem", body, line)[:-5])
+    for _ in range(3):
+        key = {"TableName": "spoken", "Key": {"pk": {"S": "incomplete"}}}
+        assert ask(spoken, "GetItem", key).body == b"{}"

@@ -8,44 +8,84 @@ from partita.errors import PartitaError
 from partita.http.asgi import Receive
 
 BODY_SECONDS = 30.0
+MAX_ENCODINGS = 4  # of one body, one around the other
+
+_GZIP, _ZLIB, _RAW = 31, 15, -15  # zlib's window bits for each format
+ENCODINGS = {b"gzip": (_GZIP,), b"x-gzip": (_GZIP,), b"deflate": (_ZLIB, _RAW)}
+"""The formats of each Content-Encoding; some clients send deflate without zlib's header (RFC 9110, 8.4.1.2)."""
 
 
 class BodyTooLarge(PartitaError):
     """The body is larger than allowed."""
 
 
-async def read_body(receive: Receive, headers: dict[bytes, bytes], largest: int) -> bytes:
-    """Reads the body of an ASGI request; raises BodyTooLarge, TimeoutError, or SerializationException for bad gzip."""
-    return decompressed_body(await read_raw_body(receive, largest), headers, largest)
+class UnknownEncoding(SerializationException):
+    """The body has a Content-Encoding that is not supported."""
 
 
-async def read_raw_body(receive: Receive, largest: int) -> bytes:
+class ClientDisconnected(PartitaError):
+    """The client has gone before its request was complete."""
+
+
+async def read_body(receive: Receive, headers: dict[bytes, bytes], maximum: int) -> bytes:
+    """Reads and decompresses the body of an ASGI request.
+
+    Raises BodyTooLarge, TimeoutError, ClientDisconnected, or SerializationException for a body that cannot be
+    decompressed.
+    """
+    encodings = content_encodings(headers)
+    return decompressed(await read_raw_body(receive, maximum), encodings, maximum)
+
+
+async def read_raw_body(receive: Receive, maximum: int) -> bytes:
     """Reads the body as it was sent, which is what a signature covers."""
-    parts: list[bytes] = []
-    size, more = 0, True
+    first, rest, more = b"", bytearray(), True
     async with asyncio.timeout(BODY_SECONDS):
         while more:
             message = await receive()
-            parts.append(message.get("body", b""))
-            size, more = size + len(parts[-1]), message.get("more_body", False)
-            if size > largest:
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnected
+            part, more = message.get("body", b""), message.get("more_body", False)
+            if not first:
+                first = part
+            else:
+                rest += part
+            if len(first) + len(rest) > maximum:
                 raise BodyTooLarge
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return first + rest if rest else first
 
 
-def decompressed_body(body: bytes, headers: dict[bytes, bytes], largest: int) -> bytes:
-    """Decompresses a body with `Content-Encoding: gzip`; returns any other as it is."""
-    return _gunzip(body, largest) if headers.get(b"content-encoding") == b"gzip" else body
+def content_encodings(headers: dict[bytes, bytes]) -> list[bytes]:
+    """The encodings of a body, in the order in which they were applied; raises UnknownEncoding.
+
+    >>> content_encodings({b"content-encoding": b"deflate, GZIP, identity"})
+    [b'deflate', b'gzip']
+    """
+    value = headers.get(b"content-encoding")
+    if not value:
+        return []
+    names = [name for each in value.lower().split(b",") if (name := each.strip()) not in (b"", b"identity")]
+    if len(names) > MAX_ENCODINGS or any(name not in ENCODINGS for name in names):
+        raise UnknownEncoding("The Content-Encoding is not supported; use gzip or deflate")
+    return names
 
 
-def _gunzip(body: bytes, largest: int) -> bytes:
-    decompressor = zlib.decompressobj(wbits=31)
-    try:
-        plain = decompressor.decompress(body, largest + 1)
-    except zlib.error:
-        raise SerializationException("The request body is not gzip") from None
-    if len(plain) > largest:
-        raise BodyTooLarge
-    if not decompressor.eof:
-        raise SerializationException("The request body is not gzip")
-    return plain
+def decompressed(body: bytes, encodings: list[bytes], maximum: int) -> bytes:
+    """The body without its encodings."""
+    for name in reversed(encodings):
+        body = _decompressed(body, name, maximum)
+    return body
+
+
+def _decompressed(body: bytes, name: bytes, maximum: int) -> bytes:
+    for window_bits in ENCODINGS[name]:
+        decompressor = zlib.decompressobj(wbits=window_bits)
+        try:
+            plain = decompressor.decompress(body, maximum + 1)
+        except zlib.error:
+            continue
+        if len(plain) > maximum:
+            raise BodyTooLarge
+        if decompressor.eof:
+            return plain
+    raise SerializationException(f"The request body is not {name.decode()}")

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 from partita.errors import PartitaError
 from partita.http.asgi import Receive
-from partita.http.request_body import BodyTooLarge, read_body
+from partita.http.request_body import (
+    MAX_ENCODINGS,
+    BodyTooLarge,
+    ClientDisconnected,
+    UnknownEncoding,
+    read_body,
+)
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch, digest
 from partita.rest.mounted_api import PARSED_ADDRESS_BYTES, CachedReply, MountedApi, ParsedAddress
@@ -262,11 +268,14 @@ async def _read_body(receive: Receive, headers: RequestHeaders) -> bytes:
     charsets = [each.partition(b"=")[2] for each in settings if each.startswith(b"charset=")]
     if (kind != JSON and not kind.endswith(b"+json")) or any(each not in UTF8 for each in charsets):
         raise Problem(415, "unsupported-media-type", "the body must be application/json in UTF-8")
-    if headers.get(b"content-encoding", b"identity") not in (b"identity", b"gzip"):
-        raise Problem(415, "unsupported-media-type", "the body may be compressed with gzip only")
     try:
         return await read_body(receive, headers, MAX_BODY)
+    except UnknownEncoding:
+        detail = f"the body may be compressed with gzip or deflate, at most {MAX_ENCODINGS} times"
+        raise Problem(415, "unsupported-media-type", detail) from None
     except BodyTooLarge:
         raise Problem(413, "too-large", f"a request body may have at most {MAX_BODY:,} bytes") from None
     except TimeoutError:
         raise Problem(408, "timeout", "the body did not arrive in time") from None
+    except ClientDisconnected:
+        raise Problem(400, "malformed", "the body is incomplete") from None  # nobody reads it

@@ -17,6 +17,10 @@ class Authorizer:
     def __init__(self, credentials: Mapping[str, Credential]) -> None:
         self._signatures = SignatureVerifier(credentials)
 
+    def check_headers(self, request: SignedRequest) -> None:
+        """Checks what can be checked before the body is read."""
+        self._signatures.check_headers(request)
+
     def authenticate(self, request: SignedRequest) -> Credential:
         return self._signatures.verify(request)
 

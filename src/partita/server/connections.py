@@ -11,9 +11,11 @@ from typing import Protocol
 from uvicorn.protocols.http.flow_control import FlowControl
 
 MAX_CONNECTIONS = 1000
-MAX_BUFFERED = 48 * 1024 * 1024  # bytes of unread replies and of requests, in all connections together
+MAX_BUFFERED = 24 * 1024 * 1024  # bytes of unread replies and of requests, in all connections together
 LARGE = 64 * 1024  # bytes; connections that hold less are not counted
 
+M_MMAP_THRESHOLD = -3  # of mallopt(3)
+LARGE_BLOCK = 128 * 1024
 FILES_BESIDE = 2048  # open files beside the connections: those of the engine, and connections not yet accepted
 
 
@@ -23,6 +25,10 @@ class BoundedConnection(Protocol):
     @property
     def waiting_since(self) -> float | None:
         """Since when it has waited for its client; None while the client waits for an answer."""
+
+    @property
+    def last_active(self) -> float:
+        """When something was last sent or received."""
 
     def held_bytes(self) -> int:
         """The bytes that it holds: of requests not yet answered, and of replies not yet read."""
@@ -45,7 +51,7 @@ class Connections:
         """Adds a new connection; closes another where there are too many."""
         self._new[connection] = None
         if len(self._new) + len(self._used) > self._maximum:
-            victim = next(iter(self._new)) if len(self._new) > 1 else _longest_waiting(self._used) or connection
+            victim = next(iter(self._new)) if len(self._new) > 1 else _least_active(self._used)
             self.remove(victim)
             victim.abort()
 
@@ -78,6 +84,11 @@ def _longest_waiting(connections: "dict[BoundedConnection, None] | set[BoundedCo
     return min(waiting, key=lambda pair: pair[0])[1] if waiting else None
 
 
+def _least_active(connections: "dict[BoundedConnection, None]") -> BoundedConnection:
+    """The connection that has waited longest for its client, or else for its answer."""
+    return _longest_waiting(connections) or min(connections, key=lambda each: each.last_active)
+
+
 class ReadControl(FlowControl):
     """uvicorn's flow control of a connection, which resumes neither a connection on hold nor one that is closing."""
 
@@ -99,6 +110,18 @@ class ReadControl(FlowControl):
     def release(self) -> None:
         self.on_hold = False
         self.resume_reading()
+
+
+def return_freed_memory() -> None:
+    """Has the C library return large blocks to the system when they are freed.
+
+    glibc keeps blocks of up to 32 MB once it has seen such: a burst of large requests would stay in memory for ever.
+    """
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
 
 
 def raise_file_limit() -> None:

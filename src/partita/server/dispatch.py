@@ -38,6 +38,11 @@ ProtocolResponse = tuple[int, bytes]
 Done = Callable[[ProtocolResponse], None]
 
 
+def is_long(target: bytes, body: bytes) -> bool:
+    """Whether a request may take long."""
+    return target in LONG_TARGETS or len(body) >= LARGE
+
+
 class Dispatcher:
     """Answers DynamoDB requests from a backend; every error becomes a response."""
 
@@ -46,13 +51,16 @@ class Dispatcher:
         self._engine = backend if isinstance(backend, NonblockingBackend) else None
         self._turns = turns or Turns()
 
-    def dispatch(self, target: bytes, body: bytes, done: Done) -> ProtocolResponse | None:
+    def dispatch(
+        self, target: bytes, body: bytes, done: Done, is_wanted: Callable[[], bool] = lambda: True
+    ) -> ProtocolResponse | None:
         """Returns the response to a nonblocking request; otherwise None, and `done` is called with it later.
 
-        A request that may take long waits where others like it have taken their time in this turn of the event loop.
+        A request that may take long waits where others like it have taken their time in this turn of the event loop,
+        and is dropped if it is not wanted any more when its turn comes.
         """
-        if target in LONG_TARGETS or len(body) >= LARGE:
-            return self._turns.run(partial(self._dispatch, target, body, done), done)
+        if is_long(target, body):
+            return self._turns.run(partial(self._dispatch, target, body, done), done, is_wanted)
         return self._dispatch(target, body, done)
 
     def _dispatch(

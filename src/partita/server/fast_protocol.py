@@ -44,6 +44,7 @@ MAX_HEADERS = 100
 MAX_PIPELINED = 16  # requests that wait for their answer; further input waits as bytes
 MOST_PIPELINED = 64  # the same with those that one piece of input may add; the connection closes after these
 PIECE = 2048  # bytes of input that are parsed at once, unless they are the rest of a body
+MAX_AT_ONCE = 32 * 1024  # bytes of input of which the first piece is parsed without waiting for a turn
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _TARGETS = (b"DynamoDB_20120810.", b"DynamoDBStreams_20120810.")
@@ -92,6 +93,7 @@ class FastPathProtocol(HttpToolsProtocol):
         self._since = self.loop.time()
         self._check: TimerHandle | None = None
 
+        self.url, self.headers = b"", []
         self._request_headers: dict[bytes, bytes] = {}
         self._head_bytes = 0  # of the request line and the headers, or of trailers, as far as they have arrived
         self._missing = 0  # bytes of the body that the Content-Length announces and that have not arrived
@@ -125,28 +127,25 @@ class FastPathProtocol(HttpToolsProtocol):
             cycle.message_event.set()
         super().connection_lost(exc)
 
-    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's own type; uvicorn narrows it
-        """A client that has sent everything still gets its answers."""
-        if self._phase is IDLE and self._is_answering:
-            self._phase = CLOSING
-            return True
-        return False
-
     # Parsing what arrives
 
     def data_received(self, data: bytes) -> None:
         if self._unparsed:
             self._unparsed = memoryview(bytes(self._unparsed) + data)
             return
-        if len(data) <= PIECE or len(data) <= self._missing:
+        if len(data) <= PIECE or len(data) <= min(self._missing, MAX_AT_ONCE):
             self._parse(data)
             if self._is_full():
                 self.flow.hold()
             return
         self._unparsed = memoryview(data)
         self.flow.hold()
-        self._open_connections.on_growth(self) if len(data) >= LARGE else None
-        self._parse_piece()
+        if len(data) >= LARGE:
+            self._open_connections.on_growth(self)
+        if len(data) <= MAX_AT_ONCE:
+            self._parse_piece()
+        else:
+            self._go_on()
 
     def _parse_piece(self) -> None:
         """Parses a piece of what waits, and schedules the next unless requests have to be answered first."""
@@ -212,7 +211,7 @@ class FastPathProtocol(HttpToolsProtocol):
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
-        if self._phase is not CLOSING:
+        if self._phase is IDLE:  # empty lines before a request begin it again and again
             self._phase, self._since = HEADERS, self.loop.time()
             self._head_bytes = self._size = 0
 
@@ -310,7 +309,7 @@ class FastPathProtocol(HttpToolsProtocol):
         assert self._fast_path is not None
         assert self._fast_path.dispatcher is not None
         self._is_answering = True
-        response = self._fast_path.dispatcher.dispatch(target, body, self._on_response)
+        response = self._fast_path.dispatcher.dispatch(target, body, self._on_response, self._is_open)
         if response is not None:
             self._is_answering = False
             self._write(response)
@@ -321,7 +320,7 @@ class FastPathProtocol(HttpToolsProtocol):
         path, _, query = url.partition(b"?")
         work = partial(self._fast_path.nonblocking_read, method, path, query, headers)
         self._is_answering = True
-        response = self._turns.run(work, partial(self._on_read, method))
+        response = self._turns.run(work, partial(self._on_read, method), self._is_open)
         if response is not None:
             self._is_answering = False
             self._write_read(method, response)
@@ -353,6 +352,9 @@ class FastPathProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self._write(response)
             self._after_answer()
+
+    def _is_open(self) -> bool:
+        return not self.transport.is_closing()
 
     def _after_answer(self) -> None:
         """Answers the requests that wait, as long as the client reads the answers, and then reads further ones."""
@@ -405,6 +407,10 @@ class FastPathProtocol(HttpToolsProtocol):
     def waiting_since(self) -> float | None:
         """Since when the connection has waited for its client, to send or to read."""
         return None if self._is_answering and not self.flow.write_paused else self._since
+
+    @property
+    def last_active(self) -> float:
+        return self._since
 
     def held_bytes(self) -> int:
         is_in_use = self._is_answering or self._phase in (FAST, ASGI)

@@ -2,8 +2,11 @@
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
 
 from partita.dynamodb.backend import OwnedAsyncBackend
 from partita.dynamodb.decode import error_body
@@ -11,9 +14,15 @@ from partita.dynamodb.exceptions import DynamoDBError, UnknownOperationException
 from partita.dynamodb.limits import MB
 from partita.http.asgi import AsgiApplication, Receive, Scope, Send
 from partita.http.gzip import accepts_gzip
-from partita.http.request_body import BodyTooLarge, decompressed_body, read_raw_body
+from partita.http.request_body import (
+    BodyTooLarge,
+    ClientDisconnected,
+    content_encodings,
+    decompressed,
+    read_raw_body,
+)
 from partita.server.authorization import Authorizer
-from partita.server.dispatch import JSON, Dispatcher, reply_headers
+from partita.server.dispatch import JSON, Dispatcher, is_long, reply_headers
 from partita.server.signatures import SignedRequest
 from partita.server.turns import Turns
 
@@ -22,6 +31,7 @@ BackgroundWork = Callable[[], AbstractAsyncContextManager[None]]
 MAX_BODY = 16 * MB  # DynamoDB's own limit for a request
 MIN_GZIP = 4096  # bytes; compressing a smaller response takes longer than sending it
 
+MAX_COMPRESSIONS = 4  # responses in memory that are compressed, or about to be
 MIN_THREAD = 64 * 1024  # bytes; compressing a smaller response takes less time than a thread
 
 TOO_LARGE = b'{"__type":"com.amazon.coral.service#RequestEntityTooLargeException"}'
@@ -55,6 +65,8 @@ class Application:
         self._open_backend = open_backend
         self._on_open = on_open
         self._dispatcher: Dispatcher | None = None
+        self._thread = ThreadPoolExecutor(1, "partita-gzip")
+        self._compressions = asyncio.Semaphore(MAX_COMPRESSIONS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -73,45 +85,70 @@ class Application:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await backend.close()
+        self._thread.shutdown()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        try:
-            raw = await read_raw_body(receive, MAX_BODY)
-            body = self._authorized_body(scope, headers, raw)
-        except BodyTooLarge:
-            await _send(send, 413, TOO_LARGE, headers)
-            return
-        except TimeoutError:
-            await _send(send, 408, _TOO_SLOW, headers)
-            return
-        except DynamoDBError as error:
-            await _send(send, error.status, error_body(error), headers)
-            return
         if scope["method"] != "POST" or not self._dynamodb:
-            await self._answer_get(scope, send, headers)
+            await self._answer_get(scope, send)
             return
-        assert self._dispatcher is not None
-        status, response = await self._dispatcher.dispatch_async(headers.get(b"x-amz-target", b""), body)
-        await _send(send, status, response, headers)
+        try:
+            body = await self._read_authorized(scope, headers, receive)
+        except ClientDisconnected:
+            return
+        except BodyTooLarge:
+            await _send(send, 413, TOO_LARGE)
+        except TimeoutError:
+            await _send(send, 408, _TOO_SLOW)
+        except DynamoDBError as error:
+            await _send(send, error.status, error_body(error))
+        else:
+            status, response, compressed = await self._dispatch(headers, body)
+            await _send(send, status, response, extra=[(b"content-encoding", b"gzip")] if compressed else [])
 
-    def _authorized_body(self, scope: Scope, headers: dict[bytes, bytes], raw: bytes) -> bytes:
+    async def _read_authorized(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         """The decompressed body of a request that is allowed; raises DynamoDB's error for any other."""
-        if self._authorizer is None or scope["method"] != "POST":
-            return decompressed_body(raw, headers, MAX_BODY)
+        if self._authorizer is None:
+            encodings = content_encodings(headers)
+            return await self._decompressed(await read_raw_body(receive, MAX_BODY), encodings)
         query = scope["query_string"].decode("latin-1")
-        request = SignedRequest.of(scope["method"], scope["path"], query, scope["headers"], raw)
-        credential = self._authorizer.authenticate(request)
-        body = decompressed_body(raw, headers, MAX_BODY)
+        request = SignedRequest.of(scope["method"], scope["path"], query, scope["headers"], b"")
+        self._authorizer.check_headers(request)
+        raw = await read_raw_body(receive, MAX_BODY)
+        credential = self._authorizer.authenticate(replace(request, body=raw))
+        body = await self._decompressed(raw, content_encodings(headers))
         self._authorizer.authorize(credential, headers.get(b"x-amz-target", b"").decode("latin-1"), body)
         return body
 
-    async def _answer_get(self, scope: Scope, send: Send, headers: dict[bytes, bytes]) -> None:
+    async def _decompressed(self, body: bytes, encodings: list[bytes]) -> bytes:
+        if not encodings or len(body) < MIN_GZIP:
+            return decompressed(body, encodings, MAX_BODY)
+        return await self._in_thread(decompressed, body, encodings, MAX_BODY)
+
+    async def _dispatch(self, headers: dict[bytes, bytes], body: bytes) -> tuple[int, bytes, bool]:
+        """Status and body of the response, and whether it is compressed."""
+        assert self._dispatcher is not None
+        target = headers.get(b"x-amz-target", b"")
+        if not accepts_gzip(headers.get(b"accept-encoding", b"")):
+            return *await self._dispatcher.dispatch_async(target, body), False
+        async with self._compressions if is_long(target, body) else nullcontext():
+            status, response = await self._dispatcher.dispatch_async(target, body)
+            if len(response) < MIN_GZIP:
+                return status, response, False
+            if len(response) < MIN_THREAD:
+                return status, _gzip(response), True
+            return status, await self._in_thread(_gzip, response), True
+
+    async def _in_thread(self, work: Callable[..., bytes], *arguments: Any) -> bytes:
+        """Compresses or decompresses while the event loop goes on."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+    async def _answer_get(self, scope: Scope, send: Send) -> None:
         if scope["method"] in ("GET", "HEAD") and scope["path"] in ("/", "/health"):
-            await _send(send, 200, b"healthy: partita\n", headers, b"text/plain")
+            await _send(send, 200, b"healthy: partita\n", content_type=b"text/plain")
         else:
-            await _send(send, 404, error_body(UnknownOperationException()), headers)
+            await _send(send, 404, error_body(UnknownOperationException()))
 
 
 def _is_for_rest(scope: Scope) -> bool:
@@ -126,20 +163,13 @@ def _accepts_html(headers: list[tuple[bytes, bytes]]) -> bool:
     return any(name == b"accept" and b"text/html" in value for name, value in headers)
 
 
-async def _compressed(body: bytes) -> bytes:
-    """The body in gzip; a large one is compressed in a thread, so that the event loop goes on meanwhile."""
-    if len(body) < MIN_THREAD:
-        return gzip.compress(body, 1, mtime=0)
-    return await asyncio.to_thread(gzip.compress, body, 1, mtime=0)
+def _gzip(body: bytes) -> bytes:
+    return gzip.compress(body, 1, mtime=0)
 
 
 async def _send(
-    send: Send, status: int, body: bytes, request_headers: dict[bytes, bytes], content_type: bytes = JSON
+    send: Send, status: int, body: bytes, *, content_type: bytes = JSON, extra: Sequence[tuple[bytes, bytes]] = ()
 ) -> None:
-    extra = []
-    if len(body) >= MIN_GZIP and accepts_gzip(request_headers.get(b"accept-encoding", b"")):
-        body = await _compressed(body)
-        extra = [(b"content-encoding", b"gzip")]
-    headers = reply_headers(body, content_type) + extra
+    headers = [*reply_headers(body, content_type), *extra]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -85,6 +85,14 @@ class SignatureVerifier:
 
     def verify(self, request: SignedRequest) -> Credential:
         """Returns the credential that signed a request; raises DynamoDB's error for an invalid signature."""
+        authorization, credential = self.check_headers(request)
+        expected = _signature(credential, authorization, request)
+        if not hmac.compare_digest(expected.encode(), authorization.signature.encode("latin-1", "replace")):
+            raise InvalidSignatureException(_MISMATCH)
+        return credential
+
+    def check_headers(self, request: SignedRequest) -> tuple[_Authorization, Credential]:
+        """Checks everything but the signature: a request without a known key is rejected before its body is read."""
         header = request.headers.get("authorization", "")
         if "x-amz-algorithm" in request.query.lower() and header:
             raise InvalidSignatureException(
@@ -99,10 +107,7 @@ class SignatureVerifier:
         credential = self._credentials.get(authorization.key_id)
         if credential is None or not _same_token(credential, request):
             raise UnrecognizedClientException()
-        expected = _signature(credential, authorization, request)
-        if not hmac.compare_digest(expected.encode(), authorization.signature.encode("latin-1", "replace")):
-            raise InvalidSignatureException(_MISMATCH)
-        return credential
+        return authorization, credential
 
     def _check_time(self, authorization: _Authorization, request: SignedRequest) -> None:
         text = _time_of(request)

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TypeVar
 
 TURN_SECONDS = 0.005
-ARRIVAL_SECONDS = 0.02  # that work waits at most while connections arrive
+ARRIVAL_SECONDS = 0.1  # that work waits at most while connections arrive
 
 Result = TypeVar("Result")
 
@@ -32,8 +32,10 @@ class Turns:
         """Notes a new connection."""
         self._has_arrivals = True
 
-    def run(self, work: Callable[[], Result | None], done: Callable[[Result], None]) -> Result | None:
-        """Returns the result of `work`; or else None, and `done` is called with the result later.
+    def run(
+        self, work: Callable[[], Result | None], done: Callable[[Result], None], is_wanted: Callable[[], bool]
+    ) -> Result | None:
+        """Returns the result of `work`; or else None, and `done` is called with the result later, if it is wanted then.
 
         `work` may return None itself, if it sees to `done`.
         """
@@ -41,9 +43,10 @@ class Turns:
             return self._timed(work)  # a turn that is not scheduled goes on until its time is spent
 
         def run_later() -> None:
-            result = work()
-            if result is not None:
-                done(result)
+            if is_wanted():
+                result = work()
+                if result is not None:
+                    done(result)
 
         self.run_later(run_later)
         return None

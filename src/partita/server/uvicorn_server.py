@@ -16,13 +16,14 @@ from partita.http.cors import Cors
 from partita.http.hosts import is_loopback
 from partita.http.sources import AllowedSources, SourceCheck
 from partita.server.authorization import Authorizer
-from partita.server.connections import Connections, raise_file_limit
+from partita.server.connections import Connections, raise_file_limit, return_freed_memory
 from partita.server.dispatch import Dispatcher
 from partita.server.fast_protocol import FastPath, FastPathProtocol, NonblockingRead
 from partita.server.protocol_app import Application, BackgroundWork
 from partita.server.turns import Turns
 
 BACKLOG = 1024  # connections that wait to be accepted
+DEFER_SECONDS = 5  # that the system keeps a connection whose client is silent
 STOP_SECONDS = 10  # for requests in progress when the server is stopped
 
 
@@ -49,6 +50,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 def listen(listener: socket.socket) -> None:
     """Accepts connections from here on; another process may have taken the address since the socket was bound."""
+    if hasattr(socket, "TCP_DEFER_ACCEPT"):  # Linux: a connection is accepted when its client has sent something
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
     try:
         listener.listen(BACKLOG)
     except OSError as error:
@@ -98,6 +101,7 @@ def serve(
         return FastPath(dispatcher if dynamodb and authorizer is None else None, nonblocking_read, sources)
 
     raise_file_limit()
+    return_freed_memory()
     listen(listener)
     protocols = _ProtocolFactory(fast_path)
     application: AsgiApplication = Application(

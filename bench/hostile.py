@@ -1,0 +1,125 @@
+"""Hostile clients: how long another client waits while they attack, and the server's memory meanwhile."""
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench.engines import PARTITA, scratch
+from bench.report import Section, Target, alone, table
+from tests.peers import create_table, expect, started
+from tests.server.attacks import ATTACKS, TABLE, attacking
+
+WAIT = 250.0  # milliseconds that an attack may add to the worst wait
+MEGABYTES = 200.0
+PAUSE = 0.01
+DEFINITION = {
+    "TableName": TABLE,
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+class Server:
+    """A server under attack."""
+
+    def __init__(self, endpoint: str, pid: int) -> None:
+        self.endpoint = endpoint
+        self._pid = pid
+        port = urlsplit(endpoint).port
+        assert port is not None
+        self.port = port
+
+    def fill(self) -> None:
+        """A table whose Scan returns a page of 1 MB."""
+        create_table(self.endpoint, DEFINITION)
+        for number in range(350):
+            item = {"pk": {"S": str(number)}, "text": {"S": os.urandom(1500).hex()}}
+            expect(self.endpoint, "PutItem", {"TableName": TABLE, "Item": item})
+
+    def megabytes(self) -> float:
+        lines = Path(f"/proc/{self._pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+    def wait(self) -> float:
+        """Milliseconds until a new client has connected and read the answer to its first request."""
+        begun = time.perf_counter()
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"X-Amz-Target": "DynamoDB_20120810.ListTables"}
+        connection.request("POST", "/", json.dumps({}), headers)
+        reply = connection.getresponse()
+        reply.read()
+        connection.close()
+        if reply.status not in (200, 400):  # 400 where the request had to be signed
+            raise RuntimeError(f"{self.endpoint}: ListTables answers {reply.status}")
+        return (time.perf_counter() - begun) * 1000
+
+    def worst(self, seconds: float) -> tuple[float, float]:
+        """The longest wait of a client in a time, and the most memory."""
+        waits, memory, deadline = [], [], time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            waits.append(self.wait())
+            memory.append(self.megabytes())
+            time.sleep(PAUSE)
+        return max(waits), max(memory)
+
+
+def worst_of_rounds(server: Server, attack: str | None, rounds: int, seconds: float) -> tuple[float, float]:
+    """The median over rounds of the worst wait, and the most memory of all."""
+    waits, memory = [], []
+    for _ in range(rounds):
+        if attack is None:
+            wait, most = server.worst(seconds)
+        else:
+            with attacking(attack, server.port, seconds + 0.5):
+                wait, most = server.worst(seconds)
+        waits.append(wait)
+        memory.append(most)
+    return statistics.median(waits), max(memory)
+
+
+def measure(quick: bool, attacks: Sequence[str] = tuple(ATTACKS)) -> Section:
+    """Every attack on a server without credentials, and requests sent ahead on one that requires them."""
+    rounds, seconds = (1, 1.5) if quick else (5, 3.0)
+    rows, targets = [], []
+    with scratch() as folder:
+        keys = folder / "keys.toml"
+        keys.write_text('[keys.AKIA]\nsecret = "a secret of some length"\n')
+        open_to_all = ["--data", folder / "hostile.db"]
+        signed = ["--memory", "--credentials", keys]
+        for options, names in ((open_to_all, attacks), (signed, [n for n in attacks if n.endswith("sent ahead")])):
+            command = [PARTITA, "engine", *options, "--port"]
+            with started(
+                lambda port, command=command: [*command, str(port)],  # type: ignore[misc]
+                answers=lambda endpoint: Server(endpoint, 0).wait() > 0,
+            ) as running:
+                server = Server(running.endpoint, running.pid)
+                if options is open_to_all:
+                    server.fill()
+                idle, rest = worst_of_rounds(server, None, rounds, seconds)
+                where = "" if options is open_to_all else ", unsigned"
+                rows.append([f"*no attack{where}*", f"{idle:.0f}", f"{rest:.0f}"])
+                for name in names:
+                    wait, most = worst_of_rounds(server, name, rounds, seconds)
+                    rows.append([name + where, f"{wait:.0f}", f"{most:.0f}"])
+                    targets.append(Target(f"{name}{where}: wait added", max(0.0, wait - idle), WAIT, "ms", below=True))
+                    targets.append(Target(f"{name}{where}: memory", most, MEGABYTES, "MB", below=True))
+    text = (
+        f"The longest time in {seconds:g} s that a new client waits for its first answer, median of {rounds} rounds, "
+        "and the most memory of the server (RSS). Attackers run in a process of their own on the same machine.\n\n"
+        + table(["", "worst wait, ms", "memory, MB"], rows)
+    )
+    return Section("Hostile clients", text, targets)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] in ATTACKS:
+        name = sys.argv.pop(1)
+        alone(lambda quick: measure(quick, [name]))
+    alone(measure)
