@@ -228,7 +228,11 @@ ATTRIBUTES = "the attributes are thing_id"
             a_set_of_sets,
             "Thing.sizes: a set of frozenset[str] cannot be stored; use a set of text, numbers or bytes",
         ),
-        (unknown_naming, "Table things: 'shouting' is not a naming of attributes; use one of camel, snake"),
+        (
+            unknown_naming,
+            "Table things: 'shouting' is not a naming of attributes; use one of camel, pascal, snake, or a "
+            "function of the name",
+        ),
         (
             an_index_name_with_a_space,
             ("Index Email Index: DynamoDB rejects the name; use 3 to 255 characters of a-z, A-Z, 0-9, _ - ."),

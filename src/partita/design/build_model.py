@@ -21,6 +21,7 @@ from partita.design.markers import (
     Untracked,
 )
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model, ViewModel, part_types
+from partita.design.naming import Naming, naming_name
 from partita.design.naming import naming as naming_of
 from partita.design.tables import Table
 from partita.design.validate_model import validate_model
@@ -33,7 +34,7 @@ def build_model(
     table: Table,
     key: KeyTemplates = None,
     old_keys: Iterable[tuple[str, ...]] = (),
-    naming: str | None = None,
+    naming: Naming | None = None,
 ) -> Model:
     """The model of an entity class."""
     name = cls.__name__
@@ -64,6 +65,11 @@ def _expiry(name: str, declared: list[Expires]) -> Expires | None:
 
 def build_view(cls: Any, whole: Model) -> ViewModel:
     """The model of a view that an entity inherits."""
+    for info in msgspec.structs.fields(cls):
+        name = next(each.encode_name for each in msgspec.structs.fields(whole.cls) if each.name == info.name)
+        if info.encode_name != name:
+            wrong = f"its name is {info.encode_name!r} in the view, and {name!r} in {whole.name}"
+            raise DesignError(f"{cls.__name__}.{info.name}", wrong, "give the view the naming of the entity")
     return ViewModel(cls, whole, {info.name: whole.attributes[info.name] for info in msgspec.structs.fields(cls)})
 
 
@@ -78,15 +84,15 @@ def stored_names(cls: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _attributes(cls: Any, naming: str) -> dict[str, Attribute]:
+def _attributes(cls: Any, naming: Naming) -> dict[str, Attribute]:
     hints = get_type_hints(cls, include_extras=True)
     name_on_disk = naming_of(cls.__name__, naming)
     attributes = {}
     for info in msgspec.structs.fields(cls):
         where = f"{cls.__name__}.{info.name}"
         if info.encode_name != name_on_disk(info.name):
-            wrong = f"the name {info.encode_name!r} does not follow the naming {naming!r} of the entity"
-            raise DesignError(where, wrong, f'write naming="{naming}" in the class that declares it')
+            wrong = f"the name {info.encode_name!r} does not follow the naming {naming_name(naming)!r} of the entity"
+            raise DesignError(where, wrong, f"write naming={_quoted(naming)} in the class that declares it")
         hint = hints[info.name]
         _check_constraints(where, hint)
         markers = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
@@ -125,6 +131,10 @@ def _check_constraints(where: str, hint: Any) -> None:
         except TypeError as error:
             wrong = f"its Meta does not suit its type: {error}"
             raise DesignError(where, wrong, "remove the constraint, or change the type") from None
+
+
+def _quoted(naming: Naming) -> str:
+    return f'"{naming}"' if isinstance(naming, str) else naming_name(naming)
 
 
 def _compressed(kind: Any, hint: Any, where: str, name_on_disk: Namer) -> CompressedCodec:

@@ -8,6 +8,7 @@
 An entity is a `msgspec.Struct` with keyword arguments. `Order.to_ship` reads it by its key in the index.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import msgspec
@@ -16,8 +17,9 @@ from partita.design import build_model
 from partita.design.keys import KeyTemplates
 from partita.design.markers import AUTO, auto
 from partita.design.models import Model, ViewModel
-from partita.design.naming import naming
+from partita.design.naming import Naming, naming
 from partita.design.tables import Table
+from partita.design.view_bases import split_bases, take_over
 from partita.errors import DesignError
 
 _ROOTS = ("Declared", "Entity", "View")
@@ -29,24 +31,41 @@ class EntityMeta(msgspec.StructMeta):
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> Any:
         for label in [label for label, value in namespace.items() if value is AUTO]:
             namespace[label] = msgspec.field(default_factory=auto)  # a plain default would be in the JSON Schema
+        bases, beside = split_bases(bases)
+        if beside:
+            take_over(name, namespace, bases, beside)
+        namespace["__views_beside__"] = beside
         return super().__new__(mcls, name, bases, namespace, kw_only=True, rename=_rename(name, declared))
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **declared: Any) -> None:
         super().__init__(name, bases, namespace)
         if name in _ROOTS:
             return
-        inherited = cls.__mro__[1:]
+        inherited = (*cls.__mro__[1:], *(each for view in vars(cls)["__views_beside__"] for each in view.__mro__))
         if "table" in declared:
             body = {label: value for base in reversed(cls.__mro__) for label, value in vars(base).items()}
             cls.__model__ = build_model.build_model(cls, body, **declared)
             cls.__model__.table.models.append(cls.__model__)
-            for view in (base for base in inherited if "__views__" in vars(base)):
+            for view in dict.fromkeys(base for base in inherited if "__views__" in vars(base)):
                 vars(view)["__views__"].append(build_model.build_view(view, cls.__model__))
         elif any(base.__name__ == "Entity" for base in inherited):
             raise DesignError(name, "it has no table", f"write class {name}(Entity, table=..., key=...)")
         else:
             cls.__views__ = list[ViewModel]()
             cls.__stored__ = build_model.stored_names(cls)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """An entity is an instance of all of its views, also of those beside its bases."""
+        return super().__instancecheck__(instance) or cls in _views_beside(type(instance))
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return super().__subclasscheck__(other) or cls in _views_beside(other)
+
+
+def _views_beside(cls: type) -> Iterator[type]:
+    for base in cls.__mro__:
+        for view in vars(base).get("__views_beside__", ()):
+            yield from view.__mro__
 
 
 def _rename(name: str, declared: dict[str, Any]) -> Any:
@@ -67,7 +86,7 @@ class Declared(msgspec.Struct, metaclass=EntityMeta):
             table: Table = ...,
             key: KeyTemplates = None,
             old_keys: list[tuple[str, ...]] = ...,
-            naming: str = ...,
+            naming: Naming = ...,
         ) -> None: ...
 
     @classmethod
@@ -101,7 +120,8 @@ class View(Declared):
         class Card(CardSummary, Entity, table=cards, key="CARD#{card_id}"):
             text: str
 
-    `CardSummary.by_title` reads summaries, `Card.by_title` whole cards. `naming` is the table's.
+    `CardSummary.by_title` reads summaries, `Card.by_title` whole cards. `naming` is the table's. An entity may inherit
+    several views, and these need not contain each other.
     """
 
     if TYPE_CHECKING:

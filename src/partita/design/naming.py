@@ -1,7 +1,9 @@
-"""Names on disk: of attributes in camelCase or snake_case, unless `StoredAs` gives another, and of types."""
+"""Names on disk: of attributes by a naming (camelCase, PascalCase, or a function), unless `StoredAs` gives another."""
 
 import re
 from collections.abc import Callable, Sized
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from partita.errors import DesignError
 
@@ -28,14 +30,40 @@ def upper_case(entity: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", entity).upper()
 
 
-NAMINGS: dict[str, Callable[[str], str]] = {"camel": camel_case, "snake": snake_case}
+def pascal_case(field: str) -> str:
+    """
+    >>> pascal_case("check_limit")
+    'CheckLimit'
+    """
+    return "".join(word[:1].upper() + word[1:] for word in field.split("_"))
 
 
-def naming(where: str, name: str) -> Callable[[str], str]:
+Naming: TypeAlias = Literal["snake", "camel", "pascal"] | Callable[[str], str]
+"""How attributes are named on disk: by a word, or by a function of the Python name."""
+
+NAMINGS: dict[str, Callable[[str], str]] = {"camel": camel_case, "pascal": pascal_case, "snake": snake_case}
+
+
+def naming(where: str, chosen: Any) -> Callable[[str], str]:
     """The function from a Python name to the name on disk."""
-    if name not in NAMINGS:
-        raise DesignError(where, f"{name!r} is not a naming of attributes", f"use one of {', '.join(NAMINGS)}")
-    return NAMINGS[name]
+    if callable(chosen):
+        return partial(_by_function, where, chosen)
+    if chosen not in NAMINGS:
+        instead = f"use one of {', '.join(NAMINGS)}, or a function of the name"
+        raise DesignError(where, f"{chosen!r} is not a naming of attributes", instead)
+    return NAMINGS[chosen]
+
+
+def naming_name(chosen: Naming) -> str:
+    """The name of a naming, for messages."""
+    return chosen if isinstance(chosen, str) else getattr(chosen, "__name__", repr(chosen))
+
+
+def _by_function(where: str, function: Callable[[str], Any], field: str) -> str:
+    name = function(field)
+    if not isinstance(name, str) or not name:
+        raise DesignError(f"{where}.{field}", f"its naming returns {name!r}", "return a text that is not empty")
+    return name
 
 
 def quantity(things: Sized, one: str, several: str = "") -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from partita.design.naming import naming, quantity
+from partita.design.naming import Naming, naming, quantity
 from partita.dynamodb import limits
 from partita.errors import DesignError
 
@@ -72,15 +72,16 @@ class Index:
 class Table(msgspec.Struct, eq=False):
     """A table; an entity that names it is added to `models`, so the table knows all of them once they are imported.
 
-    `naming` is how attributes are named on disk, `ttl` the attribute that DynamoDB's TTL reads, `type_attribute` an
-    attribute that holds the entity's name: the name of the class, or the same in upper case.
+    `naming` is how attributes are named on disk: snake, camel, pascal, or a function of the Python name; `ttl` the
+    attribute that DynamoDB's TTL reads; `type_attribute` an attribute that holds the entity's name: the name of the
+    class, or the same in upper case.
     """
 
     name: str
     pk: str
     sk: str | None = None
     indexes: tuple[Index, ...] = ()
-    naming: str = "snake"
+    naming: Naming = "snake"
     ttl: str | None = None
     type_attribute: str | None = None
     type_naming: Literal["class", "upper"] = "class"
