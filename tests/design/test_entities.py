@@ -230,8 +230,10 @@ ATTRIBUTES = "the attributes are thing_id"
         ),
         (
             unknown_naming,
-            "Table things: 'shouting' is not a naming of attributes; use one of camel, pascal, snake, or a "
-            "function of the name",
+            (
+                "Table things: 'shouting' is not a naming of attributes; use one of camel, pascal, snake, or a "
+                "function of the name"
+            ),
         ),
         (
             an_index_name_with_a_space,

@@ -342,7 +342,7 @@ class PatternSpec(Printed):
     entities: tuple[EntitySpec, ...]
     index: str | None
     given: int
-    bound: str = ""  # since, until, between, starts_with
+    bound: str = ""  # since, until, after, before, between, starts_with
     promise: str = ""  # smallest_first, largest_first
     single: bool = False
     fan: int | None = None  # the position of a part that takes several values
@@ -366,7 +366,7 @@ class PatternSpec(Printed):
 
     @property
     def bounds(self) -> int:
-        return {"since": 1, "until": 1, "between": 2, "starts_with": 1}.get(self.bound, 0)
+        return {"since": 1, "until": 1, "after": 1, "before": 1, "between": 2, "starts_with": 1}.get(self.bound, 0)
 
     def all_shards(self, at: int) -> bool:
         return self.fan == at and bool(self.slots[at].form.shards)

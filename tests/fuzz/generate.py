@@ -324,7 +324,7 @@ def patterns(draw: st.DrawFn, design: DesignSpec, name: str) -> PatternSpec:
     more = draw(st.lists(st.sampled_from(others), unique=True, max_size=2)) if others else []
     bound = promise = ""
     if given < len(slots):
-        bound = draw(st.sampled_from(["", "", "", "since", "until", "between", "starts_with"]))
+        bound = draw(st.sampled_from(["", "", "", "since", "until", "after", "before", "between", "starts_with"]))
         if bound == "starts_with" and not slots[given].form.prefix:
             bound = "since"
         promise = draw(st.sampled_from(["", "", "smallest_first", "largest_first"]))

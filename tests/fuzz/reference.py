@@ -611,7 +611,9 @@ def _matches(pattern: PatternSpec, entity: EntitySpec, values: Values, given: li
     if pattern.bound == "starts_with":
         return bool(held.startswith(slot.form.part(bounds[0])))
     rank = slot.form.order or (lambda value: value)
-    low = bounds[0] if pattern.bound in ("since", "between") else None
-    high = bounds[-1] if pattern.bound in ("until", "between") else None
+    low = bounds[0] if pattern.bound in ("since", "after", "between") else None
+    high = bounds[-1] if pattern.bound in ("until", "before", "between") else None
     low, high = (each if each is None or slot.form.query_type else slot.form.part(each) for each in (low, high))
+    if pattern.bound in ("after", "before"):
+        return bool(rank(low) < rank(held) if low is not None else rank(held) < rank(high))
     return (low is None or rank(low) <= rank(held)) and (high is None or rank(held) <= rank(high))

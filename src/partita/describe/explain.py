@@ -88,7 +88,8 @@ def _prefix(start: key_ranges.SortPrefix) -> str:
         return f"begins with {prefix}{_value_text(bounds.prefix)}"
     low = "the first" if bounds.low is None else _value_text(bounds.low)
     high = "the last" if bounds.high is None else _value_text(bounds.high)
-    return f"from {prefix}{low} to {prefix}{high}"
+    begins, ends = "after" if bounds.low_open else "from", "before" if bounds.high_open else "to"
+    return f"{begins} {prefix}{low} {ends} {prefix}{high}"
 
 
 def _request(request: wire.Request[Any], table_name: Callable[[str], str]) -> str:

@@ -80,11 +80,13 @@ ALL_SHARDS: Any = _Shards()
 
 
 class SortRange(msgspec.Struct, frozen=True):
-    """A range of the first sort part that has no value: both ends are included."""
+    """A range of the first sort part that has no value; an end is included unless it is open."""
 
     low: Any = None
     high: Any = None
     prefix: Any = None
+    low_open: bool = False
+    high_open: bool = False
 
 
 class Direction(enum.Enum):
@@ -184,21 +186,48 @@ class Query(_Call[E_co]):
     def _with(self, **changes: Any) -> "Query[E_co]":
         return Query(msgspec.structs.replace(self.read, **changes), self.arguments)
 
+    def _bounded(self, **ends: Any) -> "Query[E_co]":
+        """The query with these ends of its range in addition to those that it has."""
+        bounds = self.read.bounds or SortRange()
+        for name, other in (("low", "lower"), ("high", "upper"), ("prefix", "common")):
+            if ends.get(name) is not None and getattr(bounds, name) is not None:
+                raise DesignError(self.read.name, f"its range has two {other} bounds", "write one of them")
+        found = msgspec.structs.replace(bounds, **ends)
+        if found.prefix is not None and (found.low is not None or found.high is not None):
+            raise DesignError(self.read.name, "a range is either a beginning or has bounds", "leave starts_with out")
+        return self._with(bounds=found)
+
     def between(self, low: Any, high: Any) -> "Query[E_co]":
-        """Only items whose next sort part lies between the two, both included."""
-        return self._with(bounds=SortRange(low=low, high=high))
+        """Only items whose next sort part lies between the two, both included: `low <= part <= high`."""
+        return self._bounded(low=low, high=high)
 
     def since(self, low: Any) -> "Query[E_co]":
-        """Only items whose next sort part is at least `low`."""
-        return self._with(bounds=SortRange(low=low))
+        """Only items whose next sort part is at least `low`, which is included: `low <= part`."""
+        return self._bounded(low=low)
 
     def until(self, high: Any) -> "Query[E_co]":
-        """Only items whose next sort part is at most `high`."""
-        return self._with(bounds=SortRange(high=high))
+        """Only items whose next sort part is at most `high`, which is included: `part <= high`."""
+        return self._bounded(high=high)
+
+    def after(self, low: Any) -> "Query[E_co]":
+        """Only items whose next sort part is later than `low`, which is excluded: `low < part`."""
+        return self._bounded(low=low, low_open=True)
+
+    def before(self, high: Any) -> "Query[E_co]":
+        """Only items whose next sort part is earlier than `high`, which is excluded: `part < high`."""
+        return self._bounded(high=high, high_open=True)
+
+    def above(self, low: Any) -> "Query[E_co]":
+        """`after`, in the word for numbers: `low < part`."""
+        return self.after(low)
+
+    def below(self, high: Any) -> "Query[E_co]":
+        """`before`, in the word for numbers: `part < high`."""
+        return self.before(high)
 
     def starts_with(self, text: Any) -> "Query[E_co]":
         """Only items whose next sort part, a text, begins with `text`."""
-        return self._with(bounds=SortRange(prefix=text))
+        return self._bounded(prefix=text)
 
     def newest_first(self) -> "Query[E_co]":
         """In falling order of the next sort part, which must be a time; the proof checks that."""

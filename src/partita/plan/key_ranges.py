@@ -5,17 +5,27 @@ range of a pattern with the keys of every other entity, and the same range gives
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from partita.design.key_languages import ANY_TEXT, Language, at_least, at_most, literal, one_of, sequence, starting_with
-from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, KeyPart, LiteralPart, ShardPart, TextPart, descends
+from partita.design.key_parts import (
+    AFTER_SEPARATOR,
+    SEPARATOR,
+    KeyPart,
+    LiteralPart,
+    ShardPart,
+    TextPart,
+    VerbatimPart,
+    descends,
+)
 from partita.design.key_slots import Slot, SlotRole, key_slots
 from partita.design.key_templates import Segment, Template
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
 from partita.errors import ProofError
+from partita.plan.adjacent_values import preceding_text
 from partita.plan.stored_keys import KeyDomain, attribute_domain, text_domain
 
 PLAIN = Segment("", "", None)  # a plain attribute is a part without text around it
@@ -102,10 +112,10 @@ class SortPrefix(msgspec.Struct, frozen=True):
         assert segment is not None
         if self.bounds.prefix is not None:
             return (starting_with(sequence(prefix, segment.language)),)
-        low, high = _ends(segment, self.bounds)
-        bottom = literal(self.low or self.constant_prefix) if low is None else segment.language
+        low, high = _ends(segment, self.bounds)  # an open end makes the range smaller
+        bottom = literal(self.low or self.constant_prefix) if low.value is None else segment.language
         last = sequence(segment.language, literal("" if self.last else AFTER_SEPARATOR))
-        if high is not None:
+        if high.value is not None:
             return sequence(prefix, at_least(bottom)), sequence(prefix, at_most(last))
         top = self.open_top
         above = ANY_TEXT if top is None else at_most(literal(top))
@@ -138,10 +148,18 @@ def _next(text: str) -> str:
     return text[:-1] + chr(ord(text[-1]) + 1)
 
 
-def _ends(segment: Segment, bounds: SortRange) -> tuple[Any, Any]:
-    """The lower and the upper bound of the texts."""
+class End(NamedTuple):
+    """One end of a range of texts."""
+
+    value: Any
+    is_open: bool
+
+
+def _ends(segment: Segment, bounds: SortRange) -> tuple[End, End]:
+    """The lower and the upper end of the texts."""
     assert segment.form is not None
-    return (bounds.high, bounds.low) if descends(segment.form) else (bounds.low, bounds.high)
+    low, high = End(bounds.low, bounds.low_open), End(bounds.high, bounds.high_open)
+    return (high, low) if descends(segment.form) else (low, high)
 
 
 class KeyRange(msgspec.Struct, frozen=True):
@@ -199,15 +217,20 @@ def _check_constants(read: Read, found: KeyRange) -> None:
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
             wrong = f"{piece.value!r} cannot be written as {piece.segment.field!r}: {error}"
             raise ProofError(read.name, wrong, "give it as an argument, or a value of its type") from None
-    _check_constant_bounds(read)
+    if read.bounds is not None:
+        _check_constant_bounds(read, read.bounds, open_segment)
 
 
-def _check_constant_bounds(read: Read) -> None:
+def _check_constant_bounds(read: Read, bounds: SortRange, segment: Segment | None) -> None:
     """Bounds that the pattern itself gives enclose something."""
-    if read.bounds is None or read.bounds.low is None or read.bounds.high is None:
+    low, high = bounds.low, bounds.high
+    if any(end is None or isinstance(end, Argument) for end in (low, high)):
         return
-    low, high = read.bounds.low, read.bounds.high
-    if not isinstance(low, Argument) and not isinstance(high, Argument) and low > high:
+    if segment is None:
+        bottom, top = low, high
+    else:
+        bottom, top = (segment.text(end.value) for end in _ends(segment, bounds))
+    if bottom > top:
         wrong = f"its range begins at {low!r} and ends before it, at {high!r}"
         raise ProofError(read.name, wrong, "exchange the bounds")
 
@@ -380,8 +403,15 @@ class AttributeCondition(msgspec.Struct, frozen=True):
     """A key condition on one attribute: an operator and one or two values."""
 
     attribute: KeyAttribute
-    operator: str  # "=", "begins_with", "between", ">=", "<="
+    operator: str  # "=", "begins_with", "between", ">=", "<=", ">", "<"
     values: tuple[Any, ...]
+
+
+class Adjacent(NamedTuple):
+    """The next value of an attribute above or below a value, for an open end: BETWEEN includes both of its ends."""
+
+    value: Any
+    above: bool
 
 
 def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
@@ -424,10 +454,16 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
     if bounds.prefix is not None:
         return AttributeCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
     low, high = _ends(segment, bounds)
-    bottom = prefix + ((start.low or segment.constant) if low is None else segment.text(bind(low)))
-    if high is None:
+    bottom = prefix + (start.low or segment.constant)
+    if low.value is not None:
+        bottom = prefix + segment.text(bind(low.value))
+        bottom += ("\0" if start.last else AFTER_SEPARATOR) if low.is_open else ""
+    if high.value is None:
         return _between(start, bottom, _top_text(start, given, prefix))
-    return _between(start, bottom, prefix + segment.text(bind(high)) + ("" if start.last else AFTER_SEPARATOR))
+    top = prefix + segment.text(bind(high.value))
+    if high.is_open:
+        return _between(start, bottom, preceding_text(top, short=not isinstance(segment.form, TextPart | VerbatimPart)))
+    return _between(start, bottom, top + ("" if start.last else AFTER_SEPARATOR))
 
 
 def _top_text(start: SortPrefix, given: str, prefix: str) -> str | None:
@@ -449,10 +485,12 @@ def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any)
     if bounds.prefix is not None:
         return AttributeCondition(attribute, "begins_with", (bind(bounds.prefix),))
     if bounds.low is None:
-        return AttributeCondition(attribute, "<=", (bind(bounds.high),))
+        return AttributeCondition(attribute, "<" if bounds.high_open else "<=", (bind(bounds.high),))
     if bounds.high is None:
-        return AttributeCondition(attribute, ">=", (bind(bounds.low),))
-    return AttributeCondition(attribute, "between", (bind(bounds.low), bind(bounds.high)))
+        return AttributeCondition(attribute, ">" if bounds.low_open else ">=", (bind(bounds.low),))
+    low = Adjacent(bind(bounds.low), above=True) if bounds.low_open else bind(bounds.low)
+    high = Adjacent(bind(bounds.high), above=False) if bounds.high_open else bind(bounds.high)
+    return AttributeCondition(attribute, "between", (low, high))
 
 
 def fan_outs(found: KeyRange) -> tuple[FanOut, ...]:

@@ -16,6 +16,7 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import ConfigurationError, InvalidValue
 from partita.plan import key_ranges
+from partita.plan.adjacent_values import adjacent_value
 from partita.plan.condition_expressions import Expression, to_stored
 from partita.plan.items import check_key, encode_attributes, key_of, settled
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
@@ -229,10 +230,18 @@ def _conditions(
 def _check_order(plan: Plan, conditions: Iterable[key_ranges.AttributeCondition]) -> None:
     """An InvalidValue for a range that ends before it begins; DynamoDB's own error would show the stored keys."""
     bounds = plan.read.bounds
-    if bounds is None or not any(each.operator == "between" and each.values[0] > each.values[1] for each in conditions):
+    if bounds is None or not any(each.operator == "between" and _ends_early(*each.values) for each in conditions):
         return
     low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
-    raise InvalidValue(plan.read.name, f"it must not be after {high}", low, argument=low)
+    wrong = f"it must be before {high}" if bounds.low_open or bounds.high_open else f"it must not be after {high}"
+    raise InvalidValue(plan.read.name, wrong, low, argument=low)
+
+
+def _ends_early(low: Any, high: Any) -> bool:
+    """Whether a range ends before it begins; open ends of plain attributes must differ."""
+    bottom, top = (each.value if isinstance(each, key_ranges.Adjacent) else each for each in (low, high))
+    open_ends = isinstance(low, key_ranges.Adjacent) or isinstance(high, key_ranges.Adjacent)
+    return bool(bottom >= top if open_ends else bottom > top)
 
 
 def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> InvalidValue:
@@ -276,6 +285,8 @@ def _text(plan: Plan, expression: Expression, condition: key_ranges.AttributeCon
 def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> AttributeValue:
     if attribute.template is not None:
         return {"S": value}
+    if isinstance(value, key_ranges.Adjacent):
+        return adjacent_value(_attribute_value(model, attribute, value.value), above=value.above)
     assert attribute.field is not None
     found = encode_attributes(model, {attribute.field: value}).get(attribute.name)
     if found is None:
