@@ -70,7 +70,8 @@ def test_unknown_outcome_is_logged_as_a_warning(backend: Any, caplog: pytest.Log
 
 def test_conflicting_transaction_is_logged_as_a_detail(backend: Any, caplog: pytest.LogCaptureFixture) -> None:
     faulty(backend, TransactWriteItems, conflicting).create(Artist(artist_id=SECRET, country="PT", handle=SECRET))
-    assert logged(caplog) == [("DEBUG", "Artist: conflicting write; attempt 1 of 9, retrying in 0.013 s")]
+    said = "TransactWriteItems on gallery: TransactionCanceledException; attempt 1 of 9, retrying in 0.013 s"
+    assert logged(caplog) == [("DEBUG", said)]
 
 
 def test_raced_write_is_logged_as_a_detail_and_giving_up_as_a_warning(

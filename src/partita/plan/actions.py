@@ -90,6 +90,7 @@ class ItemAction(msgspec.Struct, frozen=True):
     clauses: tuple[Clause, ...] = ()
     tallies: tuple[Tally, ...] = ()
     own: bool = True  # false for what a write of another item causes: a guard, a counter, a check of a reference
+    from_read: bool = False  # its values were computed from the item that was read, such as the sum of `n += 1`
 
     @property
     def identity(self) -> ItemIdentity:
@@ -171,6 +172,7 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
         item,
         {} if put or gone else steps,
         (*clauses, *tallied),
+        from_read=any(each.from_read for each in several),
     )
 
 

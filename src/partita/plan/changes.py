@@ -167,6 +167,8 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     fixed = {name: Assign(after[name]) if name in shape.fenced else edit for name, edit in edits.items()}
     item = all_attributes(model, after)
     update = _update(change, fixed, after, item, shape.derived, fence(model, found.item, shape.fenced))
+    if any(type(edit) is not Assign and name in shape.fenced for name, edit in edits.items()):
+        update = msgspec.structs.replace(update, from_read=True)
     if not shape.affects_others:
         return [update]
     was = effect.effects(design, model, before, all_attributes(model, before))

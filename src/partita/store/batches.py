@@ -12,7 +12,7 @@ from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, equal_items, item_identity
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, item_name
+from partita.errors import InvalidValue, PartitaError, item_name
 from partita.plan.design import Design
 from partita.plan.effects import check_limits
 from partita.plan.item_compiler import compiled_item
@@ -135,7 +135,10 @@ def _verify(
 ) -> Flow[None]:
     """OutcomeUnknown unless the stored items show that every write of the batch was applied."""
     for each in batch:
-        raw = yield from fetch_item(context, each.model.table.name, each.key)
+        try:
+            raw = yield from fetch_item(context, each.model.table.name, each.key)
+        except (PartitaError, OSError):
+            raise outcome_unknown(sent, each.model.name, lost.__cause__) from lost.__cause__
         stored = None if raw is None else msgspec.json.decode(raw)
         done = stored is None if each.item is None else equal_items(each.item, stored or {})
         if not done:

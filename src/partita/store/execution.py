@@ -23,7 +23,7 @@ from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
 from partita.store.reading import fetch_item
-from partita.store.retries import PerhapsApplied, outcome_unknown, send
+from partita.store.retries import PASSING_REASONS, PerhapsApplied, is_conflict, outcome_unknown, send
 
 ATTEMPTS = 30  # attempts of a fenced write
 _TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
@@ -110,7 +110,12 @@ def _levels(value: Any) -> int:
 
 
 def _shows(action: ItemAction, item: Item | None) -> bool:
-    """Whether an item is in the state that an action gives it; another writer may have given it the same."""
+    """Whether an item is in the state that an action gives it; another writer may have given it the same.
+
+    So the sum of a step never shows that the step was applied: two writers would count as one.
+    """
+    if action.from_read:
+        return False
     if action.kind == "put":
         return equal_items(action.item or {}, item or {})
     if action.kind == "delete" or item is None:
@@ -134,31 +139,26 @@ def _step_shows(value: Any, step: Any) -> bool:
 def _execute_all(context: StoreContext, actions: list[ItemAction]) -> Flow[None]:
     """Sends a transaction. Its token stays: a request that was applied although its reply was lost is not repeated."""
     request = transaction_request(actions, context.token())
-    for attempt in range(context.retries + 1):
-        try:
-            yield from send(context, request, entity=actions[0].entity)
-        except wire_errors.TransactionCanceledException as cancelled:
-            error = _cancellation_error(actions, cancelled)
-            if error is not None:
-                raise error from None
-            yield pause_after_conflict(context, actions[0].entity, attempt, context.retries + 1)
-        else:
-            return
-    raise retries_exhausted(actions[0].entity, context.retries + 1)
+    try:
+        yield from send(context, request, entity=actions[0].entity)
+    except wire_errors.TransactionCanceledException as cancelled:
+        raise _cancellation_error(context, actions, cancelled) from None
 
 
 def _cancellation_error(
-    actions: list[ItemAction], cancelled: wire_errors.TransactionCanceledException
-) -> Exception | None:
-    """The error that cancelled a transaction; None if it only met another transaction."""
+    context: StoreContext, actions: list[ItemAction], cancelled: wire_errors.TransactionCanceledException
+) -> Exception:
+    """The error that cancelled a transaction, or that it met other transactions as often as it was sent."""
+    if is_conflict(cancelled):
+        return RetriesExhausted(actions[0].entity, context.retries + 1)
     causes: list[Exception] = []
     for action, reason in zip(actions, cancelled.reasons, strict=True):
         if reason["Code"] == "ConditionalCheckFailed":
             item = reason.get("Item")
             causes.append(act.failed_clause_error(action, item) or Unexplained(action.entity, item))
-        elif reason["Code"] not in ("None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"):
+        elif reason["Code"] not in PASSING_REASONS:
             return cancelled
-    return next((cause for cause in causes if isinstance(cause, Raced)), causes[0] if causes else None)
+    return next((cause for cause in causes if isinstance(cause, Raced)), causes[0])
 
 
 def retry_on_race(context: StoreContext, entity: str, plan: Planner) -> Flow[Any]:

@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from partita.dynamodb import requests as wire
-from partita.dynamodb.exceptions import DynamoDBError, ResourceNotFoundException
+from partita.dynamodb.exceptions import DynamoDBError, ResourceNotFoundException, TransactionCanceledException
 from partita.errors import NoReply, OutcomeUnknown, PartitaError
 from partita.store import log
 from partita.store.context import StoreContext
@@ -22,6 +22,8 @@ NOT_APPLIED = {
     "LimitExceededException",
 }
 PERHAPS_APPLIED = {"InternalServerError", "ServiceUnavailable"}
+PASSING_REASONS = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+"""The reasons for which a transaction is cancelled and may succeed a little later."""
 
 
 class PerhapsApplied(Exception):
@@ -94,6 +96,13 @@ def may_have_been_applied(error: Exception) -> bool:
 
 def is_transient(error: Exception) -> bool:
     """Whether the same request may succeed a little later."""
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) or is_conflict(error):
         return True
     return isinstance(error, DynamoDBError) and (error.code in NOT_APPLIED or error.code in PERHAPS_APPLIED)
+
+
+def is_conflict(error: Exception) -> bool:
+    """Whether a transaction was cancelled for no other reason than other requests."""
+    return isinstance(error, TransactionCanceledException) and all(
+        reason["Code"] in PASSING_REASONS for reason in error.reasons
+    )

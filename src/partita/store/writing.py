@@ -143,10 +143,10 @@ def update(
         result[:] = [entity]
         if not wanted.edits:
             return []
-        planned = _fenced_by_item(model, plan_fenced_change(design, wanted, found), found)
+        first, *others = _fenced_by_item(model, plan_fenced_change(design, wanted, found), found)
         for name, value in changed_values(wanted, found).items():
             setattr(entity, name, value)
-        return planned
+        return [msgspec.structs.replace(first, from_read=True), *others]
 
     yield from retry_on_race(context, model.name, plan)
     return result[0]
@@ -168,10 +168,8 @@ def _edits(model: Model, before: Any, after: Any) -> dict[str, Edit]:
     return edits
 
 
-def _fenced_by_item(model: Model, actions: list[ItemAction] | None, found: StoredItem) -> list[ItemAction]:
+def _fenced_by_item(model: Model, actions: list[ItemAction], found: StoredItem) -> list[ItemAction]:
     """The same actions under the condition that no attribute of the entity has changed since it was read."""
-    if not actions:
-        return []
     first, *others = actions
     names = [member.name for member in model.members if member.name not in model.table.key_names]
     fences = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
