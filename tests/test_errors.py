@@ -152,6 +152,18 @@ ERRORS: list[tuple[PartitaError, str]] = [
     (tree.StorageError("disk full"), "disk full"),
     (tree.StorageBusy("x.db", 5), "x.db: another process kept the write lock for more than 5 seconds"),
     (
+        tree.UsedAfterFork("x.db"),
+        "x.db was opened before this process was forked; open it after the fork, or start the process with 'spawn'",
+    ),
+    (
+        tree.CorruptRow("x.db", "s1", b"\1"),
+        "x.db: the row 01 of s1 is damaged: it does not match its checksum; run `partita verify x.db`",
+    ),
+    (
+        tree.FileReplaced("x.db"),
+        "x.db: the file was deleted or replaced while it was open; close it and open it again",
+    ),
+    (
         tree.NoReply("http://x", "refused", perhaps_executed=False),
         "http://x: refused; the request was not executed",
     ),

@@ -7,13 +7,15 @@ import partita
 
 NAMES = """
 ALL_SHARDS AUTO Adoption AlreadyExists AsyncStore CapacityMeter Compressed Condition ConditionFailed
-ConfigurationError CountOf CreatedAt Design DesignError DynamoDBError Entity Expires F Get InKey Index InvalidCursor
+ConfigurationError CorruptRow CountOf CreatedAt Design DesignError DynamoDBError Entity Expires F FileReplaced Get InKey
+Index InvalidCursor
 InvalidTransaction InvalidTransition InvalidValue Item Items Keys Limit LimitReached MissingExtra NoReply NotFound
 NotUnique OpenEnum Ordered OutcomeUnknown Owns Page PartitaError Pattern ProofError Query ReferenceMissing References
 RejectionUnexplained ReservedKey RetriesExhausted SeedStep SentRequest StillReferenced StorageBusy StorageClosed
 StorageError Store StoreError StoredAs
 StoredItemInvalid SumOf System Table TableNotFound Transaction Transitions Unique UnknownAttribute Untracked UpdatedAt
-Version VersionConflict View collection connect connect_async convert fan_out get new_id pattern prove query
+UsedAfterFork Version VersionConflict View
+collection connect connect_async convert fan_out get new_id pattern prove query
 time_in_id
 """.split()
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partita.remote.credentials import CredentialSource
     from partita.remote.settings import RemoteSettings
     from partita.remote.sync_backend import RemoteBackend
-    from partita.storage.sqlite import Durability
+    from partita.storage.sqlite_connection import Durability
     from partita.store.async_store import AsyncStore
     from partita.store.store import Store
 

@@ -28,6 +28,9 @@ PartitaError
 ├── StorageError           the database file cannot be read or written
 │   ├── StorageBusy        another process kept the file locked for too long
 │   ├── StorageClosed      the database was closed before the request
+│   │   └── UsedAfterFork  it was opened before the process was forked
+│   ├── CorruptRow         a row does not match its checksum
+│   ├── FileReplaced       the file was deleted or replaced while it was open
 │   └── SpaceMissing       a table of the file vanished under a reader
 ├── NoReply                an endpoint gave no answer, or none that can be read
 └── DynamoDBError          DynamoDB's own errors, word for word, one class for each code (dynamodb.exceptions)
@@ -46,7 +49,9 @@ __all__ = [
     "AlreadyExists",
     "ConditionFailed",
     "ConfigurationError",
+    "CorruptRow",
     "DesignError",
+    "FileReplaced",
     "InvalidCursor",
     "InvalidTransaction",
     "InvalidTransition",
@@ -71,6 +76,7 @@ __all__ = [
     "StoredItemInvalid",
     "TableNotFound",
     "UnknownAttribute",
+    "UsedAfterFork",
     "VersionConflict",
 ]
 
@@ -511,6 +517,16 @@ class StorageClosed(StorageError):
         return f"{self.path} is closed; open it again with connect()"
 
 
+class UsedAfterFork(StorageClosed):
+    """The database was opened before the process was forked; nothing of the request was done."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} was opened before this process was forked; open it after the fork, or start the process with "
+            "'spawn'"
+        )
+
+
 class SpaceMissing(StorageError):
     """A read met a space that does not exist (any more): the caller's catalogue is older than the file."""
 
@@ -520,6 +536,31 @@ class SpaceMissing(StorageError):
 
     def __str__(self) -> str:
         return f"there is no space named {self.space!r}"
+
+
+class CorruptRow(StorageError):
+    """A row that does not match its checksum: the file was damaged, or changed by another program."""
+
+    def __init__(self, path: str, space: str, key: bytes) -> None:
+        super().__init__(path, space, key)
+        self.path = path
+        self.space = space
+        self.key = key
+
+    def __str__(self) -> str:
+        row = f"the row {self.key.hex()} of {self.space}"
+        return f"{self.path}: {row} is damaged: it does not match its checksum; run `partita verify {self.path}`"
+
+
+class FileReplaced(StorageError):
+    """The database file was deleted or replaced while it was open; writes to it would be lost."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: the file was deleted or replaced while it was open; close it and open it again"
 
 
 class NoReply(PartitaError, ConnectionError):

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from partita.engine.change_log import LogRecord, read_changes
+from partita.engine.engine import Engine
+from partita.engine.verify import find_problems
 from tests.engine.shorthand import Answer, Embedded, Json, open_engine
 
 
@@ -138,3 +140,9 @@ def value(python: Any) -> Json:
 def numbers(prefix: str, count: int) -> Iterator[str]:
     """`a0000`, `a0001`, ..."""
     return (f"{prefix}{number:04}" for number in range(count))
+
+
+def problems_of(engine: Engine) -> list[str]:
+    """The inconsistencies of an engine's storage."""
+    with engine._context.storage.snapshot() as reader:
+        return list(find_problems(reader))

@@ -16,10 +16,9 @@ import pytest
 from partita.dynamodb import requests as q
 from partita.engine.change_log import read_changes
 from partita.engine.engine import Engine
-from partita.engine.verify import find_problems
 from tests.engine import crashing
 from tests.engine.shorthand import open_engine
-from tests.engine.tables import Bench
+from tests.engine.tables import Bench, problems_of
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +66,7 @@ def test_killed_writer_loses_no_acknowledged_write(tmp_path: Path, writer: int) 
         with open_engine(str(path)) as engine:
             crashing.create(engine)  # it may have been killed before the table was created
             found = stamps(engine)
-            assert list(find_problems(engine._context.storage)) == []
+            assert problems_of(engine) == []
             assert _replayed(engine) == found, "the stream tells the same story"
         if doubtful is not None and found != expected:
             expected = _after(expected, *doubtful)  # all of the last write, or none of it
@@ -129,6 +128,6 @@ def test_killed_backfill_continues_where_it_stopped(tmp_path: Path) -> None:
         if done.stdout.strip() == "False":
             break
     bench.reopen()
-    assert list(find_problems(bench.engine._context.storage)) == []
+    assert problems_of(bench.engine) == []
     assert len(bench.rows("notes", "byG")) == 1800
     bench.engine.close()

@@ -2,9 +2,8 @@
 
 import pytest
 
-from partita.engine.verify import find_problems
 from tests.engine.shorthand import Json
-from tests.engine.tables import Bench, index, plain
+from tests.engine.tables import Bench, index, plain, problems_of
 
 GROUPED = {"pk": "a", "sk": 1, "g": "x", "h": 5, "a": "kept", "b": "left out"}
 
@@ -23,7 +22,7 @@ def notes(anywhere: Bench) -> str:
 
 def whole(bench: Bench) -> dict[str, list[Json]]:
     """Returns the rows of each index; the database must be consistent."""
-    assert list(find_problems(bench.engine._context.storage)) == []
+    assert problems_of(bench.engine) == []
     return {name: bench.rows("notes", name) for name in ("all", "keys", "some", "local", "localAll")}
 
 
@@ -242,7 +241,7 @@ def test_composite_index_is_ordered_attribute_by_attribute(
 
 def test_item_without_one_attribute_is_not_in_a_composite_index(wide: Bench) -> None:
     assert "without" not in {row["pk"]["S"] for row in wide.rows("notes", "wide")}
-    assert list(find_problems(wide.engine._context.storage)) == []
+    assert problems_of(wide.engine) == []
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ import pytest
 
 from partita.engine import maintenance
 from partita.engine.context import EngineContext
-from partita.engine.verify import find_problems
 from partita.storage.contract import StorageTransaction, Totals
 from tests.engine.shorthand import Json
-from tests.engine.tables import Bench, Clock, index, plain
+from tests.engine.tables import Bench, Clock, index, plain, problems_of
 
 DAY = 24 * 3600.0
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
@@ -22,7 +21,7 @@ def keys(bench: Bench, table: str = "notes") -> set[str]:
 
 
 def sound(bench: Bench) -> bool:
-    return list(find_problems(bench.engine._context.storage)) == []
+    return problems_of(bench.engine) == []
 
 
 # Time to live --------------------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ import pytest
 
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.dynamodb.operations import OPERATIONS
-from partita.engine.verify import find_problems
-from tests.engine.tables import Bench, index
+from tests.engine.tables import Bench, index, problems_of
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +74,7 @@ def notes(anywhere: Bench) -> Iterator[Bench]:
     anywhere.table("notes", "pk:S", index("byGroup", "g:N"))
     anywhere.put("notes", pk="a", g=1)
     yield anywhere
-    assert list(find_problems(anywhere.engine._context.storage)) == []
+    assert problems_of(anywhere.engine) == []
 
 
 PLAUSIBLE: dict[str, Any] = {"table_name": "notes", "key": {"pk": {"S": "a"}}, "item": {"pk": {"S": "a"}}}

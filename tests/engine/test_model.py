@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from partita.engine.verify import find_problems
 from tests.engine.shorthand import Json
-from tests.engine.tables import Bench, index
+from tests.engine.tables import Bench, index, problems_of
 
 pytestmark = pytest.mark.slow
 
@@ -293,7 +292,7 @@ class Model(RuleBasedStateMachine):
         assert canonical(self.bench.rows("model", "all")) == canonical([item for item in grouped if "h" in item])
         assert canonical(self.bench.rows("model", "some")) == canonical([_only(item, "pk sk h v") for item in high])
         assert canonical(self.bench.rows("model", "local")) == canonical([_only(item, "pk sk g") for item in grouped])
-        assert list(find_problems(self.bench.engine._context.storage)) == []
+        assert problems_of(self.bench.engine) == []
 
     @invariant()
     def description_counts_what_is_there(self) -> None:

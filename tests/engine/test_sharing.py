@@ -14,10 +14,9 @@ from partita.dynamodb.exceptions import (
     ResourceInUseException,
     ResourceNotFoundException,
 )
-from partita.engine.verify import find_problems
 from partita.engine.writer import PendingWrite
 from tests.engine.shorthand import Json
-from tests.engine.tables import Bench, index, plain
+from tests.engine.tables import Bench, index, plain, problems_of
 
 # Several engines on one file -----------------------------------------------------------------------------------
 
@@ -33,7 +32,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Bench, Bench]]:
 
 
 def sound(bench: Bench) -> bool:
-    return list(find_problems(bench.engine._context.storage)) == []
+    return problems_of(bench.engine) == []
 
 
 def test_table_created_by_one_engine_is_seen_by_the_other(two: tuple[Bench, Bench]) -> None:

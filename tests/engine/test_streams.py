@@ -406,3 +406,64 @@ def test_unknown_stream_and_shard_are_not_found(engine: Engine) -> None:
     request = s.GetShardIterator(stream_arn=arn, shard_id="shardId-" + "0" * 30, shard_iterator_type="LATEST")
     with pytest.raises(ResourceNotFoundException, match="Shard"):
         engine.call(request)
+
+
+# Clocks that are set forwards and back
+
+
+@pytest.mark.parametrize("ahead", [600.0, 2 * DAY, 3 * 365 * DAY])
+def test_records_are_trimmed_after_a_day_whatever_the_clock_did(engine: Engine, clock: Clock, ahead: float) -> None:
+    arn = make_table(engine)
+    put(engine, "before")
+    clock.now += ahead
+    put(engine, "ahead")
+    clock.now -= ahead - 10
+    put(engine, "after")
+    for hour in range(30):
+        engine.maintenance.step()
+        clock.now += 3600
+        put(engine, f"hour {hour}")
+    engine.maintenance.step()
+    left = keys(records(engine, iterator(engine, arn)))
+    assert left[-1] == "hour 29"
+    assert 23 <= len(left) <= 26
+    with engine._context.storage.snapshot() as reader:
+        table = engine._context.table("notes")
+        assert 23 <= reader.totals(table.record.changes).rows <= 26
+
+
+def test_numbers_rise_whatever_the_clock_did(engine: Engine, clock: Clock) -> None:
+    arn = make_table(engine)
+    for change in (0, 3600, -7200, 5, 3600, -10, 0):
+        clock.now += change
+        put(engine, f"{clock.now}{change}")
+        engine.maintenance.step()
+    found = numbers(records(engine, iterator(engine, arn)))
+    assert found == sorted(set(found))
+    assert len(found) == 7
+
+
+def test_stream_closed_in_the_future_ends_a_day_after_the_clock_is_right(engine: Engine, clock: Clock) -> None:
+    arn = make_table(engine)
+    put(engine, "a")
+    clock.now += 365 * DAY
+    turn(engine, False)
+    clock.now -= 365 * DAY
+    engine.maintenance.step()
+    clock.now += DAY + 60
+    engine.maintenance.step()
+    with pytest.raises(ResourceNotFoundException):
+        engine.call(s.DescribeStream(stream_arn=arn))
+
+
+def test_log_of_a_table_deleted_in_the_future_is_dropped(engine: Engine, clock: Clock) -> None:
+    make_table(engine)
+    put(engine, "a")
+    clock.now += 365 * DAY
+    engine.call(q.DeleteTable(table_name="notes"))
+    clock.now -= 365 * DAY
+    engine.maintenance.step()
+    assert engine._context.catalog.deleted
+    clock.now += DAY + 3600
+    engine.maintenance.step()
+    assert not engine._context.catalog.deleted

@@ -2,9 +2,8 @@
 
 import pytest
 
-from partita.engine.verify import find_problems
 from tests.engine.shorthand import Json
-from tests.engine.tables import Bench, index, plain
+from tests.engine.tables import Bench, index, plain, problems_of
 
 TOKEN = "a-token"
 
@@ -55,7 +54,7 @@ def test_all_kinds_of_actions_run_in_one_transaction(anywhere: Bench, notes: str
     assert {row["pk"]["S"] for row in anywhere.rows("notes")} == {"new", "counted"}
     assert anywhere.get("notes", pk="counted") == plain({"pk": "counted", "n": 2})
     assert anywhere.rows("notes", "byGroup") == [plain({"pk": "new", "g": "x"})]
-    assert list(find_problems(anywhere.engine._context.storage)) == []
+    assert problems_of(anywhere.engine) == []
 
 
 def test_failed_condition_cancels_the_transaction_with_reasons(anywhere: Bench, notes: str) -> None:

@@ -4,9 +4,8 @@ import sqlite3
 
 import pytest
 
-from partita.engine.verify import find_problems
 from partita.storage.contract import Row, Write
-from tests.engine.tables import Bench, index
+from tests.engine.tables import Bench, index, problems_of
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def filled(anywhere: Bench) -> Bench:
 
 
 def problems(bench: Bench) -> list[str]:
-    return list(find_problems(bench.engine._context.storage))
+    return problems_of(bench.engine)
 
 
 def test_consistent_database_has_no_problems(filled: Bench) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from partita.errors import ConfigurationError, PartitaError, SpaceMissing, StorageBusy, StorageError
-from partita.storage import sqlite
+from partita.storage import sqlite_connection
 from partita.storage.contract import Row, Totals, Write
 from partita.storage.sqlite import SqliteStorage
 
@@ -127,7 +127,7 @@ def test_snapshot_is_stable_while_another_process_writes(storage: SqliteStorage,
 def test_writer_that_waits_too_long_raises_storage_busy(
     storage: SqliteStorage, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_connection, "BUSY_SECONDS", 0.05)
     impatient = SqliteStorage(path)
     with (
         storage.transaction(),
@@ -194,7 +194,7 @@ def test_file_of_a_later_version_is_rejected(storage: SqliteStorage, path: str) 
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    assert error_message(path) == f"{path}: has format 99, of another version of Partita; this one has 1"
+    assert error_message(path) == f"{path}: has format 99, of another version of Partita; this one has 2"
 
 
 def test_missing_folder_is_reported(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from partita.dynamodb.requests import Request
 from partita.engine.engine import Engine, as_dynamodb_error
 from partita.engine.writer import CommitGroup, PendingWrite
 from partita.errors import StorageError
+from partita.storage import after_fork
 
 Reply = TypeVar("Reply")
 Done = Callable[[Any, BaseException | None], None]
@@ -46,6 +47,8 @@ class AsyncEngine:
         self._work: SimpleQueue[CommitGroup | bool] = SimpleQueue()
         self._thread = threading.Thread(target=self._commit_loop, name="partita-commit", daemon=True)
         self._thread.start()
+        self._is_closed = False
+        after_fork.register(self)
 
     @property
     def cursor_key(self) -> bytes:
@@ -75,8 +78,15 @@ class AsyncEngine:
             self._idle.clear()
             self._loop.call_soon(self._collect, 0)
 
+    def after_fork(self) -> None:
+        self._idle.set()
+
     async def close(self) -> None:
+        """Waits for queued writes, then closes the engine; later calls get an error."""
+        if self._is_closed:
+            return
         await self._idle.wait()
+        self._is_closed = True
         self._work.put(False)
         self._thread.join()
         self._engine.close()
@@ -93,6 +103,9 @@ class AsyncEngine:
 
     def _start_group(self) -> None:
         """Runs the queued writes, and commits them here or in the thread."""
+        if self._is_closed:  # the thread has ended; the storage raises
+            self._finish(self._writer.commit_queue())
+            return
         group = self._writer.open_group()
         if group is not None and (self._average_seconds < MAX_LOOP_SECONDS or not self._engine.waits_for_disk):
             self._commit(group)
@@ -113,7 +126,8 @@ class AsyncEngine:
                 writes = group.writes
             else:
                 writes = self._writer.commit_queue()
-            self._loop.call_soon_threadsafe(self._finish, writes)
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._finish, writes)
 
     def _on_commit(self, write: PendingWrite) -> None:
         """Called by a thread that has committed a write of this loop with its own."""

@@ -120,6 +120,10 @@ class Catalog:
         self._write(txn, _deleted_key(record), record, log, log)
         self._write(txn, record.name.encode(), None, log, spaces_of(record))
 
+    def save_deleted(self, txn: StorageTransaction, record: TableRecord) -> None:
+        """Writes the record of a deleted table."""
+        self._write(txn, _deleted_key(record), record, {record.changes}, {record.changes})
+
     def drop_log(self, txn: StorageTransaction, record: TableRecord) -> None:
         """Drops the change log of a deleted table."""
         self._write(txn, _deleted_key(record), None, set(), {record.changes})
@@ -153,6 +157,13 @@ class Catalog:
         after = Row(0, _encode(_State(state.version, state.spaces + count)))
         txn.apply([Write(SPACE, _STATE, Row(0, b""), after)])
         return [f"s{number}" for number in range(state.spaces + 1, state.spaces + count + 1)]
+
+
+def stored_tables(reader: Reader) -> list[StoredTable]:
+    """The tables of one state of a storage."""
+    if not _exists(reader):
+        return []
+    return [StoredTable(_decode_record(value)) for _, _, value in reader.range(SPACE, b"\1", None)]
 
 
 def spaces_of(record: TableRecord) -> set[str]:

@@ -6,6 +6,9 @@
 One record serves both, so a write pays once. It is written where the table has a stream or point-in-time recovery, and
 only when the item changed. Records are numbered in the order of commit. A number is at least the time in microseconds,
 so it is unique even after the log was trimmed, and the records of a time are found by its number.
+
+A clock that was set forwards and back leaves numbers that lie in the future. Then the age of records is known from
+marks: now and then the newest number is written down with the time (`LogMark`).
 """
 
 from collections.abc import Iterator
@@ -14,11 +17,13 @@ import msgspec
 from msgspec import Raw
 
 from partita.dynamodb.values import Item
-from partita.engine.schema import StoredTable
+from partita.engine.schema import LogMark, StoredTable, TableRecord
 from partita.storage.contract import Reader, Row, Write
 
-_encode = msgspec.json.encode
+CLOCK_SLACK_SECONDS = 60.0  # that the clocks of processes on one file may differ by
+MARK_SECONDS = 900.0  # between two marks
 
+_encode = msgspec.json.encode
 
 _ABSENT = Raw(b"")
 
@@ -77,6 +82,26 @@ def last_number(reader: Reader, table: StoredTable) -> int:
     for key, _, _ in reader.range(table.record.changes, b"", None, reverse=True):
         return int.from_bytes(key, "big")
     return 0
+
+
+def number_at(moment: float) -> int:
+    """The lowest number of records at or after a time."""
+    return max(0, int(moment * 1_000_000))
+
+
+def oldest_number(record: TableRecord, now: float, keep: float) -> int:
+    """The lowest number of records that are not older than `keep` seconds."""
+    marked = [mark.number + 1 for mark in record.log_marks if mark.at < now - keep]
+    return max([number_at(now - keep), *marked])
+
+
+def moved_marks(record: TableRecord, last: int, now: float, oldest: int) -> list[LogMark]:
+    """The marks after a while: those below `oldest` are dropped, and one is added while the clock is behind `last`."""
+    marks = [LogMark(mark.number, min(mark.at, now)) for mark in record.log_marks if mark.number >= oldest]
+    is_behind = last > number_at(now + CLOCK_SLACK_SECONDS)
+    if is_behind and (not marks or (marks[-1].number < last and now - marks[-1].at >= MARK_SECONDS)):
+        marks.append(LogMark(last, now))
+    return marks
 
 
 def read_changes(reader: Reader, table: StoredTable, after: int, limit: int) -> Iterator[tuple[int, LogRecord]]:

@@ -81,9 +81,9 @@ class _FastCheck:
             has_passed = values in self._passed_before
         except TypeError:  # a list or a map among them
             return not [value for value, test in self._all if not test(value(request))]
-        tests = self._required if has_passed else self._all
-        if [value for value, test in tests if not test(value(request))]:
-            return False
+        for value, test in self._required if has_passed else self._all:
+            if not test(value(request)):
+                return False
         if not has_passed and len(self._passed_before) < self.MAX_REMEMBERED:
             self._passed_before.add(values)
         return True

@@ -5,7 +5,8 @@ AsyncEngine(engine).call(...) the same on an event loop, with many writes to a c
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
 from partita.dynamodb.exceptions import (
     DynamoDBError,
@@ -20,7 +21,8 @@ from partita.engine.context import EngineContext, Job
 from partita.engine.maintenance import Maintenance
 from partita.engine.operations import READERS, WRITERS, select_reader
 from partita.engine.writer import Writer
-from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError
+from partita.errors import SpaceMissing, StorageBusy, StorageClosed, StorageError, UsedAfterFork
+from partita.storage import after_fork
 from partita.storage.contract import Storage
 
 Reply = TypeVar("Reply")
@@ -45,6 +47,7 @@ class Engine:
         self._writer = Writer(self._context)
         self.maintenance = Maintenance(self._context, self._writer)
         self._maintains = maintain
+        after_fork.register(self)
         self._start_maintenance()
 
     def call(self, request: Request[Reply]) -> Reply:
@@ -128,6 +131,17 @@ class Engine:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def after_fork(self) -> None:
+        """In a forked child: every call raises an error at once, and nothing waits for the parent's threads.
+
+        A storage in memory could answer, but from a copy that another thread may have been changing.
+        """
+        self._writer.after_fork()
+        self.maintenance.after_fork()
+        error = UsedAfterFork(getattr(self._context.storage, "path", "memory:"))
+        for name in ("call", "prepare", "version"):
+            setattr(self, name, partial(_raise, error))
+
     def after_write(self, request: Request[Any]) -> None:
         """Starts the background work that a write may have made necessary."""
         if type(request) not in ITEM_WRITES or getattr(request, "client_request_token", None) is not None:
@@ -136,6 +150,10 @@ class Engine:
     def _start_maintenance(self) -> None:
         if self._maintains and not self.maintenance.is_running and self.maintenance.is_needed():
             self.maintenance.start()
+
+
+def _raise(error: Exception, *_: Any) -> NoReturn:
+    raise error
 
 
 def _lone_surrogate_error() -> ValidationException:

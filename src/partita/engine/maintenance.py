@@ -4,17 +4,20 @@ All of it goes through the writer like any other write, in batches small enough 
 calls `step` while there is work; tests call it themselves.
 """
 
+import logging
 import threading
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS, TOKEN_SECONDS
 from partita.engine.backfill import fill, is_unfinished
 from partita.engine.catalog import TOKENS
+from partita.engine.change_log import last_number, moved_marks, oldest_number
 from partita.engine.context import EngineContext
 from partita.engine.expiry import due_range
-from partita.engine.schema import StoredTable, TableRecord
+from partita.engine.schema import StoredStream, TableRecord
 from partita.engine.write import load_version, writes_for
 from partita.engine.writer import Writer
 from partita.errors import PartitaError, SpaceMissing
@@ -23,6 +26,8 @@ from partita.storage.contract import Reader, Row, StorageTransaction, Write
 BATCH = 200
 SECONDS_BETWEEN = 1.0
 _decode = msgspec.json.decode
+_encode = msgspec.json.encode
+_log = logging.getLogger("partita.engine")
 
 
 class Maintenance:
@@ -88,11 +93,19 @@ class Maintenance:
         if self._thread is not None and self._thread.is_alive():  # an interrupt may come before its start
             self._thread.join()
 
+    def after_fork(self) -> None:
+        self._lock = threading.Lock()
+        self._stop.set()
+        self._thread = None
+
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
                 more = self.step()
             except PartitaError:  # a busy or full disk; the next round tries again
+                more = False
+            except Exception:  # noqa: BLE001 - this thread never ends by itself
+                _log.exception("background work failed; it is tried again")
                 more = False
             self._stop.wait(0.0 if more else SECONDS_BETWEEN)
 
@@ -138,35 +151,53 @@ def trim(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
     keep = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # as long as an iterator may point at one
     if table.record.recovery_days is not None:
         keep = max(keep, table.record.recovery_days * 86400)
-    limit = max(0, int((context.clock() - keep) * 1_000_000)).to_bytes(8, "big")
-    old = _batch(txn, table.record.changes, limit)
+    now = context.clock()
+    oldest = oldest_number(table.record, now, keep)
+    old = _batch(txn, table.record.changes, oldest.to_bytes(8, "big"))
     txn.apply(Write(table.record.changes, key, row, None) for key, row in old)
-    _drop_closed_streams(context, txn, table)
-    return len(old) == BATCH
-
-
-def _drop_closed_streams(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> None:
-    horizon = context.clock() - STREAM_RETENTION_SECONDS
-    left = [each for each in table.record.streams if each.closed_at is None or each.closed_at > horizon]
-    if len(left) < len(table.record.streams):
-        record = msgspec.structs.replace(table.record, streams=left)
+    has_more = len(old) == BATCH
+    record = replace(
+        table.record,
+        streams=[each for each in _dated(table.record.streams, now) if not _has_ended(each, now)],
+        log_marks=moved_marks(table.record, last_number(txn, table), now, 0 if has_more else oldest),
+    )
+    if record != table.record:
         context.write_catalog.save(txn, record, table.record)
-        context.write_catalog.refresh(txn)
+    return has_more
+
+
+def _dated(streams: list[StoredStream], now: float) -> list[StoredStream]:
+    """The streams without times in the future, of a clock that was set back: those count from now on."""
+    return [
+        each if each.closed_at is None or each.closed_at <= now else replace(each, closed_at=now) for each in streams
+    ]
+
+
+def _has_ended(stream: StoredStream, now: float, seconds: float = STREAM_RETENTION_SECONDS) -> bool:
+    return stream.closed_at is not None and stream.closed_at <= now - seconds
 
 
 def drop_deleted_logs(context: EngineContext, txn: StorageTransaction) -> None:
     """Drops the change logs of deleted tables whose streams have ended their retention."""
-    horizon = context.clock() - STREAM_RETENTION_SECONDS - ITERATOR_SECONDS
-    for table in context.write_catalog.deleted.values():
-        if all(each.closed_at is not None and each.closed_at < horizon for each in table.record.streams):
+    now = context.clock()
+    for table in list(context.write_catalog.deleted.values()):
+        streams = _dated(table.record.streams, now)
+        if all(_has_ended(each, now, STREAM_RETENTION_SECONDS + ITERATOR_SECONDS) for each in streams):
             context.write_catalog.drop_log(txn, table.record)
+        elif streams != table.record.streams:
+            context.write_catalog.save_deleted(txn, replace(table.record, streams=streams))
 
 
 def drop_tokens(context: EngineContext, low: bytes, txn: StorageTransaction) -> bytes:
     """Drops a batch of expired idempotency tokens from `low` on; returns where to continue, or nothing."""
     now = context.clock()
     rows = _batch(txn, TOKENS, None, low)
-    txn.apply(Write(TOKENS, key, row, None) for key, row in rows if now - _decode(row.value)["at"] > TOKEN_SECONDS)
+    for key, row in rows:
+        token = _decode(row.value)
+        if now - token["at"] > TOKEN_SECONDS:
+            txn.apply([Write(TOKENS, key, row, None)])
+        elif token["at"] > now:  # the clock was set back: it counts from now on
+            txn.apply([Write(TOKENS, key, row, Row(0, _encode(token | {"at": now})))])
     return rows[-1][0] + b"\0" if len(rows) == BATCH else b""
 
 

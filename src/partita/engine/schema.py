@@ -50,6 +50,13 @@ class StoredStream(msgspec.Struct, kw_only=True, frozen=True):
     closed_at: float | None = None
 
 
+class LogMark(msgspec.Struct, frozen=True, array_like=True):
+    """The newest number in a change log at a time: records up to it are at least that old."""
+
+    number: int
+    at: float
+
+
 class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     """The record of a table in the catalogue."""
 
@@ -77,6 +84,7 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     ttl_filled_to: str | None = None  # as IndexRecord.backfilled_to
     recovery_days: int | None = None  # point-in-time recovery; None: off
     recovery_since: float | None = None
+    log_marks: list[LogMark] = []  # while the clock is behind the numbers of the change log
 
 
 class KeySchemaAttribute(NamedTuple):

@@ -17,6 +17,7 @@ import msgspec
 
 from partita.dynamodb.exceptions import ExpiredIteratorException, ValidationException
 from partita.dynamodb.limits import ITERATOR_SECONDS, STREAM_RETENTION_SECONDS
+from partita.engine.change_log import number_at, oldest_number
 from partita.engine.context import EngineContext
 from partita.engine.schema import StoredStream, StoredTable
 
@@ -72,14 +73,9 @@ def _label(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
-def number_at(moment: float) -> int:
-    """The lowest number of records at or after a time."""
-    return max(0, int(moment * 1_000_000))
-
-
-def trim_horizon(context: EngineContext) -> int:
+def trim_horizon(context: EngineContext, stream: Stream) -> int:
     """The lowest number that can still be read."""
-    return number_at(context.clock() - STREAM_RETENTION_SECONDS)
+    return oldest_number(stream.table.record, context.clock(), STREAM_RETENTION_SECONDS)
 
 
 def sequence_number(number: int) -> str:

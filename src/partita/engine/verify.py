@@ -1,37 +1,69 @@
-"""Checks a database for consistency:
+"""Checks a database for consistency, and repairs what can be derived from its items:
 
-    items   --- stored at their keys, in canonical form, with their size
+    items   --- stored at their keys, in canonical form, with their size and their checksum
     indexes --- one row for each item with the index's keys, and no other rows
     expiry  --- the same for the order of expiry
     totals  --- the stored numbers of rows and bytes are those counted
 
-It reads a snapshot and changes nothing, so it can run while the database is in use.
+The check reads a snapshot and changes nothing, so it can run while the database is in use, and on a file that cannot be
+written. Indexes, expiry and totals follow from the items, so they can be built again; a damaged item cannot.
 """
 
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from partita.dynamodb.canonical import checked_item
 from partita.dynamodb.values import Item
-from partita.engine.catalog import Catalog
+from partita.engine.catalog import Catalog, stored_tables
 from partita.engine.change_log import LogRecord
 from partita.engine.expiry import expiry_key
 from partita.engine.schema import StoredIndex, StoredTable
-from partita.engine.write import decode_item
-from partita.errors import PartitaError
-from partita.storage.contract import Reader, Row, Storage, Totals
+from partita.engine.write import ItemVersion, decode_item, derived_writes
+from partita.errors import CorruptRow, PartitaError
+from partita.storage.contract import Reader, Row, Storage, StorageTransaction, Totals
 
 _encode = msgspec.json.encode
 
 
-def find_problems(storage: Storage) -> Iterator[str]:
-    """Yields one sentence for each inconsistency."""
+def find_problems(reader: Reader) -> Iterator[str]:
+    """Yields one sentence for each inconsistency of a snapshot."""
+    for table in stored_tables(reader):
+        yield from _table_problems(reader, table)
+
+
+def repair(storage: Storage) -> list[str]:
+    """Builds the indexes, the order of expiry and the totals again, in one transaction; returns their names."""
     catalog = Catalog(storage)
-    with storage.snapshot() as reader:
-        catalog.refresh(reader)
-        for table in catalog.tables.values():
-            yield from _table_problems(reader, table)
+    repaired: list[str] = []
+    with storage.transaction() as txn:
+        catalog.refresh(txn)
+        for table in list(catalog.tables.values()):
+            if _has_problems(txn, table):
+                repaired.extend(_rebuild(catalog, txn, table))
+    return repaired
+
+
+def _has_problems(reader: Reader, table: StoredTable) -> bool:
+    try:
+        return next(_table_problems(reader, table), None) is not None
+    except CorruptRow:  # perhaps of an index
+        return True
+
+
+def _rebuild(catalog: Catalog, txn: StorageTransaction, table: StoredTable) -> list[str]:
+    """Replaces the spaces of the indexes by new ones, filled from the items."""
+    record, ttl_space = table.record, table.record.ttl_space
+    spaces = catalog.new_spaces(txn, len(record.indexes) + (ttl_space is not None))
+    indexes = [replace(each, space=space) for each, space in zip(record.indexes, spaces, strict=False)]
+    rebuilt = replace(record, indexes=indexes, ttl_space=spaces[-1] if ttl_space is not None else None)
+    catalog.save(txn, rebuilt, record)
+    fresh = StoredTable(rebuilt)
+    for storage_key, weight, value in txn.range(fresh.space, b"", None):
+        txn.apply(derived_writes(fresh, storage_key, ItemVersion(Row(weight, value))))
+    txn.recount(fresh.space)
+    return [f"{table.name}.{each.name}" for each in indexes] + [f"{table.name}: totals"]
 
 
 def _table_problems(reader: Reader, table: StoredTable) -> Iterator[str]:

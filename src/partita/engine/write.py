@@ -87,6 +87,14 @@ def writes_for(
     return writes, usage
 
 
+def derived_writes(table: StoredTable, storage_key: bytes, item: ItemVersion) -> Iterator[Write]:
+    """The rows that follow from an item: in every index, and in the order of expiry."""
+    for index in table.indexes.values():
+        for write, _ in index_writes(index, storage_key, None, item):
+            yield write
+    yield from _expiry_writes(table, storage_key, None, item)
+
+
 def index_writes(
     index: StoredIndex, storage_key: bytes, before: ItemVersion | None, after: ItemVersion | None
 ) -> Iterator[tuple[Write, float]]:

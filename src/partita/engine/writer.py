@@ -21,7 +21,7 @@ from typing import Any
 
 from partita.dynamodb.exceptions import DynamoDBError
 from partita.engine.context import EngineContext, Job
-from partita.errors import StorageBusy, StorageError
+from partita.errors import StorageError
 from partita.storage.contract import StorageTransaction
 
 
@@ -96,7 +96,7 @@ class Writer:
         block = self._context.storage.transaction(wait=False)
         try:
             txn = block.__enter__()
-        except StorageBusy:
+        except BaseException:  # noqa: BLE001 - busy, or an error of the disk, which `commit_queue` meets too
             self._requeue(writes)
             return None
         try:
@@ -110,6 +110,11 @@ class Writer:
             self._requeue(writes)
             return None
         return CommitGroup(writes, block, self._lock, self._context)
+
+    def after_fork(self) -> None:
+        """Another thread may have had the lock, and its writes are the parent's."""
+        self._lock = threading.Lock()
+        self._queue.clear()
 
     def _take_group(self) -> list[PendingWrite]:
         return [self._queue.popleft() for _ in range(min(len(self._queue), self.MAX_GROUP))]

@@ -10,6 +10,7 @@ the thread alone never achieves while commits go on. So the next commit copies t
 """
 
 import threading
+from contextlib import suppress
 
 import apsw
 
@@ -45,7 +46,7 @@ class Checkpointer:
             _copy(connection)
         elif is_long and self._is_idle.is_set():
             self._begin()
-        return apsw.SQLITE_OK
+        return apsw.SQLITE_OK  # and no exception: the commit is done
 
     def stop(self) -> None:
         self._is_stopping = True
@@ -54,38 +55,39 @@ class Checkpointer:
             self._thread.join()
 
     def _begin(self) -> None:
+        if self._thread is None:
+            thread = threading.Thread(target=self._work, name="partita-checkpoint", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # no thread can be started; a commit copies the log when it is long
+                return
+            self._thread = thread
         self._is_idle.clear()
         self._wake.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="partita-checkpoint", daemon=True)
-            self._thread.start()
 
     def _work(self) -> None:
+        """Copies the log when asked to; an error leaves the work to the next time, and never ends the thread."""
         connection: apsw.Connection | None = None
-        try:
-            while self._wake.wait():
-                self._wake.clear()  # before the work, or a wake-up during it would be lost
-                if self._is_stopping:
-                    return
-                connection = connection or _opened(self._path)
-                if connection is not None:
-                    _copy(connection)
-                self._has_copied = True
-                self._is_idle.set()
-        finally:
+        while self._wake.wait():
+            self._wake.clear()  # before the work, or a wake-up during it would be lost
+            if self._is_stopping:
+                break
+            try:
+                connection = connection or self._open()
+                _copy(connection)
+            except apsw.Error:
+                connection = None
+            self._has_copied = True
             self._is_idle.set()
-            if connection is not None:
+        self._is_idle.set()
+        if connection is not None:
+            with suppress(apsw.Error):
                 connection.close(True)
 
-
-def _opened(path: str) -> apsw.Connection | None:
-    """A connection of the thread; None if it cannot be opened now, and the next commit copies everything."""
-    try:
-        connection = apsw.Connection(path)
+    def _open(self) -> apsw.Connection:
+        connection = apsw.Connection(self._path)
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens the log
-    except apsw.Error:  # too many open files, perhaps
-        return None
-    return connection
+        return connection
 
 
 def _copy(connection: apsw.Connection) -> tuple[int, int]:

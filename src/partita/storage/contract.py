@@ -63,6 +63,10 @@ class StorageTransaction(Reader, Protocol):
 
     def drop_space(self, space: str) -> None: ...
 
+    def recount(self, space: str) -> None:
+        """Sets the totals of a space to those of its rows."""
+        ...
+
 
 class Storage(Reader, Protocol):
     """A storage; durable ones keep their data after they are closed."""

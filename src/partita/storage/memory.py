@@ -138,6 +138,9 @@ class _MemoryTransaction:
     def drop_space(self, space: str) -> None:
         del self._spaces[space]
 
+    def recount(self, space: str) -> None:
+        """Does nothing: the totals are those of the rows."""
+
     def undo(self) -> None:
         for space, key, before in reversed(self._changed):
             space.set(key, before)

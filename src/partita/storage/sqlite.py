@@ -1,115 +1,45 @@
 """Storage in one SQLite file, which survives power loss, can be shared by processes, and opens in any SQLite tool.
 
-Each space is a table `(k, w, v)`: key, weight, value, clustered by key. A value that would overflow a page is stored in
-the table `large`, and `v` is its number there: clustered tables are slow with overflowing rows.
+Each space is a table `(k, w, v, c)`: key, weight, value, checksum, clustered by key. A value that would overflow a page
+is stored in the table `large`, and `v` is its number there: clustered tables are slow with overflowing rows.
 
     journal      WAL: readers never wait for a writer, nor a writer for readers
     synchronous  FULL survives power loss; NORMAL survives a crash of the process, and may lose the last commits
                  (but never a part of one) at power loss
-    cache, mmap  a small page cache and a memory-mapped file (docs/decisions/0003)
+    cache        pages in memory, none of them mapped from the file (docs/decisions/0003)
 
-Each reading thread has its own connection; all writes go through one more, under a lock.
+Each reading thread has its own connection; all writes go through one more, under a lock. After an error the
+transaction is rolled back; where that fails too, the connection is replaced, so that the next write works.
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
-from functools import cache, partial
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakSet
 
 import apsw
 
-from partita.errors import ConfigurationError, SpaceMissing, StorageBusy, StorageClosed, StorageError
+from partita.errors import (
+    ConfigurationError,
+    CorruptRow,
+    FileReplaced,
+    StorageBusy,
+    StorageClosed,
+    StorageError,
+    UsedAfterFork,
+)
+from partita.storage import after_fork, sqlite_connection
 from partita.storage.checkpoints import Checkpointer
-from partita.storage.contract import Row, Totals, Write
+from partita.storage.checksums import row_checksum
+from partita.storage.contract import Reader, Row, Totals, Write
+from partita.storage.sqlite_connection import Durability, SqliteConnection
+from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only
 
-Durability = Literal["power", "process"]
-
-APPLICATION_ID = 0x50415254  # "PART"
-FORMAT = 1
-BUSY_SECONDS = 30.0
 MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
-
-_row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
-_SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
-
-
-class _SqliteConnection:
-    """One SQLite connection with the reads of the contract."""
-
-    def __init__(self, path: str, durability: Durability) -> None:
-        self.apsw = apsw.Connection(path, statementcachesize=500)
-        self.apsw.set_busy_timeout(int(BUSY_SECONDS * 1000))
-        self.path = path
-        self._get_sql: dict[str, str] = {}
-        self.execute = self.apsw.cursor().execute
-        for pragma in (
-            "page_size = 8192",
-            "journal_mode = WAL",
-            f"synchronous = {_SYNCHRONOUS[durability]}",
-            "cache_size = -16000",
-            f"mmap_size = {1 << 40}",
-            "temp_store = MEMORY",
-        ):
-            self.apsw.execute(f"PRAGMA {pragma}").fetchall()
-
-    def get(self, space: str, key: bytes) -> Row | None:
-        try:
-            found: Any = self.execute(self._get_sql[space], (key,)).get
-        except KeyError:
-            self._get_sql[space] = f'SELECT w, v FROM "{space}" WHERE k = ?'
-            return self.get(space, key)
-        except apsw.Error as error:
-            raise self._storage_error(error, space) from None
-        if found is None:
-            return None
-        if type(found[1]) is int:
-            return self._get_large(space, key)
-        return _row(found)
-
-    def _get_large(self, space: str, key: bytes) -> Row | None:
-        """Reads both tables in one statement, and so in one state."""
-        sql = f'SELECT s.w, l.v FROM "{space}" s JOIN large l ON l.id = s.v WHERE s.k = ?'
-        found = self.apsw.execute(sql, (key,)).fetchall()
-        return Row._make(found[0]) if found else self.get(space, key)
-
-    def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
-    ) -> Iterator[tuple[bytes, int, bytes]]:
-        direction = "DESC" if reverse else "ASC"
-        bounds, keys = ("k >= ?", (low,)) if high is None else ("k >= ? AND k < ?", (low, high))
-        cursor = None
-        try:
-            cursor = self.apsw.execute(f'SELECT k, w, v FROM "{space}" WHERE {bounds} ORDER BY k {direction}', keys)
-            for row in cursor:
-                yield row if type(row[2]) is not int else (row[0], row[1], self._large(row[2]))
-        except apsw.Error as error:
-            raise self._storage_error(error, space) from None
-        finally:
-            if cursor is not None:
-                cursor.close()
-
-    def _storage_error(self, error: apsw.Error, space: str) -> Exception:
-        if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError):
-            return StorageClosed(self.path)
-        return SpaceMissing(space) if "no such table" in str(error) else StorageError(f"{self.path}: {error}")
-
-    def _large(self, number: int) -> bytes:
-        found: Any = self.apsw.execute("SELECT v FROM large WHERE id = ?", (number,)).get
-        value: bytes = found
-        return value
-
-    def totals(self, space: str) -> Totals:
-        try:
-            found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
-        except apsw.Error as error:
-            raise self._storage_error(error, space) from None
-        if not found:
-            raise SpaceMissing(space)
-        return Totals._make(found[0])
 
 
 class SqliteStorage:
@@ -119,24 +49,33 @@ class SqliteStorage:
 
     def __init__(self, path: str, durability: Durability = "power") -> None:
         self.path = os.fspath(path)
+        self._file = str(Path(self.path).absolute())  # the process may change its working directory
         self._durability = durability
         self._local = threading.local()
-        self._open: WeakSet[_SqliteConnection] = WeakSet()  # a thread's connection ends with its thread
+        self.connections: WeakSet[SqliteConnection] = WeakSet()  # a thread's connection ends with its thread
         self._lock = threading.Lock()
         self._is_closed = False
-        self._writer = self._connect(is_first=True)
-        self._checkpointer = Checkpointer(self.path)
-        self._writer.apsw.set_wal_hook(self._checkpointer.after_commit)
+        self._is_inherited = False
+        self._checkpointer = Checkpointer(self._file)
+        _check_not_inherited(self._file)
+        self._writer: SqliteConnection | None = self._open_writer(is_first=True)
+        self._identity = _identity(self._file)
+        after_fork.register(self)
 
-    def _connect(self, *, is_first: bool = False) -> _SqliteConnection:
-        if self._is_closed:
-            raise StorageClosed(self.path)
+    def _open_writer(self, *, is_first: bool = False) -> SqliteConnection:
+        writer = self._connect(is_first=is_first)
+        writer.apsw.set_wal_hook(self._checkpointer.after_commit)
+        return writer
+
+    def _connect(self, *, is_first: bool = False) -> SqliteConnection:
+        self._check_usable()
         try:
             if is_first:
-                _check_existing_file(self.path)
-            connection = _SqliteConnection(self.path, self._durability)
+                check_existing_file(self._file)
+            connection = SqliteConnection(self._file, self._durability, open_ones=max(0, len(self.connections) - 1))
+            connection.path = self.path
             if is_first:
-                _initialize(connection)
+                initialize(connection)
         except apsw.NotADBError:
             raise ConfigurationError(f"{self.path}: not a Partita database file; name another file") from None
         except apsw.CantOpenError:
@@ -147,10 +86,10 @@ class SqliteStorage:
             raise ConfigurationError(f"{self.path}: the file is read-only; make it writable") from None
         except apsw.Error as error:
             raise StorageError(f"{self.path}: {error}") from error
-        self._open.add(connection)
+        self.connections.add(connection)
         return connection
 
-    def _reader(self) -> _SqliteConnection:
+    def _reader(self) -> SqliteConnection:
         try:
             return self._local.connection  # type: ignore[no-any-return]
         except AttributeError:
@@ -176,66 +115,143 @@ class SqliteStorage:
 
     def version(self) -> int:
         """SQLite's data_version, which changes with the commits of all other connections, the writer's included."""
-        found: int = self._reader().execute("PRAGMA data_version").get
-        return found
+        return self._reader().version()
 
     @contextmanager
-    def snapshot(self) -> Iterator[_SqliteConnection]:
+    def snapshot(self) -> Iterator[SqliteConnection]:
         reader = self._reader()
-        reader.apsw.execute("BEGIN")
+        reader.begin()
         try:
             yield reader
         finally:
-            reader.apsw.execute("COMMIT")
+            if not reader.end() and not self._is_closed:
+                del self._local.connection, self._local.get  # the next read opens another one
+                reader.discard()
 
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Iterator["_SqliteTransaction"]:
         if not self._lock.acquire(blocking=wait):
             raise StorageBusy(self.path, 0)
-        execute = self._writer.apsw.execute
         try:
-            if self._is_closed:
-                raise StorageClosed(self.path)
-            self._begin(wait)
-            transaction = _SqliteTransaction(self._writer)
-            yield transaction
-            transaction.write_totals()
-            execute("COMMIT")
-        except BaseException as error:
-            if not self._is_closed and self._writer.apsw.in_transaction:
-                execute("ROLLBACK")
-            if isinstance(error, apsw.BusyError):
-                raise StorageBusy(self.path, BUSY_SECONDS if wait else 0) from None
-            if isinstance(error, apsw.Error):
-                raise StorageError(f"{self.path}: {error}") from error
-            raise
+            self._check_usable()
+            self._check_file()
+            writer = self._writer = self._writer or self._open_writer()
+            try:
+                self._begin(writer, wait)
+                transaction = _SqliteTransaction(writer)
+                yield transaction
+                transaction.write_totals()
+                writer.apsw.execute("COMMIT")
+            except BaseException as error:
+                self._roll_back(writer)
+                if isinstance(error, apsw.BusyError):
+                    raise StorageBusy(self.path, sqlite_connection.BUSY_SECONDS if wait else 0) from None
+                if isinstance(error, apsw.Error):
+                    raise writer.storage_error(error) from error
+                raise
         finally:
             self._lock.release()
 
-    def _begin(self, wait: bool) -> None:
+    def _check_usable(self) -> None:
+        if self._is_closed:
+            raise StorageClosed(self.path)
+        if self._is_inherited:
+            raise UsedAfterFork(self.path)
+
+    def _check_file(self) -> None:
+        """Raises where the file is no longer at its path: a write would be lost."""
+        if _identity(self._file) != self._identity:
+            raise FileReplaced(self.path)
+
+    def _begin(self, writer: SqliteConnection, wait: bool) -> None:
         """Takes the write lock of the file, which may mean waiting for another process."""
         if not wait:
-            self._writer.apsw.set_busy_timeout(0)
+            writer.apsw.set_busy_timeout(0)
         try:
-            self._writer.apsw.execute("BEGIN IMMEDIATE")
+            writer.apsw.execute("BEGIN IMMEDIATE")
         finally:
             if not wait:
-                self._writer.apsw.set_busy_timeout(int(BUSY_SECONDS * 1000))
+                writer.apsw.set_busy_timeout(int(sqlite_connection.BUSY_SECONDS * 1000))
+
+    def _roll_back(self, writer: SqliteConnection) -> None:
+        """Ends the transaction, with the connection if it must be."""
+        if not self._is_closed and not writer.end():
+            self._writer = None
+            writer.discard()
 
     def close(self) -> None:
-        """Closes every connection; the write-ahead log is copied into the file."""
+        """Waits for a running write, interrupts reads, and copies the write-ahead log into the file.
+
+        A thread that reads, or uses the storage later, gets StorageClosed.
+        """
         with self._lock:
+            if self._is_closed or self._is_inherited:
+                return
             self._is_closed = True
             self._checkpointer.stop()
-            for connection in list(self._open):
-                connection.apsw.close(True)
-            self._open.clear()
+            for connection in list(self.connections):
+                connection.close()
+            self.connections.clear()
+
+    def after_fork(self) -> None:
+        for connection in self.connections:
+            after_fork.leak(connection)
+        if self._identity is not None:
+            after_fork.inherited_files.add(self._identity)
+        self._is_inherited = True
+        self._lock, self._local = threading.Lock(), threading.local()
+
+
+class ReadOnlySqliteStorage:
+    """A database file that is only read, in the state of one snapshot; nothing is written beside it where possible."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._connection = open_read_only(os.fspath(path))
+        except apsw.NotADBError:
+            raise ConfigurationError(f"{path}: not a Partita database file; name another file") from None
+        except apsw.Error as error:
+            raise StorageError(f"{path}: {error}") from error
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        self._connection.begin()
+        try:
+            yield self._connection
+        finally:
+            self._connection.end()
+
+    def collect_corrupt_rows(self) -> list[CorruptRow]:
+        """From now on damaged rows are returned as they are, and reported in the list."""
+        found: list[CorruptRow] = []
+        self._connection.corrupt = found
+        return found
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """The device and number of a file; None where there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - before each write, and a Path takes twice the time
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _check_not_inherited(path: str) -> None:
+    if after_fork.inherited_files and _identity(path) in after_fork.inherited_files:
+        raise ConfigurationError(
+            f"{path}: was open when this process was forked, and cannot be opened again in it; "
+            "open the file after the fork only, or start the process with 'spawn'"
+        )
 
 
 class _SqliteTransaction:
     """The open write transaction of a storage."""
 
-    def __init__(self, connection: _SqliteConnection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._execute = connection.execute
         self._moved: dict[str, list[int]] = {}
         self.get = connection.get
@@ -262,19 +278,25 @@ class _SqliteTransaction:
             self._put(space, key, after)
 
     def _put(self, space: str, key: bytes, row: Row) -> None:
-        value: Any = row.value
+        weight, value = row
+        stored: Any = value
         if _is_large(key, row):
-            value = self._execute("INSERT INTO large (v) VALUES (?) RETURNING id", (value,)).fetchall()[0][0]
-        self._execute(_upsert(space), (key, row.weight, value))
+            stored = self._execute("INSERT INTO large (v) VALUES (?) RETURNING id", (value,)).fetchall()[0][0]
+        self._execute(_upsert(space), (key, weight, stored, row_checksum(key, weight, value)))
 
     def create_space(self, space: str) -> None:
-        self._execute(f'CREATE TABLE "{space}" (k BLOB PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL) WITHOUT ROWID')
+        self._execute(CREATE_SPACE.format(space))
         self._execute("INSERT INTO spaces (name, n, w) VALUES (?, 0, 0)", (space,))
 
     def drop_space(self, space: str) -> None:
         self._execute(f"DELETE FROM large WHERE id IN (SELECT v FROM \"{space}\" WHERE typeof(v) = 'integer')")
         self._execute(f'DROP TABLE "{space}"')
         self._execute("DELETE FROM spaces WHERE name = ?", (space,))
+        self._moved.pop(space, None)
+
+    def recount(self, space: str) -> None:
+        counts = f'(SELECT count(*) FROM "{space}"), w = (SELECT coalesce(sum(w), 0) FROM "{space}")'
+        self._execute(f"UPDATE spaces SET n = {counts} WHERE name = ?", (space,))
         self._moved.pop(space, None)
 
     def write_totals(self) -> None:
@@ -285,45 +307,11 @@ class _SqliteTransaction:
 
 @cache
 def _upsert(space: str) -> str:
-    return f'INSERT INTO "{space}" (k, w, v) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v'
+    return (
+        f'INSERT INTO "{space}" (k, w, v, c) VALUES (?, ?, ?, ?) '
+        "ON CONFLICT DO UPDATE SET w = excluded.w, v = excluded.v, c = excluded.c"
+    )
 
 
 def _is_large(key: bytes, row: Row) -> bool:
     return len(key) + len(row.value) > MAX_INLINE
-
-
-def _check_existing_file(path: str) -> None:
-    """Checks a file before anything is written: setting the journal mode already changes it."""
-    file = Path(path)
-    if not file.is_file() or not file.stat().st_size:
-        return
-    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-        connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
-        _is_ours(connection, path)
-
-
-def _is_ours(connection: apsw.Connection, path: str) -> bool:
-    """Whether the file is a Partita database; False for an empty file, an error for any other file."""
-    application, version, entries = connection.execute(
-        "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema) "
-        "FROM pragma_application_id a, pragma_user_version v"
-    ).fetchall()[0]
-    if application == APPLICATION_ID and version == FORMAT:
-        return True
-    if application == APPLICATION_ID:
-        raise ConfigurationError(f"{path}: has format {version}, of another version of Partita; this one has {FORMAT}")
-    if entries:
-        raise ConfigurationError(f"{path}: an SQLite file of another program; name another file")
-    return False
-
-
-def _initialize(connection: _SqliteConnection) -> None:
-    """Creates the tables of an empty file, also when several processes open it at once."""
-    connection.apsw.execute("BEGIN IMMEDIATE")
-    with connection.apsw:
-        if not _is_ours(connection.apsw, connection.path):
-            connection.apsw.execute("CREATE TABLE spaces (name TEXT PRIMARY KEY, n INTEGER, w INTEGER) WITHOUT ROWID")
-            connection.apsw.execute("CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)")
-            connection.apsw.pragma("application_id", APPLICATION_ID)
-            connection.apsw.pragma("user_version", FORMAT)
-    connection.apsw.execute("COMMIT")

@@ -26,7 +26,8 @@ def get_item(context: EngineContext, request: GetItem) -> GetItemOutput:
             scope.check_all_used()
     elif request.expression_attribute_names is not None:
         check_combination(request, ["projection_expression"], ["attributes_to_get"])
-    table = context.table(request.table_name)
+    name = request.table_name or ""
+    table = context.catalog.tables.get(name) or context.table(name)  # no call for a table that is known, as most are
     storage_key = table.storage_key(request.key or {})
     if paths is not None:
         table.check_scalar_paths(paths)

@@ -50,7 +50,7 @@ def get_records(context: EngineContext, request: GetRecords) -> GetRecordsOutput
 
 
 def _page(context: EngineContext, stream: Stream, after: int, limit: int) -> GetRecordsOutput:
-    horizon = trim_horizon(context)
+    horizon = trim_horizon(context, stream)
     closed = stream.record.closed
     records: list[Record] = []
     size = 0

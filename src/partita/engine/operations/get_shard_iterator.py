@@ -9,11 +9,11 @@ from partita.dynamodb.exceptions import (
     ValidationException,
 )
 from partita.dynamodb.stream_shapes import GetShardIterator, GetShardIteratorOutput
-from partita.engine.change_log import last_number
+from partita.engine.change_log import last_number, number_at
 from partita.engine.constraints import Constraint, report_violations
 from partita.engine.context import EngineContext
 from partita.engine.operations.describe_stream import STREAM_ARN
-from partita.engine.streams import Stream, find_stream, number_at, shard_iterator, trim_horizon
+from partita.engine.streams import Stream, find_stream, shard_iterator, trim_horizon
 
 TRIMMED = "The data you are trying to access has been trimmed"
 _BY_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
@@ -51,7 +51,7 @@ def _check_form(request: GetShardIterator) -> None:
 
 def _start(context: EngineContext, stream: Stream, request: GetShardIterator) -> int:
     """The lowest number that the iterator returns."""
-    oldest = max(stream.first, trim_horizon(context))
+    oldest = max(stream.first, trim_horizon(context, stream))
     kind = request.shard_iterator_type
     if kind == "TRIM_HORIZON":
         return oldest
@@ -65,7 +65,7 @@ def _start(context: EngineContext, stream: Stream, request: GetShardIterator) ->
     number = int(text)
     if number < stream.first:
         raise ValidationException(f"{INVALID}Invalid SequenceNumber")
-    if number < trim_horizon(context):
+    if number < trim_horizon(context, stream):
         raise TrimmedDataAccessException(TRIMMED)
     if number > _last(context, stream):
         raise ValidationException(f"{INVALID}Invalid SequenceNumber")

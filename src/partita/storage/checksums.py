@@ -1,0 +1,21 @@
+"""The checksum of a row, stored beside it and verified whenever it is read.
+
+Disks, memory and cables flip bits, and SQLite notices only those that break the structure of a page. The lower half
+covers the value and its weight; a read of one row checks this half, since the row was found by its key. The upper half
+covers the key, which a read of a range checks too. Sums of checksums can be compared modulo `CHECKSUMS`.
+"""
+
+from zlib import crc32
+
+VALUE_BITS = 0xFFFFFFFF
+CHECKSUMS = 1 << 64
+
+
+def row_checksum(key: bytes, weight: int, value: bytes) -> int:
+    """The checksum of a row, as a signed integer of 64 bits.
+
+    >>> row_checksum(b"k", 1, b"v") == row_checksum(b"k", 1, b"w")
+    False
+    """
+    checksum = crc32(key) << 32 | crc32(value, weight)
+    return checksum if checksum < CHECKSUMS // 2 else checksum - CHECKSUMS

@@ -1,0 +1,241 @@
+"""One SQLite connection to a database file: its settings, and the reads of the contract."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from time import sleep
+from typing import Any, Literal
+from weakref import proxy
+from zlib import crc32
+
+import apsw
+
+from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
+from partita.storage.checksums import CHECKSUMS, VALUE_BITS, row_checksum
+from partita.storage.contract import Row, Totals
+
+Durability = Literal["power", "process"]
+
+BUSY_SECONDS = 30.0
+_CACHE_KB = 64_000
+_MIN_CACHE_KB = 8_000
+_FIRST_ROWS = 3  # of a range; many are read for one row
+_MAX_ROWS = 256
+
+_row: Callable[[Any], Row] = partial(tuple.__new__, Row)  # `Row._make` without its check
+_SYNCHRONOUS = {"power": "FULL", "process": "NORMAL"}
+_CLOSING = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.InterruptError, apsw.ThreadingViolationError)
+
+
+class SqliteConnection:
+    """A connection; `open_ones` is the number of connections to the same file, which share the memory for caches."""
+
+    def __init__(self, path: str, durability: Durability = "power", *, open_ones: int = 0) -> None:
+        self.apsw = apsw.Connection(path, statementcachesize=500)
+        self.apsw.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        for pragma in (
+            "page_size = 8192",
+            "journal_mode = WAL",
+            f"synchronous = {_SYNCHRONOUS[durability]}",
+            f"cache_size = -{max(_MIN_CACHE_KB, _CACHE_KB // (open_ones + 1))}",
+            "mmap_size = 0",  # a file that is truncated under a mapping ends the process with SIGBUS
+            "temp_store = MEMORY",
+        ):
+            self.apsw.execute(f"PRAGMA {pragma}").fetchall()
+        self._prepare(path, "c")
+
+    @classmethod
+    def read_only(cls, connection: apsw.Connection, path: str, *, has_checksums: bool) -> "SqliteConnection":
+        """Reads through a connection that changes nothing; files of format 1 have no checksums."""
+        reader = cls.__new__(cls)
+        reader.apsw = connection
+        reader._prepare(path, "c" if has_checksums else "row_checksum(s.k, s.w, s.v)")
+        return reader
+
+    def _prepare(self, path: str, checksum: str) -> None:
+        self.path = path
+        self.corrupt: list[CorruptRow] | None = None  # a list collects damaged rows instead of raising
+        self._checksum = checksum
+        self.execute = self.apsw.cursor().execute
+        self.get: Callable[[str, bytes], Row | None] = self._getter()
+        define_checksum(self.apsw)
+
+    def _getter(self) -> Callable[[str, bytes], Row | None]:
+        """The read of one row, as a function of local names: it is the most frequent of all."""
+        execute, column = self.execute, self._checksum
+        statements = _GetStatements(column)
+        connection: SqliteConnection = proxy(
+            self
+        )  # a thread's connection is closed when the thread ends, so nothing refers to it here
+
+        def get(space: str, key: bytes) -> Row | None:
+            try:
+                found: Any = execute(statements[space], (key,)).get
+            except apsw.Error as error:
+                raise connection.storage_error(error, space) from None
+            if found is None:
+                return None
+            weight, value, checksum = found
+            try:
+                if crc32(value, weight) == checksum & VALUE_BITS:
+                    return _row((weight, value))
+            except TypeError:  # a large value, or a damaged row, which may have values of any type
+                if type(value) is int:
+                    return connection._get_large(space, key)
+            connection._report(space, key)
+            return _row((weight, value))
+
+        return get
+
+    def _get_large(self, space: str, key: bytes) -> Row | None:
+        """Reads both tables in one statement, and so in one state."""
+        checksum = self._checksum.replace("s.v", "l.v")
+        sql = f'SELECT s.w, l.v, {checksum} FROM "{space}" s LEFT JOIN large l ON l.id = s.v WHERE s.k = ?'
+        try:
+            found = self.apsw.execute(sql, (key,)).fetchall()
+        except apsw.Error as error:
+            raise self.storage_error(error, space) from None
+        if not found:
+            return None  # deleted since
+        if type(found[0][1]) is not bytes and self._is_inline(space, key):
+            return self.get(space, key)
+        return self._checked(space, key, *found[0])
+
+    def _is_inline(self, space: str, key: bytes) -> bool:
+        """Whether the value has become a small one since it was read as a large one."""
+        found: Any = self.apsw.execute(f'SELECT typeof(v) FROM "{space}" WHERE k = ?', (key,)).get
+        return bool(found == "blob")
+
+    def _checked(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> Row:
+        if _checksum_of_any(key, weight, value) != checksum:
+            self._report(space, key)
+        return Row(weight, value)
+
+    def _report(self, space: str, key: Any) -> None:
+        error = CorruptRow(self.path, space, key if type(key) is bytes else repr(key).encode())
+        if self.corrupt is None:
+            raise error
+        self.corrupt.append(error)
+
+    def range(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, int, bytes]]:
+        direction = "DESC" if reverse else "ASC"
+        bounds, keys = ("k >= ?", (low,)) if high is None else ("k >= ? AND k < ?", (low, high))
+        sql = f'SELECT k, w, v, {self._checksum} FROM "{space}" s WHERE {bounds} ORDER BY k {direction}'
+        cursor = None
+        try:
+            cursor = self.apsw.execute(sql, keys)
+            size = _FIRST_ROWS
+            while rows := list(islice(cursor, size)):
+                yield from self._checked_rows(space, rows)
+                size = min(size * 8, _MAX_ROWS)
+        except apsw.Error as error:
+            raise self.storage_error(error, space) from None
+        finally:
+            if cursor is not None:
+                cursor.close()
+
+    def _checked_rows(self, space: str, rows: list[Any]) -> Iterator[tuple[bytes, int, bytes]]:
+        """Checks the sum of several checksums, with few steps of Python for each row; each row where it differs."""
+        keys, weights, values, checksums = zip(*rows, strict=True)
+        try:
+            if not (sum(checksums) - sum(map(crc32, values, weights)) - (sum(map(crc32, keys)) << 32)) % CHECKSUMS:
+                return zip(keys, weights, values, strict=True)
+        except TypeError:  # a large value, or a damaged row
+            pass
+        return filter(None, (self._unusual(space, *row) for row in rows))
+
+    def _unusual(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> tuple[bytes, int, bytes] | None:
+        """A row with a large value; a damaged one is reported, and None where it cannot be a row at all."""
+        large: Any = value
+        if type(value) is int:
+            found = self.apsw.execute("SELECT v FROM large WHERE id = ?", (value,)).fetchall()
+            large = found[0][0] if found else None
+            if self._checksum != "c":
+                checksum = _checksum_of_any(key, weight, large)
+        self._checked(space, key, weight, large, checksum)
+        is_row = type(key) is bytes and type(weight) is int and type(large) is bytes
+        return (key, weight, large) if is_row else None
+
+    def storage_error(self, error: apsw.Error, space: str = "") -> Exception:
+        """The error of the contract for one of SQLite."""
+        if isinstance(error, _CLOSING):
+            return StorageClosed(self.path)
+        if space and "no such table" in str(error):
+            return SpaceMissing(space)
+        return StorageError(f"{self.path}: {error}")
+
+    def totals(self, space: str) -> Totals:
+        try:
+            found = self.apsw.execute("SELECT n, w FROM spaces WHERE name = ?", (space,)).fetchall()
+        except apsw.Error as error:
+            raise self.storage_error(error, space) from None
+        if not found:
+            raise SpaceMissing(space)
+        return Totals._make(found[0])
+
+    def version(self) -> int:
+        try:
+            found: int = self.execute("PRAGMA data_version").get
+        except apsw.Error as error:
+            raise self.storage_error(error) from None
+        return found
+
+    def begin(self) -> None:
+        """Begins a read transaction."""
+        try:
+            self.apsw.execute("BEGIN")
+        except apsw.Error as error:
+            raise self.storage_error(error) from None
+
+    def end(self) -> bool:
+        """Ends the transaction of `begin`; false where the connection cannot be used any more."""
+        try:
+            if self.apsw.in_transaction:
+                self.apsw.execute("ROLLBACK")
+        except apsw.Error:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Closes the connection, and interrupts a thread that uses it; that thread gets StorageClosed."""
+        while True:
+            try:
+                self.apsw.close(True)
+            except apsw.ThreadingViolationError:
+                self.apsw.interrupt()  # only then: it would also interrupt the checkpoint of the last connection
+                sleep(0.001)
+            else:
+                return
+
+    def discard(self) -> None:
+        """Closes a connection that has failed; another error while closing it changes nothing."""
+        with suppress(apsw.Error):
+            self.close()
+
+
+class _GetStatements(dict[str, str]):
+    """The statement that reads one row, by space."""
+
+    def __init__(self, checksum: str) -> None:
+        self._checksum = checksum
+
+    def __missing__(self, space: str) -> str:
+        self[space] = statement = f'SELECT w, v, {self._checksum} FROM "{space}" s WHERE k = ?'
+        return statement
+
+
+def define_checksum(connection: apsw.Connection) -> None:
+    """Defines `row_checksum(k, w, v)` in SQL, for files of format 1."""
+    function: Any = _checksum_of_any
+    connection.create_scalar_function("row_checksum", function, deterministic=True)
+
+
+def _checksum_of_any(key: Any, weight: Any, value: Any) -> int | None:
+    """The checksum of any row, also of a damaged one, whose values can have any type; None matches no checksum."""
+    try:
+        return row_checksum(key, weight, value)
+    except TypeError:
+        return None

@@ -1,0 +1,119 @@
+"""The format of a database file: recognizes Partita's files, creates empty ones, upgrades older ones.
+
+    spaces  (name, n, w)   the number of rows of each space, and the sum of their weights
+    large   (id, v)        values that would overflow a page
+    s1 ...  (k, w, v, c)   the rows of a space: key, weight, value or its number in `large`, checksum
+
+Format 1 had no checksums.
+"""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from partita.errors import ConfigurationError, StorageBusy
+from partita.storage.sqlite_connection import BUSY_SECONDS, SqliteConnection, define_checksum
+
+APPLICATION_ID = 0x50415254  # "PART"
+FORMAT = 2
+_OLDEST = 1
+
+CREATE_SPACE = (
+    'CREATE TABLE "{}" (k BLOB PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL, c INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID'
+)
+
+
+def check_existing_file(path: str) -> None:
+    """Checks a file before anything is written: setting the journal mode already changes it. Upgrades an older one."""
+    file = Path(path)
+    if not file.is_file() or not file.stat().st_size:
+        return
+    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        version = format_of(connection, path)
+    if version is not None and version < FORMAT:
+        _upgrade(path)
+
+
+def format_of(connection: apsw.Connection, path: str) -> int | None:
+    """The format of a Partita database; None for an empty file, an error for any other file."""
+    row: Any = connection.execute(
+        "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema) "
+        "FROM pragma_application_id a, pragma_user_version v"
+    ).fetchall()[0]
+    application, version, entries = row
+    if application == APPLICATION_ID and _OLDEST <= version <= FORMAT:
+        return int(version)
+    if application == APPLICATION_ID:
+        raise ConfigurationError(f"{path}: has format {version}, of another version of Partita; this one has {FORMAT}")
+    if entries:
+        raise ConfigurationError(f"{path}: an SQLite file of another program; name another file")
+    return None
+
+
+def initialize(connection: SqliteConnection) -> None:
+    """Creates the tables of an empty file, also when several processes open it at once."""
+    connection.apsw.execute("BEGIN IMMEDIATE")
+    with connection.apsw:
+        if format_of(connection.apsw, connection.path) is None:
+            connection.apsw.execute("CREATE TABLE spaces (name TEXT PRIMARY KEY, n INTEGER, w INTEGER) WITHOUT ROWID")
+            connection.apsw.execute("CREATE TABLE large (id INTEGER PRIMARY KEY, v BLOB NOT NULL)")
+            connection.apsw.pragma("application_id", APPLICATION_ID)
+            connection.apsw.pragma("user_version", FORMAT)
+    connection.apsw.execute("COMMIT")
+
+
+def _upgrade(path: str) -> None:
+    """Adds the checksums, in one transaction; no other process may have the file open, since it would write none."""
+    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        define_checksum(connection)
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            raise StorageBusy(path, BUSY_SECONDS) from None
+        with connection:
+            if format_of(connection, path) == _OLDEST:
+                _add_checksums(connection)
+                connection.pragma("user_version", FORMAT)
+        connection.execute("COMMIT")
+
+
+def _add_checksums(connection: apsw.Connection) -> None:
+    for (space,) in connection.execute("SELECT name FROM spaces").fetchall():
+        connection.execute(f'ALTER TABLE "{space}" ADD COLUMN c INTEGER NOT NULL DEFAULT 0')
+        connection.execute(
+            f'UPDATE "{space}" AS s SET c = row_checksum(k, w, '
+            "CASE typeof(v) WHEN 'integer' THEN (SELECT l.v FROM large l WHERE l.id = s.v) ELSE v END)"
+        )
+
+
+def open_read_only(path: str) -> SqliteConnection:
+    """Opens a file to read it without any change, also where neither it nor its folder can be written."""
+    connection = _read_only_connection(path)
+    version = format_of(connection, path)
+    if version is None:
+        raise ConfigurationError(f"{path}: the file is empty")
+    return SqliteConnection.read_only(connection, path, has_checksums=version > _OLDEST)
+
+
+def _read_only_connection(path: str) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    address = Path(path).absolute().as_uri()
+    connection = apsw.Connection(f"{address}?mode=ro", flags=flags)
+    connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except (apsw.CantOpenError, apsw.ReadOnlyError):  # no -shm file can be created beside it
+        connection.close()
+        log = Path(f"{path}-wal")
+        if log.exists() and log.stat().st_size:
+            raise ConfigurationError(
+                f"{path}: its log {path}-wal has changes that cannot be read in a folder that cannot be written; "
+                "copy both files to another folder"
+            ) from None
+        connection = apsw.Connection(f"{address}?mode=ro&immutable=1", flags=flags)
+    return connection

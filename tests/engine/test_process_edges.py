@@ -1,0 +1,439 @@
+"""The edges of a process: forks, closing while in use, files that are deleted, replaced, truncated or damaged."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from partita import connect
+from partita.cli.verify import verify
+from partita.dynamodb.decode import decode_request
+from partita.dynamodb.exceptions import InternalServerError
+from partita.engine.engine import Engine
+from partita.errors import ConfigurationError, CorruptRow, FileReplaced, StorageBusy, StorageClosed, StorageError
+from partita.storage.contract import Row, Write
+from partita.storage.sqlite import SqliteStorage
+from tests.engine.tables import Bench, index, problems_of
+
+TABLE = {
+    "TableName": "notes",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+def request(operation: str, **body: Any) -> Any:
+    return decode_request(operation, json.dumps(body).encode())
+
+
+def put(key: str, size: int = 10) -> Any:
+    return request("PutItem", TableName="notes", Item={"pk": {"S": key}, "x": {"S": "x" * size}})
+
+
+def get(key: str) -> Any:
+    return request("GetItem", TableName="notes", Key={"pk": {"S": key}})
+
+
+def opened(path: str) -> Engine:
+    return Engine(SqliteStorage(path, "process"), maintain=False)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "notes.db")
+
+
+# Forks
+
+
+def in_child(work: Callable[[], str]) -> str:
+    """What `work` returns or raises in a forked child, which gets ten seconds."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        try:
+            said = work()
+        except BaseException as error:  # noqa: BLE001 - told to the parent
+            said = f"{type(error).__name__}: {error}"
+        os.write(writer, said.encode())
+        os._exit(0)
+    os.close(writer)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reader) as pipe:
+        return "hangs" if os.WIFSIGNALED(status) else pipe.read()
+
+
+@pytest.mark.parametrize("address", ["memory:", "file"])
+@pytest.mark.parametrize("call", [get("a"), put("b"), request("ListTables")])
+def test_engine_in_a_forked_child_is_an_error_at_once(path: str, address: str, call: Any) -> None:
+    with connect(path if address == "file" else address) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        engine.call(put("a"))
+        assert "opened before this process was forked" in in_child(lambda: str(engine.call(call)))
+        engine.call(put("c"))
+        assert engine.call(get("c")).item is not None
+
+
+def test_engine_that_was_busy_when_it_was_forked_is_an_error_too(path: str) -> None:
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        with engine._context.storage.transaction(), engine._writer._lock:
+            assert "before this process was forked" in in_child(lambda: str(engine.call(put("b"))))
+
+
+def test_closing_in_a_forked_child_leaves_the_parents_file_alone(path: str) -> None:
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        engine.call(put("a"))
+        assert in_child(lambda: "closed" if engine.close() is None else "") == "closed"  # type: ignore[func-returns-value]
+        engine.call(put("b"))
+    with opened(path) as again:
+        assert again.call(request("Scan", TableName="notes")).count == 2
+
+
+def test_file_that_was_open_at_a_fork_cannot_be_opened_in_the_child(path: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.db")
+    with opened(path):
+        assert "cannot be opened again" in in_child(lambda: str(opened(path)))
+        assert "Engine" in in_child(lambda: repr(opened(other)))
+
+
+# Closing
+
+
+def test_threads_of_a_closed_engine_get_an_error_and_no_other(path: str) -> None:
+    engine = opened(path)
+    engine.call(request("CreateTable", **TABLE))
+    for number in range(200):
+        engine.call(put(f"k{number}", 1000))
+    errors: list[BaseException] = []
+    begun = threading.Barrier(7)
+
+    def work(number: int) -> None:
+        begun.wait()
+        try:
+            while True:
+                engine.call(request("Scan", TableName="notes") if number % 2 else put(f"w{number}"))
+        except BaseException as error:  # noqa: BLE001 - compared below
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    engine.close()
+    for thread in threads:
+        thread.join(20)
+    assert {type(error) for error in errors} == {StorageClosed}
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_closing_waits_for_a_running_write(path: str) -> None:
+    storage = SqliteStorage(path)
+    closing = threading.Thread(target=storage.close)
+    with storage.transaction() as txn:
+        txn.create_space("s")
+        closing.start()
+        txn.apply([Write("s", b"k", None, Row(1, b"v"))])
+    closing.join(10)
+    again = SqliteStorage(path)
+    assert again.get("s", b"k") == Row(1, b"v")
+    again.close()
+
+
+def test_snapshot_of_a_closed_storage_ends_with_a_storage_error(path: str) -> None:
+    storage = SqliteStorage(path)
+    with storage.transaction() as txn:
+        txn.create_space("s")
+    with pytest.raises(StorageError, match="closed"):
+        _read_after_closing(storage)
+    storage.close()
+    with pytest.raises(StorageError, match="closed"):
+        storage.get("s", b"k")
+
+
+def _read_after_closing(storage: SqliteStorage) -> None:
+    with storage.snapshot() as reader:
+        storage.close()
+        reader.get("s", b"k")
+
+
+# Files
+
+
+@pytest.mark.parametrize("fate", ["deleted", "replaced"])
+def test_write_to_a_file_that_is_gone_is_an_error(path: str, tmp_path: Path, fate: str) -> None:
+    other = str(tmp_path / "other.db")
+    opened(other).close()
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        engine.call(put("a"))
+        if fate == "deleted":
+            Path(path).unlink()
+        else:
+            Path(other).replace(path)
+        for _ in range(2):
+            with pytest.raises(InternalServerError, match="was deleted or replaced"):
+                engine.call(put("b"))
+        with pytest.raises(FileReplaced), engine._context.storage.transaction():
+            pass
+
+
+def test_relative_path_survives_a_change_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened("notes.db") as engine:
+        engine.call(request("CreateTable", **TABLE))
+        monkeypatch.chdir("/")
+        engine.call(put("a"))
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(engine.call(get("a")).item))
+        thread.start()
+        thread.join()
+        assert found[0] is not None
+
+
+def test_file_truncated_under_a_reader_is_an_error_and_no_signal(path: str) -> None:
+    code = f"""
+import os
+from tests.engine.test_process_edges import *
+with opened({path!r}) as engine:
+    engine.call(request("CreateTable", **TABLE))
+    for number in range(300):
+        engine.call(put(f"k{{number}}", 1000))
+engine = opened({path!r})
+engine.call(get("k1"))
+os.truncate({path!r}, os.stat({path!r}).st_size // 2)
+try:
+    engine.call(request("Scan", TableName="notes"))
+except InternalServerError as error:
+    print("error")
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "error\n"), done.stderr
+
+
+# Checksums
+
+
+def damage(path: str, statement: str) -> None:
+    with sqlite3.connect(path) as connection:
+        assert connection.execute(statement).rowcount > 0
+    connection.close()
+
+
+@pytest.mark.parametrize("size", [10, 5000])
+@pytest.mark.parametrize("bit", [0, 100, 2000])
+def test_flipped_bit_is_an_error_on_every_read(path: str, size: int, bit: int) -> None:
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        engine.call(put("a", size))
+        space = engine._context.table("notes").space
+        _, _, value = next(iter(engine._context.storage.range(space, b"", None)))
+        flipped, at = bytearray(value), bit % (len(value) * 8)
+        flipped[at // 8] ^= 1 << at % 8
+        damage(path, f"UPDATE {'large' if size > 2000 else space} SET v = x'{flipped.hex()}'")
+        for read in (
+            get("a"),
+            request("Scan", TableName="notes"),
+            request("Query", TableName="notes", **by_key("a")),
+            request("ExecuteStatement", Statement="SELECT * FROM notes WHERE pk = 'a'"),
+            request("BatchGetItem", RequestItems={"notes": {"Keys": [{"pk": {"S": "a"}}]}}),
+            put("a"),
+            request("DeleteItem", TableName="notes", Key={"pk": {"S": "a"}}),
+        ):
+            with pytest.raises(InternalServerError, match="does not match its checksum"):
+                engine.call(read)
+        engine.call(put("b"))
+        assert engine.call(get("b")).item is not None
+
+
+def by_key(key: str) -> dict[str, Any]:
+    return {"KeyConditionExpression": "pk = :k", "ExpressionAttributeValues": {":k": {"S": key}}}
+
+
+MOVED = "k = CAST(k || x'00' AS BLOB)"
+DAMAGES = [
+    "v = 'text'",
+    "v = 7",
+    "v = 1.5",
+    "w = 9",
+    "w = w + 1",
+    "w = 'x'",
+    "c = 0",
+    "c = 'x'",
+    "k = CAST(k || x'00' AS BLOB)",
+]
+
+
+@pytest.mark.parametrize("change", DAMAGES)
+def test_damage_of_any_column_is_an_error(path: str, change: str) -> None:
+    storage = SqliteStorage(path)
+    with storage.transaction() as txn:
+        txn.create_space("s")
+        txn.apply([Write("s", b"k%d" % number, None, Row(3, b"value")) for number in range(40)])
+    damage(path, f"UPDATE s SET {change} WHERE k = x'{b'k7'.hex()}'")
+    with pytest.raises(CorruptRow):
+        list(storage.range("s", b"", None))
+    if not change.startswith("k"):  # a row under another key is not found by its own
+        with pytest.raises(CorruptRow):
+            storage.get("s", b"k7")
+    assert storage.get("s", b"k8") == Row(3, b"value")
+    storage.close()
+
+
+def older_file(path: str) -> None:
+    """Turns a file into one of format 1, which had no checksums."""
+    with sqlite3.connect(path) as connection:
+        for (space,) in connection.execute("SELECT name FROM spaces").fetchall():
+            connection.execute("CREATE TABLE x (k BLOB PRIMARY KEY, w INTEGER NOT NULL, v NOT NULL) WITHOUT ROWID")
+            connection.execute(f"INSERT INTO x SELECT k, w, v FROM {space}")
+            connection.execute(f"DROP TABLE {space}")
+            connection.execute(f"ALTER TABLE x RENAME TO {space}")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+
+def test_older_file_is_upgraded(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        engine.call(put("small"))
+        engine.call(put("large", 5000))
+    older_file(path)
+    verify(Path(path))
+    assert "every index agrees" in capsys.readouterr().out
+    with opened(path) as engine:
+        assert len(bytes(engine.call(get("large")).item)) > 5000
+        assert engine.call(get("small")).item is not None
+        assert engine.call(request("Scan", TableName="notes")).count == 2
+        assert problems_of(engine) == []
+        engine.call(put("large", 6000))
+        damage(path, f"UPDATE {engine._context.table('notes').space} SET w = w + 1")
+        with pytest.raises(InternalServerError):
+            engine.call(get("small"))
+
+
+def test_older_file_in_use_is_not_upgraded(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partita.storage.sqlite_format.BUSY_SECONDS", 0.05)
+    opened(path).close()
+    older_file(path)
+    other = apsw.Connection(path)
+    other.execute("SELECT * FROM spaces").fetchall()
+    with pytest.raises(StorageBusy):
+        opened(path)
+    other.close()
+    opened(path).close()
+
+
+# verify
+
+
+@pytest.fixture
+def damaged_indexes(path: str) -> str:
+    bench = Bench(path)
+    bench.table("notes", "pk:S", index("by_g", "g:S", "ALL"), index("by_h", "h:S", "KEYS_ONLY"))
+    for number in range(20):
+        bench.put("notes", pk=f"k{number}", g="g", h="h", until=number)
+    table = bench.engine._context.table("notes")
+    bench.engine.close()
+    damage(
+        path, f"DELETE FROM {table.indexes['by_g'].space} WHERE k = (SELECT max(k) FROM {table.indexes['by_g'].space})"
+    )
+    damage(path, f"UPDATE {table.indexes['by_h'].space} SET v = x'7b7d'")
+    damage(path, "UPDATE spaces SET n = n + 1")
+    return path
+
+
+def test_repair_builds_indexes_and_totals_again(damaged_indexes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        verify(Path(damaged_indexes))
+    assert "row at" in capsys.readouterr().out
+    verify(Path(damaged_indexes), repair=True)
+    assert "notes.by_g: built again" in capsys.readouterr().out
+    verify(Path(damaged_indexes))
+    with opened(damaged_indexes) as engine:
+        assert engine.call(request("Scan", TableName="notes", IndexName="by_g")).count == 20
+        engine.call(put("k1"))
+        assert engine.call(request("Scan", TableName="notes", IndexName="by_g")).count == 19
+        assert problems_of(engine) == []
+
+
+def test_repair_does_not_invent_items(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        engine.call(put("a"))
+        space = engine._context.table("notes").space
+    damage(path, f"UPDATE {space} SET v = v || x'20'")
+    with pytest.raises(StorageError, match="does not match its checksum"):
+        verify(Path(path), repair=True)
+    with pytest.raises(SystemExit):
+        verify(Path(path))
+    assert "does not match its checksum" in capsys.readouterr().out
+
+
+def test_every_damaged_row_is_reported(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        for number in range(30):
+            engine.call(put(f"k{number}"))
+        space = engine._context.table("notes").space
+    damage(path, f"UPDATE {space} SET c = c + 1 WHERE k < x'80'")
+    with sqlite3.connect(path) as connection:
+        (count,) = connection.execute(f"SELECT count(*) FROM {space} WHERE k < x'80'").fetchone()
+    connection.close()
+    with pytest.raises(SystemExit):
+        verify(Path(path))
+    assert capsys.readouterr().out.count("does not match its checksum") == count
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@pytest.mark.parametrize("has_log", [False, True])
+def test_read_only_file_is_verified(path: str, tmp_path: Path, has_log: bool) -> None:
+    engine = opened(path)
+    engine.call(request("CreateTable", **TABLE))
+    engine.call(put("a"))
+    copy = tmp_path / "readonly"
+    copy.mkdir()
+    if not has_log:
+        engine.close()
+    for file in tmp_path.glob("notes.db*"):
+        (copy / file.name).write_bytes(file.read_bytes())
+    engine.close()
+    for parent in (tmp_path, *tmp_path.parents):
+        if "pytest" in parent.as_posix():
+            parent.chmod(0o755)
+    copy.chmod(0o555)
+    for file in copy.iterdir():
+        file.chmod(0o444)
+
+    def as_nobody() -> str:
+        from partita.cli.verify import _problems
+
+        os.setgid(65534)
+        os.setuid(65534)
+        return repr(_problems(copy / "notes.db"))
+
+    assert in_child(as_nobody) == "[]"
+    assert {file.name for file in copy.iterdir()} <= {"notes.db", "notes.db-wal", "notes.db-shm"}
+
+
+def test_file_of_another_program_is_not_verified(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE x (a)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(ConfigurationError, match="another program"):
+        verify(other)
