@@ -118,11 +118,11 @@ class KeySpec:
 
     @property
     def slots(self) -> list[Slot]:
-        """The parts in order; a field takes one value, but a lossy form of it another one."""
+        """The parts in order; a field takes one value, and a lossy form of it another one if it comes first."""
         found: dict[Any, Slot] = {}
         for each in self.attributes:
             for name, form in each.parts:
-                identity = name if form.lossless else (name, form)
+                identity = name if form.lossless or name in found else (name, form)
                 found.setdefault(identity, Slot(name, form, each in self.partition))
         return list(found.values())
 
@@ -224,7 +224,8 @@ class CounterSpec:
         marker = (
             f"{'CountOf' if self.amount is None else 'SumOf'}(lambda: E{self.child}{amount}{when}{self.link.via()})"
         )
-        return f"    {self.name}: Annotated[{self.type}, {marker}] = {'0' if self.type == 'int' else 'Decimal(0)'}"
+        zero = {"int": "0", "float": "0.0", "Decimal": "Decimal(0)"}[self.type]
+        return f"    {self.name}: Annotated[{self.type}, {marker}] = {zero}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

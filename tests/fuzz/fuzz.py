@@ -54,8 +54,19 @@ def one_write(data: st.DataObject, run: Run) -> None:
         run.write(write, driver, data.draw(fault_plans()) if how == "faults" else [])
 
 
+def first_difference(designs: int) -> str:
+    """The first difference among so many designs, as it was found; nothing where all of them hold."""
+    held, difference = _difference(designs, [Phase.generate], seed=0)
+    return difference and f"after {held} designs: {difference}"
+
+
 def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
     """The number of the chunk, how many designs held, and the smallest difference, if any."""
+    held, difference = _difference(designs, [Phase.generate, Phase.shrink], seed * 1_000_003 + chunk)
+    return chunk, held, difference
+
+
+def _difference(designs: int, phases: list[Phase], seed: int) -> tuple[int, str]:
     logging.getLogger("partita.store").setLevel(logging.ERROR)  # faults are logged as warnings
     held = 0
 
@@ -65,9 +76,9 @@ def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
         database=None,
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
-        phases=[Phase.generate, Phase.shrink],
+        phases=phases,
     )
-    @hypothesis.seed(seed * 1_000_003 + chunk)
+    @hypothesis.seed(seed)
     @given(st.data())
     def fuzzed(data: st.DataObject) -> None:
         nonlocal held
@@ -77,5 +88,5 @@ def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
     try:
         fuzzed()
     except Exception as error:  # noqa: BLE001 - whatever a design raises is a difference
-        return chunk, min(held, designs), f"{type(error).__name__}: {error}"
-    return chunk, held, ""
+        return min(held, designs), f"{type(error).__name__}: {error}"
+    return held, ""

@@ -21,6 +21,7 @@ from partita import (
     NotUnique,
     PartitaError,
     ReferenceMissing,
+    StillReferenced,
     VersionConflict,
 )
 from tests.fuzz.designs import (
@@ -137,7 +138,7 @@ def leave_out(fault: str) -> None:
 
 def settled(entity: EntitySpec, values: Values) -> dict[str, Any]:
     """Values as they are read back."""
-    plain = entity.plain_fields | {name for name, each in entity.fields.items() if each.in_key}
+    plain = entity.plain_fields | set(entity.key.fields)
     return {name: nfc(value) if name in plain else value for name, value in values.items()}
 
 
@@ -164,6 +165,7 @@ class _Trial:
         self.now = now
         self.errors: set[type[PartitaError]] = set()
         self.allowed: set[type[PartitaError]] = set()
+        self.deleted: set[Identity] = set()
         self.several = False
 
     def alive(self, place: Identity) -> dict[str, Any] | None:
@@ -192,8 +194,8 @@ class _Trial:
             self.errors.add(AlreadyExists)
         if entity.steps and values["n"] != 0:
             self.errors.add(InvalidTransition)
-        if self._over_own_limit(entity, values) and not known("limits of put and create"):
-            self.errors |= {LimitReached, InvalidValue}
+        if self._over_own_limit(entity, values):
+            self.errors.add(LimitReached)
         self.items[place] = (entity, values)
 
     def _complete(self, entity: EntitySpec, given: Values) -> dict[str, Any]:
@@ -214,13 +216,9 @@ class _Trial:
         if before is None:
             self._create(write)
             return
-        if any(before[name] != write.values[name] for name in entity.key.fields):
-            leave_out("answers of put")
-        over = self._over_own_limit(entity, write.values)
-        if over and (known("limits of put and create") or write.values["n"] <= before["n"]):
-            self.allowed |= {LimitReached}
-        elif over:
-            self.errors |= {LimitReached, InvalidValue}
+        self._check_own_limit(entity, before, write.values)
+        if self._over_own_limit(entity, write.values) and not has_invariants(self.spec, entity):
+            self.allowed.add(LimitReached)  # a put without a read cannot see whether the value grows
         self._edit(write, before, place, settled(entity, write.values))
 
     def _replace(self, write: Write) -> None:
@@ -232,9 +230,8 @@ class _Trial:
             return
         if entity.version and write.version != before["version"]:
             self.errors.add(VersionConflict)
-        kept = {name: before[name] for name in entity.key.fields}
         self._check_own_limit(entity, before, write.values)
-        self._edit(write, before, place, settled(entity, write.values) | kept)
+        self._edit(write, before, place, settled(entity, write.values))
 
     def _change(self, write: Write) -> None:
         entity = write.entity
@@ -252,12 +249,8 @@ class _Trial:
             if before[name] is None:
                 raise Left("a step of nothing")
             edits[name] = before[name] + amount
-            if name == "n" and entity.steps:
-                leave_out("steps and transitions")
             if name != "n":
                 self.allowed.add(InvalidValue)  # it may not fit a key
-            if isinstance(amount, Decimal):
-                leave_out("steps of a decimal")
         if write.kind == "update" and all(before[name] == value for name, value in edits.items()):
             return
         self._check_own_limit(entity, before, before | edits)
@@ -305,8 +298,7 @@ class _Trial:
         if write.when and found[1]["n"] != 0:
             self.errors.add(ConditionFailed)
             return
-        if entity.counters and any(self._children(each, found[1]) for each in entity.counters):
-            leave_out("parents made again")
+        self.deleted.add(place)
         if not self.several:
             for number in entity.owns:
                 child = self.spec.entities[number]
@@ -322,13 +314,6 @@ class _Trial:
             if unique.keep and value is not None:
                 self.kept.add((entity.name, unique.name, value))
 
-    def _children(self, counter: CounterSpec, parent: Values) -> bool:
-        child = self.spec.entities[counter.child]
-        own = identity(self.spec.entities[counter.link.other], parent)
-        return any(
-            target(self.spec, counter.link, values) == own for each, values in self.items.values() if each is child
-        )
-
     def _check(self, write: Write) -> None:
         place = identity(write.entity, write.key)
         found = self.before.items.get(place)
@@ -336,8 +321,6 @@ class _Trial:
             self.errors.add(ConditionFailed)
         elif not is_alive(*found, self.now):
             self.allowed.add(ConditionFailed)
-        if self.items.get(place) is not found:
-            leave_out("checks in transactions")
 
     def _release(self, write: Write) -> None:
         entity = write.entity
@@ -384,8 +367,6 @@ class _Trial:
                 if wanted is None or (before is not None and target(self.spec, link, before) == wanted):
                     continue
                 if self.alive(wanted) is None:
-                    if wanted in self.before.items and self.several:
-                        leave_out("references in transactions")
                     self.errors.add(ReferenceMissing)
 
     def _check_counters(self) -> None:
@@ -393,6 +374,10 @@ class _Trial:
             for counter in parent.counters:
                 self._check_parents(counter)
                 self._check_limits(parent, counter)
+                for place in self.deleted:
+                    if total(self.spec, counter, self.items, place) != 0:
+                        found = self.allowed if place in self.items else self.errors
+                        found.add(StillReferenced)
 
     def _check_parents(self, counter: CounterSpec) -> None:
         """An item that counts from now on needs its parent."""
@@ -447,7 +432,7 @@ def outcome(spec: DesignSpec, before: State, write: Write, now: datetime) -> Out
         if any(has_invariants(spec, each.entity) for each in write.parts):
             trial.allowed.add(InvalidValue)
         if len({identity(each.entity, each.key or each.values) for each in write.parts}) < len(write.parts):
-            leave_out("batches of one key")
+            trial.allowed.add(InvalidValue)
     for each in write.parts or (write,):
         trial.apply(each)
     return trial.outcome()

@@ -424,5 +424,5 @@ def _shown(name: str, values: Values) -> str:
 
 
 def _normal(value: Any) -> Any:
-    """1.0 and 1 are one number."""
-    return value.normalize() + 0 if isinstance(value, Decimal) else value
+    """1.0 and 1 are one number, and so are -0.0 and 0.0."""
+    return value.normalize() + 0 if isinstance(value, Decimal) else value + 0.0 if isinstance(value, float) else value

@@ -1,7 +1,8 @@
 """Slots: which value of a read fills which part of which key.
 
 Values come in the order of the key: the parts of the partition key, then those of the sort key. A part that occurs
-twice takes one value. Where several entities are read together, their keys must agree as far as there are values.
+twice takes one value, and so does a part that follows from an earlier one, such as the day of a time. Where several
+entities are read together, their keys must agree as far as there are values.
 """
 
 import enum
@@ -50,7 +51,7 @@ def key_slots(model: Model, keys: EntityKeys, *, whole: bool) -> tuple[Slot, ...
                 kind = model.attributes[field].kind
                 if not whole and form is not None and form.query_type is not None:
                     kind = form.query_type
-                identity = field if whole or form is None or form.lossless else (field, form)
+                identity = field if whole or form is None or form.lossless or field in slots else (field, form)
                 slots.setdefault(identity, Slot(f"{model.name}.{field}", field, kind, form, role))
     return tuple(slots.values())
 

@@ -73,7 +73,8 @@ def _text(pieces: tuple[key_ranges.Piece, ...] | None, env: Env, *, whole: bool)
                 return None
             texts.append(f"{between + segment.constant!r} + {bind(segment.form.write, env)}(a[{piece.value.at}])")
         else:
-            texts.append(repr(between + key_ranges.segment_text(segment, piece.value, whole=whole)))
+            text = key_ranges.segment_text(segment, piece.value, whole=whole or piece.whole)
+            texts.append(repr(between + text))
     return " + ".join(texts)
 
 

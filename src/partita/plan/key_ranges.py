@@ -32,17 +32,21 @@ PLAIN = Segment("", "", None)  # a plain attribute is a part without text around
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A segment of a key with its value (None for a constant)."""
+    """A segment of a key with its value (None for a constant).
+
+    `whole`: the value is the attribute's own, given for another part of the key; a query gives a shard by its number.
+    """
 
     segment: Segment
     value: Any = None
+    whole: bool = False
 
     @property
     def language(self) -> Language:
         """The texts that it can be: one, where that does not depend on an argument."""
         if self.segment.form is None or isinstance(self.value, Argument | FanOut):
             return self.segment.language
-        return literal(segment_text(self.segment, self.value))
+        return literal(segment_text(self.segment, self.value, whole=self.whole))
 
 
 def segment_text(segment: Segment, value: Any, *, whole: bool = False) -> str:
@@ -241,13 +245,6 @@ def _check_all_given_parts_used(read: Read, found: KeyRange, slots: tuple[Slot, 
     used = {piece.segment.field for each in found.fixed for piece in each.pieces or ()}
     used |= {each.attribute.field for each in found.fixed if each.pieces is None}
     used |= {piece.segment.field for piece in prefix.pieces} if prefix is not None else set()
-    if read.bounds is not None and (prefix is None or prefix.bounds is None):
-        field = slots[len(read.given)].field
-        raise ProofError(
-            read.name,
-            f"its bounds cannot be part of the key condition, since {field!r} follows from the values that are given",
-            "leave the bounds out",
-        )
     for slot in slots[: len(read.given)]:
         if slot.field not in used:
             names = " and ".join(source.model.name for source in read.sources)
@@ -313,11 +310,16 @@ def _is_given(segment: Segment, given: dict[Any, Any], whole: bool) -> bool:
 def _fixed(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> FixedKey:
     if attribute.template is None:
         return FixedKey(attribute, None, given[attribute.field])
-    pieces = [
-        Piece(segment, _value(segment, given, whole) if segment.field else None)
-        for segment in attribute.template.segments
-    ]
+    pieces = [_piece(segment, segment, given, whole) for segment in attribute.template.segments]
     return FixedKey(attribute, tuple(pieces))
+
+
+def _piece(written: Segment, named: Segment, given: dict[Any, Any], whole: bool) -> Piece:
+    """A segment as `written`, with the value that is given for the part as it is `named`."""
+    if named.field is None:
+        return Piece(written)
+    own = _part_name(named.field, named.form, whole) in given
+    return Piece(written, _value(named, given, whole), whole=not own)
 
 
 def _fixed_if_given(attribute: KeyAttribute, given: dict[Any, Any], whole: bool) -> FixedKey | None:
@@ -357,10 +359,9 @@ def _given_pieces(read: Read, segments: list[tuple[Segment, ...]], given: dict[A
         first = alike[0]  # values are given by the names of the first entity's parts
         if not all(_alike(first, each) for each in alike[1:]):
             return
-        if first.field is None:
-            yield Piece(longest[at])
-        elif _is_given(first, given, read.single):
-            yield Piece(msgspec.structs.replace(longest[at], field=first.field), _value(first, given, read.single))
+        if first.field is None or _is_given(first, given, read.single):
+            written = msgspec.structs.replace(longest[at], field=first.field)
+            yield _piece(written, first, given, read.single)
         else:
             return
 
@@ -379,7 +380,7 @@ def _with_parent(
         return SortPrefix(attribute, pieces, with_parent=True)
     if all(_is_in_partition(source, at, len(pieces) - 1) for source in read.sources):
         return SortPrefix(attribute, pieces[:-1], last.constant)
-    own = tuple(Piece(segment, piece.value) for segment, piece in zip(parent, pieces, strict=True))
+    own = tuple(Piece(segment, piece.value, piece.whole) for segment, piece in zip(parent, pieces, strict=True))
     return SortPrefix(attribute, pieces, with_parent=True, parent=own, family=FanOut((True, False), 2))
 
 
@@ -428,7 +429,8 @@ def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
 
 
 def _joined(pieces: tuple[Piece, ...], bind: Any, whole: bool = False) -> str:
-    return SEPARATOR.join(segment_text(piece.segment, bind(piece.value), whole=whole) for piece in pieces)
+    texts = (segment_text(piece.segment, bind(piece.value), whole=whole or piece.whole) for piece in pieces)
+    return SEPARATOR.join(texts)
 
 
 def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
