@@ -20,6 +20,7 @@ from partita.plan.adjacent_values import adjacent_value
 from partita.plan.condition_expressions import Expression, to_stored
 from partita.plan.items import check_key, encode_attributes, key_of, settled
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
+from partita.plan.old_ranges import old_reads
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.validation import invalid_value
 
@@ -40,6 +41,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
     write_query: QueryWriter | None = None  # for a query without a filter
     fan_outs: tuple[FanOut, ...] = ()  # what the read is repeated over
     given_segments: int = 0  # how many segments of the first of them are not compared, since each range has its own
+    old_plans: tuple["Plan", ...] = ()  # for what is stored under old keys
 
     @cached_property
     def key_sources(self) -> tuple[tuple[str, Any], ...]:
@@ -76,7 +78,17 @@ def plan_of(read: Read) -> Plan:
         query_writer(proof.range) if read.where is None else None,
         key_ranges.fan_outs(proof.range),
         _given_segments(proof.range),
+        tuple(_old_plan(each) for each in old_reads(read)),
     )
+
+
+def _old_plan(read: Read) -> Plan:
+    """The plan of a read of old keys; others may be in its range, so every item is looked at."""
+    source = read.sources[0]
+    found = key_ranges.key_range(read)
+    proof = Proof(found, 1, True, ())
+    fan_outs = key_ranges.fan_outs(found)
+    return Plan(read, proof, source.model, source.model.table.name, None, (), None, None, fan_outs)
 
 
 def _sort_names(keys: EntityKeys, found: key_ranges.KeyRange) -> tuple[str, ...]:
@@ -214,6 +226,11 @@ def _query_text(
 def start_key(plan: Plan, item: Item) -> Item:
     """The start key that continues after this item."""
     return {name: item[name] for name in plan.key_names}
+
+
+def conditions_of(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) -> list[key_ranges.AttributeCondition]:
+    """The key conditions of one range of a query."""
+    return list(_conditions(plan, arguments, chosen))
 
 
 def _conditions(

@@ -13,6 +13,7 @@ import msgspec
 from partita.design.codecs import shape_of
 from partita.design.codegen import Env
 from partita.design.models import EntityKeys, Model, ViewModel
+from partita.design.reads import Read
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
 from partita.errors import StoredItemInvalid, place_text
@@ -143,6 +144,16 @@ def _parts_in(model: Model, texts: tuple[str, ...]) -> dict[str, Any] | None:
     every = ((keys, foreign) for foreign in (False, True) for keys in (model.key, *model.old_keys))
     found = (_parsed(keys, texts, foreign=foreign) for keys, foreign in every)
     return next((each for each in found if each is not None), None)
+
+
+def is_under_old_key(read: Read, key: Item) -> bool:
+    """Whether a key of the entities that are read is one of their old ones, and not one of today's."""
+    texts = tuple(str(next(iter(value.values()))) for value in key.values())
+    models = [source.model for source in read.sources]
+    if any(_parsed(model.key, texts, foreign=False) is not None for model in models):
+        return False
+    every = ((keys, foreign) for model in models for keys in model.old_keys for foreign in (False, True))
+    return any(_parsed(keys, texts, foreign=foreign) is not None for keys, foreign in every)
 
 
 def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:

@@ -11,10 +11,13 @@ import msgspec
 from partita.design.key_parts import SEPARATOR
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
+from partita.plan.items import key_in_item
 from partita.plan.read_requests import Plan, check_lengths, fan_out_values, query, start_key
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
+from partita.store.decoding import is_under_old_key
 from partita.store.flows import Flow
+from partita.store.old_rows import OldRows
 from partita.store.retries import send_idempotent
 
 
@@ -32,12 +35,21 @@ class Merge:
         states: Sequence[State] = [START] * len(values)
         if cursor:
             states = states_of(plan.read.name, cursor, binding(plan, arguments), context.cursor_keys)
+        self._old: OldRows | None = None
+        if plan.old_plans:
+            state = states[-1] if cursor else START
+            states = states[:-1] if cursor else states
+            self._old = OldRows(plan, arguments, state, lambda key: _open_sort_key(plan, key))
         self._ranges = [_start_range(value, state) for value, state in zip(values, states, strict=True)]
 
     @property
     def must_read_on(self) -> bool:
         """Whether the next item can only be known after another request."""
         return any(not each.waiting and not each.ended for each in self._ranges)
+
+    @property
+    def _all_ranges(self) -> "list[_Range | OldRows]":
+        return [*self._ranges, *([self._old] if self._old is not None else [])]
 
     def fill(self, room: int | None) -> Flow[bool]:
         """Reads each range on until it has items or is at its end; false where all of them are at their end."""
@@ -57,27 +69,46 @@ class Merge:
                 except ValidationException:
                     check_lengths(self._plan, self._arguments)
                     raise
-                each.add(reply.items or (), reply.last_evaluated_key)
-        return any(each.waiting for each in self._ranges)
+                items = reply.items or ()
+                if self._old is not None:  # in their own order, which is another one
+                    items = [raw for raw in items if not self._is_old(raw)]
+                each.add(items, reply.last_evaluated_key)
+        if self._old is not None and not self._old.ended:
+            yield from self._old.read(self._context, consistent=self._consistent)
+        return any(each.waiting for each in self._all_ranges)
+
+    def _is_old(self, raw: msgspec.Raw) -> bool:
+        return is_under_old_key(self._plan.read, key_in_item(self._plan.model, msgspec.json.decode(raw)))
 
     def take(self, room: int | None) -> list[msgspec.Raw]:
         """The items that come first: of a single range all that fit, of several the one next item."""
         ready = [each for each in self._ranges if each.waiting]
-        if len(ready) == 1:
+        old = self._old if self._old is not None and self._old.waiting else None
+        if len(ready) == 1 and old is None:
             return ready[0].take_next(room, self._plan)
+        if not ready and old is not None:
+            return old.take_next()
         choose = min if self._plan.proof.forward else max
-        return choose(ready, key=lambda each: each.peek_sort_key(self._plan)).take_next(1, self._plan)
+        chosen = choose(ready, key=lambda each: each.peek_sort_key(self._plan))
+        if old is None:
+            return chosen.take_next(1, self._plan)
+        here, there = chosen.peek_sort_key(self._plan), old.peek_sort_key()
+        if here != there and choose(here, there) == there:
+            return old.take_next()
+        taken = chosen.take_next(1, self._plan)
+        old.drop(key_in_item(self._plan.model, msgspec.json.decode(taken[0])))
+        return taken
 
     @property
     def is_done(self) -> bool:
         """Whether every range is at its end, and nothing waits."""
-        return all(each.state == DONE for each in self._ranges)
+        return all(each.state == DONE for each in self._all_ranges)
 
     def cursor(self) -> str | None:
         """Where the next page begins; None at the end of every range."""
         if self.is_done:
             return None
-        states = [each.state for each in self._ranges]
+        states = [each.state for each in self._all_ranges]
         bound = binding(self._plan, self._arguments)
         return cursor_text(self._plan.read.name, bound, states, self._context.cursor_keys)
 

@@ -15,9 +15,11 @@ from partita.design.reads import Read
 from partita.design.tables import Index
 from partita.errors import ProofError
 from partita.plan.key_ranges import KeyRange, fan_outs, key_range
+from partita.plan.old_ranges import old_reads
 from partita.plan.proof.contents import proven_range
 from partita.plan.proof.filters import check_filter, projected_names
 from partita.plan.proof.order import proven_order
+from partita.plan.stored_keys import templates_text
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -53,6 +55,9 @@ def prove_read(read: Read) -> Proof:
         sentences.append(f"the parent by one Query and its children by another; {{{field}:escaped}} makes it one")
     if read.where is not None:
         sentences.append("a declared filter: the items that it drops are read and billed")
+    for old in old_reads(read):
+        templates = templates_text(old.sources[0].keys)
+        sentences.append(f"every page also reads what is under the old key ({templates}), until db.adopt() moved it")
     if read.single and read.sources[0].model.old_keys:
         sentences.append("a second GetItem under the old key, where no item has the new one")
     return Proof(found, count, forward, tuple(sentence for sentence in sentences if sentence))

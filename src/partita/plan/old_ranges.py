@@ -1,0 +1,47 @@
+"""What a query of a table also reads for the old keys of its entities (`old_keys`).
+
+Items under old keys are elsewhere in the table, and in another order. All of them that may belong to the query are read
+for every page, and those whose new key would lie in its range are merged in by that key.
+"""
+
+from partita.design.key_slots import Slot, SlotRole, key_slots
+from partita.design.models import EntityKeys, Model
+from partita.design.reads import EntityKey, Read
+from partita.errors import ProofError
+from partita.plan.stored_keys import templates_text
+
+
+def old_reads(read: Read) -> tuple[Read, ...]:
+    """One read for each old key of the entities that a query of the table returns."""
+    if read.single or read.sources[0].keys.index is not None:
+        return ()
+    return tuple(
+        _old_read(read, source.model, keys)
+        for source in read.sources
+        if source.keys is source.model.key
+        for keys in source.model.old_keys
+    )
+
+
+def _old_read(read: Read, model: Model, keys: EntityKeys) -> Read:
+    """The read of all items under an old key that can belong to the query."""
+    first = read.sources[0]
+    named = [_name(slot) for slot in key_slots(first.model, first.keys, whole=False)]
+    given = dict(zip(named, read.given, strict=False))
+    values = []
+    for slot in key_slots(model, keys, whole=False):
+        if _name(slot) not in given:
+            if slot.role is SlotRole.PARTITION:
+                raise ProofError(
+                    read.name,
+                    f"items under the old key ({templates_text(keys)}) would be missing: its partition needs "
+                    f"{slot.field!r}",
+                    "migrate the stored items with db.adopt() and remove it from old_keys, or give that part as well",
+                )
+            break
+        values.append(given[_name(slot)])
+    return Read((EntityKey(model, keys),), tuple(values), where=read.where, label=read.name)
+
+
+def _name(slot: Slot) -> object:
+    return slot.field if slot.form is None or slot.form.lossless else (slot.field, slot.form)

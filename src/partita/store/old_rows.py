@@ -1,0 +1,114 @@
+"""Items under old keys in the pages of a query: read as a whole, and merged by the keys that they would have now."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from partita.dynamodb.values import Item
+from partita.errors import StoredItemInvalid
+from partita.plan.items import key_in_item, key_of, values_of
+from partita.plan.key_ranges import AttributeCondition
+from partita.plan.read_requests import Plan, conditions_of, fan_out_values, query
+from partita.store.context import StoreContext
+from partita.store.cursors import DONE, START, State
+from partita.store.decoding import decoder_of, is_under_old_key
+from partita.store.flows import Flow
+from partita.store.retries import send_idempotent
+
+SortKey = Callable[[Item], tuple[Any, ...]]
+
+
+class OldRow(msgspec.Struct, frozen=True):
+    raw: msgspec.Raw
+    key: Item  # the key that it would have now
+    order: tuple[Any, ...]
+
+
+class OldRows:
+    """The items under old keys that belong to one query, from the state of a cursor on."""
+
+    def __init__(self, plan: Plan, arguments: tuple[Any, ...], state: State, sort_key: SortKey) -> None:
+        self._plan = plan
+        self._arguments = arguments
+        self._sort_key = sort_key
+        self._position = state
+        self.waiting: list[OldRow] = []
+        self.ended = state == DONE
+
+    @property
+    def state(self) -> State:
+        """The state in a cursor: the key of the last item that was taken, as it would be now."""
+        return DONE if self.ended and not self.waiting else self._position
+
+    def read(self, context: StoreContext, *, consistent: bool) -> Flow[None]:
+        """Reads all of them."""
+        found: dict[str, OldRow] = {}
+        for old in self._plan.old_plans:
+            for value in fan_out_values(old, self._arguments):
+                start: Item | None = None
+                while True:
+                    asked = query(old, self._arguments, fan_out_value=value, start=start, consistent=consistent)
+                    reply = yield from send_idempotent(context, asked)
+                    for row in self._rows(old, reply.items or ()):
+                        found.setdefault(str(row.key), row)
+                    if reply.last_evaluated_key is None:
+                        break
+                    start = msgspec.json.decode(reply.last_evaluated_key)
+        forward = self._plan.proof.forward
+        ordered = sorted(found.values(), key=lambda row: row.order, reverse=not forward)
+        if self._position != START:
+            last = self._order(self._position)  # type: ignore[arg-type]
+            ordered = [row for row in ordered if (row.order > last if forward else row.order < last)]
+        self.waiting, self.ended = ordered, True
+
+    def _rows(self, old: Plan, items: Iterable[msgspec.Raw]) -> Iterable[OldRow]:
+        """The items that are stored under an old key, and whose key would now be in the range of the query."""
+        model = old.model
+        ranges = [
+            conditions_of(self._plan, self._arguments, value) for value in fan_out_values(self._plan, self._arguments)
+        ]
+        for raw in items:
+            item: Item = msgspec.json.decode(raw)
+            if not is_under_old_key(self._plan.read, key_in_item(model, item)):
+                continue
+            try:
+                key = key_of(model, values_of(model, decoder_of(model).from_item(item)))
+            except StoredItemInvalid:
+                continue  # an item of another entity, or one that adoption reports
+            if any(all(_holds(condition, key) for condition in conditions) for conditions in ranges):
+                yield OldRow(raw, key, self._order(key))
+
+    def _order(self, key: Item) -> tuple[Any, ...]:
+        return (*self._sort_key(key), *(str(value) for value in key.values()))
+
+    def peek_sort_key(self) -> tuple[Any, ...]:
+        return self._sort_key(self.waiting[0].key)
+
+    def take_next(self) -> list[msgspec.Raw]:
+        row = self.waiting.pop(0)
+        self._position = row.key
+        return [row.raw]
+
+    def drop(self, key: Item) -> None:
+        """Leaves out what is stored under its new key as well: that one is read."""
+        while self.waiting and self.waiting[0].key == key:
+            self.take_next()
+
+
+def _holds(condition: AttributeCondition, key: Item) -> bool:
+    """Whether a key is in a range; its texts compare as DynamoDB's do, by code points."""
+    ((_, text),) = key[condition.attribute.name].items()
+    first, last = condition.values[0], condition.values[-1]
+    match condition.operator:
+        case "=":
+            return bool(text == first)
+        case "begins_with":
+            return bool(text.startswith(first))
+        case ">=":
+            return bool(text >= first)
+        case "<=":
+            return bool(text <= first)
+        case "between":
+            return bool(first <= text <= last)
+    raise AssertionError(condition.operator)
