@@ -8,19 +8,45 @@ from partita.design.key_slots import Slot, SlotRole, key_slots
 from partita.design.models import EntityKeys, Model
 from partita.design.reads import EntityKey, Read
 from partita.errors import ProofError
+from partita.plan.key_ranges import PLAIN, KeyRange, Piece, key_range
 from partita.plan.stored_keys import templates_text
 
 
 def old_reads(read: Read) -> tuple[Read, ...]:
-    """One read for each old key of the entities that a query of the table returns."""
+    """A read for each old key of the entities that a query of the table returns, if the query does not contain it."""
     if read.single or read.sources[0].keys.index is not None:
         return ()
     return tuple(
-        _old_read(read, source.model, keys)
+        old
         for source in read.sources
         if source.keys is source.model.key
         for keys in source.model.old_keys
+        if not _contains(read, old := _old_read(read, source.model, keys))
     )
+
+
+def _contains(read: Read, old: Read) -> bool:
+    """Whether a query without an order and bounds also finds the items under an old key: both begin in the same way."""
+    if read.order is not None or read.bounds is not None:
+        return False
+    mine, other = key_range(read), key_range(old)
+    if mine.sort_prefix is None or other.sort_prefix is None:
+        return False
+    begin, longer = _pieces(mine), _pieces(other)
+    opened = mine.sort_prefix.constant_prefix
+    return longer[: len(begin)] == begin and (len(longer) > len(begin) or opened == other.sort_prefix.constant_prefix)
+
+
+def _pieces(found: KeyRange) -> list[object]:
+    """What a range gives, attribute by attribute."""
+    fixed = [
+        (each.attribute.name, piece.segment.constant, piece.segment.form, piece.value)
+        for each in found.fixed
+        for piece in each.pieces or (Piece(PLAIN, each.value),)
+    ]
+    sort = found.sort_prefix
+    open_pieces = sort.pieces if sort is not None else ()
+    return [*fixed, *(("", piece.segment.constant, piece.segment.form, piece.value) for piece in open_pieces)]
 
 
 def _old_read(read: Read, model: Model, keys: EntityKeys) -> Read:

@@ -1,0 +1,135 @@
+"""Queries of entities with old keys: what is stored under them is found, in the order of the new keys."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from partita import DesignError, Entity, Items, Query, Store, Table, connect, fan_out, pattern, prove, query
+from partita.dynamodb.requests import PutItem
+
+games = Table("games", pk="PK", sk="SK")
+
+
+class Score(
+    Entity,
+    table=games,
+    key=("GAME#{game}", "SCORE#{points:+6}#{who}"),
+    old_keys=[("GAME#{game:plain}", "SCORE#{points:plain}#{who:plain}")],
+):
+    game: str
+    points: int
+    who: str
+
+
+class Move(Entity, table=games, key=("GAME#{game}", "TURN#{turn:4}")):
+    game: str
+    turn: int
+
+
+@pattern
+def best(game: str) -> Items[Score]:
+    return query(Score, game).largest_first("points")
+
+
+@pattern
+def worst(game: str) -> Items[Score]:
+    return query(Score, game).smallest_first("points")
+
+
+@pattern
+def with_points(game: str, points: int) -> Items[Score]: ...
+
+
+@pattern
+def at_least(game: str, points: int) -> Items[Score]:
+    return query(Score, game).since(points).smallest_first("points")
+
+
+@pattern
+def with_some_points(game: str, points: list[int]) -> Items[Score]:
+    return query(Score, game, fan_out(points, 3))
+
+
+design = prove("games", games)
+
+
+@pytest.fixture
+def db() -> Iterator[Store]:
+    with connect("memory:", maintain=False) as backend:
+        store = Store(backend, design)
+        store.create_tables()
+        for points in (9, 10, 100, 2):
+            put_under_old_key(store, points, "ann")
+        for points in (1, 9, 11, 50):
+            store.create(Score(game="go", points=points, who="bob"))
+        store.create(Move(game="go", turn=1))
+        yield store
+
+
+def put_under_old_key(db: Store, points: int, who: str) -> None:
+    attributes = {"game": {"S": "go"}, "points": {"N": str(points)}, "who": {"S": who}}
+    key = {"PK": {"S": "GAME#go"}, "SK": {"S": f"SCORE#{points}#{who}"}}
+    db.backend.call(PutItem(table_name="games", item=key | attributes))
+
+
+ORDERED = [(1, "bob"), (2, "ann"), (9, "ann"), (9, "bob"), (10, "ann"), (11, "bob"), (50, "bob"), (100, "ann")]
+
+
+def scores(db: Store, call: Query[Score]) -> list[tuple[int, str]]:
+    return [(score.points, score.who) for score in db(call)]
+
+
+def test_both_forms_are_listed_in_one_order(db: Store) -> None:
+    assert scores(db, worst("go")) == ORDERED
+    assert scores(db, best("go")) == ORDERED[::-1]
+
+
+def test_part_and_bounds_hold_for_both_forms(db: Store) -> None:
+    assert scores(db, with_points("go", 9)) == [(9, "ann"), (9, "bob")]
+    assert scores(db, at_least("go", 10)) == ORDERED[4:]
+    assert sorted(scores(db, with_some_points("go", [2, 9, 11]))) == [(2, "ann"), (9, "ann"), (9, "bob"), (11, "bob")]
+
+
+@pytest.mark.parametrize("size", range(1, 10))
+def test_every_page_size_gives_the_same(db: Store, size: int) -> None:
+    for call in (worst("go"), best("go"), at_least("go", 3), with_points("go", 9)):
+        found: list[Score] = []
+        cursor: str | None = None
+        while True:
+            page = db(call).page(size, cursor)
+            found += page.items
+            cursor = page.cursor
+            if cursor is None:
+                break
+        assert found == list(db(call))
+
+
+def test_what_is_stored_under_both_keys_is_listed_once(db: Store) -> None:
+    put_under_old_key(db, 11, "bob")
+    assert scores(db, worst("go")) == ORDERED
+
+
+def test_put_replaces_what_is_under_the_old_key(db: Store) -> None:
+    db.put(Score(game="go", points=9, who="ann"))
+    assert scores(db, worst("go")) == ORDERED
+    assert db.adopt().rewritten == 3
+
+
+def test_explanation_says_what_old_keys_cost(db: Store) -> None:
+    old = "every page also reads what is under the old key (GAME#{game:plain}, SCORE#{points:plain}#{who:plain})"
+    assert old in db.explain(best("go"))
+
+
+def test_old_key_in_a_partition_that_the_pattern_does_not_know_is_rejected() -> None:
+    table = Table("other", pk="PK", sk="SK")
+
+    class Task(Entity, table=table, key=("TASKS", "{list}#{name}"), old_keys=[("LIST#{list:plain}", "{name:plain}")]):
+        list: str
+        name: str
+
+    @pattern
+    def every() -> Items[Task]: ...
+
+    missing = r"^every: items under the old key \(LIST#{list:plain}, {name:plain}\) would be missing: its partition "
+    with pytest.raises(DesignError, match=missing + "needs 'list'; migrate the stored items"):
+        prove("other", table)
