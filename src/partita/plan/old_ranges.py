@@ -4,6 +4,10 @@ Items under old keys are elsewhere in the table, and in another order. All of th
 for every page, and those whose new key would lie in its range are merged in by that key.
 """
 
+from datetime import datetime
+from decimal import Decimal
+
+from partita.design.key_parts import VerbatimPart
 from partita.design.key_slots import Slot, SlotRole, key_slots
 from partita.design.models import EntityKeys, Model
 from partita.design.reads import EntityKey, Read
@@ -56,7 +60,7 @@ def _old_read(read: Read, model: Model, keys: EntityKeys) -> Read:
     given = dict(zip(named, read.given, strict=False))
     values = []
     for slot in key_slots(model, keys, whole=False):
-        if _name(slot) not in given:
+        if _name(slot) not in given or _has_many_texts(slot):
             if slot.role is SlotRole.PARTITION:
                 raise ProofError(
                     read.name,
@@ -71,3 +75,8 @@ def _old_read(read: Read, model: Model, keys: EntityKeys) -> Read:
 
 def _name(slot: Slot) -> object:
     return slot.field if slot.form is None or slot.form.lossless else (slot.field, slot.form)
+
+
+def _has_many_texts(slot: Slot) -> bool:
+    """Whether other code may have written one value as several texts: a time in any width, 1.5 as 1.50."""
+    return isinstance(slot.form, VerbatimPart) and slot.form.kind in (datetime, Decimal, float)

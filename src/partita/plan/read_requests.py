@@ -112,7 +112,7 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
             return plan.write_key(arguments)
         _check_single(plan)
         return {
-            condition.attribute.name: _attribute_value(plan.model, condition.attribute, condition.values[0])
+            condition.attribute.name: attribute_value(plan.model, condition.attribute, condition.values[0])
             for condition in _conditions(plan, arguments, ())
         }
     except _VALUE_ERRORS as error:
@@ -176,7 +176,7 @@ def _texts(plan: Plan, arguments: tuple[Any, ...], repeat: FanOutValues) -> Iter
     """The values that a range is asked for by."""
     for condition in _conditions(plan, arguments, repeat):
         for value in condition.values:
-            yield _attribute_value(plan.model, condition.attribute, value)
+            yield attribute_value(plan.model, condition.attribute, value)
 
 
 def query(
@@ -291,7 +291,7 @@ def _value_of(value: Any, arguments: tuple[Any, ...]) -> Any:
 
 def _text(plan: Plan, expression: Expression, condition: key_ranges.AttributeCondition) -> str:
     name = expression.name(condition.attribute.name)
-    values = [expression.value(_attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
+    values = [expression.value(attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
     if condition.operator == "between":
         return f"{name} BETWEEN {values[0]} AND {values[1]}"
     if condition.operator == "begins_with":
@@ -299,11 +299,12 @@ def _text(plan: Plan, expression: Expression, condition: key_ranges.AttributeCon
     return f"{name} {condition.operator} {values[0]}"
 
 
-def _attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> AttributeValue:
+def attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> AttributeValue:
+    """A value of a key condition as DynamoDB gets it."""
     if attribute.template is not None:
         return {"S": value}
     if isinstance(value, key_ranges.Adjacent):
-        return adjacent_value(_attribute_value(model, attribute, value.value), above=value.above)
+        return adjacent_value(attribute_value(model, attribute, value.value), above=value.above)
     assert attribute.field is not None
     found = encode_attributes(model, {attribute.field: value}).get(attribute.name)
     if found is None:

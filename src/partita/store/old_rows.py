@@ -1,21 +1,24 @@
 """Items under old keys in the pages of a query: read as a whole, and merged by the keys that they would have now."""
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
-from partita.dynamodb.values import Item
+from partita.design.models import Model
+from partita.dynamodb.values import Item, sort_value
 from partita.errors import StoredItemInvalid
 from partita.plan.items import key_in_item, key_of, values_of
 from partita.plan.key_ranges import AttributeCondition
-from partita.plan.read_requests import Plan, conditions_of, fan_out_values, query
+from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan_out_values, query
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
 from partita.store.decoding import decoder_of, is_under_old_key
 from partita.store.flows import Flow
 from partita.store.retries import send_idempotent
 
+_COMPARE = {"=": operator.eq, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 SortKey = Callable[[Item], tuple[Any, ...]]
 
 
@@ -76,7 +79,7 @@ class OldRows:
                 key = key_of(model, values_of(model, decoder_of(model).from_item(item)))
             except StoredItemInvalid:
                 continue  # an item of another entity, or one that adoption reports
-            if any(all(_holds(condition, key) for condition in conditions) for conditions in ranges):
+            if any(all(_holds(model, condition, key) for condition in conditions) for conditions in ranges):
                 yield OldRow(raw, key, self._order(key))
 
     def _order(self, key: Item) -> tuple[Any, ...]:
@@ -96,19 +99,13 @@ class OldRows:
             self.take_next()
 
 
-def _holds(condition: AttributeCondition, key: Item) -> bool:
-    """Whether a key is in a range; its texts compare as DynamoDB's do, by code points."""
-    ((_, text),) = key[condition.attribute.name].items()
-    first, last = condition.values[0], condition.values[-1]
-    match condition.operator:
-        case "=":
-            return bool(text == first)
-        case "begins_with":
-            return bool(text.startswith(first))
-        case ">=":
-            return bool(text >= first)
-        case "<=":
-            return bool(text <= first)
-        case "between":
-            return bool(first <= text <= last)
-    raise AssertionError(condition.operator)
+def _holds(model: Model, condition: AttributeCondition, key: Item) -> bool:
+    """Whether a key is in a range; its values compare as DynamoDB's do."""
+    attribute = condition.attribute
+    stored = sort_value(key[attribute.name])
+    ends = [sort_value(attribute_value(model, attribute, value)) for value in condition.values]
+    if condition.operator == "begins_with":
+        return bool(stored.startswith(ends[0]))
+    if condition.operator == "between":
+        return bool(ends[0] <= stored <= ends[1])
+    return bool(_COMPARE[condition.operator](stored, ends[0]))
