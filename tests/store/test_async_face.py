@@ -80,7 +80,8 @@ def test_method_that_sends_is_awaited_and_one_that_does_not_is_shared() -> None:
         other = getattr(AsyncStore, name)
         inner = inspect.unwrap(other)
         awaited = inspect.iscoroutinefunction(inner) or inspect.isasyncgenfunction(inner)
-        assert method is other or awaited or name == "with_settings", name
+        returns_iterator = name == "scan"  # which checks its condition before it is iterated
+        assert method is other or awaited or returns_iterator or name == "with_settings", name
 
 
 def test_connect_takes_the_same_on_both_faces() -> None:

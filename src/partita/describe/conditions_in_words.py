@@ -5,7 +5,18 @@ from types import MappingProxyType
 from typing import Any
 
 from partita.describe.markdown import code
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, FunctionCondition, Not, OneOf
+from partita.design.conditions import (
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Exists,
+    Field,
+    FunctionCondition,
+    Not,
+    OneOf,
+    SizeComparison,
+)
 
 Names = Mapping[str, str]  # on disk, by those in Python
 
@@ -30,6 +41,8 @@ def condition_in_words(condition: Condition, names: Names = MappingProxyType({})
             return f"{_field(field, names)} exists"
         case Comparison(operator, field, value):
             return f"{_field(field, names)} {operator} {_value(value, names)}"
+        case SizeComparison(operator, field, value):
+            return f"the size of {_field(field, names)} {operator} {_value(value, names)}"
         case OneOf(field, values):
             return f"{_field(field, names)} is {' or '.join(_value(each, names) for each in values)}"
         case FunctionCondition(function, field, value):

@@ -1,6 +1,6 @@
 """The explanation of a read: where it looks, its request, its cost for items of a given size, and its proof."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any
 
@@ -33,6 +33,14 @@ def explain_read(read: Read, item_bytes: int = 1024) -> str:
     """The explanation of a pattern before it is called."""
     plan = plan_of(read)
     return "\n".join([*_head(plan, str), *_cost_and_proof(plan, plan.proof.requests, item_bytes)])
+
+
+def explain_scan(names: Sequence[str], request: wire.Scan, table_name: Callable[[str], str] = str) -> str:
+    """The explanation of one table's scan."""
+    table = table_name(request.table_name or "")
+    lines = [f"scan -> {' | '.join(names)}", f"  where    table {table}, every item", _request(request, table_name)]
+    lines.append("  cost     1 read unit for each 4 KB of the table, whatever the filter drops")
+    return "\n".join(lines)
 
 
 def _head(plan: Plan, table_name: Callable[[str], str]) -> list[str]:

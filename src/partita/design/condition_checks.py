@@ -25,6 +25,7 @@ from partita.design.conditions import (
     FunctionCondition,
     Not,
     OneOf,
+    SizeComparison,
     Stored,
 )
 from partita.design.models import Model
@@ -39,11 +40,12 @@ class Operand(msgspec.Struct, frozen=True):
     value: Any
     nullable: bool = False
     inside: bool = False  # the value is one element of the attribute
+    sized: bool = False  # the value is its size
 
     def place(self, model: Model) -> str:
         """Where the value stands, for messages."""
         path = f"{model.name}.{'.'.join(self.field.path)}"
-        return f"an element of {path}" if self.inside else path
+        return f"an element of {path}" if self.inside else f"the size of {path}" if self.sized else path
 
 
 def operands(where: str, model: Model, condition: Condition) -> Iterator[Operand]:
@@ -57,6 +59,11 @@ def operands(where: str, model: Model, condition: Condition) -> Iterator[Operand
         field_type(where, model, condition.field)
     elif isinstance(condition, Comparison):
         yield _compared(where, model, condition)
+    elif isinstance(condition, SizeComparison):
+        _check_sized(where, model, condition.field)
+        if isinstance(condition.value, Field):
+            field_type(where, model, condition.value)
+        yield Operand(condition.field, int, condition.value, sized=True)
     elif isinstance(condition, OneOf):
         kind, optional = field_type(where, model, condition.field)
         for value in condition.values:
@@ -74,6 +81,14 @@ def _compared(where: str, model: Model, condition: Comparison) -> Operand:
     if isinstance(condition.value, Field):
         field_type(where, model, condition.value)
     return Operand(condition.field, kind, condition.value, optional and condition.operator in ("=", "<>"))
+
+
+def _check_sized(where: str, model: Model, field: Field) -> None:
+    kind, _ = field_type(where, model, field)
+    scalar = kind in (int, float, Decimal, bool)
+    if scalar or (isinstance(kind, type) and issubclass(kind, enum.Enum) and not issubclass(kind, str)):
+        place = f"{model.name}.{'.'.join(field.path)}"
+        raise DesignError(where, f"{place} is {type_name(kind)}, which has no size", "compare its value")
 
 
 def check_condition(where: str, model: Model, condition: Condition) -> None:

@@ -92,6 +92,39 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     def is_absent(self) -> Condition:
         return Not(Exists(self))
 
+    def size(self) -> "FieldSize":
+        """The bytes of a text or of binary, the members of a set, list or map: `F.tags.size() <= 5`."""
+        return FieldSize(self)
+
+
+class FieldSize(msgspec.Struct, frozen=True, eq=False):
+    """The size of an attribute, to compare with a number; that of an absent attribute compares with none."""
+
+    field: Field
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        return SizeComparison("=", self.field, other)
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        return SizeComparison("<>", self.field, other)
+
+    def __lt__(self, other: Any) -> Condition:
+        return SizeComparison("<", self.field, other)
+
+    def __le__(self, other: Any) -> Condition:
+        return SizeComparison("<=", self.field, other)
+
+    def __gt__(self, other: Any) -> Condition:
+        return SizeComparison(">", self.field, other)
+
+    def __ge__(self, other: Any) -> Condition:
+        return SizeComparison(">=", self.field, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def between(self, low: Any, high: Any) -> Condition:
+        return All((self >= low, self <= high))
+
 
 class Fields:
     """`F.status` is the attribute `status` of the entity that the condition is used on."""
@@ -110,6 +143,20 @@ F = Fields()
 
 
 class Comparison(Condition, msgspec.Struct, frozen=True, eq=False):
+    operator: str
+    field: Field
+    value: Any
+
+    @property
+    def fields(self) -> Iterator[str]:
+        yield self.field.path[0]
+        if isinstance(self.value, Field):
+            yield self.value.path[0]
+
+
+class SizeComparison(Condition, msgspec.Struct, frozen=True, eq=False):
+    """The size of an attribute compared with a number."""
+
     operator: str
     field: Field
     value: Any

@@ -129,6 +129,7 @@ class Read(msgspec.Struct, frozen=True, eq=False):
     where: Condition | None = None
     view: ViewModel | None = None
     label: str = ""
+    by_type: bool = False
 
     def __post_init__(self) -> None:
         created = _created_reads.get()
@@ -138,6 +139,11 @@ class Read(msgspec.Struct, frozen=True, eq=False):
     def __repr__(self) -> str:
         keys = self.sources[0].keys
         return f"Read({self.name!r}: {'GetItem' if self.single else 'Query'} of {keys.where})"
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether it reads items that it does not return."""
+        return self.where is not None or self.by_type
 
     @property
     def name(self) -> str:
@@ -258,6 +264,13 @@ class Query(_Call[E_co]):
     def where(self, condition: Condition) -> "Query[E_co]":
         """A declared filter: items that fail it are read and billed, but not returned."""
         return self._with(where=condition)
+
+    def filtered_by_type(self) -> "Query[E_co]":
+        """A declared filter by the table's type attribute: items of other entities in the range are not returned.
+
+        They are read and billed. An item without the attribute is not returned either.
+        """
+        return self._with(by_type=True)
 
 
 Item = Get[E] | None

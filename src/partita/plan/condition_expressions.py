@@ -7,7 +7,7 @@ request (`Expression`), or evaluated on an item (`predicates`).
 from typing import Any
 
 from partita.design.codecs import Codec, StructCodec
-from partita.design.condition_checks import field_type, is_comparable, part_type, type_name
+from partita.design.condition_checks import field_type, is_comparable, operands, part_type, type_name
 from partita.design.conditions import (
     All,
     AnyOf,
@@ -18,6 +18,7 @@ from partita.design.conditions import (
     FunctionCondition,
     Not,
     OneOf,
+    SizeComparison,
     Stored,
 )
 from partita.design.models import Model
@@ -39,6 +40,10 @@ def to_stored(model: Model, condition: Condition) -> Condition:
         return Exists(_stored_field(model, condition.field)[0])
     if isinstance(condition, Comparison):
         return _comparison(model, condition)
+    if isinstance(condition, SizeComparison):
+        for _ in operands(model.name, model, condition):
+            pass
+        return SizeComparison(condition.operator, _stored_field(model, condition.field)[0], _size(model, condition))
     if isinstance(condition, OneOf):
         field, codec = _stored_field(model, condition.field)
         listed = OneOf(field, tuple(_value(model, condition.field, codec, each) for each in condition.values))
@@ -53,6 +58,15 @@ def to_stored(model: Model, condition: Condition) -> Condition:
         field,
         _value(model, condition.field, codec if whole else None, condition.value, inside=True),
     )
+
+
+def _size(model: Model, condition: SizeComparison) -> AttributeValue | Field:
+    if isinstance(condition.value, Field):
+        return _stored_field(model, condition.value)[0]
+    if not is_comparable(condition.value, int):
+        fault = Fault("type", "int", type_name(type(condition.value)))
+        raise InvalidValue(model.name, str(fault), *condition.field.path, fault=fault)
+    return any_value(condition.value)
 
 
 def _comparison(model: Model, condition: Comparison) -> Condition:
@@ -155,6 +169,9 @@ class Expression:
             return f"attribute_exists({self.name(*condition.field.path)})"
         if isinstance(condition, Comparison):
             return f"{self.name(*condition.field.path)} {condition.operator} {self._operand(condition.value)}"
+        if isinstance(condition, SizeComparison):
+            sized = f"size({self.name(*condition.field.path)})"
+            return f"{sized} {condition.operator} {self._operand(condition.value)}"
         if isinstance(condition, OneOf):
             listed = ", ".join(self.value(each) for each in condition.values)
             return f"{self.name(*condition.field.path)} IN ({listed})"

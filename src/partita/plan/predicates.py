@@ -7,7 +7,18 @@ clause of its condition the item fails.
 from collections.abc import Callable
 from functools import cache
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, FunctionCondition, Not, OneOf
+from partita.design.conditions import (
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Exists,
+    Field,
+    FunctionCondition,
+    Not,
+    OneOf,
+    SizeComparison,
+)
 from partita.design.models import Model
 from partita.dynamodb import conditions as test
 from partita.dynamodb.canonical import canonical_value
@@ -41,6 +52,8 @@ def _test(condition: Condition) -> test.Test:
             return test.function("attribute_exists", [test.attribute(field.path)])
         case Comparison(operator, field, value):
             return test.comparison(operator, _operand(field), _operand(value))
+        case SizeComparison(operator, field, value):
+            return test.comparison(operator, test.size_of(_operand(field)), _operand(value))
         case OneOf(field, values):
             return test.membership(_operand(field), [_operand(value) for value in values])
         case FunctionCondition(function, field, value):

@@ -7,7 +7,17 @@ from typing import Any
 
 import msgspec
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, FunctionCondition, Not, OneOf
+from partita.design.conditions import (
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Field,
+    FunctionCondition,
+    Not,
+    OneOf,
+    SizeComparison,
+)
 from partita.design.key_slots import slots_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, FanOut, Read
@@ -75,7 +85,7 @@ def plan_of(read: Read) -> Plan:
         source.keys.index,
         _sort_names(source.keys, proof.range),
         key_writer(proof.range) if read.single else None,
-        query_writer(proof.range) if read.where is None else None,
+        query_writer(proof.range) if not read.is_filtered else None,
         key_ranges.fan_outs(proof.range),
         _given_segments(proof.range),
         tuple(_old_plan(each) for each in old_reads(read)),
@@ -218,9 +228,26 @@ def _query_text(
         conditions = [_text(plan, expression, each) for each in found]
     except _VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
+    filtered = _filter(plan, arguments)
+    shown = None if filtered is None else expression.condition(filtered)
+    return " AND ".join(conditions), shown, expression.names, expression.values
+
+
+def _filter(plan: Plan, arguments: tuple[Any, ...]) -> Condition | None:
+    """The declared filter on stored attributes, and that by the type attribute."""
     where = plan.read.where
-    filtered = None if where is None else expression.condition(to_stored(plan.model, _with_arguments(where, arguments)))
-    return " AND ".join(conditions), filtered, expression.names, expression.values
+    declared = None if where is None else to_stored(plan.model, _with_arguments(where, arguments))
+    if not plan.read.by_type:
+        return declared
+    by_type = type_condition(plan.read)
+    return by_type if declared is None else All((by_type, declared))
+
+
+def type_condition(read: Read) -> Condition:
+    """That the type attribute names one of the entities that are read."""
+    field = Field((read.sources[0].model.table.type_attribute or "",))
+    names: list[AttributeValue] = [{"S": source.model.type_name} for source in read.sources]
+    return Comparison("=", field, names[0]) if len(names) == 1 else OneOf(field, tuple(names))
 
 
 def start_key(plan: Plan, item: Item) -> Item:
@@ -322,6 +349,8 @@ def _with_arguments(condition: Condition, arguments: tuple[Any, ...]) -> Conditi
         return Not(_with_arguments(condition.term, arguments))
     if isinstance(condition, Comparison):
         return Comparison(condition.operator, condition.field, _value_of(condition.value, arguments))
+    if isinstance(condition, SizeComparison):
+        return SizeComparison(condition.operator, condition.field, _value_of(condition.value, arguments))
     if isinstance(condition, OneOf):
         return OneOf(condition.field, tuple(_value_of(value, arguments) for value in condition.values))
     if isinstance(condition, FunctionCondition):

@@ -6,7 +6,7 @@ The texts of the expressions depend on the form of an action alone, not on its v
 from functools import lru_cache
 from typing import Any
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not, OneOf
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not, OneOf, SizeComparison
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue
 from partita.plan.actions import (
@@ -109,6 +109,11 @@ def _form(condition: Condition, values: list[AttributeValue]) -> Form:
             return condition.operator, condition.field.path, condition.value.path
         values.append(condition.value)
         return condition.operator, condition.field.path
+    if isinstance(condition, SizeComparison):
+        if isinstance(condition.value, Field):
+            return "size", condition.operator, condition.field.path, condition.value.path
+        values.append(condition.value)
+        return "size", condition.operator, condition.field.path
     if isinstance(condition, Exists):
         return condition.field.path
     if isinstance(condition, Not):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.reads import Get, Query
 from partita.design.tables import Table
@@ -88,6 +89,15 @@ class BaseStore:
         from partita.describe.explain import explain
 
         return explain(call, item_bytes, self.context.table_name)
+
+    def explain_scan(self, *entities: type[Any], where: Condition | None = None) -> str:
+        """The requests of a scan and their cost."""
+        from partita.describe.explain import explain_scan
+        from partita.store.scanning import scans
+
+        found = scans(self.design, entities, where)
+        each = (([model.name for model in scan.conditions], scan.request()) for scan in found)
+        return "\n".join(explain_scan(names, request, self.context.table_name) for names, request in each)
 
     def explain_create(self, entity: Entity) -> str:
         """The items that creating the entity would write, under which conditions, for how many units."""

@@ -53,7 +53,7 @@ class Merge:
 
     def fill(self, room: int | None) -> Flow[bool]:
         """Reads each range on until it has items or is at its end; false where all of them are at their end."""
-        limit = None if self._plan.read.where is not None else room  # a limit counts items before the filter
+        limit = None if self._plan.read.is_filtered else room  # a limit counts items before the filter
         for each in self._ranges:
             while not each.waiting and not each.ended:
                 request = query(

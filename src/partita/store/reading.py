@@ -177,10 +177,10 @@ def decoder_for_read(read: Read) -> Decoder | Recogniser:
     return Recogniser(tuple(source.model for source in read.sources))
 
 
-def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E | None]]:
+def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: bool = False) -> Flow[list[E | None]]:
     """The entities of many gets, in the order of the calls, with as few BatchGetItem requests as possible."""
     wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
-    found = yield from _fetch_keys(context, wanted)
+    found = yield from _fetch_keys(context, wanted, consistent)
     results = [found.get(item_identity(plan.table, key)) for plan, key in wanted]
     old = {
         at: [(plan, key) for key in old_keys(plan.model, key_values(plan, call.arguments))]
@@ -188,14 +188,16 @@ def fetch_batch(context: StoreContext, calls: Sequence[Get[E]]) -> Flow[list[E |
         if results[at] is None and plan.model.old_keys
     }
     if old:
-        found = yield from _fetch_keys(context, [each for several in old.values() for each in several])
+        found = yield from _fetch_keys(context, [each for several in old.values() for each in several], consistent)
     for at, several in old.items():
         there = (found.get(item_identity(plan.table, key)) for plan, key in several)
         results[at] = next((each for each in there if each is not None), None)
     return results
 
 
-def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> Flow[dict[ItemIdentity, Any]]:
+def _fetch_keys(
+    context: StoreContext, wanted: Sequence[tuple[Plan, Item]], consistent: bool
+) -> Flow[dict[ItemIdentity, Any]]:
     """The entities under the keys, by the identities of their items."""
     found: dict[ItemIdentity, Any] = {}
     waiting = list({item_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
@@ -206,7 +208,7 @@ def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> F
         batch, waiting = waiting[: limits.BATCH_GET_KEYS], waiting[limits.BATCH_GET_KEYS :]
         asked: dict[str, wire.KeysAndAttributes] = {}
         for plan, key in batch:
-            keys = asked.setdefault(plan.table, wire.KeysAndAttributes(keys=[])).keys
+            keys = asked.setdefault(plan.table, _empty_batch(consistent)).keys
             assert keys is not None
             keys.append(key)
         for table, raw in (yield from _batch(context, asked)):
@@ -214,6 +216,10 @@ def _fetch_keys(context: StoreContext, wanted: Sequence[tuple[Plan, Item]]) -> F
             identity = item_identity(table, {name: key[name] for name in names[table]})
             found[identity] = decoders[identity](raw, now)
     return found
+
+
+def _empty_batch(consistent: bool) -> wire.KeysAndAttributes:
+    return wire.KeysAndAttributes(keys=[], consistent_read=True if consistent else None)
 
 
 def _batch(context: StoreContext, asked: dict[str, wire.KeysAndAttributes]) -> Flow[list[tuple[str, msgspec.Raw]]]:

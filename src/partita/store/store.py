@@ -42,10 +42,15 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
     from partita.store.adoption import Adoption
+    from partita.store.scanning import TableScan
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
 R = TypeVar("R")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
 
 
 class Store(BaseStore):
@@ -177,9 +182,33 @@ class Store(BaseStore):
             flow = fetch_page(self.context, call, size=size, cursor=cursor, decode=decode)
         return self._run(flow, "query", call)
 
-    def get_many(self, calls: Sequence[Get[E]]) -> list[E | None]:
-        """The entities of many gets, read in batches, in the order of the calls."""
-        return self._run(fetch_batch(self.context, calls), "get_many")
+    def get_many(self, calls: Sequence[Get[E]], *, consistent: bool = False) -> list[E | None]:
+        """The entities of many gets, read in batches, in the order of the calls.
+
+        `consistent=True` reads each item as it is now; `transact_get` reads all of them as they are at one moment.
+        """
+        return self._run(fetch_batch(self.context, calls, consistent=consistent), "get_many")
+
+    @overload
+    def transact_get(self, a: Get[A], /) -> tuple[A | None]: ...
+    @overload
+    def transact_get(self, a: Get[A], b: Get[B], /) -> tuple[A | None, B | None]: ...
+    @overload
+    def transact_get(self, a: Get[A], b: Get[B], c: Get[C], /) -> tuple[A | None, B | None, C | None]: ...
+    @overload
+    def transact_get(
+        self, a: Get[A], b: Get[B], c: Get[C], d: Get[D], /
+    ) -> tuple[A | None, B | None, C | None, D | None]: ...
+    @overload
+    def transact_get(self, *calls: Get[E]) -> tuple[E | None, ...]: ...
+    def transact_get(self, *calls: Get[Any]) -> tuple[Any, ...]:
+        """The entities of at most 100 gets as they are at one moment (TransactGetItems), None for those that are not.
+
+        It costs two units where a strongly consistent get costs one. Items under old keys are not found.
+        """
+        from partita.store.transact_get import fetch_together
+
+        return self._run(fetch_together(self.context, calls), "transact_get")
 
     def create(self, entity: N, *, when: Condition | None = None) -> N:
         """Stores a new entity and returns it as it was stored; AlreadyExists if its key is in use."""
@@ -268,17 +297,23 @@ class Store(BaseStore):
 
         return self._run(adopt(self.context, self.design, progress), "adopt")
 
-    def scan(self, *entities: type[E]) -> Iterator[E]:
+    def scan(self, *entities: type[E], where: Condition | None = None) -> Iterator[E]:
         """Every stored entity of these classes, by scanning their tables: for jobs, not for requests.
 
-        An item that cannot be decoded is left out; `adopt` reports it.
+        `where` is evaluated by DynamoDB, on stored attributes: what it drops is read and billed, but not sent. An item
+        that cannot be decoded is left out; `adopt` reports it.
         """
-        from partita.store.scanning import scan_page, scanned_tables
+        from partita.store.scanning import scans
 
-        for table, wanted in scanned_tables(self.design, entities).items():
+        return self._scan(scans(self.design, entities, where))
+
+    def _scan(self, scans: "list[TableScan]") -> Iterator[Any]:
+        from partita.store.scanning import scan_page
+
+        for each in scans:
             start: Item | None = None
             while True:
-                found, start = self._run(scan_page(self.context, table, wanted, start), "scan", table.name)
+                found, start = self._run(scan_page(self.context, each, start), "scan", each.table.name)
                 yield from found
                 if start is None:
                     break

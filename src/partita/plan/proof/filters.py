@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from partita.design.conditions import All, Comparison, Condition, Exists, Field, FunctionCondition, OneOf
+from partita.design.conditions import (
+    All,
+    Comparison,
+    Condition,
+    Exists,
+    Field,
+    FunctionCondition,
+    OneOf,
+    SizeComparison,
+)
 from partita.design.models import Attribute, Model
 from partita.design.reads import Argument, Read
 from partita.design.tables import Index
@@ -13,6 +22,8 @@ from partita.plan.stored_keys import listed_values
 
 def check_filter(read: Read, index: Index | None) -> None:
     """A filter names stored attributes that are not in the key that is queried, and that the index holds."""
+    if read.by_type:
+        _check_type_attribute(read, index)
     if read.where is None:
         return
     for source in read.sources:
@@ -33,6 +44,18 @@ def check_filter(read: Read, index: Index | None) -> None:
                 )
 
 
+def _check_type_attribute(read: Read, index: Index | None) -> None:
+    """A filter by type needs an attribute that holds the type, and that the index holds."""
+    model = read.sources[0].model
+    name = model.table.type_attribute
+    if name is None:
+        wrong = f"it filters by type, and table {model.table.name!r} has no type attribute"
+        raise ProofError(read.name, wrong, 'write Table(..., type_attribute="type")')
+    if index is not None and index.project != "ALL" and name not in index.project:
+        wrong = f"it filters by type, and index {index.name!r} does not project {name!r}"
+        raise ProofError(read.name, wrong, f"project {name!r}")
+
+
 def projected_names(model: Model, index: Index) -> set[str]:
     """The attributes of an entity that an index holds."""
     if index.project == "ALL":
@@ -43,6 +66,8 @@ def projected_names(model: Model, index: Index) -> set[str]:
 
 def filters_out(read: Read, model: Model) -> bool:
     """Whether the declared filter drops every item of an entity: it compares with a value that none of them has."""
+    if read.by_type and model.type_name not in {source.model.type_name for source in read.sources}:
+        return True
     return any(_drops(read.sources[0].model, model, term) for term in _terms(read.where))
 
 
@@ -56,7 +81,7 @@ def _terms(condition: Condition | None) -> Iterator[Condition]:
 
 
 def _drops(own: Model, other: Model, term: Condition) -> bool:
-    if not isinstance(term, Exists | OneOf | FunctionCondition | Comparison):
+    if not isinstance(term, Exists | OneOf | FunctionCondition | Comparison | SizeComparison):
         return False
     if isinstance(term, Comparison) and term.operator == "<>":
         return False

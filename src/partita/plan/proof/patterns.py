@@ -53,7 +53,7 @@ def prove_read(read: Read) -> Proof:
     if found.sort_prefix is not None and found.sort_prefix.family is not None:
         field = found.sort_prefix.parent[-1].segment.field
         sentences.append(f"the parent by one Query and its children by another; {{{field}:escaped}} makes it one")
-    if read.where is not None:
+    if read.is_filtered:
         sentences.append("a declared filter: the items that it drops are read and billed")
     for old in old_reads(read):
         templates = templates_text(old.sources[0].keys)
