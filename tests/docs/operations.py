@@ -7,12 +7,20 @@ import botocore.loaders
 import msgspec
 
 from partita.dynamodb.operations import OPERATIONS
+from partita.engine.operations import create_table, update_table
+from partita.engine.parameters import pascal
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "operations.md"
 SERVICES = {"dynamodb": "DynamoDB", "dynamodbstreams": "DynamoDB Streams"}
 
 # Read, and then left aside: they decide nothing here.
-_LEFT_ASIDE = {"CreateTable": {"ResourcePolicy", "WarmThroughput"}, "UpdateTable": {"WarmThroughput"}}
+_LEFT_ASIDE = {"CreateTable": {"WarmThroughput"}, "UpdateTable": {"WarmThroughput"}}
+
+_REJECTED = {
+    "CreateTable": {pascal(member) for member in create_table.UNSUPPORTED},
+    "UpdateTable": {pascal(member) for member in update_table.UNSUPPORTED},
+}
+_UNKNOWN = {"UpdateContinuousBackups"}  # until tables can be restored
 
 _HEAD = """\
 # Operations
@@ -22,7 +30,16 @@ differs.
 
 Supported operations behave as DynamoDB's do, including their errors. An operation that is not supported gets the
 response that DynamoDB gives for an unknown one: status 400, `UnknownOperationException`. An ignored member is accepted
-and changes nothing.
+and changes nothing. A rejected member is a ValidationException: without its effect a program would work with another
+table than it asked for.
+
+DescribeTable returns some settings that have no effect here:
+
+| setting | what it does |
+|---|---|
+| `ProvisionedThroughput`, `OnDemandThroughput`, `WarmThroughput`, `BillingMode` | no request is throttled |
+| `SSESpecification` | nothing is encrypted; encrypt the disk |
+| `TableClass` | nothing |
 
 """
 
@@ -44,8 +61,8 @@ def _section(service: str, title: str) -> str:
         "",
         f"{supported} of {len(rows)} operations.",
         "",
-        "| operation | supported | ignored members |",
-        "|---|---|---|",
+        "| operation | supported | ignored members | rejected members |",
+        "|---|---|---|---|",
         *rows,
         "",
     ]
@@ -53,14 +70,15 @@ def _section(service: str, title: str) -> str:
 
 
 def _row(model: dict[str, Any], name: str) -> str:
-    if name not in OPERATIONS:
-        return f"| {name} | no | |"
+    if name not in OPERATIONS or name in _UNKNOWN:
+        return f"| {name} | no | | |"
     known = {field.encode_name for field in msgspec.structs.fields(OPERATIONS[name].request)}
     known -= _LEFT_ASIDE.get(name, set())
     given = model["operations"][name].get("input")
     members = model["shapes"][given["shape"]].get("members", {}) if given else {}
     ignored = [f"`{member}`" for member in members if member not in known]
-    return f"| {name} | yes | {', '.join(ignored)} |"
+    rejected = [f"`{member}`" for member in members if member in _REJECTED.get(name, set())]
+    return f"| {name} | yes | {', '.join(ignored)} | {', '.join(rejected)} |"
 
 
 def main() -> None:

@@ -205,7 +205,7 @@ def test_item_with_an_invalid_key_value_is_not_in_the_new_index(anywhere: Bench)
 # The change log ------------------------------------------------------------------------------------------------
 
 
-def test_change_is_recorded_only_with_a_stream_or_recovery(anywhere: Bench) -> None:
+def test_change_is_recorded_only_with_a_stream(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
     anywhere.put("notes", pk="a")
     assert anywhere.changes("notes") == []
@@ -280,30 +280,26 @@ def test_records_of_a_stream_are_dropped_after_a_day(anywhere: Bench) -> None:
     assert log_size(anywhere).rows == 1
 
 
-def test_history_is_kept_for_the_recovery_period(anywhere: Bench) -> None:
-    anywhere.table("notes", "pk:S", StreamSpecification=STREAM)
-    recovery = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 3}
-    anywhere.ok("UpdateContinuousBackups", TableName="notes", PointInTimeRecoverySpecification=recovery)
-    anywhere.put("notes", pk="a")
-    anywhere.clock.now += 2 * DAY
-    anywhere.settle()
-    assert log_size(anywhere).rows == 1
-    anywhere.clock.now += 1.5 * DAY
-    anywhere.settle()
-    assert log_size(anywhere).rows == 0
-
-
-@pytest.mark.parametrize("kind", ["stream", "history"])
-def test_log_without_stream_or_recovery_is_emptied(anywhere: Bench, kind: str) -> None:
+def test_recovery_that_cannot_be_done_is_not_promised(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
-    recovery = "PointInTimeRecoverySpecification"
+    recovery = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 3}
+    answer = anywhere.ask(
+        "UpdateContinuousBackups", {"TableName": "notes", "PointInTimeRecoverySpecification": recovery}
+    )
+    assert answer.code == "UnknownOperationException"
+    described = anywhere.ok("DescribeContinuousBackups", TableName="notes")["ContinuousBackupsDescription"]
+    assert described == {
+        "ContinuousBackupsStatus": "DISABLED",
+        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
+    }
+
+
+def test_log_without_stream_is_emptied(anywhere: Bench) -> None:
+    anywhere.table("notes", "pk:S")
 
     def turn(on: bool) -> None:
-        if kind == "stream":
-            wanted: Json = STREAM if on else {"StreamEnabled": False}
-            anywhere.ok("UpdateTable", TableName="notes", StreamSpecification=wanted)
-        else:
-            anywhere.ok("UpdateContinuousBackups", TableName="notes", **{recovery: {"PointInTimeRecoveryEnabled": on}})
+        wanted: Json = STREAM if on else {"StreamEnabled": False}
+        anywhere.ok("UpdateTable", TableName="notes", StreamSpecification=wanted)
 
     turn(on=True)
     for number in range(450):

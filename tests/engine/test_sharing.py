@@ -313,10 +313,10 @@ def test_write_after_index_creation_in_one_commit_is_indexed(anywhere: Bench) ->
     assert sound(anywhere)
 
 
-def test_write_after_enabling_recovery_in_one_commit_is_recorded(anywhere: Bench) -> None:
+def test_write_after_enabling_a_stream_in_one_commit_is_recorded(anywhere: Bench) -> None:
     anywhere.table("notes", "pk:S")
-    backups = {"TableName": "notes", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
-    together(anywhere, ("UpdateContinuousBackups", backups), ("PutItem", PUT))
+    stream = {"TableName": "notes", "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}}
+    together(anywhere, ("UpdateTable", stream), ("PutItem", PUT))
     assert len(anywhere.changes("notes")) == 1
 
 

@@ -19,7 +19,7 @@ from partita.dynamodb.exceptions import (
     SerializationException,
     ValidationException,
 )
-from partita.dynamodb.limits import NESTING_LEVELS
+from partita.dynamodb.limits import ATTRIBUTE_NAME_BYTES, NESTING_LEVELS
 from partita.dynamodb.numbers import canonical_number, measured_number, number_size
 from partita.dynamodb.values import AttributeValue, Item
 
@@ -39,6 +39,8 @@ def checked_item(item: Item) -> tuple[Item, int]:
     """The item in canonical form, and its size in bytes with names; raises DynamoDB's error for an invalid value."""
     size = 0
     changed: Item = {}
+    if "" in item:
+        check_attribute_name("")
     for name, value in item.items():
         text = value.get("S")
         if type(text) is str and len(value) == 1:
@@ -48,7 +50,18 @@ def checked_item(item: Item) -> tuple[Item, int]:
         size += text_size(name) + value_size
         if canonical is not value:
             changed[name] = canonical
+    if size > ATTRIBUTE_NAME_BYTES:
+        for name in item:
+            check_attribute_name(name)
     return ({**item, **changed} if changed else item), size
+
+
+def check_attribute_name(name: str) -> None:
+    """Raises DynamoDB's error for a name that is empty or too long."""
+    if not name:
+        raise ValidationException("Empty attribute name")
+    if len(name) * 4 > ATTRIBUTE_NAME_BYTES and text_size(name) > ATTRIBUTE_NAME_BYTES:
+        raise ValidationException(f"Attribute name is too large, must be less than {ATTRIBUTE_NAME_BYTES + 1} bytes")
 
 
 def checked_value(value: AttributeValue, depth: int = 0) -> Checked:
@@ -235,11 +248,16 @@ def _map(content: Any, depth: int) -> tuple[Any, int]:
         raise NestingTooDeep(_TOO_DEEP)
     size = 3 + len(content)
     changed: Item = {}
+    if "" in content:
+        check_attribute_name("")
     for name, member in content.items():
         canonical, member_size = checked_value(member, depth + 1)
         size += text_size(name) + member_size
         if canonical is not member:
             changed[name] = canonical
+    if size > ATTRIBUTE_NAME_BYTES:
+        for name in content:
+            check_attribute_name(name)
     return ({**content, **changed} if changed else content), size
 
 

@@ -10,6 +10,7 @@ MB = 1024 * KB
 ITEM_BYTES = 400 * KB  # [Q] maximum item size, names and values
 PARTITION_KEY_BYTES = 2048  # [Q] minimum 1, maximum 2048
 SORT_KEY_BYTES = 1024  # [Q] minimum 1, maximum 1024
+ATTRIBUTE_NAME_BYTES = 65_535  # [Q] attribute names; those of keys and of projected attributes have 255
 NESTING_LEVELS = 32  # [Q] nested attribute depth
 KEY_NAME_BYTES = 255  # [Q] names of key attributes
 
@@ -53,4 +54,3 @@ STREAM_RECORDS = 1000  # [A] GetRecords
 STREAM_BYTES = 1 * MB  # [A] GetRecords
 STREAM_LIST = 100  # [A] ListStreams, and the shards of DescribeStream
 ITERATOR_SECONDS = 15 * 60  # [A] GetShardIterator
-HISTORY_DAYS = 35  # Developer Guide, "Point-in-time backups"

@@ -3,7 +3,7 @@
 `GetItem(table_name="notes", key={"id": {"S": "1"}})` is DynamoDB's GetItem. The type parameter is its response's class.
 """
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -51,6 +51,9 @@ class CreateTable(Request[r.CreateTableOutput]):
     warm_throughput: WarmThroughput | None = None
     resource_policy: str | None = None
     on_demand_throughput: OnDemandThroughput | None = None
+    global_table_source_arn: str | None = None
+    global_table_settings_replication_mode: str | None = None
+    vector_indexes: Any = None
 
 
 class DescribeTable(Request[r.DescribeTableOutput]):
@@ -78,6 +81,11 @@ class UpdateTable(Request[r.UpdateTableOutput]):
     deletion_protection_enabled: bool | None = None
     on_demand_throughput: OnDemandThroughput | None = None
     warm_throughput: WarmThroughput | None = None
+    replica_updates: Any = None
+    multi_region_consistency: str | None = None
+    global_table_witness_updates: Any = None
+    global_table_settings_replication_mode: str | None = None
+    vector_index_updates: Any = None
 
 
 class UpdateTimeToLive(Request[r.UpdateTimeToLiveOutput]):

@@ -1,11 +1,10 @@
-"""The change log: one record for each change of an item, for streams and point-in-time recovery.
+"""The change log: one record for each change of an item, for streams.
 
-    table --- change log ---+--- its stream: the changes of the last 24 hours, in the stream's view type
-                            +--- its history: the old images of the last days, for recovery to any second
+    table --- change log --- its stream: the changes of the last 24 hours, in the stream's view type
 
-One record serves both, so a write pays once. It is written where the table has a stream or point-in-time recovery, and
-only when the item changed. Records are numbered in the order of commit. A number is at least the time in microseconds,
-so it is unique even after the log was trimmed, and the records of a time are found by its number.
+A record is written where the table has a stream, and only when the item changed. Records are numbered in the order of
+commit. A number is at least the time in microseconds, so it is unique even after the log was trimmed, and the records
+of a time are found by its number.
 
 A clock that was set forwards and back leaves numbers that lie in the future. Then the age of records is known from
 marks: now and then the newest number is written down with the time (`LogMark`).

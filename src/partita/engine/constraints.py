@@ -347,17 +347,7 @@ MEMBERS: dict[type, tuple[Constraint, ...]] = {
         ),
     ),
     q.DescribeContinuousBackups: (_TABLE,),
-    q.UpdateContinuousBackups: (
-        _TABLE,
-        Constraint(
-            "point_in_time_recovery_specification",
-            required=True,
-            children=(
-                Constraint("point_in_time_recovery_enabled", required=True),
-                Constraint("recovery_period_in_days", minimum=1, maximum=35),
-            ),
-        ),
-    ),
+    q.UpdateContinuousBackups: (),
 }
 
 _FAST_CHECKS = {request: _FastCheck(members) for request, members in MEMBERS.items()}

@@ -1,10 +1,10 @@
 """The legacy parameters: Expected, AttributeUpdates, KeyConditions, QueryFilter, ScanFilter."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from partita.dynamodb import conditions as test
-from partita.dynamodb.canonical import checked_value
+from partita.dynamodb.canonical import check_attribute_name, checked_value
 from partita.dynamodb.conditions import Test
 from partita.dynamodb.exceptions import INVALID, ValidationException
 from partita.dynamodb.expression_nodes import Path, UpdateAction, UpdateNode, Value
@@ -37,12 +37,14 @@ _FUNCTIONS = {
 
 def filter_predicate(conditions: Mapping[str, Condition], operator: str | None) -> Predicate:
     """QueryFilter or ScanFilter as a predicate."""
+    check_names(conditions)
     tests = [_test(name, each.comparison_operator or "", _values(each)) for name, each in conditions.items()]
     return _combine(tests, operator)
 
 
 def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyCondition]:
     """KeyConditions in the form of a parsed KeyConditionExpression."""
+    check_names(conditions)
     found: dict[str, KeyCondition] = {}
     for name, condition in conditions.items():
         operator, values = condition.comparison_operator or "", _values(condition)
@@ -54,11 +56,13 @@ def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyConditio
 
 def expected_predicate(expected: Mapping[str, ExpectedAttributeValue], operator: str | None) -> Predicate:
     """The Expected parameter as a predicate."""
+    check_names(expected)
     return _combine([_expectation(name, each) for name, each in expected.items()], operator)
 
 
 def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> BoundUpdate:
     """AttributeUpdates as an update expression."""
+    check_names(updates)
     values: Item = {}
     names: dict[str, str] = {}
     actions: list[UpdateAction] = []
@@ -72,7 +76,24 @@ def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> BoundUpdat
         section = {"ADD": "ADD", "DELETE": "DELETE"}.get(update.action or "PUT", "SET")
         actions.append(UpdateAction(section, path, Value(f":v{number}")))
     scope = Scope(names or None, values or None)
-    return BoundUpdate(CompiledUpdate(UpdateNode(tuple(actions)), scope, lists_add=True), scope.values)
+    return BoundUpdate(CompiledUpdate(UpdateNode(tuple(actions)), scope, is_legacy=True), scope.values)
+
+
+def check_names(names: Iterable[str]) -> None:
+    for name in names:
+        check_attribute_name(name)
+
+
+def check_conditional_operator(operator: str | None, conditions: Mapping[str, object] | None) -> None:
+    """ConditionalOperator combines several conditions, and is rejected without them."""
+    if operator is None:
+        return
+    if not conditions:
+        raise ValidationException("ConditionalOperator cannot be used without Filter or Expected")
+    if len(conditions) == 1:
+        raise ValidationException(
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+        )
 
 
 def _update_value(update: AttributeValueUpdate) -> AttributeValue | None:

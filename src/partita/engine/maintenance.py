@@ -4,7 +4,6 @@ All of it goes through the writer like any other write, in batches small enough 
 calls `step` while there is work; tests call it themselves.
 """
 
-import logging
 import threading
 from functools import partial
 
@@ -27,7 +26,6 @@ BATCH = 200
 SECONDS_BETWEEN = 1.0
 _decode = msgspec.json.decode
 _encode = msgspec.json.encode
-_log = logging.getLogger("partita.engine")
 
 
 class Maintenance:
@@ -104,8 +102,10 @@ class Maintenance:
                 more = self.step()
             except PartitaError:  # a busy or full disk; the next round tries again
                 more = False
-            except Exception:  # noqa: BLE001 - this thread never ends by itself
-                _log.exception("background work failed; it is tried again")
+            except Exception:
+                import logging
+
+                logging.getLogger("partita.engine").exception("background work failed; it is tried again")
                 more = False
             self._stop.wait(0.0 if more else SECONDS_BETWEEN)
 
@@ -118,9 +118,7 @@ def _has_rows(reader: Reader, space: str) -> bool:
 
 
 def _needs(record: TableRecord) -> bool:
-    return bool(record.ttl_space or record.streams or record.recovery_days) or any(
-        each.backfilled_to is not None for each in record.indexes
-    )
+    return bool(record.ttl_space or record.streams) or any(each.backfilled_to is not None for each in record.indexes)
 
 
 def expire(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
@@ -144,13 +142,11 @@ def expire(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
 
 
 def trim(context: EngineContext, name: str, txn: StorageTransaction) -> bool:
-    """Drops change records that neither streams nor point-in-time recovery need any more."""
+    """Drops change records that streams do not need any more."""
     table = context.write_catalog.tables.get(name)
     if table is None:
         return False
     keep = STREAM_RETENTION_SECONDS + ITERATOR_SECONDS  # as long as an iterator may point at one
-    if table.record.recovery_days is not None:
-        keep = max(keep, table.record.recovery_days * 86400)
     now = context.clock()
     oldest = oldest_number(table.record, now, keep)
     old = _batch(txn, table.record.changes, oldest.to_bytes(8, "big"))

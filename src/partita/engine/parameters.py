@@ -1,5 +1,6 @@
 """Parameters that several operations share: their combinations, conditions and projections."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,7 @@ def condition_of(request: Any, scope: Scope | None) -> BoundCondition | None:
     if request.condition_expression is not None:
         return parse_condition_parameter("ConditionExpression", request.condition_expression, scope)
     expected = getattr(request, "expected", None)
+    legacy_parameters.check_conditional_operator(getattr(request, "conditional_operator", None), expected)
     if expected is not None:
         return BoundCondition(legacy_parameters.expected_predicate(expected, request.conditional_operator), [])
     return None
@@ -79,7 +81,8 @@ def projection_of(request: Any, scope: Scope | None) -> list[ResolvedPath] | Non
     names = getattr(request, "attributes_to_get", None)
     if names is None:
         return None
-    for at, name in enumerate(names):
-        if name in names[:at]:
+    legacy_parameters.check_names(names)
+    for name, count in Counter(names).items():
+        if count > 1:
             raise ValidationException(f"{INVALID}Duplicate value in attribute name: {name}")
     return [(name,) for name in names]

@@ -82,8 +82,6 @@ class TableRecord(msgspec.Struct, kw_only=True, frozen=True):
     ttl_attribute: str | None = None
     ttl_space: str | None = None
     ttl_filled_to: str | None = None  # as IndexRecord.backfilled_to
-    recovery_days: int | None = None  # point-in-time recovery; None: off
-    recovery_since: float | None = None
     log_marks: list[LogMark] = []  # while the clock is behind the numbers of the change log
 
 
@@ -185,7 +183,7 @@ class StoredTable:
         self.indexes = {each.name: StoredIndex(each, self.keys, types) for each in record.indexes}
         self.has_local_indexes = any(not each.is_global for each in record.indexes)
         self.stream = next((each for each in record.streams if each.closed is None), None)
-        self.is_logged = self.stream is not None or record.recovery_days is not None
+        self.is_logged = self.stream is not None
         self._partition_name = self.keys.partition[0].name
         self._sort_name = self.keys.sort[0].name if self.keys.sort else None
         self._text_keys = len(self.keys.all) if all(key.type == "S" for key in self.keys.all) else -1

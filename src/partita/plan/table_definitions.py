@@ -81,6 +81,7 @@ class Difference(msgspec.Struct, frozen=True):
 
     sentence: str
     request: wire.Request[Any] | None = None
+    is_unsupported: bool = False  # the backend does not have the setting, whatever is done
 
 
 def differences(table: Table, found: TableDescription) -> Iterator[Difference]:

@@ -195,7 +195,7 @@ def _opened(data: Any) -> Any:
 
 def create_tables(db: Store) -> None:
     """Creates the tables of the store's design; an existing table that differs from it is an error."""
-    differences = db.create_tables()
+    differences = [each for each in db.create_tables() if not each.is_unsupported]
     if differences:
         listed = "; ".join(map(str, differences))
         raise ConfigurationError(f"{db.design.name}: the existing tables differ from the design: {listed}")

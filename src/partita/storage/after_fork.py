@@ -6,7 +6,6 @@ closing would release or delete files that the parent uses. The file cannot be o
 keeps one state for each file in a process, and the child's says that it has the parent's locks.
 """
 
-import ctypes
 import os
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -32,6 +31,8 @@ def register(each: Invalidated) -> None:
 
 def leak(each: object) -> None:
     """Keeps an object from being finalized, also at the end of the process."""
+    import ctypes
+
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 
 

@@ -34,9 +34,9 @@ def create_tables(context: StoreContext, design: Design) -> Flow[list[Difference
             except ValidationException as refusal:
                 if "already" not in str(refusal):
                     raise
-            except UnknownOperationException:  # DynamoDB Local keeps no history
+            except UnknownOperationException:  # DynamoDB Local and our own engine restore no tables
                 unsupported = f"table {table.name}: {type(request).__name__} is not supported by this backend"
-                left.append(Difference(unsupported))
+                left.append(Difference(unsupported, is_unsupported=True))
     return left
 
 

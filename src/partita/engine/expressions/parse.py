@@ -25,7 +25,7 @@ from partita.dynamodb.expression_nodes import (
     UpdateNode,
     Value,
 )
-from partita.dynamodb.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS
+from partita.dynamodb.limits import EXPRESSION_BYTES, EXPRESSION_OPERATORS, NESTING_LEVELS
 from partita.dynamodb.parse_cache import cached_by_text
 from partita.dynamodb.reserved import RESERVED_WORDS
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError, Tokens, is_digits
@@ -216,6 +216,8 @@ class _ExpressionParser:
                 raise ExpressionError(f"List index is not within the allowable range; index: [{index.text}]")
             parts.append(int(self.tokens.take().text))
             self.tokens.expect("]")
+        if len(parts) > NESTING_LEVELS:
+            raise ExpressionError(f"The document path has too many nesting levels; nesting levels: {len(parts)}")
         return Path(tuple(parts))
 
     def _name(self) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from partita.dynamodb.canonical import checked_value
+from partita.dynamodb.canonical import check_attribute_name, checked_value
 from partita.dynamodb.exceptions import (
     NestingTooDeep,
     RequestValidationException,
@@ -15,6 +15,7 @@ from partita.dynamodb.expression_nodes import Path
 from partita.dynamodb.values import AttributeValue, Item, ResolvedPath, type_of
 from partita.engine.expressions.tokens import EmptyExpression, ExpressionError
 
+MAX_SHORT_NAME = 255  # characters; a longer name is measured in bytes
 _NAME = re.compile(r"#[0-9a-zA-Z_]+\Z").match
 _VALUE = re.compile(r":[0-9a-zA-Z_]+\Z").match
 
@@ -111,7 +112,19 @@ def _checked_names(names: dict[str, str] | None) -> dict[str, str]:
             raise ValidationException(
                 f'ExpressionAttributeNames contains invalid key: Syntax error; key: "{placeholder}"'
             )
+    for placeholder, name in names.items():
+        if not name or len(name) > MAX_SHORT_NAME:
+            _check_name(placeholder, name)
     return names
+
+
+def _check_name(placeholder: str, name: str) -> None:
+    try:
+        check_attribute_name(name)
+    except ValidationException as error:
+        raise ValidationException(
+            f"ExpressionAttributeNames contains invalid value: {error.message} for key {placeholder}"
+        ) from None
 
 
 def _checked_values(values: Item | None) -> Item:

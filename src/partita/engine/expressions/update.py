@@ -37,6 +37,10 @@ Operation = Callable[[Item, Item], AttributeValue]
 """The value of an operand, from the item before and the values of the request."""
 
 
+class _IncorrectType(ValidationException):
+    """An operand has another type than the attribute that it changes."""
+
+
 class BoundUpdate(NamedTuple):
     """An update with the values of one request."""
 
@@ -44,7 +48,12 @@ class BoundUpdate(NamedTuple):
     values: Item
 
     def apply(self, before: Item) -> Item:
-        return self.compiled.apply(before, self.values)
+        try:
+            return self.compiled.apply(before, self.values)
+        except _IncorrectType:
+            if not self.compiled.is_legacy:
+                raise
+            raise ValidationException("Type mismatch for attribute to update") from None
 
 
 def update_of_text(text: str, scope: Scope) -> BoundUpdate:
@@ -55,17 +64,18 @@ def update_of_text(text: str, scope: Scope) -> BoundUpdate:
 class CompiledUpdate:
     """An update with resolved names and checked operands; `paths` are those that it changes."""
 
-    __slots__ = ("_steps", "only_removes", "paths", "touched")
+    __slots__ = ("_steps", "is_legacy", "only_removes", "paths", "touched")
 
-    def __init__(self, tree: UpdateNode, scope: Scope, *, lists_add: bool = False) -> None:
-        """`lists_add`: ADD appends to a list, as with the legacy AttributeUpdates."""
+    def __init__(self, tree: UpdateNode, scope: Scope, *, is_legacy: bool = False) -> None:
+        """`is_legacy`: of AttributeUpdates, whose ADD appends to a list."""
+        self.is_legacy = is_legacy
         self.paths = [scope.path(action.path) for action in tree.actions]
         self.touched = frozenset(str(path[0]) for path in self.paths)
         self.only_removes = all(action.section in ("REMOVE", "DELETE") for action in tree.actions)
         operands = [_operation(action, scope) for action in tree.actions]
         check_disjoint(self.paths)
         for action in tree.actions:
-            if not lists_add:
+            if not is_legacy:
                 _check_operator(action, scope)
         self._steps = [
             (action.section, path, operand)
@@ -176,7 +186,7 @@ def _require_value(value: AttributeValue | None) -> AttributeValue:
 
 def _sum(operator: str, left: AttributeValue, right: AttributeValue) -> AttributeValue:
     if "N" not in left or "N" not in right:
-        raise ValidationException(_WRONG_TYPE)
+        raise _IncorrectType(_WRONG_TYPE)
     if _small_integer(left["N"]) and _small_integer(right["N"]):
         return {"N": str(int(left["N"]) + int(right["N"]) * (1 if operator == "+" else -1))}
     first, second = Decimal(left["N"]), Decimal(right["N"])
@@ -186,7 +196,7 @@ def _sum(operator: str, left: AttributeValue, right: AttributeValue) -> Attribut
 
 def _concatenated(first: AttributeValue, second: AttributeValue) -> AttributeValue:
     if "L" not in first or "L" not in second:
-        raise ValidationException(_WRONG_TYPE)
+        raise _IncorrectType(_WRONG_TYPE)
     return {"L": first["L"] + second["L"]}
 
 
@@ -233,7 +243,7 @@ def _existing(parent: Any, last: str | int) -> AttributeValue | None:
 def _add(parent: Any, last: str | int, value: AttributeValue, lists: _ListChanges) -> None:
     existing, kind = _existing(parent, last), type_of(value)
     if existing is not None and type_of(existing) != kind:
-        raise ValidationException(_WRONG_TYPE)
+        raise _IncorrectType(_WRONG_TYPE)
     if existing is None:
         _set(parent, last, value, lists)
     elif kind == "N":
@@ -251,7 +261,7 @@ def _delete(parent: Any, last: str | int, value: AttributeValue, lists: _ListCha
     if existing is None:
         return
     if type_of(existing) != kind or kind not in SETS:
-        raise ValidationException(_WRONG_TYPE)
+        raise _IncorrectType(_WRONG_TYPE)
     gone = set(value[kind])
     left = [each for each in existing[kind] if each not in gone]
     if left:

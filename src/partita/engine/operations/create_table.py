@@ -1,5 +1,8 @@
 """CreateTable: checks the request in DynamoDB's order, creates the spaces of the table and writes its record."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from partita.dynamodb.exceptions import (
     INVALID,
     LimitExceededException,
@@ -26,10 +29,17 @@ from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
 from partita.engine.operations.describe_table import describe
 from partita.engine.operations.tags import check_tags
+from partita.engine.parameters import pascal
 from partita.engine.schema import IndexRecord, StoredTable, TableRecord
 from partita.engine.streams import new_stream
 from partita.storage.contract import StorageTransaction
 
+UNSUPPORTED = (
+    "resource_policy",
+    "global_table_source_arn",
+    "global_table_settings_replication_mode",
+    "vector_indexes",
+)
 _MAX_THROUGHPUT = 1_000_000_000_000
 
 
@@ -37,6 +47,7 @@ def create_table(context: EngineContext, request: CreateTable) -> Job:
     if request.table_name is None:
         raise ValidationException("The parameter 'TableName' is required but was not present in the request")
     check_members(request)
+    check_supported(request, UNSUPPORTED)
     check_form(request)
 
     def job(txn: StorageTransaction) -> CreateTableOutput:
@@ -104,11 +115,20 @@ def index_record(index: SecondaryIndex, is_global: bool, space: str) -> IndexRec
     )
 
 
+def check_supported(request: Any, members: Iterable[str]) -> None:
+    """Rejects members whose effect the engine does not have: without it a program would work with another table."""
+    for member in members:
+        if getattr(request, member) is not None:
+            raise ValidationException(f"{INVALID}{pascal(member)} is not supported by this engine; leave it out")
+
+
 def check_form(request: CreateTable) -> None:
     """Checks everything that does not depend on other tables."""
     on_demand = request.billing_mode == "PAY_PER_REQUEST"
     _check_billing(request.provisioned_throughput, on_demand)
     defined = [each.attribute_name or "" for each in request.attribute_definitions or []]
+    if len(set(defined)) < len(defined):
+        raise ValidationException("Cannot have two attributes with the same name")
     schema = request.key_schema or []
     if len(schema) > len(defined):
         raise ValidationException("Invalid KeySchema: Some index key attribute have no definition")

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from partita.dynamodb.exceptions import ResourceNotFoundException, ValidationException
 from partita.dynamodb.requests import DeleteTable
 from partita.dynamodb.responses import DeleteTableOutput
+from partita.dynamodb.shapes import TableDescription
 from partita.engine.change_log import last_number
 from partita.engine.constraints import check_members
 from partita.engine.context import EngineContext, Job
@@ -28,7 +29,7 @@ def delete_table(context: EngineContext, request: DeleteTable) -> Job:
                 "Resource cannot be deleted as it is currently protected against deletion. "
                 "Disable deletion protection first."
             )
-        described = describe(context, txn, table, "DELETING")
+        described = _describe_deleted(context, txn, table)
         record = _with_closed_stream(context, txn, table)
         if record.streams:
             context.write_catalog.delete_keeping_log(txn, record)
@@ -37,6 +38,23 @@ def delete_table(context: EngineContext, request: DeleteTable) -> Job:
         return DeleteTableOutput(table_description=described)
 
     return job
+
+
+def _describe_deleted(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> TableDescription:
+    """The few members that DynamoDB returns of a table that is being deleted (API reference, DeleteTable)."""
+    whole = describe(context, txn, table, "DELETING")
+    return TableDescription(
+        table_name=whole.table_name,
+        table_status=whole.table_status,
+        provisioned_throughput=whole.provisioned_throughput,
+        table_size_bytes=0,
+        item_count=0,
+        table_arn=whole.table_arn,
+        table_id=whole.table_id,
+        billing_mode_summary=whole.billing_mode_summary,
+        table_class_summary=whole.table_class_summary,
+        deletion_protection_enabled=whole.deletion_protection_enabled,
+    )
 
 
 def _with_closed_stream(context: EngineContext, txn: StorageTransaction, table: StoredTable) -> TableRecord:

@@ -20,7 +20,10 @@ _MEMBERS = (
     Constraint("exclusive_start_shard_id", min_length=28, max_length=65),
     Constraint(
         "shard_filter",
-        children=(Constraint("type", enum=("CHILD_SHARDS",)), Constraint("shard_id", min_length=28, max_length=65)),
+        children=(
+            Constraint("type", required=True, enum=("CHILD_SHARDS",)),
+            Constraint("shard_id", min_length=28, max_length=65),
+        ),
     ),
 )
 
@@ -50,7 +53,7 @@ def describe_stream(context: EngineContext, request: DescribeStream) -> Describe
 
 def _matching_shards(stream: Stream, request: DescribeStream) -> list[Shard]:
     """The one shard of the stream, unless the request asks for later shards or for its children."""
-    if request.shard_filter is not None and request.shard_filter.shard_id is not None:
+    if request.shard_filter is not None:
         return []
     if request.exclusive_start_shard_id is not None and stream.shard_id <= request.exclusive_start_shard_id:
         return []

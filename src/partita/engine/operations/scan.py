@@ -72,5 +72,8 @@ def _bounds(request: Scan, table: StoredTable, index: StoredIndex | None) -> tup
         return low, high
     start = start_storage_key(table, index, request.exclusive_start_key)
     if start < low or (high is not None and start >= high):
-        raise ValidationException("The provided starting key is outside query boundaries based on provided conditions")
+        raise ValidationException(
+            "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with "
+            f"correct Segment. TotalSegments: {request.total_segments} Segment: {request.segment}"
+        )
     return start + b"\0", high

@@ -28,6 +28,7 @@ def filter_of(request: Any, legacy_field: str, scope: Scope | None) -> BoundCond
     if request.filter_expression is not None:
         return parse_condition_parameter("FilterExpression", request.filter_expression, scope)
     conditions = getattr(request, legacy_field)
+    legacy_parameters.check_conditional_operator(request.conditional_operator, conditions)
     if conditions:
         keep = legacy_parameters.filter_predicate(conditions, request.conditional_operator)
         return BoundCondition(keep, [(name,) for name in conditions])

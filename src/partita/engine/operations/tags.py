@@ -1,5 +1,6 @@
 """TagResource, UntagResource and ListTagsOfResource: the tags of a table."""
 
+import unicodedata
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from msgspec.structs import replace
@@ -45,7 +46,7 @@ def tag_resource(context: EngineContext, request: TagResource) -> Job:
 
 
 def check_tags(tags: list[Tag]) -> None:
-    """Rejects duplicate keys, reserved keys and too many tags."""
+    """Rejects duplicate keys, reserved keys, other characters than AWS allows, and too many tags."""
     if len(tags) > TAGS:
         raise ValidationException(f"{INVALID}Too many tags, a resource can have at most {TAGS}")
     keys = [tag.key or "" for tag in tags]
@@ -54,6 +55,17 @@ def check_tags(tags: list[Tag]) -> None:
     for key in keys:
         if key.lower().startswith("aws:"):
             raise ValidationException(f"{INVALID}Tag keys that begin with aws: are reserved, TagKey: {key}")
+    for tag in tags:
+        for member, text in (("TagKey", tag.key or ""), ("TagValue", tag.value or "")):
+            if not all(map(_is_allowed, text)):
+                raise ValidationException(
+                    f"{INVALID}Tags can have letters, white space, numbers, and + - = . _ : / @ only, {member}: {text}"
+                )
+
+
+def _is_allowed(character: str) -> bool:
+    """Developer Guide, "Tagging restrictions in DynamoDB"; AWS allows @ in tags of all services."""
+    return character in "+-=._:/@" or unicodedata.category(character)[0] in "LNZ"
 
 
 def untag_resource(context: EngineContext, request: UntagResource) -> Job:
@@ -104,7 +116,8 @@ def _table_name(context: EngineContext, arn: str | None) -> str:
     if arn is None:
         raise ValidationException("Invalid TableArn")
     parts = arn.split(":", 5)
-    if len(parts) != 6 or parts[:3] != ["arn", "aws", "dynamodb"] or not parts[5].startswith("table/"):
+    is_table = len(parts) == 6 and parts[:3] == ["arn", "aws", "dynamodb"] and parts[5].startswith("table/")
+    if not is_table or "/" in parts[5].removeprefix("table/"):
         raise ValidationException(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
     return parts[5].removeprefix("table/")
 

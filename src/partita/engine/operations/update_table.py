@@ -26,6 +26,7 @@ from partita.engine.operations.create_table import (
     check_global,
     check_included,
     check_stream,
+    check_supported,
     check_throughput,
     index_record,
 )
@@ -37,8 +38,18 @@ from partita.storage.contract import StorageTransaction
 _ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 
 
+UNSUPPORTED = (
+    "replica_updates",
+    "multi_region_consistency",
+    "global_table_witness_updates",
+    "global_table_settings_replication_mode",
+    "vector_index_updates",
+)
+
+
 def update_table(context: EngineContext, request: UpdateTable) -> Job:
     check_members(request)
+    check_supported(request, UNSUPPORTED)
     _check_form(request)
 
     def job(txn: StorageTransaction) -> UpdateTableOutput:
