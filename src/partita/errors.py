@@ -118,8 +118,14 @@ def item_name(entity: str, key: Key) -> str:
 
     >>> item_name("Line", {"note_id": "n1", "number": 7})
     'Line n1, 7'
+
+    A key may end before its last part.
+
+    >>> item_name("Member", {"team": "red", "member": None})
+    'Member red'
     """
-    return f"{entity} {', '.join(map(value_text, key.values()))}" if key else entity
+    texts = [value_text(value) for value in key.values() if value is not None]
+    return f"{entity} {', '.join(texts)}" if texts else entity
 
 
 def place_text(path: tuple[Step, ...]) -> str:

@@ -190,7 +190,13 @@ ATTRIBUTES = "the attributes are thing_id"
             list_as_key,
             ("Thing.GSI1.tags: 'tags' is stored as L, which cannot be a key; use text, a number or bytes"),
         ),
-        (optional_key, "Thing.thing_id: it is part of the table's key and cannot be None; remove `| None`"),
+        (
+            optional_key,
+            (
+                "Thing.thing_id: it is part of the table's key and cannot be None; remove `| None`, or write "
+                "{thing_id?} as the last part, before which the key may end"
+            ),
+        ),
         (
             in_key_of_nothing,
             (

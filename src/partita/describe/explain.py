@@ -61,7 +61,11 @@ def _range(plan: Plan) -> str:
 
 
 def _fixed(fixed: key_ranges.FixedKey) -> str:
-    return _value_text(fixed.value) if fixed.pieces is None else "#".join(_piece(piece) for piece in fixed.pieces)
+    return _value_text(fixed.value) if fixed.pieces is None else _pieces(fixed.pieces)
+
+
+def _pieces(pieces: tuple[key_ranges.Piece, ...]) -> str:
+    return "#".join(_piece(piece) for piece in pieces if not piece.is_absent)
 
 
 def _piece(piece: key_ranges.Piece) -> str:
@@ -83,7 +87,7 @@ def _value_text(value: Any) -> str:
 
 
 def _prefix(start: key_ranges.SortPrefix) -> str:
-    prefix = "#".join(_piece(piece) for piece in start.pieces)
+    prefix = _pieces(start.pieces)
     if start.with_parent:
         return f"is {prefix}, or begins with {prefix}#"
     prefix = prefix + "#" if prefix else ""

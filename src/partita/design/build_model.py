@@ -160,7 +160,9 @@ def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], ke
             "write one template for each attribute",
         )
     made = [
-        _key_attribute(f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0)
+        _key_attribute(
+            f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0, ends_key=at == len(templates) - 1
+        )
         for at, (disk_name, source) in enumerate(zip(table.key_names, templates, strict=True))
     ]
     return EntityKeys(name, None, tuple(made[:1]), tuple(made[1:]))
@@ -209,7 +211,9 @@ def _index_key_attributes(
         wrong = f"{len(templates)} templates for the key {', '.join(names)}"
         raise DesignError(where, wrong, "write one template for each attribute")
     return tuple(
-        _key_attribute(f"{where}.{name}", name, source, attributes, own, sorts=sorts)
+        _key_attribute(
+            f"{where}.{name}", name, source, attributes, own, sorts=sorts, ends_key=sorts and name == names[-1]
+        )
         for name, source in zip(names, templates, strict=True)
     )
 
@@ -222,6 +226,7 @@ def _key_attribute(
     own: EntityKeys | None,
     *,
     sorts: bool,
+    ends_key: bool,
 ) -> KeyAttribute:
     if source is not None:
         if any(each.name == name and not each.in_key for each in attributes.values()):
@@ -230,7 +235,7 @@ def _key_attribute(
                 f"an attribute is already stored as {name!r}",
                 "leave the template out to use that attribute as the key, or rename it with StoredAs",
             )
-        return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts))
+        return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts, ends_key=ends_key))
     for key in own.attributes if own else ():
         if key.name == name:
             return key

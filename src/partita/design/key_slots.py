@@ -47,23 +47,24 @@ def key_slots(model: Model, keys: EntityKeys, *, whole: bool) -> tuple[Slot, ...
     slots: dict[Any, Slot] = {}
     for role, attributes in ((SlotRole.PARTITION, keys.partition), (SlotRole.SORT, keys.sort)):
         for attribute in attributes:
-            for field, form in _parts(attribute):
+            for field, form, nullable in _parts(attribute):
                 kind = model.attributes[field].kind
                 if not whole and form is not None and form.query_type is not None:
                     kind = form.query_type
                 identity = field if whole or form is None or form.lossless or field in slots else (field, form)
-                slots.setdefault(identity, Slot(f"{model.name}.{field}", field, kind, form, role))
+                slots.setdefault(identity, Slot(f"{model.name}.{field}", field, kind, form, role, nullable))
     return tuple(slots.values())
 
 
-def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, KeyPart | None]]:
+def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, KeyPart | None, bool]]:
+    """The parts of a key attribute: field, form, and whether it may be None."""
     if attribute.template is None:
         assert attribute.field is not None
-        yield attribute.field, None
+        yield attribute.field, None, False
     else:
         for segment in attribute.template.parts:
             assert segment.field is not None
-            yield segment.field, segment.form
+            yield segment.field, segment.form, segment.optional
 
 
 def check_constant_in_slot(where: str, slot: Slot, value: Any) -> None:

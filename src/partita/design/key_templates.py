@@ -2,11 +2,14 @@
 
 The text of a value contains no bare `#` (see `key_parts`), so a key splits into its segments in one way only. That is
 why two templates can be compared without knowing any value, and why a key can be parsed.
+
+The last part may be optional: where `member` is None, a key of `TEAM#{team}#{member?}` ends before it (`TEAM#red`). It
+then has one segment less than every other key of the template, so it is equal to none of them.
 """
 
 import enum
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -15,7 +18,7 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.key_languages import Language, literal, sequence
+from partita.design.key_languages import Language, literal, optional, sequence
 from partita.design.key_parts import (
     SEPARATOR,
     BoolPart,
@@ -38,7 +41,7 @@ from partita.design.timestamps import OTHER_FORMS, time_of
 from partita.errors import DesignError
 from partita.validation import invalid_value
 
-_SEGMENT = re.compile(r"(?P<constant>[^{}]*)(?:\{(?P<field>\w+)(?::(?P<spec>[^{}]+))?\})?")
+_SEGMENT = re.compile(r"(?P<constant>[^{}]*)(?:\{(?P<field>\w+)(?P<optional>\??)(?::(?P<spec>[^{}]+))?\})?")
 _DIGITS = re.compile(r"(?P<sign>\+?)0?(?P<digits>\d+)(?:\.(?P<places>\d+))?d?")
 _SHARD = re.compile(r"shard\((\d+)\)")
 
@@ -56,14 +59,16 @@ class PartType(msgspec.Struct, frozen=True):
 
     type: Any
     bounds: Ordered | None = None
+    optional: bool = False
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """The text between two `#`: constant text, then perhaps one part."""
+    """The text between two `#`: constant text, then perhaps one part; absent where an `optional` part is None."""
 
     constant: str
     field: str | None = None
     form: KeyPart | None = None
+    optional: bool = False
 
     def text(self, value: Any) -> str:
         return self.constant if self.form is None else self.constant + self.form.write(value)
@@ -101,12 +106,24 @@ class Template(msgspec.Struct, frozen=True, dict=True):
     def fields(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(segment.field for segment in self.segments if segment.field))
 
+    @cached_property
+    def required_fields(self) -> tuple[str, ...]:
+        """The attributes without which there is no key."""
+        return tuple(dict.fromkeys(each.field for each in self.segments if each.field and not each.optional))
+
+    @property
+    def optional_field(self) -> str | None:
+        """The attribute of the last part, where the key may end before it."""
+        return self.segments[-1].field if self.segments[-1].optional else None
+
     def format(self, where: str, values: Mapping[str, Any]) -> str | None:
-        """The key, or None where a part is absent: the item is then not in the index."""
+        """The key, or None where a required part is absent: the item is then not in the index."""
         texts = []
         for segment in self.segments:
             value = values[segment.field] if segment.field else None
             if segment.field and value is None:
+                if segment.optional:
+                    break
                 return None
             try:
                 texts.append(segment.text(value))
@@ -116,7 +133,8 @@ class Template(msgspec.Struct, frozen=True, dict=True):
 
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
         """The key as other code may have written it, with times in other formats."""
-        times = {each.field for each in self.parts if isinstance(each.form, TimePart)}
+        present = [each for each in self.segments if each.field is None or values[each.field] is not None]
+        times = {each.field for each in present if isinstance(each.form, TimePart)}
         for form in OTHER_FORMS if times else ():
             texts = {name: form(values[name]) for name in times if name is not None}
             if all(time_of(text) == values[name] for name, text in texts.items()):
@@ -124,22 +142,22 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                     each.constant + texts[each.field]
                     if each.field in texts
                     else each.text(each.field and values[each.field])
-                    for each in self.segments
+                    for each in present
                 )
                 yield SEPARATOR.join(pieces)
 
     @cached_property
     def language(self) -> Language:
         """Every text that the key can be."""
-        separated = [literal(SEPARATOR)] * (2 * len(self.segments) - 1)
-        separated[::2] = [segment.language for segment in self.segments]
-        return sequence(*separated)
+        return joined_language([segment.language for segment in self.segments], self.segments[-1].optional)
 
     @cached_property
     def constant_prefix(self) -> str:
         """The text that every key begins with."""
-        texts = []
+        texts: list[str] = []
         for segment in self.segments:
+            if segment.optional and texts:
+                break
             texts.append(segment.constant)
             if segment.form is not None:
                 return SEPARATOR.join(texts)
@@ -150,10 +168,12 @@ class Template(msgspec.Struct, frozen=True, dict=True):
         last = self.segments[-1].form
         most = len(self.segments) - 1 if isinstance(last, VerbatimPart) else -1
         pieces = text.split(SEPARATOR, most)
-        if len(pieces) != len(self.segments):
-            return None
         found: dict[str, Any] = {}
-        for segment, piece in zip(self.segments, pieces, strict=True):
+        if self.optional_field is not None and len(pieces) == len(self.segments) - 1:
+            found[self.optional_field] = None
+        elif len(pieces) != len(self.segments):
+            return None
+        for segment, piece in zip(self.segments, pieces, strict=False):
             if not segment.matches(piece, foreign=foreign):
                 return None
             if segment.form is not None and segment.form.lossless:
@@ -164,8 +184,21 @@ class Template(msgspec.Struct, frozen=True, dict=True):
         return found
 
 
-def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: bool) -> Template:
-    """Parse a template; `sorts` for sort keys, where the order of the texts matters."""
+def joined_language(segments: Sequence[Language], last_is_optional: bool = False) -> Language:
+    """Texts of the segments with separators between them; the last one may be missing, but not the only one."""
+    if not segments:
+        return literal("")
+    first, *others = segments
+    joined = [sequence(literal(SEPARATOR), each) for each in others]
+    if last_is_optional and joined:
+        joined[-1] = optional(joined[-1])
+    return sequence(first, *joined)
+
+
+def template(
+    where: str, source: str, types: Mapping[str, PartType], *, sorts: bool, ends_key: bool = False
+) -> Template:
+    """Parse a template; `sorts` for sort keys, where the order of the texts matters, `ends_key` for the last one."""
     if not source:
         raise DesignError(where, "the template is empty, and DynamoDB rejects an empty key", "write a constant")
     pieces = source.split(SEPARATOR)
@@ -191,8 +224,25 @@ def template(where: str, source: str, types: Mapping[str, PartType], *, sorts: b
             )
         last = at == len(pieces) - 1
         form = form_of(where, field, found["spec"], types[field], sorts=sorts, last=last)
-        segments.append(Segment(found["constant"], field, form))
+        if found["optional"]:
+            _check_optional(where, piece, field, types[field], ends_key=ends_key and last, only=len(pieces) == 1)
+        segments.append(Segment(found["constant"], field, form, bool(found["optional"])))
     return Template(source, tuple(segments))
+
+
+def _check_optional(where: str, piece: str, field: str, of: PartType, *, ends_key: bool, only: bool) -> None:
+    """A key can end before its last part only, and something is left of it; the attribute can be None."""
+    without = piece.replace("?", "", 1)
+    if not ends_key:
+        raise DesignError(
+            where, f"{piece!r} is optional, but a key can only end before its last part", f"write {without}"
+        )
+    if only:
+        wrong = f"without {field!r} the key would be empty, which DynamoDB rejects"
+        raise DesignError(where, wrong, f"write a constant in front of it: ITEM{SEPARATOR}{piece}")
+    if not of.optional:
+        wrong = f"{piece!r} is optional, but {field!r} is never None"
+        raise DesignError(where, wrong, f"write {without}, or {field}: {_name(of.type)} | None")
 
 
 def form_of(where: str, field: str, spec: str | None, of: PartType, *, sorts: bool, last: bool) -> KeyPart:

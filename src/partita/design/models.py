@@ -69,6 +69,11 @@ class KeyAttribute(msgspec.Struct, frozen=True, eq=False, dict=True):
         assert self.field is not None
         return (self.field,)
 
+    @property
+    def required_fields(self) -> tuple[str, ...]:
+        """The attributes without which an item does not have this key attribute."""
+        return self.fields if self.template is None else self.template.required_fields
+
 
 class EntityKeys(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The key of an entity in its table (`index` is None) or in one index; `when` makes it sparse."""
@@ -86,6 +91,11 @@ class EntityKeys(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def fields(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(field for attribute in self.attributes for field in attribute.fields))
+
+    @cached_property
+    def required_fields(self) -> tuple[str, ...]:
+        """The attributes without which an item does not have this key."""
+        return tuple(dict.fromkeys(field for attribute in self.attributes for field in attribute.required_fields))
 
     @property
     def where(self) -> str:
@@ -189,7 +199,7 @@ class ViewModel(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 def part_types(attributes: Mapping[str, Attribute]) -> dict[str, PartType]:
     """The types of the attributes that a template may name."""
-    return {field: PartType(each.kind, each.marker(Ordered)) for field, each in attributes.items()}
+    return {field: PartType(each.kind, each.marker(Ordered), each.optional) for field, each in attributes.items()}
 
 
 def model_of(entity: type[Any]) -> Model:

@@ -35,10 +35,11 @@ def validate_model(model: Model) -> None:
         _check_unique(model, unique)
     for limit in model.limits:
         _check_limit(model, limit)
-    for field in model.key.fields:
+    for field in model.key.required_fields:
         if model.attributes[field].optional:
             wrong = "it is part of the table's key and cannot be None"
-            raise DesignError(f"{model.name}.{field}", wrong, "remove `| None`")
+            way_out = f"remove `| None`, or write {{{field}?}} as the last part, before which the key may end"
+            raise DesignError(f"{model.name}.{field}", wrong, way_out)
     _check_in_key(model)
     _check_expiry(model)
     _check_names(model)

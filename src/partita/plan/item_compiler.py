@@ -55,7 +55,7 @@ def item_writer(model: Model) -> Callable[[Values], Item]:
 
 
 def _key(model: Model, env: Env) -> list[str]:
-    lines = [f"if {missing_source(model.key.fields)}: raise ValueError('a part of the key is missing')"]
+    lines = [f"if {missing_source(model.key.required_fields)}: raise ValueError('a part of the key is missing')"]
     for attribute in model.key.attributes:
         if attribute.template is None:
             lines.append(f"(key,) = item[{attribute.name!r}].values()")
@@ -71,7 +71,7 @@ def _group(model: Model, group: Derived, env: Env) -> list[str]:
     if len(group.alternatives) == 1:
         (keys,) = group.alternatives
         written = template_keys(model, keys)
-        fields = tuple(dict.fromkeys(field for each in written for field in each.fields))
+        fields = tuple(dict.fromkeys(field for each in written for field in each.required_fields))
         lines = [f"if {missing_source(fields)}: {step_by_step}", "else:"]
         for each in written:
             lines.append(f"    key = {text_source(each.template, env)}; item[{each.name!r}] = {{'S': key}}")

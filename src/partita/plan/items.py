@@ -242,7 +242,7 @@ def key_of(model: Model, values: Values) -> Item:
 def _key_writer(model: Model) -> Callable[[Values], Item]:
     """The compiled function; it may raise any error where `_key_step_by_step` may raise an InvalidValue."""
     env: Env = {}
-    lines = [f"if {missing_source(model.key.fields)}: raise ValueError('a part of the key is missing')"]
+    lines = [f"if {missing_source(model.key.required_fields)}: raise ValueError('a part of the key is missing')"]
     made = []
     for at, attribute in enumerate(model.key.attributes):
         if attribute.template is None:
@@ -364,7 +364,7 @@ def _group_writer(model: Model, group: Derived) -> Callable[[tuple[Values, Item]
     (keys,) = group.alternatives
     env: Env = {}
     written = template_keys(model, keys)
-    fields = tuple(dict.fromkeys(field for each in written for field in each.fields))
+    fields = tuple(dict.fromkeys(field for each in written for field in each.required_fields))
     outside = missing_source(fields)
     if keys.when is not None:
         outside = f"not {bind(design_predicate(model, keys.when), env)}(item) or {outside}"

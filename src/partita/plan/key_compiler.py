@@ -71,8 +71,9 @@ def _text(pieces: tuple[key_ranges.Piece, ...] | None, env: Env, *, whole: bool)
         if isinstance(piece.value, Argument) and segment.form is not None:
             if isinstance(segment.form, ShardPart) and not whole:
                 return None
-            texts.append(f"{between + segment.constant!r} + {bind(segment.form.write, env)}(a[{piece.value.at}])")
-        else:
+            text = f"{between + segment.constant!r} + {bind(segment.form.write, env)}(a[{piece.value.at}])"
+            texts.append(f"('' if a[{piece.value.at}] is None else {text})" if segment.optional else text)
+        elif not piece.is_absent:
             text = key_ranges.segment_text(segment, piece.value, whole=whole or piece.whole)
             texts.append(repr(between + text))
     return " + ".join(texts)

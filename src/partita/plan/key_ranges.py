@@ -21,7 +21,7 @@ from partita.design.key_parts import (
     descends,
 )
 from partita.design.key_slots import Slot, SlotRole, key_slots
-from partita.design.key_templates import Segment, Template
+from partita.design.key_templates import Segment, Template, joined_language
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
 from partita.errors import ProofError
@@ -32,7 +32,7 @@ PLAIN = Segment("", "", None)  # a plain attribute is a part without text around
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A segment of a key with its value (None for a constant).
+    """A segment of a key with its value (None for a constant, and for an optional part before which the key ends).
 
     `whole`: the value is the attribute's own, given for another part of the key; a query gives a shard by its number.
     """
@@ -40,6 +40,15 @@ class Piece(msgspec.Struct, frozen=True):
     segment: Segment
     value: Any = None
     whole: bool = False
+
+    @property
+    def is_absent(self) -> bool:
+        return self.segment.optional and self.value is None
+
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether an argument decides if the key ends before it."""
+        return self.segment.optional and isinstance(self.value, Argument | FanOut)
 
     @property
     def language(self) -> Language:
@@ -142,9 +151,8 @@ class SortPrefix(msgspec.Struct, frozen=True):
 
 
 def _pieces_language(pieces: tuple[Piece, ...]) -> Language:
-    separated = [literal(SEPARATOR)] * max(2 * len(pieces) - 1, 0)
-    separated[::2] = [piece.language for piece in pieces]
-    return sequence(*separated)
+    present = [piece for piece in pieces if not piece.is_absent]
+    return joined_language([piece.language for piece in present], bool(present) and present[-1].may_be_absent)
 
 
 def _next(text: str) -> str:
@@ -216,6 +224,8 @@ def _check_constants(read: Read, found: KeyRange) -> None:
         ends = (read.bounds.low, read.bounds.high)
         pieces += [Piece(open_segment, end) for end in ends if end is not None]
     for piece in pieces:
+        if piece.is_absent:
+            continue
         try:
             _ = piece.language
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
@@ -334,6 +344,8 @@ def _sort_prefix(read: Read, attribute: KeyAttribute, at: int, given: dict[Any, 
         return SortPrefix(attribute, (), last=True, bounds=read.bounds) if read.bounds else None
     templates = [source.keys.sort[at].template for source in read.sources]
     segments = [each.segments for each in templates if each is not None]
+    if read.bounds is None:  # a key that ends before its optional part is the parent of those that have it
+        segments += [each[:-1] for each in segments if each[-1].optional]
     pieces = tuple(_given_pieces(read, segments, given))
     lead = len(pieces)
     parent = min(segments, key=len)
@@ -429,7 +441,8 @@ def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
 
 
 def _joined(pieces: tuple[Piece, ...], bind: Any, whole: bool = False) -> str:
-    texts = (segment_text(piece.segment, bind(piece.value), whole=whole or piece.whole) for piece in pieces)
+    bound = [Piece(piece.segment, bind(piece.value), piece.whole) for piece in pieces]
+    texts = (segment_text(each.segment, each.value, whole=whole or each.whole) for each in bound if not each.is_absent)
     return SEPARATOR.join(texts)
 
 

@@ -13,10 +13,17 @@ def text_source(template: Template | None, env: Env) -> str:
     assert template is not None
     pieces, constant = [], ""
     for at, segment in enumerate(template.segments):
-        constant += SEPARATOR * bool(at) + segment.constant
-        if segment.form is not None:
-            pieces += [repr(constant), f"{bind(segment.form.write, env)}(v[{segment.field!r}])"]
-            constant = ""
+        lead = SEPARATOR * bool(at) + segment.constant
+        if segment.form is None:
+            constant += lead
+            continue
+        value = f"v[{segment.field!r}]"
+        text = f"{bind(segment.form.write, env)}({value})"
+        if segment.optional:
+            pieces += [repr(constant), f"('' if {value} is None else {lead!r} + {text})"]
+        else:
+            pieces += [repr(constant + lead), text]
+        constant = ""
     return " + ".join([*pieces, repr(constant)] if constant or not pieces else pieces)
 
 

@@ -300,6 +300,8 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
     for slot, value in slots_of(plan.read.name, plan.read):
         if isinstance(value, Argument):
             given = arguments[value.at]
+            if given is None and slot.nullable:
+                continue
             try:
                 _ = (
                     slot.form.write(given)

@@ -85,7 +85,9 @@ def _declared(read: Read, found: KeyRange) -> tuple[bool, str]:
     _check_survives_separator(read, found, slot)
     direction = read.order.direction
     falling = slot.form is not None and descends(slot.form)
-    return direction.ascending != falling, f"{direction.value} first by {slot.field}: the order of the key"
+    forward = direction.ascending != falling
+    absent = f", {'before' if forward else 'after'} which come items without it" if slot.nullable else ""
+    return forward, f"{direction.value} first by {slot.field}: the order of the key{absent}"
 
 
 def _check_declared_part(read: Read, order: Order, slot: Slot, attribute: Attribute) -> None:

@@ -39,8 +39,11 @@ def _ownership(parent: Model, child: Model, keys: EntityKeys, owns: Owns) -> Own
                     f"write Owns(..., via={{{slot.field!r}: <attribute of {parent.name}>}})",
                 )
             _check_lossless(parent, child, slot, source)
+            _check_present(parent, child, source)
         elif not _is_parents_part(slot, source, parent, parts, owns):
             break
+        else:
+            _check_present(parent, child, source)
         parts[slot.field] = source
     found = Ownership(child, keys, parts)
     _check_exclusive(parent, found)
@@ -55,6 +58,16 @@ def _check_lossless(parent: Model, child: Model, slot: Slot, source: str) -> Non
             f"it owns {child.name}, whose partition holds a form of {slot.field!r}, which is not in the key of "
             f"{parent.name}: children with another value would not be deleted",
             f"leave {slot.field!r} out of that partition, or delete {child.name} in a service",
+        )
+
+
+def _check_present(parent: Model, child: Model, source: str) -> None:
+    """A parent whose key may end before a part has no value of it for the keys of its children."""
+    if source in parent.key.fields and source not in parent.key.required_fields:
+        raise DesignError(
+            parent.name,
+            f"it owns {child.name}, whose key needs {source!r}, which may be None in the key of {parent.name}",
+            f"delete {child.name} in a service, or make {source!r} a part that is always there: {{{source}}}",
         )
 
 
@@ -104,6 +117,8 @@ def _is_covered(searched: KeyRange, keys: EntityKeys) -> bool:
         return True
     old = _segments(by_name[start.attribute.name])
     lead = len(start.pieces)
+    if old[-1].optional and len(old) == lead + 1 and not start.with_parent:
+        return False
     alike = old[:lead] == tuple(piece.segment for piece in start.pieces)
     return alike and len(old) > lead and old[lead].constant.startswith(start.constant_prefix)
 

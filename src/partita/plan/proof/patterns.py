@@ -49,6 +49,7 @@ def prove_read(read: Read) -> Proof:
         *contents,
         order,
         *_check_projection(read, index),
+        *_optional_parts(read, found),
     ]
     if found.sort_prefix is not None and found.sort_prefix.family is not None:
         field = found.sort_prefix.parent[-1].segment.field
@@ -61,6 +62,22 @@ def prove_read(read: Read) -> Proof:
     if read.single and read.sources[0].model.old_keys:
         sentences.append("a second GetItem under the old key, where no item has the new one")
     return Proof(found, count, forward, tuple(sentence for sentence in sentences if sentence))
+
+
+def _optional_parts(read: Read, found: KeyRange) -> Iterator[str]:
+    """What becomes of items whose keys end before an optional part."""
+    given = {piece.segment.field for each in found.fixed for piece in each.pieces or () if piece.segment.optional}
+    for source in read.sources:
+        for each in source.keys.attributes:
+            field = each.template.optional_field if each.template is not None else None
+            if field is None:
+                continue
+            if field in given:
+                yield f"where {field} is None, the key ends before it"
+            elif read.bounds is not None and found.open_parts[0].field == field:
+                yield f"items of {source.model.name} without {field} are not in the range"
+            else:
+                yield f"items of {source.model.name} without {field} are in the range as well"
 
 
 def _index(read: Read) -> Index | None:

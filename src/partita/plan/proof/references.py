@@ -87,6 +87,12 @@ def _key_sources(where: str, parent: Model, child: Model, via: dict[str, str]) -
                 f"{child.name} has no attribute {source!r} that names its {parent.name}",
                 f"write via={{{part!r}: <attribute of {child.name}>}}",
             )
+        if part not in parent.key.required_fields and child.attributes[source].optional:
+            raise DesignError(
+                where,
+                f"{part!r} may be missing in the key of {parent.name}, so None in {child.name}.{source} is ambiguous",
+                f"remove `| None` from {child.name}.{source}, or write {{{part}}} without `?`",
+            )
     return parts
 
 
