@@ -33,7 +33,7 @@ from partita.design.reads import EntityKey, Read, SortRange
 from partita.plan import prove_read
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import item_of, key_of, old_keys
-from partita.plan.key_ranges import key_conditions, key_range
+from partita.plan.key_ranges import key_conditions
 from partita.plan.read_requests import get_key, plan_of
 from partita.plan.stored_keys import meeting, table_keys
 
@@ -325,6 +325,8 @@ rows = st.fixed_dictionaries(
     }
 )
 
+opened = st.tuples(st.booleans(), st.booleans())
+
 
 def declared(sort: str) -> Model:
     class Thing(Entity, table=table(), key=("P", sort)):
@@ -385,18 +387,23 @@ def test_equal_keys_of_two_templates_were_said_to_meet(one: str, other: str, min
         assert meeting(table_keys(a)[0].domains, table_keys(b)[0].domains) is not None
 
 
-@given(st.sampled_from(["A#{a}#{b?}", "A#{m?:+2,desc}", "A#{e?}"]), st.lists(rows, max_size=6), rows, rows)
-def test_bounds_hold_exactly_the_values_between_them(sort: str, stored: Any, low: Any, high: Any) -> None:
+bounded = st.sampled_from(["A#{a}#{b?}", "A#{m?:+2,desc}", "A#{e?}", "{n:2}#{b?}"])
+
+
+@given(bounded, st.lists(rows, max_size=6), rows, rows, opened)
+def test_bounds_hold_exactly_the_values_between_them(
+    sort: str, stored: Any, low: Any, high: Any, opens: tuple[bool, bool]
+) -> None:
     model = declared(sort)
-    field = model.key.sort[0].fields[-1]
     given_values = ("a",) if "{a}" in sort else ()
+    field = model.key.sort[0].fields[len(given_values)]
     for bottom, top in ((low[field], high[field]), (low[field], None), (None, high[field])):
-        if (bottom is None and top is None) or (bottom is not None and top is not None and bottom > top):
+        if (bottom is None and top is None) or (bottom is not None and top is not None and bottom >= top):
             continue
-        read = Read((EntityKey(model, model.key),), given_values, bounds=SortRange(low=bottom, high=top))
-        key_range(read)
+        bounds = SortRange(low=bottom, high=top, low_open=opens[0], high_open=opens[1])
+        read = Read((EntityKey(model, model.key),), given_values, bounds=bounds)
         for row in stored:
-            values = row | {"a": "a"}
             value = row[field]
             expected = value is not None and (bottom is None or bottom <= value) and (top is None or value <= top)
-            assert holds(read, key_of(model, values)["SK"]["S"]) == expected
+            expected &= not (opens[0] and value == bottom) and not (opens[1] and value == top)
+            assert holds(read, key_of(model, row | {"a": "a"})["SK"]["S"]) == expected
