@@ -7,10 +7,17 @@ from typing import Any
 import pytest
 
 GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide"
+PAGES = (
+    "conditions-and-ranges.md",
+    "design-language.md",
+    "first-design.md",
+    "keys-and-proofs.md",
+    "running-a-store.md",
+)
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["first-design.md", "design-language.md", "running-a-store.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_snippets_run_and_print_what_the_page_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {"__name__": page}
     printed = ""

@@ -25,6 +25,7 @@ from partita.design.models import Model
 from partita.design.untyped_values import any_value
 from partita.dynamodb.values import AttributeValue
 from partita.errors import DesignError, Fault, InvalidValue
+from partita.plan.in_key_conditions import key_text_condition
 from partita.validation import invalid_value
 
 
@@ -36,6 +37,8 @@ def to_stored(model: Model, condition: Condition) -> Condition:
         return AnyOf(tuple(to_stored(model, term) for term in condition.terms))
     if isinstance(condition, Not):
         return Not(to_stored(model, condition.term))
+    if _is_in_key(model, condition):
+        return key_text_condition(model, condition)
     if isinstance(condition, Exists):
         return Exists(_stored_field(model, condition.field)[0])
     if isinstance(condition, Comparison):
@@ -58,6 +61,13 @@ def to_stored(model: Model, condition: Condition) -> Condition:
         field,
         _value(model, condition.field, codec if whole else None, condition.value, inside=True),
     )
+
+
+def _is_in_key(model: Model, condition: Condition) -> bool:
+    """Whether a condition is about an attribute that is stored in the key only."""
+    field = getattr(condition, "field", None)
+    attribute = model.attributes.get(field.path[0]) if isinstance(field, Field) else None
+    return attribute is not None and attribute.in_key
 
 
 def _size(model: Model, condition: SizeComparison) -> AttributeValue | Field:

@@ -65,6 +65,11 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
         return tuple(each for each in attributes if each.member.settles)
 
     @cached_property
+    def can_be_consistent(self) -> bool:
+        """Whether strongly consistent reads are possible: of the table and of local indexes."""
+        return self.index is None or self.model.table.index(self.read.name, self.index).local
+
+    @cached_property
     def key_names(self) -> tuple[str, ...]:
         """The attributes of a start key: the table's key and the index's."""
         index = self.read.sources[0].keys.attributes
@@ -210,7 +215,7 @@ def query(
         scan_index_forward=None if plan.proof.forward else False,
         limit=limit,
         exclusive_start_key=start,
-        consistent_read=True if consistent and plan.index is None else None,
+        consistent_read=True if consistent and plan.can_be_consistent else None,
     )
 
 

@@ -1,19 +1,22 @@
 """Filters, scans and gets of one moment, on every backend: by size, by type, by any condition."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from typing import Any
+import enum
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 
 from partita import (
     AsyncStore,
+    Condition,
     ConditionFailed,
     DesignError,
     Entity,
     F,
     Index,
+    InKey,
     InvalidTransaction,
     InvalidValue,
     Item,
@@ -24,6 +27,7 @@ from partita import (
     Store,
     Table,
     collection,
+    get,
     pattern,
     prove,
     query,
@@ -40,8 +44,17 @@ table = Table(
     sk="SK",
     naming="camel",
     type_attribute="type",
-    indexes=(Index("ByTown", "townPK", "at"), Index("Slim", "slimPK", "at", project=("note",))),
+    indexes=(
+        Index("ByTown", "townPK", "at"),
+        Index("Slim", "slimPK", "at", project=("note",)),
+        Index("ByPrice", "pricePK", "priceSK"),
+    ),
 )
+
+
+class Course(str, enum.Enum):
+    SOUP = "soup"
+    MAIN = "main"
 
 
 class Restaurant(Entity, table=table, key=("TOWN#{town}", "{at}#R#{name}")):
@@ -61,6 +74,15 @@ class Review(Entity, table=table, key=("TOWN#{town}", "{at}#V#{author}")):
     at: datetime
     author: str
     stars: int = 0
+
+
+class Menu(Entity, table=table, key=("MENU#{menu}", "DAY#{day}#{course:ranked}")):
+    menu: Annotated[str, InKey()]
+    day: Annotated[date, InKey()]
+    course: Annotated[Course, InKey()]
+    price: int = 0
+
+    by_price = Keys("ByPrice", "MENUS", "{price:4}")
 
 
 class Tip(Entity, table=table, key=("TIP#{tip}", "TIP")):
@@ -260,3 +282,78 @@ def test_get_many_can_be_strongly_consistent(town: Store) -> None:
     (request,) = [each.request for each in sent]
     assert isinstance(request, BatchGetItem)
     assert [each.consistent_read for each in (request.request_items or {}).values()] == [True]
+
+
+@pytest.fixture
+def menus(town: Store) -> Store:
+    days = [date(2025, 1, n) for n in (1, 2, 3)]
+    town.put_many([Menu(menu="m", day=day, course=course, price=day.day) for day in days for course in Course])
+    return town
+
+
+@pytest.mark.parametrize(
+    ("condition", "days"),
+    [
+        (F.day == date(2025, 1, 2), [2, 2]),
+        (F.day != date(2025, 1, 2), [1, 1, 3, 3]),
+        (F.day < date(2025, 1, 2), [1, 1]),
+        (F.day <= date(2025, 1, 2), [1, 1, 2, 2]),
+        (F.day > date(2025, 1, 2), [3, 3]),
+        (F.day >= date(2025, 1, 2), [2, 2, 3, 3]),
+        (F.day.is_in(date(2025, 1, 1), date(2025, 1, 3)), [1, 1, 3, 3]),
+        (F.day.between(date(2025, 1, 2), date(2025, 1, 3)), [2, 2, 3, 3]),
+        (F.menu == "m", [1, 1, 2, 2, 3, 3]),
+        (F.menu.starts_with("m") & F.menu.exists() & (F.price > 2), [3, 3]),
+        (F.menu == "other", []),
+    ],
+)
+def test_condition_on_a_part_of_the_key(menus: Store, condition: Condition, days: list[int]) -> None:
+    assert sorted(each.day.day for each in menus.scan(Menu, where=condition)) == days
+    assert [each.day.day for each in menus(Menu.by_price.query().where(condition))] == days
+
+
+def test_write_with_a_condition_on_a_part_of_its_key(menus: Store) -> None:
+    call = get(Menu, "m", date(2025, 1, 1), Course.SOUP)
+    with menus.change(call, when=F.day < date(2025, 1, 2)) as draft:
+        draft.price = 9
+    with pytest.raises(ConditionFailed):
+        menus.delete(call, when=F.day > date(2025, 1, 2))
+    assert menus.delete(call, when=F.menu == "m") is not None
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (F.course == Course.SOUP, "a condition names 'course', which is stored in the key only, behind another part"),
+        (F.day.size() > 1, "'day' is stored in the key only, and this condition cannot be about a key"),
+        (F.day == F.price, "'day' is stored in the key only, and this condition cannot be about a key"),
+        (F.day.starts_with("2"), "it is not text, and has no beginning"),
+    ],
+)
+def test_condition_that_a_key_cannot_answer_is_rejected(menus: Store, condition: Condition, said: str) -> None:
+    with pytest.raises((DesignError, InvalidValue), match=said):
+        menus.scan(Menu, where=condition)
+
+
+def test_filter_on_the_key_that_is_queried_is_rejected() -> None:
+    with pytest.raises(ProofError, match="it filters by 'day', which is in the key that is queried"):
+        prove_read(query(Menu, "m").where(F.day > date(2025, 1, 2)).read)
+
+
+def test_local_index_can_be_read_consistently(town: Store) -> None:
+    local = Table("locals", pk="PK", sk="SK", indexes=(Index("ByCost", "PK", "cost", local=True),))
+
+    class Line(Entity, table=local, key=("BILL#{bill}", "LINE#{number:3}")):
+        bill: str
+        number: int
+        cost: int
+
+        by_cost = Keys("ByCost")
+
+    sent: list[SentRequest] = []
+    store = Store(town.backend, prove("locals", local), on_call=[sent.append])
+    store.create_tables()
+    store.put(Line(bill="b", number=1, cost=5))
+    sent.clear()
+    assert [each.cost for each in store(Line.by_cost.query("b"), consistent=True)] == [5]
+    assert [getattr(each.request, "consistent_read", None) for each in sent] == [True]

@@ -14,7 +14,7 @@ from partita.design.conditions import (
     SizeComparison,
 )
 from partita.design.models import Attribute, Model
-from partita.design.reads import Argument, Read
+from partita.design.reads import Argument, EntityKey, Read
 from partita.design.tables import Index
 from partita.errors import ProofError
 from partita.plan.stored_keys import listed_values
@@ -30,7 +30,10 @@ def check_filter(read: Read, index: Index | None) -> None:
         keys = {each.name for each in source.keys.attributes}
         for field in read.where.fields:
             attribute = source.model.attributes[field]
-            if attribute.in_key or attribute.name in keys:
+            if attribute.in_key:
+                _check_in_key(read, source, field)
+                continue
+            if attribute.name in keys:
                 raise ProofError(
                     read.name,
                     f"it filters by {field!r}, which is in the key that is queried; DynamoDB filters other attributes",
@@ -42,6 +45,18 @@ def check_filter(read: Read, index: Index | None) -> None:
                     f"it filters by {field!r}, which index {index.name!r} does not project",
                     f"project {attribute.name!r}, or leave the filter out",
                 )
+
+
+def _check_in_key(read: Read, source: EntityKey, field: str) -> None:
+    """A filter on an `InKey` attribute filters the table's key, which must not be the key that is queried."""
+    queried = {each.name for each in source.keys.attributes}
+    for key in source.model.key.attributes:
+        if field in key.fields and key.name in queried:
+            raise ProofError(
+                read.name,
+                f"it filters by {field!r}, which is in the key that is queried; DynamoDB filters other attributes",
+                f"give {field!r} as a part of the key, or a range of it",
+            )
 
 
 def _check_type_attribute(read: Read, index: Index | None) -> None:
