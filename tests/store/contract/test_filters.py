@@ -35,6 +35,8 @@ from partita import (
 from partita.dynamodb.exceptions import TransactionCanceledException
 from partita.dynamodb.requests import BatchGetItem, TransactGetItems
 from partita.plan import prove_read
+from tests.store.clocks import Clock
+from tests.store.conftest import fresh
 from tests.store.faults import Faulty
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)
@@ -124,8 +126,7 @@ design = prove("food", table)
 
 @pytest.fixture
 def town(db: Store) -> Store:
-    store = Store(db.backend, design, sleep=lambda _: None, cursor_keys=[bytes(16)])
-    store.create_tables()
+    store = fresh(db.backend, design, Clock())
     for n in range(4):
         at = AT + timedelta(days=n)
         store.create(Restaurant(town="t", at=at, name=f"r{n}", stars=n, dishes=["d"] * n, note="x" * n or None))
@@ -351,8 +352,7 @@ def test_local_index_can_be_read_consistently(town: Store) -> None:
         by_cost = Keys("ByCost")
 
     sent: list[SentRequest] = []
-    store = Store(town.backend, prove("locals", local), on_call=[sent.append])
-    store.create_tables()
+    store = fresh(town.backend, prove("locals", local), Clock()).with_settings(on_call=[sent.append])
     store.put(Line(bill="b", number=1, cost=5))
     sent.clear()
     assert [each.cost for each in store(Line.by_cost.query("b"), consistent=True)] == [5]

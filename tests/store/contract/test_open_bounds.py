@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from partita import DesignError, Entity, Index, InvalidValue, Items, Keys, Query, Store, Table, pattern, prove, query
+from tests.store.clocks import Clock
+from tests.store.conftest import fresh
 
 table = Table(
     "ranges",
@@ -103,8 +105,7 @@ design = prove("ranges", table)
 
 @pytest.fixture
 def filled(db: Store) -> Store:
-    store = Store(db.backend, design, sleep=lambda _: None, cursor_keys=[bytes(16)])
-    store.create_tables()
+    store = fresh(db.backend, design, Clock())
     store.put_many(entries())
     return store
 
