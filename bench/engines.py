@@ -17,6 +17,7 @@ SCRATCH = Path(__file__).parent.parent / ".bench"
 OURS = "Partita"
 OURS_PROCESS = "Partita, --durability process"
 OURS_MEMORY = "Partita, --memory"
+OURS_WORKERS = "Partita, --workers 2"
 PEER_NAMES = ("dynoxide", "dynamodb-local", "dynalite")
 
 
@@ -56,6 +57,7 @@ def partita(name: str) -> Iterator[Running]:
             OURS: place,
             OURS_PROCESS: [*place, "--durability", "process"],
             OURS_MEMORY: ["--memory"],
+            OURS_WORKERS: [*place, "--workers", "2"],
         }
         with started(lambda port: [PARTITA, "engine", *settings[name], "--port", str(port)]) as running:
             yield running
@@ -68,6 +70,7 @@ def engines() -> tuple[list[Engine], list[str]]:
         Engine(OURS, ours, "file, survives power loss"),
         Engine(OURS_PROCESS, ours, "file, survives the end of the process"),
         Engine(OURS_MEMORY, ours, "memory"),
+        Engine(OURS_WORKERS, ours, "file, survives power loss"),
     ]
     missing = []
     for name in PEER_NAMES:

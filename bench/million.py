@@ -26,7 +26,7 @@ from partita.engine.engine import Engine
 
 FEW, MANY = 10_000, 1_000_000
 GETS = 20_000
-SLOWER = 1.5
+SLOWER = 1.4
 MEGABYTES = 200.0
 GROWTH = 10.0  # megabytes that a Scan of everything may add to a Scan of one page
 

@@ -17,7 +17,7 @@ from partita_systems.checks import design as checks
 from partita_systems.checks.seed import _History
 from partita_systems.perfectit import design as cards
 
-WANTED = 1 / 3
+WANTED = 0.45
 Commit = list[tuple[str, bytes, int, Any]]
 
 

@@ -3,10 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from partita.cli.options import CredentialsFile, Flag, Hosts, Origins, Port
+from partita.cli.options import CredentialsFile, Flag, Hosts, Origins, Port, Workers
 
 if TYPE_CHECKING:
     from socket import socket
+
+    from partita.engine.engine import Engine
+    from partita.http.sources import AllowedSources
+    from partita.server.access_keys import Credential
+
+Durability = Literal["power", "process"]
 
 SURVIVES = {"power": "a loss of power", "process": "a crash of the process"}
 
@@ -17,7 +23,8 @@ def engine(
     data: Path | None = None,
     host: str = "127.0.0.1",
     port: Port = 8000,
-    durability: Literal["power", "process"] = "power",
+    durability: Durability = "power",
+    workers: Workers = 1,
     credentials: CredentialsFile = None,
     allow_hosts: Hosts = (),
     allow_origins: Origins = (),
@@ -37,6 +44,9 @@ def engine(
         The port to listen on; 0 chooses a free one.
     durability
         What an acknowledged write survives: a loss of power, or only a crash of the process (faster).
+    workers
+        How many processes share the port and the file of --data, to use as many processor cores. Limits on connections
+        and memory are for each.
     credentials
         A TOML file of access keys: [keys.ID] with secret, read_only and session_token; or set PARTITA_ACCESS_KEYS to
         ID:SECRET,... in the environment. The signature of every request is verified. The connection itself is not
@@ -51,21 +61,21 @@ def engine(
         Allow an address that other machines can reach without --credentials. Requests are not authenticated.
     """
     from partita.connect import connect
-    from partita.engine.async_engine import AsyncEngine
     from partita.errors import ConfigurationError
     from partita.extras import needs
     from partita.http.sources import AllowedSources
     from partita.server.access_keys import load_credentials
-    from partita.server.authorization import Authorizer
 
     with needs("partita engine", "server"):
-        from partita.server.uvicorn_server import bind_socket, check_address, listen, serve
+        from partita.server.uvicorn_server import bind_socket, check_address, listen
+        from partita.server.workers import run_workers
 
     if memory and data is not None:
         raise ConfigurationError("--memory and --data exclude each other; give one of them")
+    if workers > 1 and data is None:
+        raise ConfigurationError("--workers: several processes cannot share memory; add --data FILE")
     access_keys = load_credentials(credentials)
-    authorizer = Authorizer(access_keys) if access_keys else None
-    check_address(host, safe=public or authorizer is not None, advice="--public to allow that")
+    check_address(host, safe=public or bool(access_keys), advice="--public to allow that")
     sources = AllowedSources([host, *allow_hosts], allow_origins)
     at = bind_socket(host, port)
     backend = connect("memory:") if data is None else connect(data, durability=durability)
@@ -74,11 +84,31 @@ def engine(
     address = address_of(host, at)
     print(f"partita: DynamoDB at {address}, data in {where}", flush=True)
     print(f"try:     aws dynamodb list-tables --endpoint-url {address} --region us-east-1", flush=True)
+    if workers == 1:
+        _serve(backend, at, sources, access_keys)
+    else:
+        backend.close()  # it was opened to find out whether it can be
+        run_workers(workers, _serve_file, data, durability, at, sources, access_keys)
+
+
+def _serve_file(
+    data: Path, durability: Durability, at: "socket", sources: "AllowedSources", access_keys: "dict[str, Credential]"
+) -> None:
+    """The work of one worker process."""
+    from partita.connect import connect
+
+    _serve(connect(data, durability=durability), at, sources, access_keys)
+
+
+def _serve(backend: "Engine", at: "socket", sources: "AllowedSources", access_keys: "dict[str, Credential]") -> None:
+    from partita.engine.async_engine import AsyncEngine
+    from partita.server.authorization import Authorizer
+    from partita.server.uvicorn_server import serve
 
     async def opened() -> AsyncEngine:
         return AsyncEngine(backend)
 
-    serve(opened, at, authorizer=authorizer, sources=sources)
+    serve(opened, at, authorizer=Authorizer(access_keys) if access_keys else None, sources=sources)
 
 
 def address_of(host: str, at: "socket") -> str:

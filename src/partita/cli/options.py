@@ -9,6 +9,7 @@ from cyclopts.validators import Number
 
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 Scale = Annotated[float, Parameter(validator=Number(gt=0, lte=10_000))]
+Workers = Annotated[int, Parameter(validator=Number(gte=1, lte=256))]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]  # false unless it is given
 Address = Annotated[str, Parameter(metavar="ADDRESS")]
 

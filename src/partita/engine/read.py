@@ -1,6 +1,7 @@
 """The read path: a page of rows from a range of keys, filtered and projected, with its size."""
 
 from collections.abc import Iterator
+from itertools import accumulate, islice
 
 import msgspec
 from msgspec import Raw
@@ -14,6 +15,8 @@ from partita.engine.expressions.projection import project
 from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.write import decode_item
 from partita.storage.contract import Reader
+
+CHUNK = 32  # rows of a page that are taken in one step
 
 _encode = msgspec.json.encode
 
@@ -72,13 +75,17 @@ def read_page(reader: Reader, rows: Rows, selection: Selection) -> RowPage:
 
 def _whole_rows(rows: Rows, selection: Selection) -> RowPage:
     """A page of unfiltered whole rows, as most pages are, with few steps for each row."""
-    page = RowPage()
-    limit, size, values = selection.limit, 0, []
-    for _, weight, value in rows:
-        size += weight
-        values.append(value)
+    page, limit = RowPage(), selection.limit
+    size, values = 0, list[bytes]()
+    while chunk := list(islice(rows, CHUNK if limit is None else min(CHUNK, limit - len(values)))):
+        _, weights, found = zip(*chunk, strict=True)
+        if size + sum(weights) >= PAGE_BYTES:
+            totals = accumulate(weights, initial=size)  # before each row
+            found = found[: sum(1 for total in totals if total < PAGE_BYTES)]
+        size += sum(weights[: len(found)])
+        values += found
         if len(values) == limit or size >= PAGE_BYTES:
-            page.last = _start_key(decode_item(value), selection)
+            page.last = _start_key(decode_item(values[-1]), selection)
             break
     page.size, page.scanned, page.count = size, len(values), len(values)
     if not selection.count_only:
