@@ -1,6 +1,11 @@
 """Keys at work in a store: what each form of a key part promises holds for what is read back."""
 
+import enum
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import pytest
 
@@ -8,14 +13,20 @@ from partita import (
     ALL_SHARDS,
     DesignError,
     Entity,
+    F,
     Index,
+    InKey,
+    InvalidValue,
+    Item,
     Items,
     Keys,
     Query,
     Store,
     Table,
     View,
+    collection,
     connect,
+    fan_out,
     get,
     pattern,
     prove,
@@ -136,3 +147,291 @@ def test_shard_of_a_number_that_is_given_for_another_part_is_its_hash() -> None:
     for n in range(20):
         db.create(Card(n=n))
         assert list(db(Card.by_number.query(n))) == [Card(n=n)]
+
+
+def test_items_of_one_range_are_told_apart_by_the_forms_of_their_keys() -> None:
+    forms = table()
+
+    class Visit(Entity, table=forms, key=("P#{p}", "X#{at:day}")):
+        p: str
+        at: datetime = datetime(2025, 1, 1, tzinfo=UTC)
+
+    class Page(Entity, table=forms, key=("P#{p}", "X#{n:4}")):
+        p: str
+        n: int
+
+    @pattern
+    def both(p: str) -> Items[Visit | Page]: ...
+
+    db = store(forms)
+    made = [db.create(Page(p="1", n=12)), db.create(Visit(p="1"))]
+    assert list(db(both("1"))) == made
+    assert list(db.scan(Page)) == made[:1]
+    db.adopt()
+    assert list(db(both("1"))) == made
+
+
+def test_date_is_not_taken_for_a_time() -> None:
+    forms = table()
+
+    class Call(Entity, table=forms, key=("P#{p}", "X#{at}")):
+        p: str
+        at: Annotated[datetime, InKey()]
+
+    class Day(Entity, table=forms, key=("P#{p}", "X#{day}")):
+        p: str
+        day: date
+
+    @pattern
+    def both(p: str) -> Items[Call | Day]: ...
+
+    db = store(forms)
+    made = [
+        db.create(Day(p="1", day=date(2025, 1, 2))),
+        db.create(Call(p="1", at=datetime(2025, 1, 2, 3, tzinfo=UTC))),
+    ]
+    assert list(db(both("1"))) == made
+
+
+def test_every_shard_of_a_sort_key_is_read() -> None:
+    forms = table()
+
+    class Card(Entity, table=forms, key=("P#{p}", "{name:shard(4)}#{name}")):
+        p: str
+        name: str
+
+    @pattern
+    def cards(p: str) -> Items[Card]:
+        return query(Card, p, ALL_SHARDS)
+
+    db = store(forms)
+    names = {str(number) for number in range(20)}
+    for name in names:
+        db.create(Card(p="1", name=name))
+    assert {each.name for each in db(cards("1"))} == names
+
+
+def test_two_fan_outs_read_every_combination() -> None:
+    forms = table()
+
+    class Cell(Entity, table=forms, key=("CELL#{p}#{q}", "{name}")):
+        p: str
+        q: str
+        name: str
+
+    @pattern
+    def cells(ps: Sequence[str], qs: Sequence[str]) -> Items[Cell]:
+        return query(Cell, fan_out(ps, 3), fan_out(qs, 3))
+
+    db = store(forms)
+    for p in "ab":
+        for q in "xyz":
+            db.create(Cell(p=p, q=q, name="1"))
+    assert {each.p + each.q for each in db(cells(["a", "b"], ["x", "y"]))} == {"ax", "ay", "bx", "by"}
+
+
+def test_part_of_a_sort_key_is_fanned_out() -> None:
+    forms = table()
+
+    class Card(Entity, table=forms, key=("P#{p}", "{kind}#{name}")):
+        p: str
+        kind: str
+        name: str
+
+    @pattern
+    def of_kinds(p: str, kinds: Sequence[str]) -> Items[Card]:
+        return query(Card, p, fan_out(kinds, 3))
+
+    db = store(forms)
+    for kind in "abc":
+        db.create(Card(p="1", kind=kind, name="1"))
+    assert {each.kind for each in db(of_kinds("1", ["a", "c"]))} == {"a", "c"}
+
+
+def test_last_character_of_unicode_is_in_a_range_without_an_end() -> None:
+    forms = table()
+
+    class Card(Entity, table=forms, key=("P#{p}", "{name}")):
+        p: str
+        name: str
+
+    @pattern
+    def since(p: str, name: str) -> Items[Card]:
+        return query(Card, p).since(name)
+
+    db = store(forms)
+    made = db.create(Card(p="1", name="\U0010ffffa"))
+    assert list(db(since("1", "a"))) == [made]
+
+
+class Level(enum.IntEnum):
+    LOW = 7
+    HIGH = 3
+
+
+def test_enum_of_numbers_is_ranked() -> None:
+    forms = table()
+
+    class Task(Entity, table=forms, key=("P#{p}", "{level:ranked}")):
+        p: str
+        level: Level
+
+    @pattern(query(Task).smallest_first("level"))
+    def tasks(p: str) -> Items[Task]: ...
+
+    db = store(forms)
+    for level in reversed(Level):
+        db.create(Task(p="1", level=level))
+    assert [each.level for each in db(tasks("1"))] == list(Level)
+
+
+@pytest.mark.parametrize("order", ["1", "12", "1#2", "1$"])
+def test_order_and_its_lines_are_read_by_prefix_without_those_of_others(order: str) -> None:
+    forms = table(Index("GSI1", "GSI1PK", "GSI1SK"))
+
+    class Order(Entity, table=forms, key=("C#{c}", "ORDER#{order}")):
+        c: str
+        order: str
+        listed = Keys("GSI1", "L#{c}", "ORDER#{order}")
+
+    class Line(Entity, table=forms, key=("C#{c}", "ORDER#{order}#LINE#{line}")):
+        c: str
+        order: str
+        line: str
+        listed = Keys("GSI1", "L#{c}", "ORDER#{order}#LINE#{line}")
+
+    @pattern
+    def whole(c: str, order: str) -> Items[Order | Line]: ...
+    @pattern(collection(Order.listed, Line.listed))
+    def whole_by_index(c: str, order: str) -> Items[Order | Line]: ...
+
+    db = store(forms)
+    for each in ("1", "12", "1#2", "1$"):
+        db.create(Order(c="a", order=each))
+        for line in "xy":
+            db.create(Line(c="a", order=each, line=line))
+    wanted = [Order(c="a", order=order), *(Line(c="a", order=order, line=line) for line in "xy")]
+    assert list(db(whole("a", order))) == list(db(whole_by_index("a", order))) == wanted
+
+
+def test_key_whose_partition_is_a_stored_attribute_is_read_and_deleted() -> None:
+    forms = table()
+
+    class Card(Entity, table=forms, key=(None, "CARD#{name}")):
+        PK: str
+        name: Annotated[str, InKey()]
+
+    @pattern
+    def card(PK: str, name: str) -> Item[Card]: ...  # noqa: N803 - the name of the stored attribute
+    @pattern
+    def cards(PK: str) -> Items[Card]: ...  # noqa: N803
+
+    db = store(forms)
+    made = db.create(Card(PK="p", name="1"))
+    assert db(card("p", "1")) == made
+    assert list(db(cards("p"))) == [made]
+    db.delete(card("p", "1"))
+    assert db(card("p", "1")) is None
+
+
+def test_plain_texts_never_share_a_key() -> None:
+    forms = table()
+
+    class Pair(Entity, table=forms, key=("P#{p:plain}#{q:plain}", "X")):
+        p: str
+        q: str
+
+    db = store(forms)
+    made = db.create(Pair(p="a", q="b#c"))
+    with pytest.raises(InvalidValue, match="#"):
+        db.create(Pair(p="a#b", q="c"))
+    assert list(db.scan(Pair)) == [made]
+
+
+def test_entities_whose_prefixes_are_neighbours_are_one_range() -> None:
+    forms = table()
+
+    class Apple(Entity, table=forms, key=("P#{p}", "A#{name}")):
+        p: str
+        name: str
+
+    class Berry(Entity, table=forms, key=("P#{p}", "B#{name}")):
+        p: str
+        name: str
+
+    class Cherry(Entity, table=forms, key=("P#{p}", "C#{name}")):
+        p: str
+        name: str
+
+    @pattern
+    def fruit(p: str) -> Items[Apple | Berry]: ...
+
+    db = store(forms)
+    made = [db.create(each(p="1", name="x")) for each in (Apple, Berry, Cherry)]
+    assert list(db(fruit("1"))) == made[:2]
+
+
+def test_literal_attribute_tells_the_entities_of_an_index_apart() -> None:
+    forms = table(Index("ByName", "p", "name"))
+
+    class Apple(Entity, table=forms, key=("A#{p}", "{name}")):
+        p: str
+        name: str
+        kind: Literal["apple"] = "apple"
+        by_name = Keys("ByName")
+
+    class Berry(Entity, table=forms, key=("B#{p}", "{name}")):
+        p: str
+        name: str
+        kind: Literal["berry"] = "berry"
+        by_name = Keys("ByName")
+
+    @pattern
+    def berries(p: str) -> Items[Berry]:
+        return Berry.by_name.query(p).where(F.kind == "berry")
+
+    db = store(forms)
+    db.create(Apple(p="1", name="x"))
+    made = db.create(Berry(p="1", name="x"))
+    assert list(db(berries("1"))) == [made]
+
+
+@pytest.mark.parametrize(("kind", "form"), [(datetime, "{x}"), (date, "{x}"), (int, "{x:6}")])
+def test_text_behind_a_constant_is_proven_beside_a_time_and_a_number(kind: Any, form: str) -> None:
+    forms = table()
+
+    class Join(Entity, table=forms, key=("ROOM#{p}", "Join:{name}")):
+        p: str
+        name: str
+
+    class Event(Entity, table=forms, key=("ROOM#{p}", form)):
+        p: str
+        x: kind
+
+    @pattern
+    def joins(p: str) -> Items[Join]: ...
+    @pattern
+    def events(p: str) -> Items[Event]: ...
+
+    db = store(forms)
+    made = db.create(Join(p="1", name="x"))
+    assert (list(db(joins("1"))), list(db(events("1")))) == ([made], [])
+
+
+def test_constant_behind_every_uuid_is_proven_beside_one() -> None:
+    forms = table()
+
+    class About(Entity, table=forms, key=("ROOM#{p}", "meta")):
+        p: str
+
+    class Event(Entity, table=forms, key=("ROOM#{p}", "{event}")):
+        p: str
+        event: UUID
+
+    @pattern
+    def events(p: str) -> Items[Event]: ...
+
+    db = store(forms)
+    db.create(About(p="1"))
+    made = db.create(Event(p="1", event=UUID(int=2**128 - 1)))
+    assert list(db(events("1"))) == [made]

@@ -1,0 +1,175 @@
+"""Settled values: keys, guards, shards and answers have the form in which a value is read back."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+import pytest
+
+from partita import Entity, InKey, Item, Keys, NotUnique, Store, SumOf, Unique, Version, pattern
+from partita.dynamodb.requests import GetItem
+from tests.store.declared import BY_TEXT, opened, stored, table
+
+
+class Between:
+    """A backend that lets another writer act once, after the first read."""
+
+    def __init__(self, backend: Any, act: Any) -> None:
+        self._backend = backend
+        self._acts = [act]
+
+    def call(self, request: Any, /) -> Any:
+        reply = self._backend.call(request)
+        if isinstance(request, GetItem) and self._acts:
+            self._acts.pop()()
+        return reply
+
+
+def test_index_key_has_the_stored_spelling_whatever_the_caller_writes() -> None:
+    things = table(BY_TEXT)
+
+    class User(Entity, table=things, key=("USER#{mail:fold}", "USER")):
+        mail: str
+        state: str = "new"
+        listed = Keys("GSI1", "STATE#{state}", "{mail}")
+
+    @pattern
+    def user(mail: str) -> Item[User]: ...
+
+    db = opened(things)
+    db.create(User(mail="Ana@x"))
+    with db.change(user("ANA@X")) as draft:
+        draft.state = "old"
+    (item,) = stored(db)
+    assert (item["mail"], item["GSI1PK"], item["GSI1SK"]) == ("Ana@x", "STATE#old", "Ana@x")
+
+
+def test_index_key_has_the_stored_time_whatever_time_of_the_day_is_asked_for() -> None:
+    things = table(BY_TEXT)
+
+    class Visit(Entity, table=things, key=("PLACE#{place}", "{at:day}")):
+        place: str
+        at: datetime
+        state: str = "new"
+        listed = Keys("GSI1", "STATE#{state}", "{at}")
+
+    @pattern
+    def visit(place: str, at: datetime) -> Item[Visit]: ...
+
+    db = opened(things)
+    db.create(Visit(place="p", at=datetime(2025, 1, 1, 8, tzinfo=UTC)))
+    with db.change(visit("p", datetime(2025, 1, 1, 9, tzinfo=UTC))) as draft:
+        draft.state = "old"
+    (item,) = stored(db)
+    assert item["GSI1SK"] == item["at"]
+
+
+def test_value_that_the_key_holds_in_part_is_read_again_after_another_writer() -> None:
+    things = table(BY_TEXT)
+
+    class User(Entity, table=things, key=("USER#{mail:fold}", "USER")):
+        mail: str
+        state: str = "new"
+        place: str = "p"
+        listed = Keys("GSI1", "STATE#{state}", "{mail}#{place}")
+
+    @pattern
+    def user(mail: str) -> Item[User]: ...
+
+    db = opened(things)
+    db.create(User(mail="ana@x"))
+
+    def spell_otherwise() -> None:
+        with db.change(user("ana@x")) as draft:
+            draft.mail = "Ana@X"
+
+    late = Store(Between(db.backend, spell_otherwise), db.design, sleep=lambda _: None)
+    with late.change(user("ana@x")) as draft:
+        draft.state = "old"
+    (item,) = stored(db)
+    assert (item["mail"], item["GSI1SK"]) == ("Ana@X", "Ana@X#p")
+
+
+def test_put_returns_what_is_stored() -> None:
+    things = table()
+
+    class User(Entity, table=things, key=("USER#{mail:fold}", "USER")):
+        mail: str
+        version: Annotated[int, Version()] = 0
+
+    @pattern
+    def user(mail: str) -> Item[User]: ...
+
+    db = opened(things)
+    db.create(User(mail="ana@x"))
+    answer = db.put(User(mail="ANA@X"))
+    assert answer == User(mail="ANA@X", version=2) == db.one(user("ana@x"))
+
+
+@pytest.mark.parametrize("given", ["2", "2.0", "2.00", "20E-1"])
+def test_equal_decimals_are_one_unique_value_in_one_shard(given: str) -> None:
+    things = table(BY_TEXT)
+
+    class Price(Entity, table=things, key=("PRICE#{name}", "PRICE")):
+        name: str
+        amount: Annotated[Decimal, Unique()]
+        sharded = Keys("GSI1", "SHARD#{amount:shard(64)}", "{name}")
+
+    @pattern
+    def price(name: str) -> Item[Price]: ...
+
+    db = opened(things)
+    db.create(Price(name="stepped", amount=Decimal("1.50")))
+    with db.change(price("stepped")) as draft:
+        draft.amount += Decimal("0.50")
+    with pytest.raises(NotUnique):
+        db.create(Price(name="other", amount=Decimal(given)))
+    shard = next(item["GSI1PK"] for item in stored(db) if "GSI1PK" in item)
+    db.delete(price("stepped"))
+    db.create(Price(name="other", amount=Decimal(given)))
+    assert next(item["GSI1PK"] for item in stored(db) if "GSI1PK" in item) == shard
+
+
+def test_decimal_in_the_key_alone_keeps_its_shard_and_frees_its_guard() -> None:
+    things = table(BY_TEXT)
+
+    class Rate(Entity, table=things, key=("RATE#{name}", "{amount:+3.2}")):
+        name: str
+        amount: Annotated[Decimal, InKey(), Unique()]
+        text: str = ""
+        note: str = ""
+        sharded = Keys("GSI1", "SHARD#{amount:shard(64)}", "{text}#{note}")
+
+    @pattern
+    def rate(name: str, amount: Decimal) -> Item[Rate]: ...
+
+    db = opened(things)
+    db.create(Rate(name="a", amount=Decimal(1), text="a", note="a"))
+    before = next(item["GSI1PK"] for item in stored(db) if "GSI1PK" in item)
+    with db.change(rate("a", Decimal("1.00"))) as draft:
+        draft.text = "b"
+    assert next(item["GSI1PK"] for item in stored(db) if "GSI1PK" in item) == before
+    db.delete(rate("a", Decimal(1)))
+    assert stored(db) == []
+
+
+def test_sum_of_floats_is_stored() -> None:
+    things = table()
+
+    class Basket(Entity, table=things, key=("BASKET#{basket_id}", "BASKET")):
+        basket_id: str
+        total: Annotated[float, SumOf(lambda: Line, "price")] = 0.0
+
+    class Line(Entity, table=things, key=("LINE#{line_id}", "LINE")):
+        line_id: str
+        basket_id: str
+        price: float
+
+    @pattern
+    def basket(basket_id: str) -> Item[Basket]: ...
+
+    db = opened(things)
+    db.create(Basket(basket_id="b"))
+    for number in range(3):
+        db.create(Line(line_id=str(number), basket_id="b", price=0.1))
+    assert db.one(basket("b")).total == pytest.approx(0.3)
