@@ -85,6 +85,8 @@ class Run:
         unsure, self.requests = self.backend.unsure, self.backend.requests
         self.backend.start([])
         if unsure and error is not None and _says_unknown(error) and not self._is_atomic(write):
+            if ran == [None]:
+                self.state = orders[0][0].after
             self.write(write)  # a part of it may be done: it can be done again
             return
         accepted: list[State] = []

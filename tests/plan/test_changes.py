@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from partita import Entity, Index, Keys, Table
 from partita.design.models import model_of
 from partita.errors import InvalidValue
 from partita.plan import prove
@@ -34,6 +35,21 @@ def of_order(**edits: Edit) -> ItemChange:
 )
 def test_change_needs_a_read_where_something_unknown_depends_on_it(edits: dict[str, Edit], reads: bool) -> None:
     assert needs_read(design, of_order(**edits)) is reads
+
+
+@pytest.mark.parametrize(
+    ("form", "reads"), [("{name}", False), ("{name:escaped}", False), ("{name:fold}", True), ("{name:shard(4)}", True)]
+)
+def test_key_part_that_loses_something_does_not_tell_its_value(form: str, reads: bool) -> None:
+    things = Table("things", pk="PK", sk="SK", indexes=(Index("GSI1", "GSI1PK", "GSI1SK"),))
+
+    class Thing(Entity, table=things, key=(f"THING#{form}", "THING")):
+        name: str
+        state: str
+        listed = Keys("GSI1", "STATE#{state}", "{name}")
+
+    change = ItemChange(model_of(Thing), {"name": "Ann"}, {"state": Assign("new")}, PLACED)
+    assert needs_read(prove("things", things), change) is reads
 
 
 def test_unique_value_cannot_be_changed_without_a_read() -> None:

@@ -45,3 +45,16 @@ def test_invalid_text_keeps_the_whole_batch_back(db: Store, sent: list[SentReque
     with pytest.raises(InvalidValue, match=r"^Book.title: it contains a lone surrogate and is not valid Unicode$"):
         db.put_many([Book(isbn="0"), Book(isbn="1", title="\ud800")])
     assert sent == []
+
+
+def test_entity_that_is_in_a_batch_twice_is_named(db: Store, sent: list[SentRequest]) -> None:
+    with pytest.raises(InvalidValue, match=r"^Book: Book 1 is in the batch twice; put it once$"):
+        db.put_many([Book(isbn="1"), Book(isbn="2"), Book(isbn="1", title="other")])
+    assert sent == []
+
+
+def test_item_may_be_deleted_twice_in_one_batch(db: Store, sent: list[SentRequest]) -> None:
+    db.create(Book(isbn="1"))
+    db.delete_many([book("1"), book("2"), book("1")])
+    assert db(book("1")) is None
+    assert [call.operation for call in sent] == ["PutItem", "BatchWriteItem", "GetItem"]

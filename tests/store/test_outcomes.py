@@ -161,6 +161,12 @@ def test_transaction_that_stays_in_doubt_is_unknown(faults: Faults, then: str) -
     assert faults.other(entry("a", "9")) is not None
 
 
+def test_transaction_that_stays_in_progress_is_unknown(faults: Faults) -> None:
+    faults.plan(*["in progress"] * 20)
+    with pytest.raises(OutcomeUnknown):
+        faults.db.create(Entry(account_id="a", entry_id="9", amount=9))
+
+
 @pytest.mark.parametrize("write", SHOWN)
 def test_write_is_unknown_where_the_item_cannot_be_read_either(faults: Faults, write: str) -> None:
     faults.plan(*reads_of(write), "lost", *["throttled"] * 20)

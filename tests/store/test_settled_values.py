@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from partita import Entity, InKey, Item, Keys, NotUnique, Store, SumOf, Unique, Version, pattern
+from partita import Entity, InKey, Item, Keys, NotUnique, Store, SumOf, Table, Unique, Version, pattern
 from partita.dynamodb.requests import GetItem
 from tests.store.declared import BY_TEXT, opened, stored, table
 
@@ -173,3 +173,50 @@ def test_sum_of_floats_is_stored() -> None:
     for number in range(3):
         db.create(Line(line_id=str(number), basket_id="b", price=0.1))
     assert db.one(basket("b")).total == pytest.approx(0.3)
+
+
+def test_text_in_a_key_is_stored_composed() -> None:
+    things = table()
+
+    class Place(Entity, table=things, key=("PLACE#{name}", "PLACE")):
+        name: str
+        text: str = ""
+
+    @pattern
+    def place(name: str) -> Item[Place]: ...
+
+    db = opened(things)
+    made = db.create(Place(name="caf\u0065\u0301", text="\u0065\u0301"))
+    assert made == Place(name="caf\u00e9", text="\u0065\u0301") == db.one(place("caf\u00e9"))
+
+
+def test_plain_key_may_be_assigned_the_value_that_it_has() -> None:
+    people = Table("things", pk="name")
+
+    class Person(Entity, table=people):
+        name: str
+        age: int = 0
+
+    @pattern
+    def person(name: str) -> Item[Person]: ...
+
+    db = opened(people)
+    db.create(Person(name="ann"))
+    with db.change(person("ann")) as draft:
+        draft.name = "ann"
+        draft.age = 2
+    assert db.one(person("ann")) == Person(name="ann", age=2)
+
+
+def test_empty_optional_set_is_none_as_it_is_read_back() -> None:
+    things = table()
+
+    class Page(Entity, table=things, key=("PAGE#{name}", "PAGE")):
+        name: str
+        tags: set[str] | None = None
+
+    @pattern
+    def page(name: str) -> Item[Page]: ...
+
+    db = opened(things)
+    assert db.create(Page(name="p", tags=set())) == Page(name="p") == db.one(page("p"))

@@ -18,10 +18,9 @@ NOT_APPLIED = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "TransactionConflictException",
-    "TransactionInProgressException",
     "LimitExceededException",
 }
-PERHAPS_APPLIED = {"InternalServerError", "ServiceUnavailable"}
+PERHAPS_APPLIED = {"InternalServerError", "ServiceUnavailable", "TransactionInProgressException"}
 PASSING_REASONS = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 """The reasons for which a transaction is cancelled and may succeed a little later."""
 
