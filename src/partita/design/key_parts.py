@@ -56,7 +56,8 @@ _DIGIT = characters("09")
 _MONTH = sequence(exactly(4, _DIGIT), literal("-"), exactly(2, _DIGIT))
 _DAY = sequence(_MONTH, literal("-"), exactly(2, _DIGIT))
 _CLOCK = sequence(exactly(2, _DIGIT), literal(":"), exactly(2, _DIGIT), literal(":"), exactly(2, _DIGIT))
-_TIME = sequence(_DAY, literal("T"), _CLOCK, literal("."), exactly(6, _DIGIT), literal("Z"))
+_SECOND = sequence(_DAY, literal("T"), _CLOCK)
+_TIME = sequence(_SECOND, literal("."), exactly(6, _DIGIT), literal("Z"))
 _HEX = characters("09", "af")
 _UUID = sequence(
     exactly(8, _HEX), *(sequence(literal("-"), exactly(4, _HEX)) for _ in range(3)), literal("-"), exactly(12, _HEX)
@@ -252,6 +253,11 @@ class TimePart(KeyPart, msgspec.Struct, frozen=True):
     @property
     def language(self) -> Language:
         return _TIME
+
+    @property
+    def seconds(self) -> Language:
+        """What the texts of all times in a second begin with, whatever their width is."""
+        return _SECOND
 
     def could_be_foreign(self, text: str) -> bool:
         """Any ISO 8601 time: without a fraction, with milliseconds, with an offset. A date alone is not a time."""

@@ -35,6 +35,15 @@ def time_text(time: datetime) -> str:
     return f"{time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
+def second_text(time: datetime) -> str:
+    """What the texts of all times in the same second begin with, whatever their width is."""
+    return time_text(time)[: len("2025-01-01T00:00:00")]
+
+
+AFTER_SECOND = "["
+"""Follows the `Z`, `.` or `+` that follows a second: `2025-01-01T00:00:00[` is above every time in that second."""
+
+
 def _seconds(time: datetime) -> str:
     return f"{time_text(time)[:-8]}Z"
 

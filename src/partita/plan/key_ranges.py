@@ -5,6 +5,7 @@ range of a pattern with the keys of every other entity, and the same range gives
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ from partita.design.key_parts import (
     LiteralPart,
     ShardPart,
     TextPart,
+    TimePart,
     VerbatimPart,
     descends,
 )
@@ -24,6 +26,7 @@ from partita.design.key_slots import Slot, SlotRole, key_slots
 from partita.design.key_templates import Segment, Template, joined_language
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
+from partita.design.timestamps import AFTER_SECOND, second_text
 from partita.errors import ProofError
 from partita.plan.adjacent_values import preceding_text
 from partita.plan.stored_keys import KeyDomain, attribute_domain, text_domain
@@ -128,6 +131,10 @@ class SortPrefix(msgspec.Struct, frozen=True):
         low, high = _ends(segment, self.bounds)  # an open end makes the range smaller
         bottom = literal(self.low or self.constant_prefix) if low.value is None else segment.language
         last = sequence(segment.language, literal("" if self.last else AFTER_SEPARATOR))
+        if isinstance(segment.form, TimePart):
+            second = sequence(literal(segment.constant), segment.form.seconds)
+            bottom = bottom if low.value is None else second
+            last = sequence(second, literal(AFTER_SECOND))
         if high.value is not None:
             return sequence(prefix, at_least(bottom)), sequence(prefix, at_most(last))
         top = self.open_top
@@ -427,6 +434,12 @@ class Adjacent(NamedTuple):
     above: bool
 
 
+class Text(NamedTuple):
+    """A text that is compared with the values of a plain attribute, but is none of them."""
+
+    text: str
+
+
 def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
     """The key conditions of a range; `bind` gives each argument its value."""
     for fixed in found.fixed:
@@ -470,6 +483,12 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
         return AttributeCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
     low, high = _ends(segment, bounds)
     bottom = prefix + (start.low or segment.constant)
+    if isinstance(segment.form, TimePart):
+        if low.value is not None:
+            bottom = prefix + segment.constant + second_text(bind(low.value))
+        if high.value is None:
+            return _between(start, bottom, _top_text(start, given, prefix))
+        return _between(start, bottom, prefix + segment.constant + second_text(bind(high.value)) + AFTER_SECOND)
     if low.value is not None:
         bottom = prefix + segment.text(bind(low.value))
         bottom += ("\0" if start.last else AFTER_SEPARATOR) if low.is_open else ""
@@ -499,6 +518,8 @@ def _between(start: SortPrefix, bottom: str, top: str | None) -> AttributeCondit
 def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> AttributeCondition:
     if bounds.prefix is not None:
         return AttributeCondition(attribute, "begins_with", (bind(bounds.prefix),))
+    if any(isinstance(bind(each), datetime) for each in (bounds.low, bounds.high)):
+        return _plain_time_condition(attribute, bounds, bind)
     if bounds.low is None:
         return AttributeCondition(attribute, "<" if bounds.high_open else "<=", (bind(bounds.high),))
     if bounds.high is None:
@@ -506,6 +527,39 @@ def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any)
     low = Adjacent(bind(bounds.low), above=True) if bounds.low_open else bind(bounds.low)
     high = Adjacent(bind(bounds.high), above=False) if bounds.high_open else bind(bounds.high)
     return AttributeCondition(attribute, "between", (low, high))
+
+
+def _plain_time_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> AttributeCondition:
+    """Whole seconds, since other code may write times in another width; see `time_bounds`."""
+    low = None if bounds.low is None else Text(second_text(bind(bounds.low)))
+    high = None if bounds.high is None else Text(second_text(bind(bounds.high)) + AFTER_SECOND)
+    if low is None:
+        return AttributeCondition(attribute, "<=", (high,))
+    if high is None:
+        return AttributeCondition(attribute, ">=", (low,))
+    return AttributeCondition(attribute, "between", (low, high))
+
+
+class TimeBounds(NamedTuple):
+    """The bounds of a range of times, which is read by whole seconds: where the time is in the key, and its ends."""
+
+    attribute: KeyAttribute
+    position: int  # of the segment in the text
+    constant: str  # in front of the time in its segment
+    bounds: SortRange
+
+
+def time_bounds(found: KeyRange) -> TimeBounds | None:
+    """The bounds that the items of a range have to be compared with, one by one."""
+    start = found.sort_prefix
+    if start is None or start.bounds is None or start.bounds.prefix is not None:
+        return None
+    if start.attribute.template is None:
+        return TimeBounds(start.attribute, 0, "", start.bounds)
+    segment = start.open_segment
+    if segment is None or not isinstance(segment.form, TimePart):
+        return None
+    return TimeBounds(start.attribute, len(start.pieces), segment.constant, start.bounds)
 
 
 def fan_outs(found: KeyRange) -> tuple[FanOut, ...]:

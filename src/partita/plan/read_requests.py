@@ -1,9 +1,10 @@
 """Requests of proven reads: a `Plan` is computed once for each read, a request for each call."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,9 +19,11 @@ from partita.design.conditions import (
     OneOf,
     SizeComparison,
 )
+from partita.design.key_parts import SEPARATOR
 from partita.design.key_slots import slots_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, FanOut, Read
+from partita.design.timestamps import WIDTH, time_of, time_text
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
@@ -68,6 +71,10 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
     def can_be_consistent(self) -> bool:
         """Whether strongly consistent reads are possible: of the table and of local indexes."""
         return self.index is None or self.model.table.index(self.read.name, self.index).local
+
+    @cached_property
+    def time_bounds(self) -> key_ranges.TimeBounds | None:
+        return key_ranges.time_bounds(self.proof.range)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -229,7 +236,7 @@ def _query_text(
         if writer is not None:
             return writer.text, None, dict(writer.names), writer.values(arguments)
         found = list(_conditions(plan, arguments, fan_out_value))
-        _check_order(plan, found)
+        _check_order(plan, arguments, found)
         conditions = [_text(plan, expression, each) for each in found]
     except _VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
@@ -276,14 +283,73 @@ def _conditions(
     return key_ranges.key_conditions(plan.proof.range, bind)
 
 
-def _check_order(plan: Plan, conditions: Iterable[key_ranges.AttributeCondition]) -> None:
+def _check_order(plan: Plan, arguments: tuple[Any, ...], conditions: Iterable[key_ranges.AttributeCondition]) -> None:
     """An InvalidValue for a range that ends before it begins; DynamoDB's own error would show the stored keys."""
     bounds = plan.read.bounds
-    if bounds is None or not any(each.operator == "between" and _ends_early(*each.values) for each in conditions):
+    times = time_ends(plan, arguments)
+    if times is not None:
+        early = None not in (times.low, times.high) and not _encloses(times)
+    else:
+        early = any(each.operator == "between" and _ends_early(*each.values) for each in conditions)
+    if bounds is None or not early:
         return
     low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
     wrong = f"it must be before {high}" if bounds.low_open or bounds.high_open else f"it must not be after {high}"
     raise InvalidValue(plan.read.name, wrong, low, argument=low)
+
+
+class TimeEnds(NamedTuple):
+    """The ends of a range of times, as texts of the full width; None where it has none."""
+
+    low: str | None
+    high: str | None
+    low_open: bool
+    high_open: bool
+
+    def hold(self, text: str) -> bool:
+        """Whether a time in the full width is within them."""
+        above = self.low is None or (text > self.low if self.low_open else text >= self.low)
+        return above and (self.high is None or (text < self.high if self.high_open else text <= self.high))
+
+
+def time_ends(plan: Plan, arguments: tuple[Any, ...]) -> TimeEnds | None:
+    """The ends of a range of times; None where a range is not of times."""
+    bounds = plan.time_bounds and plan.time_bounds.bounds
+    if bounds is None:
+        return None
+    low, high = _value_of(bounds.low, arguments), _value_of(bounds.high, arguments)
+    if not isinstance(low, datetime) and not isinstance(high, datetime):
+        return None
+    low, high = (None if each is None else time_text(each) for each in (low, high))
+    return TimeEnds(low, high, bounds.low_open, bounds.high_open)
+
+
+def time_filter(plan: Plan, arguments: tuple[Any, ...]) -> Callable[[str], bool] | None:
+    """Whether an item belongs to a range of times, by the text of the attribute that has the time.
+
+    The range is read by whole seconds: other code may have written times in another width, which sorts differently
+    within a second.
+    """
+    ends, place = time_ends(plan, arguments), plan.time_bounds
+    if ends is None or place is None:
+        return None
+    begin = len(place.constant)
+
+    def belongs(text: str) -> bool:
+        part = text if place.attribute.template is None else text.split(SEPARATOR)[place.position][begin:]
+        if len(part) == WIDTH and part[-1] == "Z" and part[-8] == ".":
+            return ends.hold(part)
+        try:
+            return ends.hold(time_text(time_of(part)))
+        except ValueError:
+            return True  # the decoder says what is wrong with it
+
+    return belongs
+
+
+def _encloses(times: TimeEnds) -> bool:
+    low, high = times.low or "", times.high or ""
+    return low < high or (low == high and not times.low_open and not times.high_open)
 
 
 def _ends_early(low: Any, high: Any) -> bool:
@@ -337,6 +403,8 @@ def attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attrib
     """A value of a key condition as DynamoDB gets it."""
     if attribute.template is not None:
         return {"S": value}
+    if isinstance(value, key_ranges.Text):
+        return {"S": value.text}
     if isinstance(value, key_ranges.Adjacent):
         return adjacent_value(attribute_value(model, attribute, value.value), above=value.above)
     assert attribute.field is not None

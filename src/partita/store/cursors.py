@@ -19,7 +19,7 @@ import msgspec
 
 from partita.dynamodb.values import Item
 from partita.errors import ConfigurationError, InvalidCursor
-from partita.plan.read_requests import Plan, fan_out_values, query
+from partita.plan.read_requests import Plan, fan_out_values, query, time_ends
 
 START: Any = 0  # this range has not been read yet
 DONE: Any = 1  # this range is at its end
@@ -62,6 +62,7 @@ def _digest(plan: Plan, arguments: tuple[Any, ...]) -> bytes:
     digest = hashlib.blake2b(_encode(plan.read.name), digest_size=16)
     for value in fan_out_values(plan, arguments):
         digest.update(_encode(query(plan, arguments, fan_out_value=value)))
+    digest.update(_encode(time_ends(plan, arguments)))
     return digest.digest()
 
 

@@ -3,16 +3,18 @@
 A declared fan-out reads one range for each of its values; a plain query has one range.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from partita.design.codecs import shape_of
 from partita.design.key_parts import SEPARATOR
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
 from partita.plan.items import key_in_item
-from partita.plan.read_requests import Plan, check_lengths, fan_out_values, query, start_key
+from partita.plan.read_requests import Plan, check_lengths, fan_out_values, query, start_key, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import is_under_old_key
@@ -35,6 +37,7 @@ class Merge:
         states: Sequence[State] = [START] * len(values)
         if cursor:
             states = states_of(plan.read.name, cursor, binding(plan, arguments), context.cursor_keys)
+        self._belongs = time_filter(plan, arguments)
         self._old: OldRows | None = None
         if plan.old_plans:
             state = states[-1] if cursor else START
@@ -69,7 +72,9 @@ class Merge:
                 except ValidationException:
                     check_lengths(self._plan, self._arguments)
                     raise
-                items = reply.items or ()
+                items: Sequence[msgspec.Raw] = reply.items or ()
+                if self._belongs is not None:
+                    items = [raw for raw in items if self._belongs(_time_attribute(self._plan)(raw).x.S)]
                 if self._old is not None:  # in their own order, which is another one
                     items = [raw for raw in items if not self._is_old(raw)]
                 each.add(items, reply.last_evaluated_key)
@@ -157,6 +162,13 @@ class _Range:
         elif self.resume is not None:
             self._position = self.resume
         return taken
+
+
+@lru_cache(maxsize=1024)
+def _time_attribute(plan: Plan) -> Callable[[msgspec.Raw], Any]:
+    """Decodes the one attribute of an item that has the time by which a range is bounded."""
+    assert plan.time_bounds is not None
+    return msgspec.json.Decoder(shape_of("Time", (), {"x": plan.time_bounds.attribute.name})).decode
 
 
 def _open_sort_key(plan: Plan, item: Item) -> tuple[Any, ...]:

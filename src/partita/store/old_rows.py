@@ -11,7 +11,7 @@ from partita.dynamodb.values import Item, sort_value
 from partita.errors import StoredItemInvalid
 from partita.plan.items import key_in_item, key_of, values_of
 from partita.plan.key_ranges import AttributeCondition
-from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan_out_values, query
+from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan_out_values, query, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
 from partita.store.decoding import decoder_of, is_under_old_key
@@ -79,8 +79,13 @@ class OldRows:
                 key = key_of(model, values_of(model, decoder_of(model).from_item(item)))
             except StoredItemInvalid:
                 continue  # an item of another entity, or one that adoption reports
-            if any(all(_holds(model, condition, key) for condition in conditions) for conditions in ranges):
+            in_range = any(all(_holds(model, condition, key) for condition in conditions) for conditions in ranges)
+            if in_range and self._belongs(key):
                 yield OldRow(raw, key, self._order(key))
+
+    def _belongs(self, key: Item) -> bool:
+        belongs, bounds = time_filter(self._plan, self._arguments), self._plan.time_bounds
+        return belongs is None or bounds is None or belongs(sort_value(key[bounds.attribute.name]))
 
     def _order(self, key: Item) -> tuple[Any, ...]:
         return (*self._sort_key(key), *(str(value) for value in key.values()))
