@@ -260,6 +260,16 @@ def test_condition_of_a_call_is_checked_before_anything_is_sent(when: Any, error
         assert sent == []
 
 
+def test_misspelt_condition_of_a_change_is_an_error_before_its_block() -> None:
+    with connect("memory:", design) as db:
+        db.create_tables()
+        entered = False
+        with pytest.raises(DesignError, match="Order has no attribute 'statsu'"):  # noqa: SIM117 - the inner one fails
+            with db.change(order("c", 1), when=F.statsu == Status.OPEN):
+                entered = True
+        assert not entered
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "fits"),
     [

@@ -121,8 +121,8 @@ CASES: list[tuple[Callable[[Store], Any], type[PartitaError], str]] = [
         lambda db: change(db, lambda draft: setattr(draft, "used", 1), when=F.colour == "red"),
         DesignError,
         (
-            "Wallet: a condition names 'colour', which is not stored; "
-            "the stored attributes are wallet_id, used, quota, spent, most, tags, name"
+            "Wallet: Wallet has no attribute 'colour'; "
+            "the attributes are wallet_id, used, quota, spent, most, tags, name"
         ),
     ),
     (

@@ -99,6 +99,12 @@ def check_condition(where: str, model: Model, condition: Condition) -> None:
         check_constant(where, each.place(model), each.type, each.value, compared=True)
 
 
+def check_names(model: Model, condition: Condition) -> None:
+    """A DesignError for an attribute that does not exist, whatever the values are."""
+    for _ in operands(model.name, model, condition):
+        pass
+
+
 def check_constant(where: str, place: str, kind: Any, value: Any, *, compared: bool = False) -> None:
     """A DesignError for a constant that does not have the type of its place; `compared` in a condition."""
     if not (is_comparable if compared else fits_type)(value, kind):

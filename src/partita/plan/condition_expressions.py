@@ -7,7 +7,7 @@ request (`Expression`), or evaluated on an item (`predicates`).
 from typing import Any
 
 from partita.design.codecs import Codec, StructCodec
-from partita.design.condition_checks import field_type, is_comparable, operands, part_type, type_name
+from partita.design.condition_checks import check_names, field_type, is_comparable, part_type, type_name
 from partita.design.conditions import (
     All,
     AnyOf,
@@ -44,8 +44,7 @@ def to_stored(model: Model, condition: Condition) -> Condition:
     if isinstance(condition, Comparison):
         return _comparison(model, condition)
     if isinstance(condition, SizeComparison):
-        for _ in operands(model.name, model, condition):
-            pass
+        check_names(model, condition)
         return SizeComparison(condition.operator, _stored_field(model, condition.field)[0], _size(model, condition))
     if isinstance(condition, OneOf):
         field, codec = _stored_field(model, condition.field)

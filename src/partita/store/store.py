@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import msgspec
 
+from partita.design.condition_checks import check_names
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.reads import Get, Query
@@ -230,7 +231,10 @@ class Store(BaseStore):
 
         `system_change=True` leaves the update time and the version as they are.
         """
-        draft: Any = Draft(plan_of(call.read).model)
+        model = plan_of(call.read).model
+        if when is not None:
+            check_names(model, when)  # before the block, not after it
+        draft: Any = Draft(model)
         yield draft
         self._run(self._flows.change(call, draft, when, version, system_change), "change", call)
 
