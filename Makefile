@@ -11,7 +11,7 @@ UPGRADE ?=
 RUNTIMES = $(if $(and $(shell command -v java),$(shell command -v npm)),,-r requirements/peers.txt)
 
 # How many random cases the randomised tests try: kills of a writer, seeds against DynamoDB Local, mutated requests.
-THOROUGH = PARTITA_CRASHES=400 PARTITA_DIFFERENTIAL=200 PARTITA_FUZZ=40000
+THOROUGH = PARTITA_CRASHES=400 PARTITA_DIFFERENTIAL=200 PARTITA_FUZZ=40000 PARTITA_FUZZ_DESIGNS=2000
 
 # The pages are tested in a browser: an installed one, or else the system's package where that can be installed.
 CHROMIUM = @for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \

@@ -318,6 +318,11 @@ class DesignSpec(Printed):
     def __repr__(self) -> str:
         return self.source()
 
+    def links(self, entity: EntitySpec) -> list[Link]:
+        """How the items of an entity name others: for a reference, or to be counted."""
+        counted = [each.link for parent in self.entities for each in parent.counters if each.child == entity.number]
+        return [*entity.references, *counted]
+
     @property
     def ttl(self) -> bool:
         return any(each.expires for each in self.entities)

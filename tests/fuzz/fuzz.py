@@ -1,10 +1,14 @@
 """One random design, from its declaration to the comparison of every answer; and many of them, by a seed."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, assume, event, given, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture.engine import ConjectureRunner
 
 from tests.fuzz.designs import load
 from tests.fuzz.generate import designs, patterns
@@ -13,15 +17,19 @@ from tests.fuzz.runner import Run
 from tests.fuzz.writes import arguments, entity_values, fault_plans, writes
 
 
-def fuzz_one(data: st.DataObject) -> None:
-    """One design, from its declaration to the comparison of every answer."""
+def fuzz_one(data: st.DataObject, engine: Any = None) -> None:
+    """One design, from its declaration to the comparison of every answer.
+
+    `engine` is a backend in place of an embedded one; its clock is its own, so nothing expires there.
+    """
     spec = data.draw(designs())
+    assume(engine is None or not spec.ttl)
     wanted = [data.draw(patterns(spec, f"q{at}")) for at in range(6)]
     loaded = load(spec, wanted)
     event("accepted" if loaded is not None else "refused")
     assume(loaded is not None)
     assert loaded is not None
-    run = Run.start(loaded)
+    run = Run.start(loaded, engine)
     for _ in range(data.draw(st.integers(1, 12))):
         one_write(data, run)
         run.check()
@@ -42,7 +50,7 @@ def one_write(data: st.DataObject, run: Run) -> None:
     under_old_key: int = data.draw(st.integers(0, 1))
     if old and under_old_key:
         entity = data.draw(st.sampled_from(old))
-        run.put_under_old_key(Write("create", entity, data.draw(entity_values(entity, run.state))))
+        run.put_under_old_key(Write("create", entity, data.draw(entity_values(entity, run))))
         return
     write = data.draw(writes(run))
     if how == "every fault":
@@ -60,13 +68,29 @@ def first_difference(designs: int) -> str:
     return difference and f"after {held} designs: {difference}"
 
 
+def smallest_difference(designs: int, engine: Any = None) -> str:
+    """The smallest form of the first difference among so many designs."""
+    return _difference(designs, [Phase.generate, Phase.shrink], 0, engine)[1]
+
+
+@contextmanager
+def independent_examples() -> Iterator[None]:
+    """Hypothesis copies draws of an example into others; designs would have the same few features again and again."""
+    mutate = ConjectureRunner.generate_mutations_from
+    ConjectureRunner.generate_mutations_from = lambda self, data: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        ConjectureRunner.generate_mutations_from = mutate  # type: ignore[method-assign]
+
+
 def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
     """The number of the chunk, how many designs held, and the smallest difference, if any."""
     held, difference = _difference(designs, [Phase.generate, Phase.shrink], seed * 1_000_003 + chunk)
     return chunk, held, difference
 
 
-def _difference(designs: int, phases: list[Phase], seed: int) -> tuple[int, str]:
+def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None) -> tuple[int, str]:
     logging.getLogger("partita.store").setLevel(logging.ERROR)  # faults are logged as warnings
     held = 0
 
@@ -82,11 +106,12 @@ def _difference(designs: int, phases: list[Phase], seed: int) -> tuple[int, str]
     @given(st.data())
     def fuzzed(data: st.DataObject) -> None:
         nonlocal held
-        fuzz_one(data)
+        fuzz_one(data, engine)
         held += 1
 
     try:
-        fuzzed()
+        with independent_examples():
+            fuzzed()
     except Exception as error:  # noqa: BLE001 - whatever a design raises is a difference
         return min(held, designs), f"{type(error).__name__}: {error}"
     return held, ""

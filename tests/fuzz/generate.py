@@ -221,7 +221,7 @@ def _decorate(draw: st.DrawFn, draft: _Draft) -> None:
     if chance(draw, 6):
         rest["limits"] = (("n", draw(st.sampled_from([1, 2]))),)
     times = [name for name, each in draft.fields.items() if each.kind.name == "time" and not each.in_key]
-    if times and chance(draw, 4):
+    if times and chance(draw, 2):
         rest["expires"], rest["expires_when"] = draw(st.sampled_from(times)), chance(draw, 4)
 
 

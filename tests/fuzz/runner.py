@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from partita import NoReply, OutcomeUnknown, PartitaError, connect
+from partita import InvalidValue, NoReply, OutcomeUnknown, PartitaError, connect
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import InternalServerError
 from tests.fuzz import forms, reference
@@ -54,6 +54,8 @@ class Run:
         backend = FaultyBackend(engine or connect("memory:", maintain=False, clock=clock))
         drivers = (Driver(loaded, backend, clock), AsyncDriver(loaded, backend, clock))
         quiet = Driver(loaded, backend.inner, clock)
+        if engine is not None and "tab" in engine.call(wire.ListTables()).table_names:
+            engine.call(wire.DeleteTable(table_name="tab"))
         quiet.store.create_tables()
         return cls(loaded, backend, clock, drivers, quiet)
 
@@ -67,7 +69,8 @@ class Run:
         self, write: Write, driver: int = 0, plan: list[str] | None = None, other: Write | None = None, before: int = 0
     ) -> None:
         """Does a write, perhaps with faults or another one in its middle, and compares what happened."""
-        plan = _without_known_faults(plan or [])
+        plan = plan or []
+        other = other if self._is_atomic(write) else None
         try:
             if any(each in UNSURE for each in plan):
                 self._leave_out_unsure(write)
@@ -304,6 +307,8 @@ class Run:
             else:
                 lists = [driver.all(call) for driver in self.drivers]
         except PartitaError as error:
+            if isinstance(error, InvalidValue) and not expected and known("empty ranges"):
+                return
             raise self.difference(f"{told} raises {_name(error)}") from error
         answers = lists[0]
         got = Counter(_shown(type(each).__name__, _values(each)) for each in answers)
@@ -398,13 +403,6 @@ def _says_unknown(error: PartitaError) -> bool:
     return isinstance(error, OutcomeUnknown | InternalServerError) or (
         isinstance(error, NoReply) and error.perhaps_executed
     )
-
-
-def _without_known_faults(plan: list[str]) -> list[str]:
-    """The plan without conflicts after a fault that leaves the outcome open, while a transaction does not bear them."""
-    unsure = next((at for at, each in enumerate(plan) if each in UNSURE), len(plan))
-    left_out = "conflict" if known("unsure transactions") else ""
-    return [each if at < unsure or each != left_out else "ok" for at, each in enumerate(plan)]
 
 
 def _fits(found: Outcome, error: PartitaError | None) -> bool:

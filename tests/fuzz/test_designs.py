@@ -1,27 +1,27 @@
 """Random designs, writes, faults and reads: every answer is what plain Python over all items gives."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
-from tests.fuzz.fuzz import fuzz_one
+from partita import connect
+from tests.fuzz.fuzz import smallest_difference
+from tests.peers import started
 
 pytestmark = pytest.mark.slow
 
 DESIGNS = int(os.environ.get("PARTITA_FUZZ_DESIGNS", "300"))
 
 
-@settings(
-    max_examples=DESIGNS,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    report_multiple_bugs=False,
-    phases=[Phase.generate, Phase.shrink],
-)
-@given(st.data())
-def test_every_answer_is_what_plain_python_gives(data: st.DataObject) -> None:
-    fuzz_one(data)
+def test_every_answer_is_what_plain_python_gives() -> None:
+    assert smallest_difference(DESIGNS) == ""
+
+
+def test_every_answer_over_http_is_what_plain_python_gives() -> None:
+    partita = Path(sys.executable).with_name("partita")
+    with started(lambda port: [partita, "engine", "--memory", "--port", str(port)]) as running:
+        engine = connect(running.endpoint)
+        assert smallest_difference(max(DESIGNS // 20, 1), engine) == ""
+        engine.close()

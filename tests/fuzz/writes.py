@@ -45,9 +45,15 @@ def _names(entity: EntitySpec) -> list[str]:
 
 
 @st.composite
-def entity_values(draw: st.DrawFn, entity: EntitySpec, state: State) -> dict[str, Any]:
-    """The values of a new item."""
+def entity_values(draw: st.DrawFn, entity: EntitySpec, run: Run) -> dict[str, Any]:
+    """The values of a new item; mostly with parents that exist."""
+    state = run.state
     values = {name: _field(draw, entity, name, state) for name in _names(entity)}
+    for link in run.loaded.spec.links(entity):
+        parents = state.stored(run.loaded.spec.entities[link.other])
+        if parents and not chance(draw, 4):
+            parent = draw(st.sampled_from(parents))
+            values |= {source: parent[part] for part, source in link.parts.items()}
     values["n"] = 0 if entity.steps and not chance(draw, 4) else values["n"]
     return values
 
@@ -75,6 +81,8 @@ def _respelt(draw: st.DrawFn, entity: EntitySpec, name: str, value: Any) -> Any:
 def writes(draw: st.DrawFn, run: Run) -> Write:
     """Any write of the design."""
     kind = draw(st.sampled_from(KINDS))
+    if len(run.state.items) < 3 and chance(draw, 2):
+        kind = "create"
     if kind in ("put_many", "delete_many", "transaction"):
         return draw(_several(run, kind))
     entity = draw(st.sampled_from(run.loaded.spec.entities))
@@ -82,25 +90,26 @@ def writes(draw: st.DrawFn, run: Run) -> Write:
         if not (entity.uniques and entity.uniques[0].keep):
             kind = "create"
         else:
-            return draw(_releases(entity, run.state))
-    return draw(_single(kind, entity, run.state))
+            return draw(_releases(entity, run))
+    return draw(_single(kind, entity, run))
 
 
 @st.composite
-def _releases(draw: st.DrawFn, entity: EntitySpec, state: State) -> Write:
+def _releases(draw: st.DrawFn, entity: EntitySpec, run: Run) -> Write:
     """Frees a value that is kept, or one that nobody has; not one of an item."""
-    unique = entity.uniques[0]
+    unique, state = entity.uniques[0], run.state
     given = {name: _value(draw, entity.fields[name].kind, state) for name in unique.fields}
     taken = any(all(values[name] == given[name] for name in given) for values in state.stored(entity))
     if taken:
-        return draw(_single("create", entity, state))
+        return draw(_single("create", entity, run))
     return Write("release", entity, given)
 
 
 @st.composite
-def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, state: State) -> Write:
+def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run) -> Write:
+    state = run.state
     if kind in ("create", "put"):
-        return Write(kind, entity, draw(entity_values(entity, state)))
+        return Write(kind, entity, draw(entity_values(entity, run)))
     key = draw(_targets(entity, state))
     stored = next((each for each in state.stored(entity) if identity(entity, each) == identity(entity, key)), None)
     version = None
@@ -108,7 +117,7 @@ def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, state: State) -> Wri
         version = draw(st.sampled_from([None, stored["version"], stored["version"] + 1]))
     if kind == "replace":
         held = {name: (stored or key)[name] for name in entity.key.fields}
-        values = draw(entity_values(entity, state)) | held
+        values = draw(entity_values(entity, run)) | held
         return Write(kind, entity, values, version=version or 1 if entity.version else None)
     when = stored is not None and chance(draw, 4)
     if kind in ("delete", "check"):
@@ -149,13 +158,13 @@ def _several(draw: st.DrawFn, run: Run, kind: str) -> Write:
         entity = draw(st.sampled_from(run.loaded.spec.entities))
         step = {"put_many": "put", "delete_many": "delete"}.get(kind)
         step = step or draw(st.sampled_from(["create", "create", "change", "change", "delete", "check", "put"]))
-        write = draw(_single(step, entity, run.state))
+        write = draw(_single(step, entity, run))
         if kind != "transaction" and write.when:
             continue
         parts.setdefault(identity(entity, write.key or write.values), write)
     first = next(iter(parts.values()), None)
     if first is None:
-        return draw(_single("create", run.loaded.spec.entities[0], run.state))
+        return draw(_single("create", run.loaded.spec.entities[0], run))
     return Write(kind, first.entity, parts=tuple(parts.values()))
 
 
