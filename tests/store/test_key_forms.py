@@ -435,3 +435,24 @@ def test_constant_behind_every_uuid_is_proven_beside_one() -> None:
     db.create(About(p="1"))
     made = db.create(Event(p="1", event=UUID(int=2**128 - 1)))
     assert list(db(events("1"))) == [made]
+
+
+def test_prefix_is_proven_beside_text_that_cannot_contain_its_separator() -> None:
+    forms = table()
+
+    class Word(Entity, table=forms, key=("P#{p}", "{name}")):
+        p: str
+        name: str
+
+    class Berry(Entity, table=forms, key=("P#{p}", "B#{name}")):
+        p: str
+        name: str
+
+    @pattern
+    def berries(p: str) -> Items[Berry]: ...
+
+    db = store(forms)
+    for name in ("B", "B#x", "B$x"):
+        db.create(Word(p="1", name=name))
+    made = db.create(Berry(p="1", name="x"))
+    assert list(db(berries("1"))) == [made]
