@@ -59,8 +59,8 @@ class FaultyStorage(SqliteStorage):
         self.faults = Faults()
         super().__init__(path, "process")
 
-    def _connect(self, *, is_first: bool = False) -> SqliteConnection:
-        connection = super()._connect(is_first=is_first)
+    def _connect(self, *, is_first: bool = False, is_writer: bool = False) -> SqliteConnection:
+        connection = super()._connect(is_first=is_first, is_writer=is_writer)
         failing: Any = _FailingConnection(connection.apsw, self.faults)
         run, faults = connection.execute, self.faults
 

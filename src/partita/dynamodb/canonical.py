@@ -14,12 +14,13 @@ from typing import Any
 from partita.dynamodb.exceptions import (
     INVALID,
     DynamoDBError,
+    ItemTooLarge,
     NestingTooDeep,
     RequestValidationException,
     SerializationException,
     ValidationException,
 )
-from partita.dynamodb.limits import ATTRIBUTE_NAME_BYTES, NESTING_LEVELS
+from partita.dynamodb.limits import ATTRIBUTE_NAME_BYTES, ITEM_BYTES, NESTING_LEVELS
 from partita.dynamodb.numbers import canonical_number, measured_number, number_size
 from partita.dynamodb.values import AttributeValue, Item
 
@@ -41,6 +42,8 @@ def checked_item(item: Item) -> tuple[Item, int]:
     changed: Item = {}
     if "" in item:
         check_attribute_name("")
+    if len(item) > ITEM_BYTES:
+        raise ItemTooLarge()
     for name, value in item.items():
         text = value.get("S")
         if type(text) is str and len(value) == 1:
@@ -218,6 +221,8 @@ def _binary_set(content: Any, depth: int) -> tuple[Any, int]:
 
 def _expect_members(content: Any) -> None:
     _expect(content, list, "List")
+    if len(content) > ITEM_BYTES // 2:  # distinct members have two bytes or more on average
+        raise ItemTooLarge()
     for member in content:
         _expect(member, str, "String")
 
@@ -231,6 +236,8 @@ def _list(content: Any, depth: int) -> tuple[Any, int]:
     _expect(content, list, "List")
     if depth >= NESTING_LEVELS - 1:
         raise NestingTooDeep(_TOO_DEEP)
+    if len(content) > ITEM_BYTES:
+        raise ItemTooLarge()
     size = 3 + len(content)
     members = []
     same = True
@@ -250,6 +257,8 @@ def _map(content: Any, depth: int) -> tuple[Any, int]:
     changed: Item = {}
     if "" in content:
         check_attribute_name("")
+    if len(content) > ITEM_BYTES:
+        raise ItemTooLarge()
     for name, member in content.items():
         canonical, member_size = checked_value(member, depth + 1)
         size += text_size(name) + member_size

@@ -63,6 +63,13 @@ class NestingTooDeep(ValidationException):
     """A value with more levels of nesting than DynamoDB supports; its message never names the parameter."""
 
 
+class ItemTooLarge(ValidationException):
+    """A value with more members than an item has bytes, rejected before they are read one by one."""
+
+    def __init__(self) -> None:
+        super().__init__("Item size has exceeded the maximum allowed size")
+
+
 class SerializationException(DynamoDBError):
     code = "SerializationException"
     namespace = _CORAL_SERVICE

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Raw
 
 from partita.dynamodb.exceptions import ValidationException
-from partita.dynamodb.limits import STATEMENT_LENGTH
+from partita.dynamodb.limits import STATEMENT_LENGTH, TRANSACTION_ACTIONS
 from partita.dynamodb.requests import Request
 from partita.dynamodb.responses import ItemResponse
 from partita.dynamodb.shapes import ConsumedCapacity, Shape
@@ -73,7 +73,7 @@ class ExecuteTransaction(Request[ExecuteTransactionOutput]):
 def only_selects(request: Request[Any]) -> bool:
     """Whether the request has statements and all of them parse as a SELECT, so that it cannot write."""
     texts = _texts(request)
-    return bool(texts) and all(map(_is_select, texts))
+    return 0 < len(texts) <= TRANSACTION_ACTIONS and all(map(_is_select, texts))
 
 
 def _is_select(text: str) -> bool:

@@ -17,6 +17,8 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import SCAN_SEGMENTS, TRANSACTION_ACTIONS
 
 MAX_REPORTED = 10
+MAX_MEMBERS = 1000  # of a list of structures, none of which may have as many in DynamoDB
+MAX_PRINTED = 100  # members in a message
 
 
 class Constraint(msgspec.Struct, frozen=True, dict=True):
@@ -117,7 +119,11 @@ def _violations(holder: Any, members: Iterable[Constraint], prefix: str) -> Iter
             choices = ", ".join(member.enum)
             yield _violation(value, prefix + member.wire_name, f"Member must satisfy enum value set: [{choices}]")
         yield from _range_violations(value, member, prefix)
-        if member.children:
+        if member.children and isinstance(value, list | dict) and len(value) > MAX_MEMBERS:
+            if member.max_length is None:
+                limit = f"Member must have length less than or equal to {MAX_MEMBERS}"
+                yield _violation(value, prefix + member.wire_name, limit)
+        elif member.children:
             yield from _child_violations(value, member, prefix + member.wire_name)
 
 
@@ -153,14 +159,23 @@ def _violation(value: Any, where: str, constraint: str) -> str:
     return f"Value {printed} at '{where}' failed to satisfy constraint: {constraint}"
 
 
+def _first(texts: Iterable[str]) -> Iterator[str]:
+    """The first members of a message: it need not be as long as the request."""
+    for number, text in enumerate(texts):
+        if number == MAX_PRINTED:
+            yield "..."
+            return
+        yield text
+
+
 def _printed(value: Any) -> str:
     """A value as the service prints it; structures as `KeySchemaElement(attributeName=pk, ...)`."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return "[" + ", ".join(map(_printed, value)) + "]"
+        return "[" + ", ".join(_first(map(_printed, value))) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}={_printed(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(_first(f"{key}={_printed(each)}" for key, each in value.items())) + "}"
     if hasattr(value, "__struct_fields__"):
         fields = ((Constraint(name).wire_name, getattr(value, name)) for name in value.__struct_fields__)
         printed = ", ".join(f"{name}={_printed(each)}" for name, each in fields if each is not None)

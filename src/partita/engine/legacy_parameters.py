@@ -16,6 +16,7 @@ from partita.engine.expressions.scope import Scope
 from partita.engine.expressions.update import BoundUpdate, CompiledUpdate
 
 _COMPARE = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+MAX_VALUES = 1000
 _COUNTS = {"NULL": 0, "NOT_NULL": 0, "BETWEEN": 2}
 _SCALARS = ("S", "N", "B")
 _TYPES = {
@@ -38,6 +39,7 @@ _FUNCTIONS = {
 def filter_predicate(conditions: Mapping[str, Condition], operator: str | None) -> Predicate:
     """QueryFilter or ScanFilter as a predicate."""
     check_names(conditions)
+    _check_count(conditions)
     tests = [_test(name, each.comparison_operator or "", _values(each)) for name, each in conditions.items()]
     return _combine(tests, operator)
 
@@ -57,6 +59,7 @@ def key_conditions(conditions: Mapping[str, Condition]) -> dict[str, KeyConditio
 def expected_predicate(expected: Mapping[str, ExpectedAttributeValue], operator: str | None) -> Predicate:
     """The Expected parameter as a predicate."""
     check_names(expected)
+    _check_count(expected)
     return _combine([_expectation(name, each) for name, each in expected.items()], operator)
 
 
@@ -82,6 +85,13 @@ def attribute_updates(updates: Mapping[str, AttributeValueUpdate]) -> BoundUpdat
 def check_names(names: Iterable[str]) -> None:
     for name in names:
         check_attribute_name(name)
+
+
+def _check_count(conditions: Mapping[str, Any]) -> None:
+    """Bounds the work for each item, as the size of an expression does."""
+    count = len(conditions) + sum(len(each.attribute_value_list or ()) for each in conditions.values())
+    if count > MAX_VALUES:
+        raise ValidationException(f"{INVALID}Too many conditions and values: {count}; the limit is {MAX_VALUES}")
 
 
 def check_conditional_operator(operator: str | None, conditions: Mapping[str, object] | None) -> None:

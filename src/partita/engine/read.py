@@ -17,6 +17,7 @@ from partita.engine.write import decode_item
 from partita.storage.contract import Reader
 
 CHUNK = 32  # rows of a page that are taken in one step
+MAX_EVALUATIONS = 1_000_000  # of operands in a page
 
 _encode = msgspec.json.encode
 
@@ -32,6 +33,13 @@ class Selection(msgspec.Struct, frozen=True):
     fetches_items: bool  # read the table's items too, since the local index does not project enough
     returns_items: bool  # return the table's items, not the rows of the index
     limit: int | None
+    operands: int = 1  # of `keep`
+
+    @property
+    def max_rows(self) -> int:
+        """The number of rows after which a page ends: a filter with many operands ends it before a megabyte."""
+        most = max(1, MAX_EVALUATIONS // self.operands)
+        return most if self.limit is None else min(most, self.limit)
 
 
 class RowPage(msgspec.Struct):
@@ -63,11 +71,12 @@ def read_page(reader: Reader, rows: Rows, selection: Selection) -> RowPage:
     if selection.keep is None and selection.paths is None and not selection.fetches_items:
         return _whole_rows(rows, selection)
     page = RowPage()
+    max_rows = selection.max_rows
     for _, size, value in rows:
         page.scanned += 1
         page.size += size
         _add_row(reader, page, value, selection)
-        if page.scanned == selection.limit or page.size >= PAGE_BYTES:
+        if page.scanned == max_rows or page.size >= PAGE_BYTES:
             page.last = _start_key(decode_item(value), selection)
             break
     return page

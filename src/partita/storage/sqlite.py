@@ -63,16 +63,17 @@ class SqliteStorage:
         after_fork.register(self)
 
     def _open_writer(self, *, is_first: bool = False) -> SqliteConnection:
-        writer = self._connect(is_first=is_first)
+        writer = self._connect(is_first=is_first, is_writer=True)
         writer.apsw.set_wal_hook(self._checkpointer.after_commit)
         return writer
 
-    def _connect(self, *, is_first: bool = False) -> SqliteConnection:
+    def _connect(self, *, is_first: bool = False, is_writer: bool = False) -> SqliteConnection:
         self._check_usable()
         try:
             if is_first:
                 check_existing_file(self._file)
-            connection = SqliteConnection(self._file, self._durability, open_ones=max(0, len(self.connections) - 1))
+            readers = None if is_writer else max(0, len(self.connections) - 1)
+            connection = SqliteConnection(self._file, self._durability, readers=readers)
             connection.path = self.path
             if is_first:
                 initialize(connection)

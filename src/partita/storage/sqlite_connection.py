@@ -18,7 +18,8 @@ from partita.storage.contract import Row, Totals
 Durability = Literal["power", "process"]
 
 BUSY_SECONDS = 30.0
-_CACHE_KB = 64_000
+WRITE_CACHE_KB = 16_000
+READ_CACHE_KB = 48_000  # of the first reader; the next ones have shares of it
 _MIN_CACHE_KB = 8_000
 _FIRST_ROWS = 3  # of a range; many are read for one row
 _MAX_ROWS = 256
@@ -29,16 +30,17 @@ _CLOSING = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.InterruptEr
 
 
 class SqliteConnection:
-    """A connection; `open_ones` is the number of connections to the same file, which share the memory for caches."""
+    """A connection; `readers` is the number of other readers of the file, None for the connection that writes."""
 
-    def __init__(self, path: str, durability: Durability = "power", *, open_ones: int = 0) -> None:
+    def __init__(self, path: str, durability: Durability = "power", *, readers: int | None = None) -> None:
+        cache = WRITE_CACHE_KB if readers is None else max(_MIN_CACHE_KB, READ_CACHE_KB // (readers + 1))
         self.apsw = apsw.Connection(path, statementcachesize=500)
         self.apsw.set_busy_timeout(int(BUSY_SECONDS * 1000))
         for pragma in (
             "page_size = 8192",
             "journal_mode = WAL",
             f"synchronous = {_SYNCHRONOUS[durability]}",
-            f"cache_size = -{max(_MIN_CACHE_KB, _CACHE_KB // (open_ones + 1))}",
+            f"cache_size = -{cache}",
             "mmap_size = 0",  # a file that is truncated under a mapping ends the process with SIGBUS
             "temp_store = MEMORY",
         ):

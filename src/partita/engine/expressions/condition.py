@@ -3,7 +3,7 @@
 Errors that need no item (wrong operand types, an inverted BETWEEN) are raised while compiling, as in DynamoDB.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from partita.dynamodb import conditions
@@ -42,10 +42,11 @@ _TYPE_ORDER = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
 
 class BoundCondition(NamedTuple):
-    """A condition with the values of one request, and the paths that it reads."""
+    """A condition with the values of one request, the paths that it reads, and the number of its operands."""
 
     keep: Predicate
     paths: list[ResolvedPath]
+    operands: int = 1
 
 
 class CompiledCondition(NamedTuple):
@@ -53,10 +54,11 @@ class CompiledCondition(NamedTuple):
 
     test: Test
     paths: list[ResolvedPath]
+    operands: int
 
     def bind(self, values: Item) -> BoundCondition:
         test = self.test
-        return BoundCondition(lambda item: test(item, values), self.paths)
+        return BoundCondition(lambda item: test(item, values), self.paths, self.operands)
 
 
 def condition_of_text(text: str, scope: Scope) -> BoundCondition:
@@ -69,24 +71,31 @@ def bind_condition(tree: ConditionNode, scope: Scope) -> BoundCondition:
 
 
 def compile_condition(tree: ConditionNode, scope: Scope) -> CompiledCondition:
-    return CompiledCondition(_test(tree, scope), [scope.path(path) for path in _paths(tree)])
+    operands = list(_operands(tree))
+    paths = [scope.path(operand) for operand in operands if isinstance(operand, Path)]
+    return CompiledCondition(_test(tree, scope), paths, len(operands))
 
 
-def _paths(tree: ConditionNode | Operand) -> list[Path]:
+def _operands(tree: ConditionNode | Operand) -> Iterator[Path | Value]:
+    """The paths and values of a condition, in order."""
     match tree:
-        case Path():
-            return [tree]
+        case Path() | Value():
+            yield tree
+            return
         case AndNode(parts) | OrNode(parts) | FunctionCall(_, parts):
-            return [path for part in parts for path in _paths(part)]
-        case NotNode(inner):
-            return _paths(inner)
+            inner: Iterable[ConditionNode | Operand] = parts
+        case NotNode(condition):
+            inner = (condition,)
         case CompareNode(_, left, right):
-            return _paths(left) + _paths(right)
+            inner = (left, right)
         case BetweenNode(operand, low, high):
-            return _paths(operand) + _paths(low) + _paths(high)
+            inner = (operand, low, high)
         case InNode(operand, choices):
-            return [path for part in (operand, *choices) for path in _paths(part)]
-    return []
+            inner = (operand, *choices)
+        case _:
+            inner = ()
+    for each in inner:
+        yield from _operands(each)
 
 
 def _test(tree: ConditionNode, scope: Scope) -> Test:

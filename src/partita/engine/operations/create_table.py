@@ -40,6 +40,7 @@ UNSUPPORTED = (
     "global_table_settings_replication_mode",
     "vector_indexes",
 )
+MANY_INDEXES = 100  # too many to check each before their number
 _MAX_THROUGHPUT = 1_000_000_000_000
 
 
@@ -221,6 +222,8 @@ def _check_local(
 ) -> None:
     if not indexes:
         raise ValidationException(f"{INVALID}List of LocalSecondaryIndexes is empty")
+    if len(indexes) > MANY_INDEXES:
+        raise _too_many_local()
     if len(table) != 2:
         raise ValidationException(
             f"{INVALID}Table KeySchema does not have a range key, which is required when specifying a "
@@ -243,14 +246,14 @@ def _check_local(
         _check_projection(index)
         _check_name(index, names)
     if len(indexes) > LOCAL_INDEXES:
-        raise ValidationException(
-            f"{INVALID}Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_INDEXES}"
-        )
+        raise _too_many_local()
 
 
 def check_global(indexes: list[SecondaryIndex], defined: list[str], on_demand: bool, names: list[str]) -> None:
     if not indexes:
         raise ValidationException(f"{INVALID}List of GlobalSecondaryIndexes is empty")
+    if len(indexes) > MANY_INDEXES:
+        raise _too_many_global()
     for index in indexes:
         schema = index.key_schema or []
         _check_defined(schema, defined)
@@ -265,9 +268,15 @@ def check_global(indexes: list[SecondaryIndex], defined: list[str], on_demand: b
             raise ValidationException(f"{INVALID}ProvisionedThroughput must be specified for index: {index.index_name}")
         _check_name(index, names)
     if len(indexes) > GLOBAL_INDEXES:
-        raise ValidationException(
-            f"{INVALID}GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES}"
-        )
+        raise _too_many_global()
+
+
+def _too_many_local() -> ValidationException:
+    return ValidationException(f"{INVALID}Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_INDEXES}")
+
+
+def _too_many_global() -> ValidationException:
+    return ValidationException(f"{INVALID}GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES}")
 
 
 def _check_projection(index: SecondaryIndex) -> None:

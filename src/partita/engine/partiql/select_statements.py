@@ -60,6 +60,7 @@ def select_page(
         fetches_items=_fetches(index, keep, paths),
         returns_items=paths is not None,
         limit=limit,
+        operands=keep.operands if keep else 1,
     )
     left = _in_order(select, keys, [_WHOLE] if ranges is None else ranges)
     digest = _digest(statement, select)

@@ -1,0 +1,132 @@
+"""A request of the largest size that a server reads is answered in bounded time, however its members are arranged."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from partita.dynamodb.decode import decode_request
+from partita.dynamodb.exceptions import DynamoDBError
+from tests.engine.hostile_requests import CREATE, TABLE
+from tests.engine.shorthand import Embedded, Json
+
+pytestmark = pytest.mark.slow
+
+KEY: Json = {"pk": {"S": "p"}, "sk": {"N": "1"}}
+MAX_SECONDS = 2.5  # on a busy machine; each of them took 5 to 110 seconds
+
+
+def item(value: Json) -> Json:
+    return {"TableName": TABLE, "Item": KEY | {"x": value}}
+
+
+def index(number: int) -> Json:
+    return {
+        "IndexName": f"by{number}",
+        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+
+
+def select(number: int) -> Json:
+    return {"Statement": f"SELECT * FROM {TABLE} WHERE pk = '{number}'"}
+
+
+def create(**members: Any) -> tuple[str, Json]:
+    return "CreateTable", CREATE | {"TableName": "other"} | members
+
+
+def scan(conditions: Json) -> tuple[str, Json]:
+    return "Scan", {"TableName": TABLE, "ScanFilter": conditions}
+
+
+NULL = {"ComparisonOperator": "NULL"}
+LARGE: dict[str, Callable[[], tuple[str, Json]]] = {
+    "numbers in a set": lambda: ("PutItem", item({"NS": [str(number) for number in range(1_000_000)]})),
+    "texts in a set": lambda: ("PutItem", item({"SS": [str(number) for number in range(1_000_000)]})),
+    "digits": lambda: ("PutItem", item({"N": "9" * 10_000_000 + "x"})),
+    "global indexes": lambda: create(GlobalSecondaryIndexes=[*map(index, range(50_000))]),
+    "local indexes": lambda: create(LocalSecondaryIndexes=[*map(index, range(50_000))]),
+    "statements": lambda: ("BatchExecuteStatement", {"Statements": [*map(select, range(80_000))]}),
+    "actions": lambda: (
+        "TransactWriteItems",
+        {"TransactItems": [{"Put": {"TableName": TABLE, "Item": KEY}}] * 100_000},
+    ),
+    "conditions": lambda: scan({f"a{number}": NULL for number in range(150_000)}),
+    "values of IN": lambda: scan({"a": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1"}] * 500_000}}),
+    "names to get": lambda: (
+        "GetItem",
+        {"TableName": TABLE, "Key": KEY, "AttributesToGet": [f"a{number}" for number in range(300_000)]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_request_is_rejected_in_bounded_time(name: str) -> None:
+    engine = Embedded()
+    assert engine.ask("CreateTable", CREATE).error == ""
+    operation, body = LARGE[name]()
+    request: Any = decode_request(operation, json.dumps(body).encode())
+    begun = time.perf_counter()
+    with pytest.raises(DynamoDBError) as caught:
+        engine.engine.call(request)
+    assert time.perf_counter() - begun < MAX_SECONDS
+    assert caught.value.status == 400
+    engine.engine.close()
+
+
+def test_product_of_many_values_of_in_is_bounded() -> None:
+    """Eight key attributes with fifty values each would be 39 trillion ranges."""
+    names = [f"{kind}{number}" for kind in "hr" for number in range(4)]
+    schema = [{"AttributeName": name, "KeyType": "HASH" if name < "r" else "RANGE"} for name in names]
+    wide = {"IndexName": "wide", "KeySchema": schema, "Projection": {"ProjectionType": "ALL"}}
+    definitions = [{"AttributeName": name, "AttributeType": "N"} for name in names]
+    engine = Embedded()
+    table = CREATE | {
+        "AttributeDefinitions": [*CREATE["AttributeDefinitions"], *definitions],
+        "GlobalSecondaryIndexes": [*CREATE["GlobalSecondaryIndexes"], wide],
+    }
+    assert engine.ask("CreateTable", table).error == ""
+    numbers = {name: {"N": "7"} for name in names}
+    assert engine.ask("PutItem", {"TableName": TABLE, "Item": KEY | numbers}).error == ""
+    values = ",".join(map(str, range(50)))
+    where = " AND ".join(f"{name} IN [{values}]" for name in names)
+    begun = time.perf_counter()
+    answer = engine.ask("ExecuteStatement", {"Statement": f'SELECT * FROM {TABLE}."wide" WHERE {where}'})
+    assert time.perf_counter() - begun < MAX_SECONDS
+    assert answer.error == ""
+    assert len(answer.body["Items"]) == 1
+    engine.engine.close()
+
+
+def test_page_of_a_filter_with_many_operands_ends_early() -> None:
+    """All items are found, in more pages: 30,000 small items and 600 operands would be one page of 18 million steps."""
+    engine = Embedded()
+    assert engine.ask("CreateTable", CREATE).error == ""
+    for start in range(0, 5000, 25):
+        puts = [
+            {"PutRequest": {"Item": {"pk": {"S": "p"}, "sk": {"N": str(number)}}}}
+            for number in range(start, start + 25)
+        ]
+        assert engine.ask("BatchWriteItem", {"RequestItems": {TABLE: puts}}).error == ""
+    names = [f":{number:x}" for number in range(100)]
+    condition = " OR ".join(f"sk IN ({','.join(names)})" for _ in range(6))
+    body: Json = {
+        "TableName": TABLE,
+        "FilterExpression": condition,
+        "ExpressionAttributeValues": {name: {"N": str(number * 50)} for number, name in enumerate(names)},
+    }
+    found, pages = 0, 0
+    while True:
+        page = engine.ask("Scan", body)
+        assert page.error == ""
+        found, pages = found + page.body["Count"], pages + 1
+        assert page.body["ScannedCount"] <= 1_000_000 // 600
+        if "LastEvaluatedKey" not in page.body:
+            break
+        body["ExclusiveStartKey"] = page.body["LastEvaluatedKey"]
+    assert found == 100
+    assert pages > 2
+    engine.engine.close()
