@@ -134,4 +134,4 @@ def test_unused_plugin_imports_nothing() -> None:
         """
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     modules = ["partita", "partita.connect", "partita.errors", "partita.pytest_plugin"]
-    assert loaded == str([*modules, "partita.store", "partita.store.settings"])
+    assert loaded == str([*modules, "partita.setting_rules", "partita.store", "partita.store.settings"])

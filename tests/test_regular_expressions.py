@@ -128,9 +128,9 @@ def hostile_inputs(expression: Expression, length: int) -> Iterator[str]:
 
 
 def seconds(run: Callable[[str], Any], text: str) -> float:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     run(text)
-    return time.perf_counter() - begun
+    return time.thread_time() - begun
 
 
 def runner(expression: Expression) -> Callable[[str], Any]:
