@@ -1,6 +1,7 @@
 """What our REST is compared with: the same endpoints in FastAPI on boto3, and bytes from memory in bare ASGI.
 
 python -m bench.rest_apps fastapi PORT ENDPOINT     DynamoDB at ENDPOINT
+python -m bench.rest_apps store PORT DATABASE       FastAPI on Partita's async store
 python -m bench.rest_apps bare PORT FILE            a JSON file of bodies, by path
 python -m bench.rest_apps uncached PORT DATABASE    ours, as if there were a write between any two requests
 """
@@ -66,6 +67,60 @@ def fastapi_app(endpoint: str) -> Any:
     return app
 
 
+def store_app(database: str) -> Any:
+    """The same endpoints in FastAPI on Partita's async store, with its entities as response models."""
+    from contextlib import asynccontextmanager
+
+    from fastapi import FastAPI, HTTPException, Query
+    from pydantic import BaseModel
+
+    from partita import AsyncStore, connect_async
+    from partita_systems.blog import design as blog
+    from partita_systems.perfectit import design as cards
+
+    stores: dict[str, AsyncStore] = {}
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> Any:
+        async with (
+            await connect_async(database, cards.design) as stores["cards"],
+            await connect_async(database, blog.design) as stores["blog"],
+        ):
+            yield
+
+    class Posts(BaseModel):
+        items: list[blog.Post]
+        cursor: str | None
+
+    class Thread(BaseModel):
+        items: list[blog.Comment | blog.Reply]
+        cursor: str | None
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.get("/api/perfectit/cards/{card_id}")
+    async def card(card_id: str) -> cards.PerfectionCard:
+        found = await stores["cards"](cards.card(card_id))
+        if found is None or found.status != "PUBLISHED":
+            raise HTTPException(404)
+        return found
+
+    @app.get("/api/blog/categories/{category_id}/posts")
+    async def posts(category_id: str, limit: int = Query(20, ge=1, le=200)) -> Posts:
+        page = await stores["blog"](blog.posts_by_category(category_id)).page(limit)
+        return Posts(items=page.items, cursor=page.cursor)
+
+    @app.get("/api/blog/posts/{post_id}/comments")
+    async def thread(post_id: str, limit: int = Query(20, ge=1, le=200)) -> Thread:
+        post = await stores["blog"](blog.post(post_id))
+        if post is None or post.status != "PUBLISHED":
+            raise HTTPException(404)
+        page = await stores["blog"](blog.thread(post_id)).page(limit)
+        return Thread(items=page.items, cursor=page.cursor)
+
+    return app
+
+
 def bare_app(bodies: dict[str, bytes]) -> Any:
     """Answers with the bytes that it was given for a path."""
 
@@ -80,22 +135,32 @@ def bare_app(bodies: dict[str, bytes]) -> Any:
     return app
 
 
-def serve_anew(port: int, database: str) -> None:
-    """`partita serve` without its memory of whole replies."""
-    from partita.cli.serve import serve
-    from partita.rest.request_handler import RequestHandler
+def serve_uncached(port: int, database: str) -> None:
+    """`partita serve`, to which every version of the data is new: as if a write came between any two requests."""
+    from itertools import count
 
-    RequestHandler._cached_response = lambda *_: None  # type: ignore[method-assign]
+    from partita.cli.serve import serve
+    from partita.storage.sqlite import SqliteStorage
+
+    version, numbers = SqliteStorage.version, count()
+
+    def next_version(self: SqliteStorage) -> int:
+        version(self)
+        return next(numbers)
+
+    SqliteStorage.version = next_version  # type: ignore[method-assign]
     serve("perfectit", "blog", on=database, port=port, seed=False)
 
 
 def main() -> None:
     kind, port, where = sys.argv[1:]
     if kind == "uncached":
-        serve_anew(int(port), where)
+        serve_uncached(int(port), where)
         return
     if kind == "fastapi":
         app = fastapi_app(where)
+    elif kind == "store":
+        app = store_app(where)
     else:
         app = bare_app({path: body.encode() for path, body in json.loads(Path(where).read_text()).items()})
     uvicorn.run(
@@ -105,7 +170,7 @@ def main() -> None:
         http="httptools",
         loop="uvloop",
         ws="none",
-        lifespan="off",
+        lifespan="on" if kind == "store" else "off",
         log_level="warning",
         access_log=False,
         server_header=False,

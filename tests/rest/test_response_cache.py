@@ -6,6 +6,7 @@ from pathlib import Path
 from partita import Store, connect
 from partita.rest.application import RestApplication
 from partita.rest.auth.dev_issuer import LocalIssuer
+from partita.rest.mounted_api import MountedApi
 from partita.rest.response_cache import TwoGenerationCache
 from tests.rest import notes_api
 from tests.rest.client import Client
@@ -91,3 +92,26 @@ def test_cached_page_is_used_only_while_its_items_are_unchanged(tmp_path: Path) 
         assert read() == ["as it was"] * 2
         db.create(notes_api.Line(note_id="n", number=1, words="back"))
         assert read() == ["as it was", "back", "as it was"]
+
+
+def test_replies_are_cached_again_when_the_data_stops_changing() -> None:
+    """While every reply is out of date only some requests look at the version; then all do."""
+    looks: list[int] = []
+
+    class Counting(MountedApi):
+        def __init__(self) -> None:
+            self._outdated = self._skipped = 0
+            self.version = self._look
+
+        def _look(self) -> int:
+            looks.append(1)
+            return len(looks)
+
+    mounted = Counting()
+    for _ in range(16):
+        assert mounted.version_for_reply() is not None
+        mounted.note_cached_reply(is_current=False)
+    looks.clear()
+    assert [mounted.version_for_reply() is not None for _ in range(32)].count(True) == 2
+    mounted.note_cached_reply(is_current=True)
+    assert all(mounted.version_for_reply() is not None for _ in range(10))

@@ -31,6 +31,7 @@ class ParsedAddress(NamedTuple):
     arguments: dict[str, Any]
 
 
+MAX_OUTDATED = 16
 ADDRESS_CACHE_BYTES = 4 * 1024 * 1024  # bytes
 PARSED_ADDRESS_BYTES = 1024  # of one, beside the address itself
 
@@ -68,6 +69,25 @@ class MountedApi:
         for route in api.routes:
             self._add_route(route)
         self._errors = ErrorMapping(db.design)
+        self._outdated = 0  # cached replies in a row that were out of date
+        self._skipped = 0
+
+    def version_for_reply(self) -> int | None:
+        """The version of the data for which a reply may be cached, or None where caching is not worth its time.
+
+        While the data changes between any two requests, only every sixteenth looks at the version.
+        """
+        if self.version is None:
+            return None
+        if self._outdated >= MAX_OUTDATED:
+            self._skipped += 1
+            if self._skipped % MAX_OUTDATED:
+                return None
+        return self.version()
+
+    def note_cached_reply(self, *, is_current: bool) -> None:
+        """Notes whether a reply that was in the cache could be used."""
+        self._outdated = 0 if is_current else self._outdated + 1
 
     def _static_pages(self, root: str) -> StaticPages:
         described = openapi(self.api, self.path, root)

@@ -153,8 +153,8 @@ class RequestHandler:
         page = _static_page(state, mounted, tail)
         if page is not None:
             return _conditional(page, state)
-        version = mounted.version() if mounted.version is not None and state.line.method == "GET" else None
-        cached = self._cached_response(mounted, state, version)
+        version = mounted.version_for_reply() if state.line.method == "GET" else None
+        cached = None if version is None else self._cached_response(mounted, state, version)
         if cached is not None:
             return response_for(mounted, cached.route, cached.reply, state.headers, state.root)
         parsed, caller = self._resolve(state, tail)
@@ -181,10 +181,13 @@ class RequestHandler:
         mounted.address_cache.put(line, parsed, PARSED_ADDRESS_BYTES + sum(map(len, line)))
         return parsed, caller
 
-    def _cached_response(self, mounted: MountedApi, state: RequestState, version: int | None) -> CachedReply | None:
+    def _cached_response(self, mounted: MountedApi, state: RequestState, version: int) -> CachedReply | None:
         """The cached reply, if the data is unchanged, nothing has expired, and the caller may see it."""
         cached = mounted.reply_cache.get(state.line[1:])
-        if cached is None or cached.version != version or b"if-match" in state.headers:
+        if cached is None:
+            return None
+        mounted.note_cached_reply(is_current=cached.version == version)
+        if cached.version != version or b"if-match" in state.headers:
             return None
         if cached.reply.expires is not None and cached.reply.expires <= mounted.db.context.clock().timestamp():
             return None

@@ -332,8 +332,8 @@ class FastPathProtocol(HttpToolsProtocol):
 
     def _write_read(self, method: str, response: RestResponse) -> None:
         status, body, headers = response
-        lines = [b"%s: %s\r\n" % header for header in headers]
-        self._send(status, *lines, b"\r\n", b"" if method == "HEAD" else body)
+        lines = b"".join([b"%s: %s\r\n" % header for header in headers])
+        self._send(status, lines, b"\r\n", b"" if method == "HEAD" else body)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._enqueue(partial(self._run_cycle, cycle, app))
