@@ -320,7 +320,10 @@ def time_ends(plan: Plan, arguments: tuple[Any, ...]) -> TimeEnds | None:
     low, high = _value_of(bounds.low, arguments), _value_of(bounds.high, arguments)
     if not isinstance(low, datetime) and not isinstance(high, datetime):
         return None
-    low, high = (None if each is None else time_text(each) for each in (low, high))
+    try:
+        low, high = (None if each is None else time_text(each) for each in (low, high))
+    except _VALUE_ERRORS as error:
+        raise _with_argument(plan, arguments, error) from None
     return TimeEnds(low, high, bounds.low_open, bounds.high_open)
 
 
