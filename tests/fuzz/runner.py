@@ -146,7 +146,8 @@ class Run:
         """The states that an outcome and an error allow."""
         before, after = before or self.state, after or found.after
         if error is None:
-            return [] if found.errors else [after]
+            judged_later = unsure and known("unsure conditions")
+            return [after] if not found.errors else [before] if judged_later else []
         if unsure and _says_unknown(error):
             return [before, after]
         return [before] if isinstance(error, (*found.errors, *found.allowed)) else []
