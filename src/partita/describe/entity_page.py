@@ -101,6 +101,8 @@ def _source(attribute: KeyAttribute, names: dict[str, str]) -> str:
 
 
 def _type(attribute: Attribute) -> str:
+    if attribute.index_key is not None:
+        return f"part of the index key {attribute.index_key}"
     if attribute.in_key:
         return "part of the key"
     kind = type_in_words(attribute.hint)

@@ -79,7 +79,10 @@ def stored_names(cls: Any) -> tuple[str, ...]:
     names = []
     for info in msgspec.structs.fields(cls):
         markers = get_args(hints[info.name])[1:] if get_origin(hints[info.name]) is Annotated else ()
-        if not _has(markers, InKey):
+        in_key = next((each for each in markers if isinstance(each, InKey)), None)
+        if in_key is not None and in_key.index_key is not None:
+            names.append(in_key.index_key)
+        elif in_key is None:
             names.append(next((each.name for each in markers if isinstance(each, StoredAs)), info.encode_name))
     return tuple(names)
 
@@ -114,6 +117,7 @@ def _with_key_texts(
 ) -> dict[str, Attribute]:
     """Text that is part of the table's key, or itself the key of an index, is stored as the key has it."""
     every = [each.field for several in indexes.values() for keys in several for each in keys.attributes]
+    every += [each.field for each in attributes.values() if each.index_key is not None]
     found = dict(attributes)
     for field in {*own.fields, *(each for each in every if each is not None)}:
         attribute = attributes[field]

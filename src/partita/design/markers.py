@@ -60,7 +60,12 @@ class StoredAs(msgspec.Struct, frozen=True):
 
 
 class InKey(msgspec.Struct, frozen=True):
-    """Stored in the key only; the attribute is read from it."""
+    """Stored in the key only; the attribute is read from it.
+
+    `InKey("GSI1SK")` stores it in this attribute of an index key, which every item of the entity must have.
+    """
+
+    index_key: str | None = None
 
 
 class Compressed(msgspec.Struct, frozen=True):

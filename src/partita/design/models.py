@@ -9,7 +9,18 @@ import msgspec
 from partita.design.codecs import AttributeMember, Codec
 from partita.design.conditions import Condition
 from partita.design.key_templates import Ordered, PartType, Template
-from partita.design.markers import AUTOMATIC, CountOf, Expires, Limit, Owns, References, SumOf, Transitions, Unique
+from partita.design.markers import (
+    AUTOMATIC,
+    CountOf,
+    Expires,
+    InKey,
+    Limit,
+    Owns,
+    References,
+    SumOf,
+    Transitions,
+    Unique,
+)
 from partita.design.naming import quantity, upper_case
 from partita.errors import DesignError
 
@@ -24,8 +35,19 @@ class Attribute(msgspec.Struct, frozen=True, eq=False):
     hint: Any  # the annotation
     kind: Any  # the type without None and markers
     markers: tuple[Any, ...]
-    in_key: bool  # stored in the key only
+    in_key: bool  # stored in the key only, of the table or of an index
     untracked: bool
+
+    @property
+    def index_key(self) -> str | None:
+        """The attribute of an index key in which it is stored, in place of an attribute of its own."""
+        found = self.marker(InKey) if self.in_key else None
+        return None if found is None else found.index_key
+
+    @property
+    def fenced_name(self) -> str:
+        """The attribute on disk that changes whenever its value does."""
+        return self.index_key or self.name
 
     @property
     def field(self) -> str:
@@ -138,6 +160,13 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
     def automatic_fields(self) -> frozenset[str]:
         """The attributes whose values the store sets."""
         return frozenset(attribute.field for attribute, _ in self.marked(*AUTOMATIC))
+
+    @cached_property
+    def index_key_fields(self) -> Mapping[str, KeyAttribute]:
+        """The attributes that are stored in an index key only, each with that key attribute."""
+        every = {each.name: each for several in self.indexes.values() for keys in several for each in keys.attributes}
+        held = ((field, each.index_key) for field, each in self.attributes.items())
+        return {field: every[name] for field, name in held if name is not None}
 
     @cached_property
     def known_fields(self) -> frozenset[str]:

@@ -8,7 +8,18 @@ import msgspec
 
 from partita.design.condition_checks import check_condition
 from partita.design.conditions import Comparison, Condition, Field
-from partita.design.markers import Compressed, CountOf, CreatedAt, Limit, SumOf, Unique, UpdatedAt, Version
+from partita.design.markers import (
+    AUTOMATIC,
+    Compressed,
+    CountOf,
+    CreatedAt,
+    Limit,
+    SumOf,
+    Transitions,
+    Unique,
+    UpdatedAt,
+    Version,
+)
 from partita.design.models import Attribute, EntityKeys, Model
 from partita.errors import DesignError
 
@@ -95,6 +106,9 @@ def _check_limit(model: Model, limit: Limit) -> None:
     if isinstance(condition, Condition):
         for field in condition.fields:
             _known(model.name, model, field)
+            if model.attributes[field].in_key:
+                wrong = f"a limit names {field!r}, which is stored in the key only"
+                raise DesignError(model.name, wrong, "remove InKey, or use another attribute")
     if not isinstance(condition, Comparison) or condition.operator != "<=" or not _is_bound(model, condition):
         raise DesignError(
             model.name,
@@ -148,12 +162,63 @@ def _check_names(model: Model) -> None:
 
 def _check_in_key(model: Model) -> None:
     for attribute in model.attributes.values():
-        if attribute.in_key and attribute.field not in model.known_fields:
+        if attribute.index_key is not None:
+            _check_in_index_key(model, attribute, attribute.index_key)
+        elif attribute.in_key and attribute.field not in model.known_fields:
             raise DesignError(
                 f"{model.name}.{attribute.field}",
                 "it is marked InKey, but no key template holds its whole value",
                 "remove InKey, or add it to the key",
             )
+
+
+def _check_in_index_key(model: Model, attribute: Attribute, name: str) -> None:
+    """An index key holds the attribute whole, and every item has that index key."""
+    where = f"{model.name}.{attribute.field}"
+    marker = next((each for each in (*AUTOMATIC, Transitions) if attribute.marker(each) is not None), None)
+    if marker is not None:
+        wrong = f"it is stored in {name!r} only, so {marker.__name__} has no attribute to compare"
+        raise DesignError(where, wrong, "remove InKey, so that it is stored")
+    written = _written_index_keys(model)
+    if name not in written:
+        wrong = f"it is stored in {name!r}, but no template of {model.name} writes an index key of this name"
+        raise DesignError(where, wrong, f"name one of {', '.join(written)}" if written else "remove InKey")
+    for keys in written[name]:
+        reason = _sometimes_absent(model, keys)
+        if reason:
+            wrong = f"it is stored in {name!r}, which an item of {model.name} may lack: {reason}"
+            raise DesignError(where, wrong, "remove InKey, or use an index key that every item has")
+    template = next(each.template for keys in written[name] for each in keys.attributes if each.name == name)
+    parts = template.parts if template is not None else ()
+    if not any(part.field == attribute.field and part.form is not None and part.form.lossless for part in parts):
+        wrong = f"it is stored in {name!r}, whose template does not hold its whole value"
+        raise DesignError(where, wrong, f"remove InKey, or write {{{attribute.field}}} in the template")
+
+
+def _written_index_keys(model: Model) -> dict[str, list[EntityKeys]]:
+    """The index key attributes that templates write, each with its keys."""
+    found: dict[str, list[EntityKeys]] = {}
+    for several in model.indexes.values():
+        for keys in several:
+            for each in keys.attributes:
+                if each.template is not None and each.name not in model.table.key_names:
+                    found.setdefault(each.name, []).append(keys)
+    return found
+
+
+def _sometimes_absent(model: Model, keys: EntityKeys) -> str:
+    """Why an item may not have an index key; empty where every item has it."""
+    assert keys.index is not None
+    if len(model.indexes[keys.index]) > 1:
+        return f"{keys.index} has several Keys"
+    if keys.when is not None:
+        return f"the Keys of {keys.index} have a condition"
+    templates = [each for each in keys.attributes if each.template is not None]
+    for field in (field for each in templates for field in each.required_fields):
+        attribute = model.attributes[field]
+        if attribute.optional or attribute.member.automatic:
+            return f"{field!r} may be {'None' if attribute.optional else 'AUTO'}"
+    return ""
 
 
 def _check_counted(model: Model) -> None:

@@ -37,4 +37,4 @@ def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[
 
 @lru_cache(maxsize=4096)
 def _fenced_names(model: Model, fields: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted(model.attributes[each].name for each in fields if each not in model.known_fields))
+    return tuple(sorted({model.attributes[each].fenced_name for each in fields if each not in model.known_fields}))

@@ -20,6 +20,7 @@ from partita.design.json_codec import encoded_sorted
 from partita.design.markers import CountOf, SumOf, Version
 from partita.design.models import Attribute, Model
 from partita.design.timestamps import OTHER_FORMS, time_of, time_text
+from partita.plan.items import key_value, values_of
 from partita.rest.problems import Problem
 
 GZIP_SUFFIX = ".gz"
@@ -96,7 +97,16 @@ def unchanged_condition(entity: Any) -> Condition | None:
     version = model.one_marked(Version)
     watched = (version,) if version is not None else _edited_attributes(model)
     same = [_joined(AnyOf, list(_equal_forms(entity, each.member))) for each in watched if not each.in_key]
+    same += _equal_index_keys(entity, [each.field for each in watched if each.index_key is not None])
     return _joined(All, same) if same else None
+
+
+def _equal_index_keys(entity: Any, fields: list[str]) -> list[Condition]:
+    """The index keys in which edited attributes are stored are unchanged."""
+    model: Model = entity.__model__
+    values = values_of(model, entity)
+    keys = {model.index_key_fields[field].name: model.index_key_fields[field] for field in fields}
+    return [F[name] == Stored(key_value(model, each, values) or {}) for name, each in keys.items()]
 
 
 def _joined(by: type[All | AnyOf], terms: list[Condition]) -> Condition:

@@ -5,14 +5,14 @@ entity from it, without a dict in between.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import msgspec
 
 from partita.design.codecs import shape_of
-from partita.design.codegen import Env
-from partita.design.models import EntityKeys, Model, ViewModel
+from partita.design.codegen import Env, bind
+from partita.design.models import EntityKeys, KeyAttribute, Model, ViewModel
 from partita.design.reads import Read
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
@@ -43,8 +43,9 @@ class Decoder:
         """Attributes that are decoded beside the members: keys that contain values of their own, and the TTL."""
         model = of.of if isinstance(of, ViewModel) else of
         names: list[str] = []
-        if any(attribute.in_key for attribute in of.attributes.values()):
+        if any(attribute.in_key and attribute.index_key is None for attribute in of.attributes.values()):
             names += model.table.key_names
+        names += dict.fromkeys(each.index_key for each in of.attributes.values() if each.index_key is not None)
         if model.expires is not None and model.table.ttl is not None:
             names.append(model.table.ttl)
         members = {member.name for member in of.members}
@@ -114,17 +115,39 @@ def _builder(of: Model | ViewModel, model: Model, extra: dict[str, str]) -> Call
     places = {disk_name: f"{name}.S" for name, disk_name in extra.items()}
     places |= {member.name: f"f{at}.{member.codec.tag}" for at, member in enumerate(of.members)}
     keys = [places[name] for name in model.table.key_names if name in places]
+    index_keys = {disk_name: f"r.{name}" for name, disk_name in extra.items()}
     arguments = []
+    lines = []
     for attribute in of.attributes.values():
-        if attribute.in_key:
+        if attribute.index_key is not None:
+            held = model.index_key_fields[attribute.field]
+            local = f"i{index_keys[held.name][2:]}"
+            if local not in env:
+                env[local] = None
+                lines.append(f"{local} = {bind(partial(_index_key_parts, held), env)}({index_keys[held.name]})")
+            arguments.append(f"{attribute.field}={local}[{attribute.field!r}]")
+        elif attribute.in_key:
             arguments.append(f"{attribute.field}=k[{attribute.field!r}]")
         else:
             arguments.append(f"{attribute.field}={attribute.member.decode_expr('r', position[attribute.field], env)}")
     parts = f"k = parts({', '.join(f'r.{place}' for place in keys)})" if "k[" in "".join(arguments) else "k = None"
-    source = f"def build(r):\n    {parts}\n    return entity({', '.join(arguments)})"
+    source = "\n    ".join(["def build(r):", parts, *lines, f"return entity({', '.join(arguments)})"])
     exec(compile(source, f"<decoder of {of.name}>", "exec"), env)  # noqa: S102 - contains field names alone
     build: Callable[[Any], Any] = env["build"]
     return build
+
+
+def _index_key_parts(held: KeyAttribute, stored: Any) -> dict[str, Any]:
+    """The values in an index key, in the format of the design or a foreign one."""
+    text = None if stored is None else stored.S
+    if text is None:
+        raise ValueError(f"the index key {held.name} is missing, which holds values of the entity")
+    assert held.template is not None
+    found = held.template.parse(text)
+    found = held.template.parse(text, foreign=True) if found is None else found
+    if found is None:
+        raise ValueError(f"{held.name} is {text!r}, which is not a key of {held.template.source}")
+    return found
 
 
 def _parts_reader(model: Model) -> Callable[..., dict[str, Any]]:

@@ -172,6 +172,7 @@ def _fenced_by_item(model: Model, actions: list[ItemAction], found: StoredItem) 
     """The same actions under the condition that no attribute of the entity has changed since it was read."""
     first, *others = actions
     names = [member.name for member in model.members if member.name not in model.table.key_names]
+    names += dict.fromkeys(each.name for each in model.index_key_fields.values())
     fences = [Clause(equals(name, found.item.get(name)), lambda _: Raced(model.name)) for name in names]
     return [msgspec.structs.replace(first, clauses=(*first.clauses, *fences)), *others]
 
