@@ -18,11 +18,13 @@ from partita.plan.actions import (
     ItemAction,
     RemoveAttribute,
     SetAttribute,
+    SetIfAbsent,
     Step,
     combine,
 )
 from partita.plan.changes import ItemChange, needs_read, plan_blind_change
 from partita.plan.condition_expressions import Expression
+from partita.plan.creating_changes import can_create_unread, check_can_create, plan_creation, plan_unread_creation
 from partita.plan.design import Design
 from partita.plan.edits import Assign
 from partita.plan.items import derivations, key_text
@@ -45,6 +47,8 @@ def explain_actions(title: str, model: Model, actions: list[ItemAction], table_n
 def explain_change(design: Design, change: ItemChange, table_name: Callable[[str], str] = str) -> str:
     """The explanation of a change; where it needs a read, the attributes that it reads and why."""
     title = f"change {change.model.name}"
+    if change.create:
+        return _explain_creating_change(design, change, table_name)
     if not needs_read(design, change):
         return explain_actions(title, change.model, plan_blind_change(design, change), table_name)
     touched = set(change.edits)
@@ -60,6 +64,17 @@ def explain_change(design: Design, change: ItemChange, table_name: Callable[[str
     if invariants:
         lines.append(f"  updates  {', '.join(invariants)}")
     return "\n".join(lines)
+
+
+def _explain_creating_change(design: Design, change: ItemChange, table_name: Callable[[str], str]) -> str:
+    title = f"change or create {change.model.name}"
+    check_can_create(change)
+    if can_create_unread(design, change):
+        return explain_actions(title, change.model, plan_unread_creation(change), table_name)
+    creation = explain_actions("  without an item", change.model, plan_creation(design, change), table_name)
+    change = msgspec.structs.replace(change, create=False)
+    existing = explain_change(design, change, table_name)
+    return f"{title}: one GetItem, then one write\n{creation}\n  with an item: {existing}"
 
 
 def _action_lines(action: ItemAction) -> list[str]:
@@ -85,6 +100,8 @@ def _step(name: str, step: Step) -> str:
     match step:
         case SetAttribute(value):
             return f"{name} = {_text(value)}"
+        case SetIfAbsent(value):
+            return f"{name} = {_text(value)}, if it is absent"
         case IncrementAttribute(by):
             return f"{name} += {by}"
         case DeleteFromSet(values):

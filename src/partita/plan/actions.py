@@ -52,6 +52,12 @@ class SetAttribute(msgspec.Struct, frozen=True):
     value: AttributeValue
 
 
+class SetIfAbsent(msgspec.Struct, frozen=True):
+    """The value of an attribute where the item does not have it."""
+
+    value: AttributeValue
+
+
 class IncrementAttribute(msgspec.Struct, frozen=True):
     """`absent` is the value of the attribute for an older item without it."""
 
@@ -75,7 +81,7 @@ class RemoveAttribute(msgspec.Struct, frozen=True):
     pass
 
 
-Step = SetAttribute | IncrementAttribute | AppendToList | AddToSet | DeleteFromSet | RemoveAttribute
+Step = SetAttribute | SetIfAbsent | IncrementAttribute | AppendToList | AddToSet | DeleteFromSet | RemoveAttribute
 
 
 class ItemAction(msgspec.Struct, frozen=True):

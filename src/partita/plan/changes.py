@@ -8,6 +8,7 @@ which of the two it is, by the shape of the change alone.
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -24,6 +25,7 @@ from partita.errors import (
     ConditionFailed,
     InvalidValue,
     NotFound,
+    StoreError,
     VersionConflict,
 )
 from partita.plan import effects as effect
@@ -82,6 +84,7 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
     when: Condition | None = None
     version: int | None = None
     system_change: bool = False
+    create: bool = False  # the item is created where it does not exist
     skip: set[ItemIdentity] = msgspec.field(default_factory=set)
 
     @cached_property
@@ -214,11 +217,7 @@ def _update(
 ) -> ItemAction:
     """The update; `item` holds the encoded `values`, from which the derived attributes are computed."""
     model = change.model
-    steps: dict[str, Step] = {}
-    for name, edit in edits.items():
-        attribute = model.attributes[name]
-        if not attribute.in_key and attribute.name not in model.table.key_names:  # the key stays
-            steps[attribute.name] = _step(model, name, edit, item)
+    steps = edit_steps(model, edits, item)
     for group in derived:
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = _REMOVE if value is None else SetAttribute(value)
@@ -228,12 +227,26 @@ def _update(
     return ItemAction(kind, model.table.name, key, model.name, steps=steps, clauses=clauses)
 
 
+def edit_steps(model: Model, edits: Mapping[str, Edit], item: Item) -> dict[str, Step]:
+    """The steps of the edits; `item` has the encoded values of what is assigned."""
+    steps: dict[str, Step] = {}
+    for name, edit in edits.items():
+        attribute = model.attributes[name]
+        if not attribute.in_key and attribute.name not in model.table.key_names:  # the key stays
+            steps[attribute.name] = _step(model, name, edit, item)
+    return steps
+
+
 def _clauses(change: ItemChange) -> Iterator[Clause]:
     """The item exists, has not expired, and has the version and the condition that the caller asks for."""
     model = change.model
-    yield Clause(present(model.table.pk), lambda _: NotFound(model.name, change.key))
+
+    def missing(_: Item) -> StoreError:
+        return Raced(model.name) if change.create else NotFound(model.name, change.key)
+
+    yield Clause(present(model.table.pk), missing)
     if model.expires is not None and model.table.ttl is not None:
-        yield Clause(alive(model.table.ttl, expiry_second(change.now)), lambda _: NotFound(model.name, change.key))
+        yield Clause(alive(model.table.ttl, expiry_second(change.now)), missing)
     if model.owns:
         yield Clause(absent(effect.BEING_DELETED), lambda _: NotFound(model.name, change.key))
     version = model.one_marked(Version)
@@ -257,7 +270,8 @@ def _step(model: Model, name: str, edit: Edit, item: Item) -> Step:
         return _REMOVE if value is None else SetAttribute(value)
     if isinstance(edit, Add):
         default = attribute.member.default
-        return IncrementAttribute(number_text(edit.value), number_text(default) if isinstance(default, int) else "0")
+        start = number_text(default) if isinstance(default, int | float | Decimal) else "0"
+        return IncrementAttribute(number_text(edit.value), start)
     encoded = encode_attributes(model, {name: edit.value}).get(attribute.name)
     if encoded is None:
         raise InvalidValue(model.name, "there is nothing to add or remove", name)

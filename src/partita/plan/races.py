@@ -36,6 +36,10 @@ class NothingToTake(Raced):
         self.identity = identity
 
 
+class HasExpired(NothingToTake):
+    """The item of this identity is there, but has expired: it is read, and replaced."""
+
+
 class BoundUnread(Raced):
     """A limit whose bound is in the item under `key` needs that item read: the increment is not one."""
 

@@ -16,6 +16,7 @@ from partita.plan.actions import (
     IncrementAttribute,
     ItemAction,
     SetAttribute,
+    SetIfAbsent,
     Step,
 )
 from partita.plan.condition_expressions import Expression
@@ -91,7 +92,7 @@ def _placeholders(count: int) -> tuple[str, ...]:
 def _add_step_values(step: Step, values: list[AttributeValue]) -> None:
     """The values of a step, in the order in which `_update_text` renders them."""
     kind = type(step)
-    if isinstance(step, SetAttribute):
+    if isinstance(step, SetAttribute | SetIfAbsent):
         values.append(step.value)
     elif isinstance(step, IncrementAttribute):
         values += ({"N": step.absent}, {"N": step.by})
@@ -141,6 +142,8 @@ def _update_text(expression: Expression, steps: dict[str, Step]) -> str:
         here = expression.name(name)
         if isinstance(step, SetAttribute):
             sections["SET"].append(f"{here} = {expression.value(step.value)}")
+        elif isinstance(step, SetIfAbsent):
+            sections["SET"].append(f"{here} = if_not_exists({here}, {expression.value(step.value)})")
         elif isinstance(step, IncrementAttribute):
             start, by = expression.value({"N": step.absent}), expression.value({"N": step.by})
             sections["SET"].append(f"{here} = if_not_exists({here}, {start}) + {by}")

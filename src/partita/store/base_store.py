@@ -103,11 +103,11 @@ class BaseStore:
         """The items that creating the entity would write, under which conditions, for how many units."""
         return self._flows.explain_create(entity)
 
-    def explain_change(self, call: Get[E], edit: Callable[[E], None]) -> str:
+    def explain_change(self, call: Get[E], edit: Callable[[E], None], *, create: bool = False) -> str:
         """The items that a change would write, or what it would read first; `edit` receives the draft."""
         draft: Any = Draft(plan_of(call.read).model)
         edit(draft)
-        return self._flows.explain_change(call, draft)
+        return self._flows.explain_change(call, draft, create)
 
 
 def _context(design: Design, settings: StoreSettings, backend_key: bytes | None) -> StoreContext:

@@ -57,16 +57,30 @@ class EntityFlows:
         return with_old_keys(self.context, self.design, model, values_of(model, entity), act)
 
     def change(
-        self, call: Get[Any], draft: Draft, when: Condition | None, version: int | None, system_change: bool
+        self,
+        call: Get[Any],
+        draft: Draft,
+        when: Condition | None,
+        version: int | None,
+        system_change: bool,
+        create: bool,
     ) -> Flow[None]:
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
-        wanted = ItemChange(plan.model, key, edits_of(draft), self.context.clock(), when, version, system_change)
+        now = self.context.clock()
+        wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create)
+        if create:
+            return self._creating_change(wanted)
 
         def act() -> Flow[None]:
             return writing.change(self.context, self.design, wanted)
 
         return with_old_keys(self.context, self.design, plan.model, key, act)
+
+    def _creating_change(self, wanted: ItemChange) -> Flow[None]:
+        if wanted.model.old_keys:  # what is stored under an old key is changed, not doubled
+            yield from move_from_old_key(self.context, self.design, wanted.model, wanted.key)
+        yield from writing.change(self.context, self.design, wanted)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:
         plan = plan_of(call.read)
@@ -144,12 +158,12 @@ class EntityFlows:
         actions = creation(self.design, model, complete, now)
         return explain_actions(f"create {model.name}", model, actions, self.context.table_name)
 
-    def explain_change(self, call: Get[Any], draft: Draft) -> str:
+    def explain_change(self, call: Get[Any], draft: Draft, create: bool) -> str:
         from partita.describe.explain_write import explain_change
 
         plan = plan_of(call.read)
         key = key_values(plan, call.arguments)
-        change = ItemChange(plan.model, key, edits_of(draft), self.context.clock())
+        change = ItemChange(plan.model, key, edits_of(draft), self.context.clock(), create=create)
         return explain_change(self.design, change, self.context.table_name)
 
 

@@ -16,7 +16,15 @@ from partita.dynamodb.canonical import ItemIdentity, canonical_value, equal_item
 from partita.dynamodb.values import Item
 from partita.errors import InvalidTransaction, InvalidValue, PartitaError, RejectionUnexplained, RetriesExhausted
 from partita.plan import actions as act
-from partita.plan.actions import AddToSet, AppendToList, DeleteFromSet, ItemAction, RemoveAttribute, SetAttribute
+from partita.plan.actions import (
+    AddToSet,
+    AppendToList,
+    DeleteFromSet,
+    ItemAction,
+    RemoveAttribute,
+    SetAttribute,
+    SetIfAbsent,
+)
 from partita.plan.races import BoundUnread, NothingToTake, Raced, Unexplained
 from partita.plan.write_requests import single_request, transaction_request
 from partita.store import log
@@ -126,6 +134,8 @@ def _shows(action: ItemAction, item: Item | None) -> bool:
 def _step_shows(value: Any, step: Any) -> bool:
     if isinstance(step, SetAttribute):
         return value is not None and canonical_value(value) == canonical_value(step.value)
+    if isinstance(step, SetIfAbsent):
+        return value is not None
     if isinstance(step, RemoveAttribute):
         return value is None
     if isinstance(step, AddToSet | DeleteFromSet):

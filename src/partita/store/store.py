@@ -225,18 +225,25 @@ class Store(BaseStore):
 
     @contextmanager
     def change(
-        self, call: Get[E], *, when: Condition | None = None, version: int | None = None, system_change: bool = False
+        self,
+        call: Get[E],
+        *,
+        when: Condition | None = None,
+        version: int | None = None,
+        system_change: bool = False,
+        create: bool = False,
     ) -> Iterator[E]:
         """A draft of the entity; the edits made in the block are one write at its end.
 
-        `system_change=True` leaves the update time and the version as they are.
+        `system_change=True` leaves the update time and the version as they are. `create=True` creates the entity where
+        it does not exist, from its key and the defaults of its attributes: a counter begins with its first `+= 1`.
         """
         model = plan_of(call.read).model
         if when is not None:
             check_names(model, when)  # before the block, not after it
         draft: Any = Draft(model)
         yield draft
-        self._run(self._flows.change(call, draft, when, version, system_change), "change", call)
+        self._run(self._flows.change(call, draft, when, version, system_change, create), "change", call)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> E:
         """Reads the entity, lets `edit` change it and writes the difference; again if it changed meanwhile."""

@@ -74,9 +74,10 @@ class Transaction:
         when: Condition | None = None,
         version: int | None = None,
         system_change: bool = False,
+        create: bool = False,
         seen: E | None = None,
     ) -> E:
-        """A draft of an entity; its edits are part of the transaction.
+        """A draft of an entity; its edits are part of the transaction. `create` as for `Store.change`.
 
         `seen` is the entity as the caller has just read it: it is read again only if it has changed since.
         """
@@ -90,8 +91,8 @@ class Transaction:
             if not edits_of(draft):
                 return self._check(plan.model, key, when)
             now = self._context.clock()
-            wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, skip)
-            if known and not wanted.edits.keys() & set(plan.model.key.fields):
+            wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create, skip)
+            if known and not create and not wanted.edits.keys() & set(plan.model.key.fields):
                 if not needs_read(self._design, wanted):
                     return plan_blind_change(self._design, wanted)
                 return plan_fenced_change(self._design, wanted, known.pop())

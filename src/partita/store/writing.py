@@ -30,6 +30,7 @@ from partita.plan.changes import (
     plan_blind_change,
     plan_fenced_change,
 )
+from partita.plan.creating_changes import can_create_unread, check_can_create, plan_creation, plan_unread_creation
 from partita.plan.design import Design, Ownership
 from partita.plan.edits import Assign, Edit
 from partita.plan.effects import BEING_DELETED, OWNER, guard_key, guard_of
@@ -118,12 +119,27 @@ def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[No
 
 def planned_change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[list[ItemAction]]:
     """The actions of a change, after a read if it needs one."""
+    if wanted.create:
+        return (yield from _planned_creating_change(context, design, wanted))
     if not needs_read(design, wanted):
         return plan_blind_change(design, wanted)
     key = key_of(wanted.model, wanted.key)
     found = yield from fetch_stored_item(context, wanted.model, key)
     if found is None:
         raise NotFound(wanted.model.name, wanted.key)
+    return plan_fenced_change(design, wanted, found)
+
+
+def _planned_creating_change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[list[ItemAction]]:
+    """The actions of a change that creates its item where it does not exist."""
+    check_can_create(wanted)
+    if can_create_unread(design, wanted):
+        return plan_unread_creation(wanted)
+    found = yield from fetch_stored_item(context, wanted.model, key_of(wanted.model, wanted.key))
+    if found is None:
+        return plan_creation(design, wanted)
+    if not needs_read(design, wanted):
+        return plan_blind_change(design, wanted)
     return plan_fenced_change(design, wanted, found)
 
 
