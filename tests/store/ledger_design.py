@@ -66,6 +66,15 @@ class Score(Entity, table=ledger, key=("SCORES", "SCORE#{score:4}"), old_keys=[(
     text: str = ""
 
 
+class Visits(Entity, table=ledger, key=("PAGE#{page}", "VISITS")):
+    page: str
+    views: int = 0
+
+    by_page = Keys("GSI1", "PAGES", "{page}")
+
+
+@pattern
+def visits(page: str) -> Item[Visits]: ...
 @pattern
 def account(account_id: str) -> Item[Account]: ...
 @pattern
@@ -95,9 +104,9 @@ def fill(db: Store) -> None:
 Act = Callable[[Store], object]
 
 
-def _changed(get: Any, edit: Callable[[Any], None]) -> Act:
+def _changed(get: Any, edit: Callable[[Any], None], *, create: bool = False) -> Act:
     def act(db: Store) -> None:
-        with db.change(get) as draft:
+        with db.change(get, create=create) as draft:
             edit(draft)
 
     return act
@@ -129,6 +138,12 @@ def _transaction(db: Store) -> None:
         together.check(remark("a", 2), F.text == "two")
 
 
+def _creating_transaction(db: Store) -> None:
+    with db.transaction() as together:
+        together.change(visits("home"), create=True).views += 1
+        together.change(remark("a", 9), create=True).count += 1
+
+
 def _small_transaction(db: Store) -> None:
     with db.transaction() as together:
         together.change(remark("a", 1)).count += 1
@@ -155,6 +170,12 @@ WRITES: dict[str, Act] = {
     "change a sum": _changed(entry("a", "1"), _stepped("amount", 10)),
     "change a unique value": _changed(account("a"), _assigned(email="second")),
     "change under an old key": _changed(a_score(7), _stepped("count", 1)),
+    "change or create": _changed(visits("home"), _stepped("views", 1), create=True),
+    "change or create with an index key": _changed(remark("a", 9), _stepped("count", 1), create=True),
+    "change or create with a step of an index key": _changed(remark("a", 9), _stepped("rank", 1), create=True),
+    "change or create with invariants": _changed(account("b"), _assigned(email="second"), create=True),
+    "change or create under an old key": _changed(a_score(7), _stepped("count", 1), create=True),
+    "creating transaction": _creating_transaction,
     "move": _changed(remark("a", 1), _assigned(number=9)),
     "update": lambda db: db.update(remark("a", 1), _stepped("count", 1)),
     "update a child": lambda db: db.update(entry("a", "1"), _stepped("amount", 10)),
@@ -187,6 +208,9 @@ OTHER_WRITES: dict[str, Act] = {
     "account": lambda db: db.create(Account(account_id="b", text="theirs")),
     "version": _changed(account("a"), _assigned(text="theirs")),
     "kept value": lambda db: db.create(Account(account_id="d", email="kept")),
+    "first view": _changed(visits("home"), _stepped("views", 1), create=True),
+    "first count": _changed(remark("a", 9), _stepped("count", 1), create=True),
+    "first rank": _changed(remark("a", 9), _stepped("rank", 1), create=True),
     "score": _changed(a_score(7), _stepped("count", 1)),
 }
 """What another writer does in the middle of a write."""
