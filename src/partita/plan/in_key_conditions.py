@@ -4,12 +4,13 @@
     F.day >= day            of  "{day}#{number:4}"           SK >= "2025-01-01"
     F.name.starts_with("a") of  "{name}"                     begins_with(SK, "a")
 
-Only the first part of a key can be compared so: the text in front of it has to be constant.
+Only the first part of a key can be compared so: the text in front of it has to be constant. An attribute that is stored
+in an index key (`InKey("GSI1SK")`) is compared there.
 """
 
 from typing import Any
 
-from partita.design.conditions import AnyOf, Comparison, Condition, Exists, Field, FunctionCondition, Not, OneOf
+from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, FunctionCondition, Not, OneOf
 from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, TextPart, descends
 from partita.design.key_templates import Segment
 from partita.design.models import Model
@@ -25,7 +26,7 @@ def key_text_condition(model: Model, condition: Condition) -> Condition:
     field: Field = condition.field  # type: ignore[attr-defined]
     part = _KeyText(model, field)
     if isinstance(condition, Exists):
-        return Exists(part.attribute)
+        return Not(part.equal(None)) if part.is_optional else Exists(part.attribute)
     if isinstance(condition, OneOf):
         return AnyOf(tuple(part.equal(value) for value in condition.values))
     if isinstance(condition, Comparison) and not isinstance(condition.value, Field):
@@ -45,7 +46,8 @@ class _KeyText:
 
     def __init__(self, model: Model, field: Field) -> None:
         self._model, self._field = model, field
-        for key in model.key.attributes:
+        held = model.index_key_fields.get(field.path[0])
+        for key in model.key.attributes if held is None else (held,):
             segments = key.template.segments if key.template is not None else ()
             at = next((n for n, each in enumerate(segments) if each.field == field.path[0]), None)
             if at is not None and all(each.form is None for each in segments[:at]):
@@ -53,9 +55,15 @@ class _KeyText:
                 self._segment: Segment = segments[at]
                 self._prefix = "".join(each.constant + SEPARATOR for each in segments[:at])
                 self._is_last = at == len(segments) - 1
+                self._may_be_last = at == len(segments) - 2 and segments[-1].optional
                 return
         wrong = f"a condition names {field.path[0]!r}, which is stored in the key only, behind another part"
         raise DesignError(model.name, wrong, "remove InKey, or leave it out of the condition")
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the key ends before the part where it is None."""
+        return self._segment.optional
 
     def _text(self, value: Any) -> str:
         try:
@@ -64,10 +72,14 @@ class _KeyText:
             raise invalid_value(error, self._model.name, *self._field.path) from None
 
     def equal(self, value: Any) -> Condition:
+        if value is None and self.is_optional:
+            return Comparison("=", self.attribute, _stored(self._prefix.removesuffix(SEPARATOR)))
         text = self._text(value)
+        whole = Comparison("=", self.attribute, _stored(text))
         if self._is_last:
-            return Comparison("=", self.attribute, _stored(text))
-        return FunctionCondition("begins_with", self.attribute, _stored(text + SEPARATOR))
+            return whole
+        longer = FunctionCondition("begins_with", self.attribute, _stored(text + SEPARATOR))
+        return AnyOf((whole, longer)) if self._may_be_last else longer
 
     def ordered(self, operator: str, value: Any) -> Condition:
         form = self._segment.form
@@ -81,7 +93,8 @@ class _KeyText:
         text = self._text(value)
         if not self._is_last and operator in ("<=", ">"):
             return Comparison("<" if operator == "<=" else ">=", self.attribute, _stored(text + AFTER_SEPARATOR))
-        return Comparison(operator, self.attribute, _stored(text))
+        compared = Comparison(operator, self.attribute, _stored(text))
+        return All((compared, Not(self.equal(None)))) if self.is_optional else compared
 
     def beginning(self, value: Any) -> Condition:
         if not isinstance(self._segment.form, TextPart):

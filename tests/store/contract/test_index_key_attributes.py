@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from partita import (
+    ConditionFailed,
     CountOf,
+    DesignError,
     Entity,
     F,
     Index,
@@ -195,6 +197,14 @@ def test_item_without_the_index_key_is_reported(db: Store) -> None:
         assert reason in str(refusal.value)
 
 
-def test_conditions_name_stored_attributes_only(db: Store) -> None:
-    with pytest.raises(Exception, match="'rank'"), db.change(task("ann", "t2"), when=F.rank == 0) as draft:
+def test_condition_on_the_first_part_is_a_condition_on_the_index_key(db: Store) -> None:
+    with db.change(task("ann", "t2"), when=(F.rank == 0) & (F.state == "open") & (F.rank < 1)) as draft:
         draft.seen = 1
+    for wrong in (F.rank == 3, F.rank > 0, F.state == "done"):
+        with pytest.raises(ConditionFailed), db.change(task("ann", "t2"), when=wrong) as draft:
+            draft.seen = 2
+    refused = pytest.raises(DesignError, match="behind another part")
+    with refused, db.change(task("ann", "t2"), when=F.label == "two") as draft:
+        draft.seen = 2
+    assert db.one(task("ann", "t2")).seen == 1
+    assert {each.task for each in db.scan(Task, where=F.rank > 0)} == {"t1"}

@@ -8,6 +8,7 @@ from partita import (
     AlreadyExists,
     CountOf,
     Entity,
+    F,
     Index,
     InKey,
     Item,
@@ -47,6 +48,12 @@ class Seat(
     note: str = ""
 
     on_floor = Keys("GSI1", "ORG#{org}", "TEAM#{team}#{floor?:3}")
+
+
+class Setting(Entity, table=table, key=("ORG#{org}", "SETTING#{name?}")):
+    org: Annotated[str, InKey()]
+    name: Annotated[str | None, InKey()] = None
+    value: int = 0
 
 
 @pattern
@@ -149,11 +156,34 @@ def test_index_key_ends_before_its_part(db: Store) -> None:
     assert set(others) == {(None, 3), ("b#", 3)}
 
 
+def test_conditions_see_the_part_and_its_absence(db: Store) -> None:
+    for name in (None, "a", "b"):
+        db.create(Setting(org="acme", name=name))
+    for condition, expected in (
+        (F.name == None, {None}),  # noqa: E711
+        (F.name != None, {"a", "b"}),  # noqa: E711
+        (F.name == "a", {"a"}),
+        (F.name != "a", {None, "b"}),
+        (F.name < "b", {"a"}),
+        (F.name >= "b", {"b"}),
+        (F.name.is_absent(), {None}),
+        (F.name.exists(), {"a", "b"}),
+        (F.name.is_in(None, "b"), {None, "b"}),
+        (F.name.starts_with("a"), {"a"}),
+    ):
+        assert {each.name for each in db.scan(Setting, where=condition)} == expected
+    assert {each.member for each in db.scan(Seat, where=F.team == "red")} == {None, "ann", "b#"}
+    assert {each.team for each in db.scan(Seat, where=F.team > "blue")} == {"red", "red!"}
+    assert {each.team for each in db.scan(Seat, where=F.team <= "red")} == {"blue", "red"}
+    assert {each.team for each in db.scan(Seat, where=F.team < "red!")} == {"blue", "red"}
+
+
 def test_item_under_an_old_key_without_the_part_is_found_and_moved(db: Store) -> None:
     db.backend.call(
         PutItem(table_name="seats", item={"PK": {"S": "ORG#acme"}, "SK": {"S": "SEAT#old"}, "note": {"S": "n"}})
     )
     assert db.one(get(Seat, "acme", "old", None)).note == "n"
+    assert [(each.member, each.note) for each in db(seats("acme", "old"))] == [(None, "n")]
     with db.change(seat("acme", "old", None)) as draft:
         draft.note = "m"
     assert [(each.member, each.note) for each in db(seats("acme", "old"))] == [(None, "m")]

@@ -31,7 +31,7 @@ def check_filter(read: Read, index: Index | None) -> None:
         for field in read.where.fields:
             attribute = source.model.attributes[field]
             if attribute.in_key:
-                _check_in_key(read, source, field)
+                _check_in_key(read, source, field, index)
                 continue
             if attribute.name in keys:
                 raise ProofError(
@@ -47,10 +47,16 @@ def check_filter(read: Read, index: Index | None) -> None:
                 )
 
 
-def _check_in_key(read: Read, source: EntityKey, field: str) -> None:
-    """A filter on an `InKey` attribute filters the table's key, which must not be the key that is queried."""
+def _check_in_key(read: Read, source: EntityKey, field: str, index: Index | None) -> None:
+    """A filter on an `InKey` attribute filters the key that holds it, which must not be the key that is queried."""
     queried = {each.name for each in source.keys.attributes}
-    for key in source.model.key.attributes:
+    held = source.model.index_key_fields.get(field)
+    if held is not None and index is not None and held.name not in projected_names(source.model, index):
+        wrong = (
+            f"it filters by {field!r}, which is stored in {held.name!r}, which index {index.name!r} does not project"
+        )
+        raise ProofError(read.name, wrong, f"project {held.name!r}, or leave the filter out")
+    for key in source.model.key.attributes if held is None else (held,):
         if field in key.fields and key.name in queried:
             raise ProofError(
                 read.name,
@@ -103,6 +109,8 @@ def _drops(own: Model, other: Model, term: Condition) -> bool:
     values = _values(term)
     if any(value is None or (isinstance(value, set | frozenset) and not value) for value in values):
         return False  # what is absent equals None
+    if own.attributes[term.field.path[0]].in_key:
+        return False  # it filters by the text of a key, which others may have as well
     name = own.attributes[term.field.path[0]].name
     if name not in _written_names(other):
         return True
