@@ -15,6 +15,7 @@ from partita import (
     Entity,
     F,
     Index,
+    InKey,
     Items,
     Keys,
     OpenEnum,
@@ -840,3 +841,22 @@ def test_fifty_entities_and_two_hundred_patterns_are_proven_within_a_second() ->
     design = prove("large", t)
     assert time.process_time() - start < 1.0
     assert (len(design.models), len(design.patterns)) == (50, 200)
+
+
+def test_filter_on_a_key_text_does_not_drop_an_entity_with_such_keys() -> None:
+    t = table(Index("GSI1", "GSI1PK"))
+
+    class Step(Entity, table=t, key=("C#{customer}", "ORDER#{order}#{number:2}")):
+        customer: Annotated[str, InKey()]
+        order: Annotated[str, InKey()]
+        number: Annotated[int, InKey()]
+        everything = Keys("GSI1", "ALL")
+
+    class Line(Entity, table=t, key=("C#{customer}", "ORDER#{order}#LINE#{line}")):
+        customer: Annotated[str, InKey()]
+        order: Annotated[str, InKey()]
+        line: Annotated[str, InKey()]
+        everything = Keys("GSI1", "ALL")
+
+    with pytest.raises(ProofError, match=r"Line \(ALL\) can lie in the range of Step.GSI1"):
+        prove_read(Step.everything.query().where(F.order == "o1").read)

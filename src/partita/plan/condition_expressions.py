@@ -98,8 +98,6 @@ def _is_absent(model: Model, field: Field, value: Any) -> bool:
 
 def _stored_field(model: Model, field: Field) -> tuple[Field, Codec | None]:
     attribute = model.attributes.get(field.path[0])
-    if attribute is None and any(each.name == field.path[0] for each in model.index_key_fields.values()):
-        return field, None  # by its name on disk
     if attribute is None or attribute.in_key:
         stored = ", ".join(each.field for each in model.attributes.values() if not each.in_key)
         raise DesignError(

@@ -10,7 +10,18 @@ in an index key (`InKey("GSI1SK")`) is compared there.
 
 from typing import Any
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, FunctionCondition, Not, OneOf
+from partita.design.conditions import (
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Exists,
+    Field,
+    FunctionCondition,
+    Not,
+    OneOf,
+    Stored,
+)
 from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, TextPart, descends
 from partita.design.key_templates import Segment
 from partita.design.models import Model
@@ -24,6 +35,9 @@ _FALLING = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def key_text_condition(model: Model, condition: Condition) -> Condition:
     """A condition on one `InKey` attribute, as a condition on the stored key."""
     field: Field = condition.field  # type: ignore[attr-defined]
+    held = model.index_key_fields.get(field.path[0])
+    if held is not None and isinstance(condition, Comparison) and isinstance(condition.value, Stored):
+        return Comparison(condition.operator, Field((held.name,)), condition.value.value)  # of the whole index key
     part = _KeyText(model, field)
     if isinstance(condition, Exists):
         return Not(part.equal(None)) if part.is_optional else Exists(part.attribute)

@@ -105,8 +105,9 @@ def _equal_index_keys(entity: Any, fields: list[str]) -> list[Condition]:
     """The index keys in which edited attributes are stored are unchanged."""
     model: Model = entity.__model__
     values = values_of(model, entity)
-    keys = {model.index_key_fields[field].name: model.index_key_fields[field] for field in fields}
-    return [F[name] == Stored(key_value(model, each, values) or {}) for name, each in keys.items()]
+    keys = {model.index_key_fields[field].name: field for field in fields}  # one condition for each index key
+    held = {field: key_value(model, model.index_key_fields[field], values) for field in keys.values()}
+    return [F[field] == Stored(value or {}) for field, value in held.items()]
 
 
 def _joined(by: type[All | AnyOf], terms: list[Condition]) -> Condition:
