@@ -106,6 +106,7 @@ class FastPathProtocol(HttpToolsProtocol):
         self._pipelined_bytes = 0
         self._is_answering = False  # requests may be read meanwhile
         self._cycle_in_progress: RequestResponseCycle | None = None
+        self._waiting_cycles = 0  # ASGI requests among the pipelined ones
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -166,7 +167,8 @@ class FastPathProtocol(HttpToolsProtocol):
             self.flow.release()
 
     def _is_full(self) -> bool:
-        return len(self._pipelined) >= MAX_PIPELINED or self._pipelined_bytes >= LARGE
+        too_many = len(self._pipelined) >= MAX_PIPELINED or self._pipelined_bytes >= LARGE
+        return too_many or self._waiting_cycles > 0  # the body of such a request waits in the socket
 
     def _parse(self, data: bytes | memoryview) -> None:
         if self._phase is CLOSING:
@@ -336,9 +338,11 @@ class FastPathProtocol(HttpToolsProtocol):
         self._send(status, lines, b"\r\n", b"" if method == "HEAD" else body)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._waiting_cycles += 1
         self._enqueue(partial(self._run_cycle, cycle, app))
 
     def _run_cycle(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._waiting_cycles -= 1
         self._is_answering, self._cycle_in_progress = True, cycle
         super()._start_asgi_task(cycle, app)
 
