@@ -92,13 +92,13 @@ def _empty(_: Any) -> Any:
     return lambda _left: {}
 
 
-def _with_escape(text: str) -> Mutation:
-    return lambda _: text
+def _no_text(_: Any) -> Any:
+    return lambda *_args: ""
 
 
 MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     # ranges
-    "range: an upper bound leaves out what continues": ("partita.plan.key_ranges", "AFTER_SEPARATOR", _with_escape("")),
+    "range: an upper bound leaves out what continues": ("partita.plan.key_ranges", "_after_open_part", _no_text),
     "range: bounds of a falling part are not exchanged": ("partita.plan.key_ranges", "descends", _rising),
     "range: items of other entities are not looked for": ("partita.plan.proof.contents", "meeting", _returns_none),
     "range: lost order is not noticed": ("partita.plan.proof.order", "_sorts", _true),

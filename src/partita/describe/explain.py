@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from partita.design.reads import Argument, FanOut, Get, Query, Read
+from partita.design.separators import Separator
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.request_tables import with_table_names
@@ -61,11 +62,11 @@ def _range(plan: Plan) -> str:
 
 
 def _fixed(fixed: key_ranges.FixedKey) -> str:
-    return _value_text(fixed.value) if fixed.pieces is None else _pieces(fixed.pieces)
+    return _value_text(fixed.value) if fixed.pieces is None else _pieces(fixed.pieces, fixed.separator)
 
 
-def _pieces(pieces: tuple[key_ranges.Piece, ...]) -> str:
-    return "#".join(_piece(piece) for piece in pieces if not piece.is_absent)
+def _pieces(pieces: tuple[key_ranges.Piece, ...], separator: Separator) -> str:
+    return separator.character.join(_piece(piece) for piece in pieces if not piece.is_absent)
 
 
 def _piece(piece: key_ranges.Piece) -> str:
@@ -87,10 +88,10 @@ def _value_text(value: Any) -> str:
 
 
 def _prefix(start: key_ranges.SortPrefix) -> str:
-    prefix = _pieces(start.pieces)
+    prefix, between = _pieces(start.pieces, start.separator), start.separator.character
     if start.with_parent:
-        return f"is {prefix}, or begins with {prefix}#"
-    prefix = prefix + "#" if prefix else ""
+        return f"is {prefix}, or begins with {prefix}{between}"
+    prefix = prefix + between if prefix else ""
     if start.bounds is None and not start.is_plain_prefix:
         return f"from {prefix}{start.low} to {prefix}{start.high if start.high is not None else 'the last'}"
     if start.bounds is None:

@@ -165,7 +165,14 @@ def _table_keys(name: str, table: Table, attributes: Mapping[str, Attribute], ke
         )
     made = [
         _key_attribute(
-            f"{name}.{disk_name}", disk_name, source, attributes, None, sorts=at > 0, ends_key=at == len(templates) - 1
+            f"{name}.{disk_name}",
+            table,
+            disk_name,
+            source,
+            attributes,
+            None,
+            sorts=at > 0,
+            ends_key=at == len(templates) - 1,
         )
         for at, (disk_name, source) in enumerate(zip(table.key_names, templates, strict=True))
     ]
@@ -183,8 +190,8 @@ def _index_keys(
         made = EntityKeys(
             name,
             index.name,
-            _index_key_attributes(where, index.pk, keys.pk, attributes, own, sorts=False),
-            _index_key_attributes(where, index.sk, keys.sk, attributes, own, sorts=True),
+            _index_key_attributes(where, table, index.pk, keys.pk, attributes, own, sorts=False),
+            _index_key_attributes(where, table, index.sk, keys.sk, attributes, own, sorts=True),
             keys.when,
         )
         keys.entity_keys[name] = made
@@ -192,10 +199,13 @@ def _index_keys(
     on_disk = {each.name for each in attributes.values() if not each.in_key} | set(table.key_names)
     for index in table.indexes:
         if index.name not in found and on_disk.issuperset(index.pk + index.sk):
-            hashed = _index_key_attributes(name, index.pk, None, attributes, own, sorts=False)
+            hashed = _index_key_attributes(name, table, index.pk, None, attributes, own, sorts=False)
             found[index.name] = (
                 EntityKeys(
-                    name, index.name, hashed, _index_key_attributes(name, index.sk, None, attributes, own, sorts=True)
+                    name,
+                    index.name,
+                    hashed,
+                    _index_key_attributes(name, table, index.sk, None, attributes, own, sorts=True),
                 ),
             )
     return found
@@ -203,6 +213,7 @@ def _index_keys(
 
 def _index_key_attributes(
     where: str,
+    table: Table,
     names: tuple[str, ...],
     declared: KeyTemplates,
     attributes: Mapping[str, Attribute],
@@ -216,7 +227,7 @@ def _index_key_attributes(
         raise DesignError(where, wrong, "write one template for each attribute")
     return tuple(
         _key_attribute(
-            f"{where}.{name}", name, source, attributes, own, sorts=sorts, ends_key=sorts and name == names[-1]
+            f"{where}.{name}", table, name, source, attributes, own, sorts=sorts, ends_key=sorts and name == names[-1]
         )
         for name, source in zip(names, templates, strict=True)
     )
@@ -224,6 +235,7 @@ def _index_key_attributes(
 
 def _key_attribute(
     where: str,
+    table: Table,
     name: str,
     source: str | None,
     attributes: Mapping[str, Attribute],
@@ -239,7 +251,9 @@ def _key_attribute(
                 f"an attribute is already stored as {name!r}",
                 "leave the template out to use that attribute as the key, or rename it with StoredAs",
             )
-        return KeyAttribute(name, template(where, source, part_types(attributes), sorts=sorts, ends_key=ends_key))
+        types, separator = part_types(attributes), table.key_separator
+        made = template(where, source, types, sorts=sorts, ends_key=ends_key, separator=separator)
+        return KeyAttribute(name, made)
     for key in own.attributes if own else ():
         if key.name == name:
             return key

@@ -93,9 +93,9 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True):
         """
         for text, states in self._complete():
             for state in states:
-                for low, _, to in self.edges[state]:
+                for low, high, to in self.edges[state]:
                     if low <= ord(separator) and to in self.alive:
-                        return text + chr(low)
+                        return text + _readable_character(low, min(high, ord(separator)))
         return None
 
     def _complete(self) -> Iterator[tuple[str, frozenset[int]]]:

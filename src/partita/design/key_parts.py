@@ -4,6 +4,7 @@ A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between 
 
     text         NFC; `#` and `$` are escaped as `$S` and `$T`. Where a sort key continues after the part, so is every
                  character below them (a space is `$P`), so that a shorter value sorts before its continuations.
+                 `separators` has the escapes of other separators.
     number       `{n:4}` is `0012`; signed `{n:+4}` is `p0012` or `n9987` (-12): negatives count down from nines.
     time         fixed-width UTC; `{at:day}` and `{at:month}` are its first characters.
     enum         its value as text, or `{priority:ranked}`: `0-high`, in the order of the members' declaration.
@@ -13,7 +14,6 @@ A key is text such as `ORDER#2025-01-01T00:00:00.000000Z#o_7`: segments between 
 """
 
 import enum
-import re
 import unicodedata
 from datetime import date, datetime
 from decimal import Context, Decimal
@@ -24,34 +24,21 @@ from uuid import UUID
 import msgspec
 
 from partita.design.key_languages import (
-    LAST,
     SOME_TEXT,
     Language,
     characters,
     exactly,
     literal,
-    one_of,
-    repeated,
     sequence,
     texts,
 )
+from partita.design.separators import HASH, Separator
 from partita.design.timestamps import day_of, time_of, time_text
 from partita.design.untyped_values import normalized_decimal, unicode_text
 
-SEPARATOR = "#"
-AFTER_SEPARATOR = "$"  # the next character: `PREFIX$` is above every key that begins with `PREFIX#`
-_ESCAPED = re.compile(r"\$(.)")
-_needs_no_escape = re.compile("[%-~]+").fullmatch  # ASCII above `$`, like most ids
-_LIGHT = str.maketrans({"#": "$S", "$": "$T"})
-_FULL = str.maketrans({chr(code): f"${chr(code + 0x30)}" for code in range(ord("$") + 1)})
 EXACT = Context(prec=80)  # more than DynamoDB's 38 digits, so nothing is rounded
 _COMPLEMENT = str.maketrans("0123456789np", "9876543210pn")
 
-# The characters of a text part that stand for themselves, and the escapes of the others.
-_ABOVE_ESCAPE = ((ord("$") + 1, 0xD7FF), (0xE000, LAST))
-_LIGHT_TEXT = repeated(one_of(characters(*_ABOVE_ESCAPE, (0, ord("#") - 1)), sequence(literal("$"), characters("ST"))))
-_FULL_TEXT = repeated(one_of(characters(*_ABOVE_ESCAPE), sequence(literal("$"), characters("0T"))))
-_NO_SEPARATOR = repeated(characters((ord("$"), 0xD7FF), (0xE000, LAST), (0, ord("#") - 1)))
 _DIGIT = characters("09")
 _MONTH = sequence(exactly(4, _DIGIT), literal("-"), exactly(2, _DIGIT))
 _DAY = sequence(_MONTH, literal("-"), exactly(2, _DIGIT))
@@ -100,6 +87,7 @@ class TextPart(KeyPart, msgspec.Struct, frozen=True):
 
     full: bool = False
     fold: bool = False
+    separator: Separator = HASH
     ordered = True
 
     @property
@@ -108,24 +96,28 @@ class TextPart(KeyPart, msgspec.Struct, frozen=True):
 
     @property
     def language(self) -> Language:
-        return _FULL_TEXT if self.full else _LIGHT_TEXT
+        return self.separator.full_language if self.full else self.separator.light_language
 
     def write(self, value: Any) -> str:
-        if type(value) is str and not self.fold and ((value.isalnum() and value.isascii()) or _needs_no_escape(value)):
+        if (
+            type(value) is str
+            and not self.fold
+            and ((value.isalnum() and value.isascii()) or self.separator.is_plain(value))
+        ):
             return value
         text = unicodedata.normalize("NFC", unicode_text(value))
         if not text:
             raise ValueError("empty text cannot be part of a key")
         if self.fold:
             text = unicodedata.normalize("NFC", text.casefold())
-        return text.translate(_FULL if self.full else _LIGHT)
+        return text.translate(self.separator.full_escapes if self.full else self.separator.light_escapes)
 
     def read(self, text: str) -> str:
-        return _ESCAPED.sub(lambda found: chr(ord(found[1]) - 0x30), text)
+        return self.separator.unescaped(text)
 
     def could_be_foreign(self, text: str) -> bool:
         """Other code escapes nothing and normalises nothing."""
-        return bool(text) and SEPARATOR not in text
+        return bool(text) and self.separator.character not in text
 
 
 class UuidPart(KeyPart, msgspec.Struct, frozen=True):
@@ -149,6 +141,7 @@ class LiteralPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
     values: tuple[str, ...]
     full: bool = False
+    separator: Separator = HASH
     ordered = True
 
     @cached_property
@@ -158,10 +151,10 @@ class LiteralPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
     def write(self, value: Any) -> str:
         if value not in self.values:
             raise ValueError(f"{value!r} is not one of {', '.join(self.values)}")
-        return TextPart(self.full).write(value)
+        return TextPart(self.full, separator=self.separator).write(value)
 
     def read(self, text: str) -> str:
-        return TextPart().read(text)
+        return self.separator.unescaped(text)
 
 
 class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
@@ -169,17 +162,18 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
 
     kind: Any = str
     last: bool = True
+    separator: Separator = HASH
 
     @property
     def language(self) -> Language:
-        return SOME_TEXT if self.last else _NO_SEPARATOR
+        return SOME_TEXT if self.last else self.separator.verbatim_language
 
     def write(self, value: Any) -> str:
         text = time_text(value) if isinstance(value, datetime) else str(value)
         if not text:
             raise ValueError("empty text cannot be part of a key")
-        if not self.last and SEPARATOR in text:
-            raise ValueError(f"{text!r} contains {SEPARATOR!r}, and the key goes on after it")
+        if not self.last and self.separator.character in text:
+            raise ValueError(f"{text!r} contains {self.separator.character!r}, and the key goes on after it")
         return text
 
     def read(self, text: str) -> Any:
@@ -192,7 +186,7 @@ class VerbatimPart(KeyPart, msgspec.Struct, frozen=True):
             self.read(text)
         except (ValueError, ArithmeticError):
             return False
-        return bool(text) and (self.last or SEPARATOR not in text)
+        return bool(text) and (self.last or self.separator.character not in text)
 
 
 class NumberPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
@@ -342,19 +336,20 @@ class EnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
     kind: type[enum.Enum]
     open: bool = False
+    separator: Separator = HASH
 
     @cached_property
     def language(self) -> Language:
-        return _FULL_TEXT if self.open else texts(self.write(member) for member in self.kind)
+        return self.separator.full_language if self.open else texts(self.write(member) for member in self.kind)
 
     def write(self, value: Any) -> str:
-        return TextPart(full=True).write(self.kind(value).value)
+        return TextPart(full=True, separator=self.separator).write(self.kind(value).value)
 
     def read(self, text: str) -> Any:
-        return self.kind(TextPart().read(text))
+        return self.kind(self.separator.unescaped(text))
 
     def could_be_foreign(self, text: str) -> bool:
-        return self.open and bool(text) and SEPARATOR not in text
+        return self.open and bool(text) and self.separator.character not in text
 
 
 class RankedEnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
@@ -362,6 +357,7 @@ class RankedEnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
 
     kind: type[enum.Enum]
     reverse: bool = False
+    separator: Separator = HASH
     ordered = True
 
     @cached_property
@@ -375,7 +371,8 @@ class RankedEnumPart(KeyPart, msgspec.Struct, frozen=True, dict=True):
             raise ValueError(f"{member.value!r} has no rank in {self.kind.__name__}")
         rank = members.index(member)
         rank = len(members) - 1 - rank if self.reverse else rank
-        return f"{rank:0{len(str(len(members) - 1))}d}-{TextPart(full=True).write(str(member.value))}"
+        text = TextPart(full=True, separator=self.separator).write(str(member.value))
+        return f"{rank:0{len(str(len(members) - 1))}d}-{text}"
 
     def read(self, text: str) -> Any:
         members = list(self.kind)

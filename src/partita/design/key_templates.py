@@ -18,9 +18,8 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.key_languages import Language, literal, optional, sequence
+from partita.design.key_languages import ANY_TEXT, Language, literal, meet, optional, sequence
 from partita.design.key_parts import (
-    SEPARATOR,
     BoolPart,
     DayPart,
     DescendingPart,
@@ -37,6 +36,7 @@ from partita.design.key_parts import (
     VerbatimPart,
 )
 from partita.design.open_enum import OpenEnum
+from partita.design.separators import HASH, Separator
 from partita.design.timestamps import OTHER_FORMS, time_of
 from partita.errors import DesignError
 from partita.validation import invalid_value
@@ -97,6 +97,7 @@ class Template(msgspec.Struct, frozen=True, dict=True):
 
     source: str
     segments: tuple[Segment, ...]
+    separator: Separator = HASH
 
     @property
     def parts(self) -> Iterator[Segment]:
@@ -129,7 +130,7 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                 texts.append(segment.text(value))
             except (ValueError, ArithmeticError, TypeError) as error:
                 raise invalid_value(error, where, segment.field or segment.constant) from None
-        return SEPARATOR.join(texts)
+        return self.separator.character.join(texts)
 
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
         """The key as other code may have written it, with times in other formats."""
@@ -144,12 +145,13 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                     else each.text(each.field and values[each.field])
                     for each in present
                 )
-                yield SEPARATOR.join(pieces)
+                yield self.separator.character.join(pieces)
 
     @cached_property
     def language(self) -> Language:
         """Every text that the key can be."""
-        return joined_language([segment.language for segment in self.segments], self.segments[-1].optional)
+        languages = [segment.language for segment in self.segments]
+        return joined_language(languages, self.separator, self.segments[-1].optional)
 
     @cached_property
     def constant_prefix(self) -> str:
@@ -160,14 +162,14 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                 break
             texts.append(segment.constant)
             if segment.form is not None:
-                return SEPARATOR.join(texts)
-        return SEPARATOR.join(texts)
+                return self.separator.character.join(texts)
+        return self.separator.character.join(texts)
 
     def parse(self, text: str, *, foreign: bool = False) -> dict[str, Any] | None:
         """The parts that the key holds in full, or None where it is not of this form; `foreign` as for a segment."""
         last = self.segments[-1].form
         most = len(self.segments) - 1 if isinstance(last, VerbatimPart) else -1
-        pieces = text.split(SEPARATOR, most)
+        pieces = text.split(self.separator.character, most)
         found: dict[str, Any] = {}
         if self.optional_field is not None and len(pieces) == len(self.segments) - 1:
             found[self.optional_field] = None
@@ -184,24 +186,30 @@ class Template(msgspec.Struct, frozen=True, dict=True):
         return found
 
 
-def joined_language(segments: Sequence[Language], last_is_optional: bool = False) -> Language:
+def joined_language(segments: Sequence[Language], separator: Separator, last_is_optional: bool = False) -> Language:
     """Texts of the segments with separators between them; the last one may be missing, but not the only one."""
     if not segments:
         return literal("")
     first, *others = segments
-    joined = [sequence(literal(SEPARATOR), each) for each in others]
+    joined = [sequence(literal(separator.character), each) for each in others]
     if last_is_optional and joined:
         joined[-1] = optional(joined[-1])
     return sequence(first, *joined)
 
 
 def template(
-    where: str, source: str, types: Mapping[str, PartType], *, sorts: bool, ends_key: bool = False
+    where: str,
+    source: str,
+    types: Mapping[str, PartType],
+    *,
+    sorts: bool,
+    ends_key: bool = False,
+    separator: Separator = HASH,
 ) -> Template:
     """Parse a template; `sorts` for sort keys, where the order of the texts matters, `ends_key` for the last one."""
     if not source:
         raise DesignError(where, "the template is empty, and DynamoDB rejects an empty key", "write a constant")
-    pieces = source.split(SEPARATOR)
+    pieces = re.split(rf"{re.escape(separator.character)}(?![^{{}}]*}})", source)  # not inside {n:+4}
     segments = []
     for at, piece in enumerate(pieces):
         found = _SEGMENT.fullmatch(piece)
@@ -209,10 +217,10 @@ def template(
             raise DesignError(
                 where,
                 f"{piece!r} in {source!r} is not a constant, a part, or a constant and a part",
-                f"separate parts by {SEPARATOR!r}: {{one}}{SEPARATOR}{{two}}",
+                f"separate parts by {separator.character!r}: {{one}}{separator.character}{{two}}",
             )
-        if "$" in found["constant"]:
-            wrong = f"{piece!r} contains '$', the escape character of values in keys"
+        if separator.escape in found["constant"]:
+            wrong = f"{piece!r} contains {separator.escape!r}, the escape character of values in keys"
             raise DesignError(where, wrong, "use another character")
         field = found["field"]
         if field is None:
@@ -223,37 +231,61 @@ def template(
                 where, f"{source!r} names the unknown attribute {field!r}", f"the attributes are {', '.join(types)}"
             )
         last = at == len(pieces) - 1
-        form = form_of(where, field, found["spec"], types[field], sorts=sorts, last=last)
+        form = form_of(where, field, found["spec"], types[field], sorts=sorts, last=last, separator=separator)
+        _check_separable(where, field, form, separator, last=last)
         if found["optional"]:
-            _check_optional(where, piece, field, types[field], ends_key=ends_key and last, only=len(pieces) == 1)
+            example = f"ITEM{separator.character}{piece}" if len(pieces) == 1 else ""
+            _check_optional(where, piece, field, types[field], ends_key=ends_key and last, example=example)
         segments.append(Segment(found["constant"], field, form, bool(found["optional"])))
-    return Template(source, tuple(segments))
+    return Template(source, tuple(segments), separator)
 
 
-def _check_optional(where: str, piece: str, field: str, of: PartType, *, ends_key: bool, only: bool) -> None:
+def _check_separable(where: str, field: str, form: KeyPart, separator: Separator, *, last: bool) -> None:
+    """The texts of a part contain no separator, or a key could not be split into its segments."""
+    if separator is HASH or (isinstance(form, VerbatimPart) and last):
+        return
+    witness = meet(form.language, sequence(ANY_TEXT, literal(separator.character), ANY_TEXT))
+    if witness is not None:
+        wrong = f"{field!r} is written with {separator.character!r}, the separator: {witness!r}"
+        raise DesignError(where, wrong, f"use another separator, such as {HASH.character!r}")
+
+
+def _check_optional(where: str, piece: str, field: str, of: PartType, *, ends_key: bool, example: str) -> None:
     """A key can end before its last part only, and something is left of it; the attribute can be None."""
     without = piece.replace("?", "", 1)
     if not ends_key:
         raise DesignError(
             where, f"{piece!r} is optional, but a key can only end before its last part", f"write {without}"
         )
-    if only:
+    if example:
         wrong = f"without {field!r} the key would be empty, which DynamoDB rejects"
-        raise DesignError(where, wrong, f"write a constant in front of it: ITEM{SEPARATOR}{piece}")
+        raise DesignError(where, wrong, f"write a constant in front of it: {example}")
     if not of.optional:
         wrong = f"{piece!r} is optional, but {field!r} is never None"
         raise DesignError(where, wrong, f"write {without}, or {field}: {_name(of.type)} | None")
 
 
-def form_of(where: str, field: str, spec: str | None, of: PartType, *, sorts: bool, last: bool) -> KeyPart:
+def form_of(
+    where: str,
+    field: str,
+    spec: str | None,
+    of: PartType,
+    *,
+    sorts: bool,
+    last: bool,
+    separator: Separator = HASH,
+) -> KeyPart:
     """The form that `{field:spec}` asks for, given the attribute's type and where it stands in the key."""
     words = [word.strip() for word in spec.split(",")] if spec else []
     descending, escaped = "desc" in words, "escaped" in words
     words = [word for word in words if word not in ("desc", "escaped")]
     if len(words) > 1:
         raise DesignError(where, f"{{{field}:{spec}}} names several forms", "keep one of them, perhaps with ',desc'")
-    full = escaped or (sorts and not last)
-    form = _named_form(words[0], of, full, last) if words else _own_form(where, field, of, full)
+    if escaped and not separator.keeps_order:
+        wrong = f"{{{field}:{spec}}} cannot keep the order of text in front of {separator.character!r}"
+        raise DesignError(where, wrong, "leave ':escaped' out, or use a separator below the digits, such as '#'")
+    full = separator.keeps_order and (escaped or (sorts and not last))
+    form = _named_form(words[0], of, full, last, separator) if words else _own_form(where, field, of, full, separator)
     if form is None or (escaped and not isinstance(form, TextPart)):
         raise DesignError(where, f"{{{field}:{spec}}} is not a form of {_name(of.type)}", _suggestion(field, of.type))
     _check_writable(where, field, form)
@@ -272,7 +304,7 @@ def _check_writable(where: str, field: str, form: KeyPart) -> None:
 
 def _descending(where: str, field: str, form: KeyPart) -> KeyPart:
     if isinstance(form, RankedEnumPart):
-        return RankedEnumPart(form.kind, reverse=True)
+        return msgspec.structs.replace(form, reverse=True)
     if not form.reversible:
         raise DesignError(
             where,
@@ -282,22 +314,22 @@ def _descending(where: str, field: str, form: KeyPart) -> KeyPart:
     return DescendingPart(form)
 
 
-def _own_form(where: str, field: str, of: PartType, full: bool) -> KeyPart:
+def _own_form(where: str, field: str, of: PartType, full: bool, separator: Separator) -> KeyPart:
     """The form of a part without a spec."""
     kind = of.type
     simple: dict[Any, KeyPart] = {bool: BoolPart(), datetime: TimePart(), date: DayPart(exact=True), UUID: UuidPart()}
     if kind in simple:
         return simple[kind]
     if _is_text_enum(kind):
-        return EnumPart(kind, open=issubclass(kind, OpenEnum))
+        return EnumPart(kind, issubclass(kind, OpenEnum), separator)
     if kind in (int, Decimal):
         if of.bounds is None:
             raise DesignError(where, f"{field!r} is a number in a text key", _suggestion(field, kind))
         return _bounded(of.bounds, kind)
     if _is_text_literal(kind):
-        return LiteralPart(get_args(kind), full)
+        return LiteralPart(get_args(kind), full, separator)
     if isinstance(kind, type) and issubclass(kind, str):
-        return TextPart(full)
+        return TextPart(full, separator=separator)
     raise DesignError(
         where,
         f"{field!r} is {_name(kind)}, which cannot be part of a text key",
@@ -311,7 +343,7 @@ def _is_text_enum(kind: Any) -> bool:
     return issubclass(kind, OpenEnum) or all(isinstance(member.value, str) and member.value for member in kind)
 
 
-def _named_form(word: str, of: PartType, full: bool, last: bool) -> KeyPart | None:
+def _named_form(word: str, of: PartType, full: bool, last: bool, separator: Separator) -> KeyPart | None:
     kind = of.type
     if kind in (int, Decimal) and (number := _DIGITS.fullmatch(word)):
         places = int(number["places"] or 0)
@@ -319,13 +351,13 @@ def _named_form(word: str, of: PartType, full: bool, last: bool) -> KeyPart | No
             return None
         return NumberPart(int(number["digits"]), places, bool(number["sign"]), kind)
     if word == "ranked" and isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return RankedEnumPart(kind)
+        return RankedEnumPart(kind, separator=separator)
     if word in ("day", "month") and kind in (datetime, date):
         return DayPart(exact=kind is date) if word == "day" else MonthPart()
     if word == "fold" and kind is str:
-        return TextPart(full, fold=True)
+        return TextPart(full, fold=True, separator=separator)
     if word == "plain":
-        return VerbatimPart(kind, last)
+        return VerbatimPart(kind, last, separator)
     if (shards := _SHARD.fullmatch(word)) and int(shards[1]):
         return ShardPart(int(shards[1]))
     return None

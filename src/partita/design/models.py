@@ -22,6 +22,7 @@ from partita.design.markers import (
     Unique,
 )
 from partita.design.naming import quantity, upper_case
+from partita.design.separators import HASH, Separator
 from partita.errors import DesignError
 
 if TYPE_CHECKING:
@@ -90,6 +91,10 @@ class KeyAttribute(msgspec.Struct, frozen=True, eq=False, dict=True):
             return self.template.fields
         assert self.field is not None
         return (self.field,)
+
+    @property
+    def separator(self) -> Separator:
+        return HASH if self.template is None else self.template.separator
 
     @property
     def required_fields(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from partita.design.naming import Naming, naming, quantity
+from partita.design.separators import Separator, separator_of
 from partita.dynamodb import limits
 from partita.errors import DesignError
 
@@ -74,7 +75,7 @@ class Table(msgspec.Struct, eq=False):
 
     `naming` is how attributes are named on disk: snake, camel, pascal, or a function of the Python name; `ttl` the
     attribute that DynamoDB's TTL reads; `type_attribute` an attribute that holds the entity's name: the name of the
-    class, or the same in upper case.
+    class, or the same in upper case; `separator` the character between the segments of keys.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Table(msgspec.Struct, eq=False):
     ttl: str | None = None
     type_attribute: str | None = None
     type_naming: Literal["class", "upper"] = "class"
+    separator: str = "#"
     stream: Literal["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"] | None = None
     recovery_days: int | None = None
     models: "list[Model]" = msgspec.field(default_factory=list)
@@ -95,6 +97,7 @@ class Table(msgspec.Struct, eq=False):
         _check_name(f"Table {self.name}", self.name)
         _check_attributes(f"Table {self.name}", self.key_names)
         naming(f"Table {self.name}", self.naming)
+        separator_of(f"Table {self.name}", self.separator)
         for index in self.indexes:
             if not isinstance(index, Index):
                 raise DesignError(f"Table {self.name}", f"{index!r} is not an index", 'write Index("GSI1", ...)')
@@ -113,6 +116,10 @@ class Table(msgspec.Struct, eq=False):
     @property
     def key_names(self) -> tuple[str, ...]:
         return (self.pk,) if self.sk is None else (self.pk, self.sk)
+
+    @property
+    def key_separator(self) -> Separator:
+        return separator_of(f"Table {self.name}", self.separator)
 
     def index(self, where: str, name: str) -> Index:
         for index in self.indexes:

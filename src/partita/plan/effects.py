@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from partita.design.conditions import Comparison, Condition, Exists, Field
-from partita.design.key_parts import EXACT, SEPARATOR, TextPart
+from partita.design.key_parts import EXACT, TextPart
 from partita.design.markers import Limit, SumOf, Unique
 from partita.design.models import Model
+from partita.design.separators import HASH
 from partita.design.timestamps import time_text
 from partita.design.untyped_values import number_text
 from partita.dynamodb import limits
@@ -122,7 +123,7 @@ def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     except ValueError as error:
         raise invalid_value(error, model.name, unique.name) from None
     names = model.table.key_names
-    text = SEPARATOR.join((GUARD, model.name, unique.name, *texts))
+    text = HASH.character.join((GUARD, model.name, unique.name, *texts))
     if len(text.encode()) > limits.PARTITION_KEY_BYTES:
         most = limits.PARTITION_KEY_BYTES
         raise InvalidValue(model.name, f"it is too long: the key of its guard exceeds {most} bytes", unique.name)

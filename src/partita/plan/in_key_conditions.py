@@ -22,7 +22,7 @@ from partita.design.conditions import (
     OneOf,
     Stored,
 )
-from partita.design.key_parts import AFTER_SEPARATOR, SEPARATOR, TextPart, descends
+from partita.design.key_parts import TextPart, descends
 from partita.design.key_templates import Segment
 from partita.design.models import Model
 from partita.dynamodb.values import AttributeValue
@@ -67,7 +67,8 @@ class _KeyText:
             if at is not None and all(each.form is None for each in segments[:at]):
                 self.attribute = Field((key.name,))
                 self._segment: Segment = segments[at]
-                self._prefix = "".join(each.constant + SEPARATOR for each in segments[:at])
+                self._separator = key.separator
+                self._prefix = "".join(each.constant + self._separator.character for each in segments[:at])
                 self._is_last = at == len(segments) - 1
                 self._may_be_last = at == len(segments) - 2 and segments[-1].optional
                 return
@@ -87,18 +88,18 @@ class _KeyText:
 
     def equal(self, value: Any) -> Condition:
         if value is None and self.is_optional:
-            return Comparison("=", self.attribute, _stored(self._prefix.removesuffix(SEPARATOR)))
+            return Comparison("=", self.attribute, _stored(self._prefix.removesuffix(self._separator.character)))
         text = self._text(value)
         whole = Comparison("=", self.attribute, _stored(text))
         if self._is_last:
             return whole
-        longer = FunctionCondition("begins_with", self.attribute, _stored(text + SEPARATOR))
+        longer = FunctionCondition("begins_with", self.attribute, _stored(text + self._separator.character))
         return AnyOf((whole, longer)) if self._may_be_last else longer
 
     def ordered(self, operator: str, value: Any) -> Condition:
         form = self._segment.form
         assert form is not None
-        survives = self._is_last or form.language.continues_at_or_below(SEPARATOR) is None
+        survives = self._is_last or form.language.continues_at_or_below(self._separator.character) is None
         if not form.ordered or not survives:
             wrong = f"a condition compares {self._field.path[0]!r}, whose texts in the key do not sort as its values do"
             raise DesignError(self._model.name, wrong, "compare it for equality, or remove InKey")
@@ -106,7 +107,7 @@ class _KeyText:
             operator = _FALLING[operator]
         text = self._text(value)
         if not self._is_last and operator in ("<=", ">"):
-            return Comparison("<" if operator == "<=" else ">=", self.attribute, _stored(text + AFTER_SEPARATOR))
+            return Comparison("<" if operator == "<=" else ">=", self.attribute, _stored(text + self._separator.after))
         compared = Comparison(operator, self.attribute, _stored(text))
         return All((compared, Not(self.equal(None)))) if self.is_optional else compared
 

@@ -16,9 +16,9 @@ import msgspec
 
 from partita.design.codecs import AttributeMember
 from partita.design.codegen import Env, bind, compile_function
-from partita.design.key_parts import SEPARATOR
 from partita.design.markers import AUTO, Auto
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
+from partita.design.separators import HASH
 from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import InvalidValue, ReservedKey, Step
@@ -31,7 +31,7 @@ Values = Mapping[str, Any]
 GUARD = "UNIQUE"
 """The constant that the keys of guards begin with."""
 
-GUARD_PREFIX = GUARD + SEPARATOR
+GUARD_PREFIX = GUARD + HASH.character
 _NATIVE = (bytes, datetime, date, Decimal, UUID)
 _NATIVE_OR_AUTO = (*_NATIVE, Auto)
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from partita.design.codegen import Env, bind
-from partita.design.key_parts import SEPARATOR, ShardPart
+from partita.design.key_parts import ShardPart
 from partita.design.reads import ALL_SHARDS, Argument, FanOut
+from partita.design.separators import Separator
 from partita.dynamodb.values import Item
 from partita.plan import key_ranges
 from partita.plan.condition_expressions import Expression
@@ -31,7 +32,7 @@ class QueryWriter(NamedTuple):
 def key_writer(found: key_ranges.KeyRange) -> KeyWriter | None:
     """The writer of a get's key."""
     env: Env = {}
-    made = [(fixed.attribute.name, _text(fixed.pieces, env, whole=True)) for fixed in found.fixed]
+    made = [(fixed.attribute.name, _text(fixed.pieces, fixed.separator, env, whole=True)) for fixed in found.fixed]
     return _compile(made, env)
 
 
@@ -43,14 +44,14 @@ def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
     texts = []
     for fixed in found.fixed:
         name, placeholder = expression.name(fixed.attribute.name), expression.value({})
-        made.append((placeholder, _text(fixed.pieces, env, whole=found.whole)))
+        made.append((placeholder, _text(fixed.pieces, fixed.separator, env, whole=found.whole)))
         texts.append(f"{name} = {placeholder}")
     start = found.sort_prefix
     if start is not None:
         if start.attribute.template is None or not start.is_plain_prefix:
             return None
-        prefix = _text(start.pieces, env, whole=False)
-        ending = SEPARATOR * bool(start.pieces) + start.constant_prefix
+        prefix = _text(start.pieces, start.separator, env, whole=False)
+        ending = start.separator.character * bool(start.pieces) + start.constant_prefix
         if start.pieces or start.constant_prefix:
             name, placeholder = expression.name(start.attribute.name), expression.value({})
             made.append((placeholder, None if prefix is None else f"{prefix} + {ending!r}"))
@@ -59,13 +60,13 @@ def query_writer(found: key_ranges.KeyRange) -> QueryWriter | None:
     return None if values is None else QueryWriter(" AND ".join(texts), expression.names, values)
 
 
-def _text(pieces: tuple[key_ranges.Piece, ...] | None, env: Env, *, whole: bool) -> str | None:
+def _text(pieces: tuple[key_ranges.Piece, ...] | None, separator: Separator, env: Env, *, whole: bool) -> str | None:
     """The expression of a key's text; segments without arguments are constants in it."""
     if pieces is None:
         return None
     texts = ["''"]
     for at, piece in enumerate(pieces):
-        between, segment = SEPARATOR * bool(at), piece.segment
+        between, segment = separator.character * bool(at), piece.segment
         if isinstance(piece.value, FanOut) or piece.value is ALL_SHARDS:
             return None
         if isinstance(piece.value, Argument) and segment.form is not None:

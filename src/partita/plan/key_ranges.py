@@ -12,8 +12,6 @@ import msgspec
 
 from partita.design.key_languages import ANY_TEXT, Language, at_least, at_most, literal, one_of, sequence, starting_with
 from partita.design.key_parts import (
-    AFTER_SEPARATOR,
-    SEPARATOR,
     KeyPart,
     LiteralPart,
     ShardPart,
@@ -26,6 +24,7 @@ from partita.design.key_slots import Slot, SlotRole, key_slots
 from partita.design.key_templates import Segment, Template, joined_language
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
+from partita.design.separators import Separator
 from partita.design.timestamps import AFTER_SECOND, second_text
 from partita.errors import ProofError
 from partita.plan.adjacent_values import preceding_text
@@ -75,10 +74,14 @@ class FixedKey(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...] | None
     value: Any = None
 
+    @property
+    def separator(self) -> Separator:
+        return self.attribute.separator
+
     def domain(self, model: Model) -> KeyDomain:
         """The values that the attribute can have in the range."""
         if self.pieces is not None:
-            return text_domain(_pieces_language(self.pieces))
+            return text_domain(_pieces_language(self.pieces, self.separator))
         if isinstance(self.value, Argument | FanOut):
             return attribute_domain(model, self.attribute)
         constant = getattr(self.value, "value", self.value)
@@ -108,17 +111,22 @@ class SortPrefix(msgspec.Struct, frozen=True):
     high: str | None = None
 
     @property
+    def separator(self) -> Separator:
+        return self.attribute.separator
+
+    @property
     def languages(self) -> tuple[Language, ...]:
         """The texts in the range, whatever the arguments are."""
         if self.attribute.template is None:
             return ()
-        given = _pieces_language(self.pieces)
+        separator = self.separator
+        given = _pieces_language(self.pieces, separator)
         if self.family is not None:
-            children = starting_with(sequence(given, literal(SEPARATOR)))
-            return (one_of(_pieces_language(self.parent), children),)
+            children = starting_with(sequence(given, literal(separator.character)))
+            return (one_of(_pieces_language(self.parent, separator), children),)
         if self.with_parent:
-            return (sequence(given, at_most(literal(AFTER_SEPARATOR))),)
-        prefix = sequence(given, literal(SEPARATOR)) if self.pieces else literal("")
+            return (sequence(given, at_most(literal(separator.after))),)
+        prefix = sequence(given, literal(separator.character)) if self.pieces else literal("")
         if self.bounds is None:
             if self.low is None and self.high is None:
                 return (starting_with(sequence(prefix, literal(self.constant_prefix))),)
@@ -130,7 +138,7 @@ class SortPrefix(msgspec.Struct, frozen=True):
             return (starting_with(sequence(prefix, segment.language)),)
         low, high = _ends(segment, self.bounds)  # an open end makes the range smaller
         bottom = literal(self.low or self.constant_prefix) if low.value is None else segment.language
-        last = sequence(segment.language, literal("" if self.last else AFTER_SEPARATOR))
+        last = sequence(segment.language, literal(_after_open_part(self)))
         if isinstance(segment.form, TimePart):
             second = sequence(literal(segment.constant), segment.form.seconds)
             bottom = bottom if low.value is None else second
@@ -154,12 +162,18 @@ class SortPrefix(msgspec.Struct, frozen=True):
             return self.high
         if self.constant_prefix:
             return _next(self.constant_prefix)
-        return AFTER_SEPARATOR if self.pieces else None
+        return self.separator.after if self.pieces else None
 
 
-def _pieces_language(pieces: tuple[Piece, ...]) -> Language:
+def _pieces_language(pieces: tuple[Piece, ...], separator: Separator) -> Language:
     present = [piece for piece in pieces if not piece.is_absent]
-    return joined_language([piece.language for piece in present], bool(present) and present[-1].may_be_absent)
+    languages = [piece.language for piece in present]
+    return joined_language(languages, separator, bool(present) and present[-1].may_be_absent)
+
+
+def _after_open_part(start: SortPrefix) -> str:
+    """What is added to a text of the open part to sort behind all keys that continue it; nothing continues the last."""
+    return "" if start.last else start.separator.after
 
 
 def _next(text: str) -> str:
@@ -287,7 +301,7 @@ def tightened(read: Read, found: KeyRange) -> KeyRange | None:
 
 def _rest(attribute: KeyAttribute, given: int) -> Template:
     assert attribute.template is not None
-    return Template(attribute.template.source, attribute.template.segments[given:])
+    return msgspec.structs.replace(attribute.template, segments=attribute.template.segments[given:])
 
 
 def _lower_text(rest: Template) -> str:
@@ -395,7 +409,7 @@ def _with_parent(
     if read.bounds is not None:
         raise ProofError(read.name, "a range of a parent and its children has no bounds", "read the children alone")
     last = pieces[-1].segment
-    if last.form == parent[-1].form and last.language.continues_at_or_below(SEPARATOR) is None:
+    if last.form == parent[-1].form and last.language.continues_at_or_below(attribute.separator.character) is None:
         return SortPrefix(attribute, pieces, with_parent=True)
     if all(_is_in_partition(source, at, len(pieces) - 1) for source in read.sources):
         return SortPrefix(attribute, pieces[:-1], last.constant)
@@ -446,32 +460,32 @@ def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
         if fixed.pieces is None:
             yield AttributeCondition(fixed.attribute, "=", (bind(fixed.value),))
         else:
-            yield AttributeCondition(fixed.attribute, "=", (_joined(fixed.pieces, bind, found.whole),))
+            yield AttributeCondition(fixed.attribute, "=", (_joined(fixed.pieces, fixed.separator, bind, found.whole),))
     if found.sort_prefix is not None:
         condition = _sort_condition(found.sort_prefix, bind)
         if condition is not None:
             yield condition
 
 
-def _joined(pieces: tuple[Piece, ...], bind: Any, whole: bool = False) -> str:
+def _joined(pieces: tuple[Piece, ...], separator: Separator, bind: Any, whole: bool = False) -> str:
     bound = [Piece(piece.segment, bind(piece.value), piece.whole) for piece in pieces]
     texts = (segment_text(each.segment, each.value, whole=whole or each.whole) for each in bound if not each.is_absent)
-    return SEPARATOR.join(texts)
+    return separator.character.join(texts)
 
 
 def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
-    bounds = start.bounds
+    bounds, separator = start.bounds, start.separator
     if start.attribute.template is None:
         assert bounds is not None
         return _plain_sort_condition(start.attribute, bounds, bind)
     if start.family is not None and bind(start.family):
-        return AttributeCondition(start.attribute, "=", (_joined(start.parent, bind),))
-    given = _joined(start.pieces, bind)
+        return AttributeCondition(start.attribute, "=", (_joined(start.parent, separator, bind),))
+    given = _joined(start.pieces, separator, bind)
     if start.family is not None:
-        return AttributeCondition(start.attribute, "begins_with", (given + SEPARATOR,))
+        return AttributeCondition(start.attribute, "begins_with", (given + separator.character,))
     if start.with_parent:
-        return AttributeCondition(start.attribute, "between", (given, given + AFTER_SEPARATOR))
-    prefix = given + SEPARATOR if start.pieces else ""
+        return AttributeCondition(start.attribute, "between", (given, given + separator.after))
+    prefix = given + separator.character if start.pieces else ""
     if bounds is None:
         if start.low is None and start.high is None:
             prefix += start.constant_prefix
@@ -491,13 +505,13 @@ def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
         return _between(start, bottom, prefix + segment.constant + second_text(bind(high.value)) + AFTER_SECOND)
     if low.value is not None:
         bottom = prefix + segment.text(bind(low.value))
-        bottom += ("\0" if start.last else AFTER_SEPARATOR) if low.is_open else ""
+        bottom += ("\0" if start.last else separator.after) if low.is_open else ""
     if high.value is None:
         return _between(start, bottom, _top_text(start, given, prefix))
     top = prefix + segment.text(bind(high.value))
     if high.is_open:
         return _between(start, bottom, preceding_text(top, short=not isinstance(segment.form, TextPart | VerbatimPart)))
-    return _between(start, bottom, top + ("" if start.last else AFTER_SEPARATOR))
+    return _between(start, bottom, top + _after_open_part(start))
 
 
 def _top_text(start: SortPrefix, given: str, prefix: str) -> str | None:

@@ -1,7 +1,6 @@
 """Source code of key texts, for the functions that are compiled for each entity."""
 
 from partita.design.codegen import Env, bind
-from partita.design.key_parts import SEPARATOR
 from partita.design.key_templates import Template
 from partita.dynamodb.limits import SORT_KEY_BYTES
 
@@ -13,7 +12,7 @@ def text_source(template: Template | None, env: Env) -> str:
     assert template is not None
     pieces, constant = [], ""
     for at, segment in enumerate(template.segments):
-        lead = SEPARATOR * bool(at) + segment.constant
+        lead = template.separator.character * bool(at) + segment.constant
         if segment.form is None:
             constant += lead
             continue

@@ -19,7 +19,6 @@ from partita.design.conditions import (
     OneOf,
     SizeComparison,
 )
-from partita.design.key_parts import SEPARATOR
 from partita.design.key_slots import slots_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, FanOut, Read
@@ -336,10 +335,10 @@ def time_filter(plan: Plan, arguments: tuple[Any, ...]) -> Callable[[str], bool]
     ends, place = time_ends(plan, arguments), plan.time_bounds
     if ends is None or place is None:
         return None
-    begin = len(place.constant)
+    begin, template = len(place.constant), place.attribute.template
 
     def belongs(text: str) -> bool:
-        part = text if place.attribute.template is None else text.split(SEPARATOR)[place.position][begin:]
+        part = text if template is None else text.split(template.separator.character)[place.position][begin:]
         if len(part) == WIDTH and part[-1] == "Z" and part[-8] == ".":
             return ends.hold(part)
         try:

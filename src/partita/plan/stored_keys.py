@@ -16,9 +16,11 @@ from uuid import UUID
 import msgspec
 
 from partita.design.key_languages import SOME_TEXT, Language, literal, meet, sequence, starting_with, texts
-from partita.design.key_parts import SEPARATOR, DayPart, TextPart, UuidPart
+from partita.design.key_parts import DayPart, TextPart, UuidPart
+from partita.design.key_templates import joined_language
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.open_enum import OpenEnum
+from partita.design.separators import HASH
 from partita.design.tables import Index
 from partita.plan.items import GUARD
 
@@ -151,11 +153,10 @@ def _guards(model: Model, wanted: tuple[str, ...]) -> Iterator[StoredKey]:
     if not set(wanted) <= set(names):
         return
     for unique in model.uniques:
-        first = literal(SEPARATOR.join((GUARD, model.name, unique.name, "")))
-        values = [literal(SEPARATOR)] * (2 * len(unique.fields) - 1)
-        values[::2] = [TextPart(fold=unique.case_insensitive).language] * len(unique.fields)
-        domains = dict.fromkeys(names, text_domain(literal(GUARD))) | {names[0]: text_domain(sequence(first, *values))}
-        source = f"{GUARD}{SEPARATOR}{model.name}{SEPARATOR}{unique.name}{SEPARATOR}..."
+        first = literal(HASH.character.join((GUARD, model.name, unique.name, "")))
+        values = joined_language([TextPart(fold=unique.case_insensitive).language] * len(unique.fields), HASH)
+        domains = dict.fromkeys(names, text_domain(literal(GUARD))) | {names[0]: text_domain(sequence(first, values))}
+        source = HASH.character.join((GUARD, model.name, unique.name, "..."))
         yield StoredKey(model, f"a guard of {model.name}", source, domains)
 
 

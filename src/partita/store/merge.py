@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from partita.design.codecs import shape_of
-from partita.design.key_parts import SEPARATOR
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
 from partita.plan.items import key_in_item
@@ -176,7 +175,7 @@ def _open_sort_key(plan: Plan, item: Item) -> tuple[Any, ...]:
     first, *others = plan.sort_names or ("",)
     if not plan.given_segments:
         return tuple(sort_value(item[name]) for name in plan.sort_names)
-    rest = item[first]["S"].split(SEPARATOR, plan.given_segments)[plan.given_segments :]
+    rest = item[first]["S"].split(plan.model.table.separator, plan.given_segments)[plan.given_segments :]
     return (sort_value({"S": "".join(rest)}), *(sort_value(item[name]) for name in others))
 
 

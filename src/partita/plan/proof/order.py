@@ -2,7 +2,7 @@
 
 from datetime import date, datetime
 
-from partita.design.key_parts import SEPARATOR, TextPart, VerbatimPart, descends
+from partita.design.key_parts import TextPart, VerbatimPart, descends
 from partita.design.key_slots import Slot
 from partita.design.models import Attribute
 from partita.design.reads import Order, Read
@@ -51,13 +51,15 @@ def _check_survives_separator(read: Read, found: KeyRange, slot: Slot) -> None:
     start = found.sort_prefix
     if start is None or start.open_segment is None or start.last or slot.form is None:
         return
-    witness = slot.form.language.continues_at_or_below(SEPARATOR)
+    separator = start.separator
+    witness = slot.form.language.continues_at_or_below(separator.character)
     if witness is not None:
+        escape = f"escape it: {{{slot.field}:escaped}}, or put it last"
         raise ProofError(
             read.name,
             f"{slot.field!r} loses its order, since the key goes on after it and {witness!r} sorts before "
-            f"{witness[:-1] + SEPARATOR!r}",
-            f"escape it: {{{slot.field}:escaped}}, or put it last",
+            f"{witness[:-1] + separator.character!r}",
+            escape if separator.keeps_order else "put it last, or use a separator below the digits, such as '#'",
         )
 
 
