@@ -292,9 +292,15 @@ def _check_order(plan: Plan, arguments: tuple[Any, ...], conditions: Iterable[ke
         early = any(each.operator == "between" and _ends_early(*each.values) for each in conditions)
     if bounds is None or not early:
         return
+    if bounds.low is None or bounds.high is None:
+        raise EmptyRange
     low, high = (each.name if isinstance(each, Argument) else str(each) for each in (bounds.low, bounds.high))
     wrong = f"it must be before {high}" if bounds.low_open or bounds.high_open else f"it must not be after {high}"
     raise InvalidValue(plan.read.name, wrong, low, argument=low)
+
+
+class EmptyRange(Exception):
+    """A bound leaves nothing of the values that are possible: the answer is empty, without a request."""
 
 
 class TimeEnds(NamedTuple):

@@ -12,6 +12,7 @@ backend: an engine creates one with the database and stores it there.
 
 import binascii
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +20,7 @@ import msgspec
 
 from partita.dynamodb.values import Item
 from partita.errors import ConfigurationError, InvalidCursor
-from partita.plan.read_requests import Plan, fan_out_values, query, time_ends
+from partita.plan.read_requests import EmptyRange, Plan, fan_out_values, query, time_ends
 
 START: Any = 0  # this range has not been read yet
 DONE: Any = 1  # this range is at its end
@@ -61,7 +62,8 @@ def _digest(plan: Plan, arguments: tuple[Any, ...]) -> bytes:
 
     digest = hashlib.blake2b(_encode(plan.read.name), digest_size=16)
     for value in fan_out_values(plan, arguments):
-        digest.update(_encode(query(plan, arguments, fan_out_value=value)))
+        with suppress(EmptyRange):
+            digest.update(_encode(query(plan, arguments, fan_out_value=value)))
     digest.update(_encode(time_ends(plan, arguments)))
     return digest.digest()
 

@@ -25,6 +25,7 @@ from partita.plan.actions import (
     SetAttribute,
     SetIfAbsent,
 )
+from partita.plan.predicates import evaluate
 from partita.plan.races import BoundUnread, NothingToTake, Raced, Unexplained
 from partita.plan.write_requests import single_request, transaction_request
 from partita.store import log
@@ -120,7 +121,8 @@ def _levels(value: Any) -> int:
 def _shows(action: ItemAction, item: Item | None) -> bool:
     """Whether an item is in the state that an action gives it; another writer may have given it the same.
 
-    So the sum of a step never shows that the step was applied: two writers would count as one.
+    So the sum of a step never shows that the step was applied: two writers would count as one. A condition on what
+    the action leaves alone must hold still, or it may have been false before.
     """
     if action.from_read:
         return False
@@ -128,7 +130,9 @@ def _shows(action: ItemAction, item: Item | None) -> bool:
         return equal_items(action.item or {}, item or {})
     if action.kind == "delete" or item is None:
         return action.kind == "delete" and item is None
-    return all(_step_shows(item.get(name), step) for name, step in action.steps.items())
+    visible = all(_step_shows(item.get(name), step) for name, step in action.steps.items())
+    others = [each for each in action.clauses if action.steps.keys().isdisjoint(each.condition.fields)]
+    return visible and all(evaluate(each.condition, item) for each in others)
 
 
 def _step_shows(value: Any, step: Any) -> bool:

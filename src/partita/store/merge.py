@@ -13,7 +13,7 @@ from partita.design.codecs import shape_of
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
 from partita.plan.items import key_in_item
-from partita.plan.read_requests import Plan, check_lengths, fan_out_values, query, start_key, time_filter
+from partita.plan.read_requests import EmptyRange, Plan, check_lengths, fan_out_values, query, start_key, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
 from partita.store.decoding import is_under_old_key
@@ -58,16 +58,19 @@ class Merge:
         limit = None if self._plan.read.is_filtered else room  # a limit counts items before the filter
         for each in self._ranges:
             while not each.waiting and not each.ended:
-                request = query(
-                    self._plan,
-                    self._arguments,
-                    fan_out_value=each.fan_out_value,
-                    limit=limit,
-                    start=each.resume,
-                    consistent=self._consistent,
-                )
                 try:
+                    request = query(
+                        self._plan,
+                        self._arguments,
+                        fan_out_value=each.fan_out_value,
+                        limit=limit,
+                        start=each.resume,
+                        consistent=self._consistent,
+                    )
                     reply = yield from send_idempotent(self._context, request)
+                except EmptyRange:
+                    each.add((), None)
+                    break
                 except ValidationException:
                     check_lengths(self._plan, self._arguments)
                     raise
