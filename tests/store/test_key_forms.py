@@ -20,6 +20,7 @@ from partita import (
     Item,
     Items,
     Keys,
+    Ordered,
     Query,
     Store,
     Table,
@@ -456,3 +457,27 @@ def test_prefix_is_proven_beside_text_that_cannot_contain_its_separator() -> Non
         db.create(Word(p="1", name=name))
     made = db.create(Berry(p="1", name="x"))
     assert list(db(berries("1"))) == [made]
+
+
+def test_bound_below_every_possible_value_gives_nothing() -> None:
+    table = Table("bounded", pk="PK", sk="SK")
+
+    class Number(Entity, table=table, key=("P#{p}", "A:#{number}")):
+        p: str
+        number: Annotated[Decimal, Ordered(-99, 99, 2)]
+
+    class Choice(Entity, table=table, key=("P#{p}", "A:#{choice}#{name:fold}")):
+        p: str
+        choice: Literal["x", "y-z"]
+        name: str
+
+    @pattern
+    def before(p: str, choice: Literal["x", "y-z"]) -> Items[Choice]:
+        return query(Choice, p).before(choice)
+
+    with connect("memory:", prove("bounded", table)) as db:
+        db.create_tables()
+        db.create(Number(p="1", number=Decimal(5)))
+        one = db.create(Choice(p="1", choice="x", name="a"))
+        assert list(db(before("1", "x"))) == []
+        assert list(db(before("1", "y-z"))) == [one]
