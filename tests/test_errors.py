@@ -51,6 +51,7 @@ CAUGHT_WITHIN: dict[str, set[str]] = {
     "rest/auth/jwks.py": {"ValueError", "HTTPError", "TimeoutError"},
     "store/decoding.py": {"ValueError"},
     "store/retries.py": {"PerhapsApplied"},
+    "plan/read_requests.py": {"EmptyRange"},
 }
 
 
