@@ -108,6 +108,14 @@ def test_get_takes_none_and_writes_the_shorter_key() -> None:
     assert refusal.value.argument == "team"
 
 
+def test_parameter_with_a_default_may_be_left_out() -> None:
+    @pattern
+    def seat(org: str, team: str, member: str | None = None) -> Item[Seat]: ...
+
+    call: Any = seat("acme", "red")
+    assert get_key(plan_of(call.read), call.arguments)["SK"] == {"S": "TEAM#red"}
+
+
 def test_other_time_formats_of_a_key_leave_out_an_absent_time() -> None:
     class Visit(Entity, table=table(), key=("P#{page}", "VISIT#{at}#{until?}")):
         page: str
