@@ -480,4 +480,5 @@ def test_bound_below_every_possible_value_gives_nothing() -> None:
         db.create(Number(p="1", number=Decimal(5)))
         one = db.create(Choice(p="1", choice="x", name="a"))
         assert list(db(before("1", "x"))) == []
+        assert "before -> Choice" in db.explain(before("1", "x"))
         assert list(db(before("1", "y-z"))) == [one]

@@ -1,6 +1,7 @@
 """The explanation of a read: where it looks, its request, its cost for items of a given size, and its proof."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import ceil
 from typing import Any
 
@@ -12,7 +13,7 @@ from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.request_tables import with_table_names
 from partita.plan import key_ranges
-from partita.plan.read_requests import Plan, fan_out_values, get_item, plan_of, query
+from partita.plan.read_requests import EmptyRange, Plan, fan_out_values, get_item, plan_of, query
 
 
 def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024, table_name: Callable[[str], str] = str) -> str:
@@ -21,11 +22,10 @@ def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024, table_name: Cal
     if isinstance(call, Get):
         requests: list[wire.Request[Any]] = [get_item(plan, call.arguments)]
     else:
-        limit = call.read.page_size
-        requests = [
-            query(plan, call.arguments, fan_out_value=each, limit=limit)
-            for each in fan_out_values(plan, call.arguments)
-        ]
+        requests = []
+        for each in fan_out_values(plan, call.arguments):
+            with suppress(EmptyRange):  # needs no request
+                requests.append(query(plan, call.arguments, fan_out_value=each, limit=call.read.page_size))
     shown = [_request(each, table_name) for each in requests[:1]]
     return "\n".join([*_head(plan, table_name), *shown, *_cost_and_proof(plan, len(requests), item_bytes)])
 
