@@ -46,9 +46,12 @@ class Reader(Protocol):
     def get(self, space: str, key: bytes) -> Row | None: ...
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        """Yields (key, weight, value) for low <= key < high; `high` None means to the end."""
+        """Yields (key, weight, value) for low <= key < high; `high` None means to the end.
+
+        `expected` is how many rows the caller takes if there are so many: about as many are read at once.
+        """
         ...
 
     def totals(self, space: str) -> Totals: ...

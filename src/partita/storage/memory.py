@@ -59,7 +59,7 @@ class MemoryStorage:
             return self._space(space).rows.get(key)
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[tuple[bytes, int, bytes]]:
         while True:
             chunk = self._chunk(space, low, high, reverse)

@@ -107,9 +107,9 @@ class SqliteStorage:
         return row
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        return self._reader().range(space, low, high, reverse=reverse)
+        return self._reader().range(space, low, high, reverse=reverse, expected=expected)
 
     def totals(self, space: str) -> Totals:
         return self._reader().totals(space)

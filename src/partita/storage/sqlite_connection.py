@@ -121,7 +121,7 @@ class SqliteConnection:
         self.corrupt.append(error)
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[tuple[bytes, int, bytes]]:
         direction = "DESC" if reverse else "ASC"
         bounds, keys = ("k >= ?", (low,)) if high is None else ("k >= ? AND k < ?", (low, high))
@@ -129,7 +129,7 @@ class SqliteConnection:
         cursor = None
         try:
             cursor = self.apsw.execute(sql, keys)
-            size = _FIRST_ROWS
+            size = min(expected or _FIRST_ROWS, _MAX_ROWS)
             while rows := list(islice(cursor, size)):
                 yield from self._checked_rows(space, rows)
                 size = min(size * 8, _MAX_ROWS)

@@ -58,7 +58,11 @@ def query(context: EngineContext, request: Query) -> QueryOutput:
     selection = selection_of(request, table, index, filtered, paths)
     low, high = _remaining_range(request, table, wanted)
     rows = context.storage.range(
-        index.space if index else table.space, low, high, reverse=request.scan_index_forward is False
+        index.space if index else table.space,
+        low,
+        high,
+        reverse=request.scan_index_forward is False,
+        expected=selection.limit,
     )
     page = read_page(context.storage, rows, selection)
     reply = QueryOutput(count=page.count, scanned_count=page.scanned)
