@@ -26,6 +26,7 @@ NOT_INPUT = {
     "kind.pattern": "of the design, over the empty text",
     'schema.get("pattern", "")': "of the design, over an example that we generate",
     "sentence": "the sentences of validation.py, tested below",
+    "f'{re.escape(separator.character)}(?![^{{}}]*}})'": "over a template of the design",
 }
 LENGTHS = (16, 20, 25, 31, 39, 49, 61, 76, 95, 3000)  # slowly, since an exponential one would take for ever
 MAX_SECONDS = 0.02  # a quadratic one takes 4.5 million steps at the last length, which is about 50 ms
