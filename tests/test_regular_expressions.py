@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from partita.design.separators import Separator
+
 ROOT = Path(__file__).parent.parent
 SOURCES = [ROOT / "src", ROOT / "systems" / "src"]
 CALLS = {"compile", "match", "search", "fullmatch", "sub", "split", "findall", "finditer"}
@@ -27,6 +29,8 @@ NOT_INPUT = {
     'schema.get("pattern", "")': "of the design, over an example that we generate",
     "sentence": "the sentences of validation.py, tested below",
     "f'{re.escape(separator.character)}(?![^{{}}]*}})'": "over a template of the design",
+    "re.escape(self.escape) + '(.)'": "of each separator, tested below",
+    """f"[{re.escape(''.join(plain))}]+\"""": "of each separator, tested below",
 }
 LENGTHS = (16, 20, 25, 31, 39, 49, 61, 76, 95, 3000)  # slowly, since an exponential one would take for ever
 MAX_SECONDS = 0.02  # a quadratic one takes 4.5 million steps at the last length, which is about 50 ms
@@ -163,7 +167,15 @@ def _sentences() -> list[Expression]:
     return [Expression(f"validation.py: {each[:30]}", each, re.DOTALL, "fullmatch") for each in _SENTENCES]
 
 
-ALL = [*expressions(), *_sentences()]
+def _of_separators() -> Iterator[Expression]:
+    for character in "#|.~":
+        separator = Separator(character)
+        plain: Any = separator.is_plain
+        yield Expression(f"escape of {character}", separator._escaped.pattern, re.DOTALL, "search")
+        yield Expression(f"plain text beside {character}", plain.__self__.pattern, 0, "fullmatch")
+
+
+ALL = [*expressions(), *_sentences(), *_of_separators()]
 
 
 @pytest.mark.slow
