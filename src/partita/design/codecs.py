@@ -131,6 +131,14 @@ class SetCodec(Codec):
         return f"{self._kind.__name__}({value}.{self.tag})"
 
 
+def _encoded_inside(codec: Codec, value: Any) -> AttributeValue:
+    """A value inside a list or map, where an empty set has no place: DynamoDB does not store it."""
+    encoded = codec.encode(value)
+    if encoded is None:
+        raise ValueError("an empty set cannot be stored inside a list or dict; leave it out")
+    return encoded
+
+
 class ListCodec(Codec):
     tag = "L"
 
@@ -145,7 +153,7 @@ class ListCodec(Codec):
         return self._kind(map(self._element.normalized, value, given))
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"L": [self._element.encode(each) or {"NULL": True} for each in value]}
+        return {"L": [_encoded_inside(self._element, each) for each in value]}
 
     def decode_expr(self, value: str, env: Env) -> str:
         listed = f"[{self._element.decode_expr('each', env)} for each in {value}.L]"
@@ -165,7 +173,7 @@ class MapCodec(Codec):
         return {name: self._element.normalized(each, given[name]) for name, each in value.items()}
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"M": {map_name(name): self._element.encode(each) or {"NULL": True} for name, each in value.items()}}
+        return {"M": {map_name(name): _encoded_inside(self._element, each) for name, each in value.items()}}
 
     def decode_expr(self, value: str, env: Env) -> str:
         return f"{{name: {self._element.decode_expr('each', env)} for name, each in {value}.M.items()}}"

@@ -38,6 +38,7 @@ from partita.design.key_parts import (
 from partita.design.open_enum import OpenEnum
 from partita.design.separators import HASH, Separator
 from partita.design.timestamps import OTHER_FORMS, time_of
+from partita.design.untyped_values import nfc_text
 from partita.errors import DesignError
 from partita.validation import invalid_value
 
@@ -321,6 +322,7 @@ def _own_form(where: str, field: str, of: PartType, full: bool, separator: Separ
     if kind in simple:
         return simple[kind]
     if _is_text_enum(kind):
+        _check_composed(where, kind)
         return EnumPart(kind, issubclass(kind, OpenEnum), separator)
     if kind in (int, Decimal):
         if of.bounds is None:
@@ -335,6 +337,13 @@ def _own_form(where: str, field: str, of: PartType, full: bool, separator: Separ
         f"{field!r} is {_name(kind)}, which cannot be part of a text key",
         "use text, a number, a time, a date, an enum of text or a bool",
     )
+
+
+def _check_composed(where: str, kind: Any) -> None:
+    """A DesignError where a key could not give a member back, since keys are in Unicode's composed form."""
+    for member in kind:
+        if member.value != nfc_text(member.value):
+            raise DesignError(where, f"{member!r} is not in the composed form (NFC) of keys", "write it in that form")
 
 
 def _is_text_enum(kind: Any) -> bool:

@@ -36,15 +36,15 @@ class Tally(msgspec.Struct, frozen=True):
     """A condition on a counter after all increments of the transaction.
 
     DynamoDB's conditions see the counter before it and cannot add, so `before` makes the clause for a total. It is
-    also given the attributes that the transaction sets, and the item if it was read. `of_deleted`: the counter of an
-    item that is deleted.
+    also given the attributes that the transaction sets, the item if it was read, and its other increments.
+    `of_deleted`: the counter of an item that is deleted.
     """
 
     counter: str
     name: str  # of two tallies of one counter with the same name one is enough
     condition: Condition
     on_failure: Callable[[Item], StoreError]
-    before: Callable[[Decimal, Item, Item | None], Clause | None]
+    before: Callable[[Decimal, Item, Item | None, Mapping[str, Decimal]], Clause | None]
     of_deleted: bool = False
 
 
@@ -226,6 +226,7 @@ def _tally_clauses(
 ) -> list[Clause]:
     """The conditions on counters, each for the sum of all increments."""
     known = {name: step.value for name, step in steps.items() if isinstance(step, SetAttribute)}
+    stepped = {name: Decimal(step.by) for name, step in steps.items() if isinstance(step, IncrementAttribute)}
     clauses: list[Clause] = []
     tallies = {(tally.counter, tally.name): tally for each in several for tally in each.tallies}
     for tally in tallies.values():
@@ -240,7 +241,7 @@ def _tally_clauses(
             if not evaluate(tally.condition, _apply_steps(put.item, steps)):
                 raise tally.on_failure({})
             continue
-        clause = tally.before(total, known, seen)
+        clause = tally.before(total, known, seen, stepped)
         if clause is not None:
             clauses.append(clause)
     return clauses

@@ -25,7 +25,7 @@ class Counter(msgspec.Struct, frozen=True, eq=False):
     @property
     def refers(self) -> str:
         """The child's attribute that names the parent: of several the last, as the others name its own parents."""
-        return list(self.parts.values())[-1]
+        return list(self.parts.values())[-1] if self.parts else ""
 
     @property
     def fields(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ by the difference, new references are checked. A creation has no effects before 
 """
 
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -273,11 +273,13 @@ def _limit_tally(parent: Model, key: dict[str, Any], limit: Limit) -> Tally:
     def error(_: Item) -> LimitReached:
         return limit_reached(parent, key, condition)
 
-    def before(total: Decimal, known: Item, seen: Item | None) -> Clause | None:
+    def before(total: Decimal, known: Item, seen: Item | None, stepped: Mapping[str, Decimal]) -> Clause | None:
         if total <= 0:
             return None
         bound = _bound(parent, condition.value, known)
-        if isinstance(bound, Field) and total == 1 and counter.kind is int:
+        field = parent.attributes[bound.path[0]].name if isinstance(bound, Field) else ""
+        step = stepped.get(field, Decimal(0))
+        if isinstance(bound, Field) and total == 1 and counter.kind is int and step == 0:
             under = Comparison("<", condition.field, bound) | (~Exists(condition.field) & Comparison(">", bound, 0))
             return Clause(to_stored(parent, under), error)
         same: Condition | None = None
@@ -287,7 +289,7 @@ def _limit_tally(parent: Model, key: dict[str, Any], limit: Limit) -> Tally:
                 raise BoundUnread(parent.name, parent.table.name, key_of(parent, key))
             if name not in seen:
                 return Clause(present(name), error)
-            same, bound = equals(name, seen[name]), Decimal(seen[name]["N"])
+            same, bound = equals(name, seen[name]), EXACT.add(Decimal(seen[name]["N"]), step)
         allowed: Condition = Comparison("<=", condition.field, EXACT.subtract(bound, total))
         if total <= bound:
             allowed = allowed | ~Exists(condition.field)  # an older item without the counter is at zero
@@ -336,7 +338,7 @@ def _no_children(model: Model, key: Values, counter: Counter) -> Tally:
     def error(item: Item) -> StillReferenced:
         return StillReferenced(model.name, dict(key), child, counter.attribute.field)
 
-    def before(total: Decimal, known: Item, seen: Item | None) -> Clause | None:
+    def before(total: Decimal, known: Item, seen: Item | None, stepped: Mapping[str, Decimal]) -> Clause | None:
         if total == 0:
             return Clause(nothing, error)
         return Clause(Comparison("=", Field((name,)), {"N": str(-total)}), error)

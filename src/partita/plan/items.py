@@ -14,7 +14,7 @@ from uuid import UUID
 
 import msgspec
 
-from partita.design.codecs import AttributeMember
+from partita.design.codecs import AttributeMember, SetCodec
 from partita.design.codegen import Env, bind, compile_function
 from partita.design.markers import AUTO, Auto
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
@@ -107,7 +107,7 @@ def normalize_operand(model: Model, attribute: Attribute, value: Any) -> Any:
     """A value of the attribute's type that need not be within its bounds: an operand of a step or a search."""
     exact = Decimal(value) if attribute.kind is Decimal and type(value) is int else value  # price += 1
     made = _convert(exact, attribute.kind, model.name, attribute.field)
-    if made:
+    if made or not isinstance(attribute.codec, SetCodec):  # adding an empty set is adding nothing
         made = settled(model, attribute, made, exact)
     encode_attributes(model, {attribute.field: made})
     return made

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from partita.design.key_parts import VerbatimPart
 from partita.design.key_slots import Slot, SlotRole, key_slots
-from partita.design.models import EntityKeys, Model
+from partita.design.models import EntityKeys
 from partita.design.reads import EntityKey, Read
 from partita.errors import ProofError
 from partita.plan.key_ranges import PLAIN, KeyRange, Piece, key_range
@@ -25,7 +25,7 @@ def old_reads(read: Read) -> tuple[Read, ...]:
         for source in read.sources
         if source.keys is source.model.key
         for keys in source.model.old_keys
-        if not _contains(read, old := _old_read(read, source.model, keys))
+        if not _contains(read, old := _old_read(read, source, keys))
     )
 
 
@@ -53,10 +53,10 @@ def _pieces(found: KeyRange) -> list[object]:
     return [*fixed, *(("", piece.segment.constant, piece.segment.form, piece.value) for piece in open_pieces)]
 
 
-def _old_read(read: Read, model: Model, keys: EntityKeys) -> Read:
+def _old_read(read: Read, source: EntityKey, keys: EntityKeys) -> Read:
     """The read of all items under an old key that can belong to the query."""
-    first = read.sources[0]
-    named = [_name(slot) for slot in key_slots(first.model, first.keys, whole=False)]
+    model = source.model
+    named = [_name(slot) for slot in key_slots(model, source.keys, whole=False)]
     given = dict(zip(named, read.given, strict=False))
     values = []
     for slot in key_slots(model, keys, whole=False):

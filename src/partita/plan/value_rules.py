@@ -27,7 +27,7 @@ def judged_by_value(model: Model) -> frozenset[str]:
     found |= {
         each.field
         for each in model.attributes.values()
-        if any(m.min_length or m.max_length is not None for m in each.metas)
+        if any(m.min_length or m.max_length is not None or m.multiple_of is not None for m in each.metas)
     }
     return frozenset(found)
 

@@ -13,10 +13,10 @@ from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
 from partita.plan.changes import ItemChange
 from partita.plan.design import Design
-from partita.plan.effects import OWNER, guard_key
+from partita.plan.effects import OWNER, guard_key, guard_of
 from partita.plan.items import key_of, key_texts, normalize_operand, validate_entity, values_of
 from partita.plan.read_requests import get_key, key_values, plan_of
-from partita.plan.writes import creation, with_initial_values
+from partita.plan.writes import can_delete_without_read, creation, with_initial_values
 from partita.store import batches, writing
 from partita.store.context import StoreContext
 from partita.store.decoding import recogniser_of
@@ -111,6 +111,8 @@ class EntityFlows:
             and (yield from move_from_old_key(self.context, self.design, model, key, check))
         ):
             deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
+        if deleted is None and (self.design.ownerships.get(model) or not can_delete_without_read(self.design, model)):
+            writing.check_holds_for_nothing(model, key, when)  # DynamoDB judges what is deleted unread
         return deleted
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:
@@ -133,7 +135,10 @@ class EntityFlows:
         if OWNER not in guard:
             raise StoredItemInvalid(model.name, key_texts(key), "the guard has no owner")
         owner = yield from fetch_stored_item(self.context, model, guard[OWNER]["M"])
-        return None if owner is None else owner.entity
+        if owner is None:
+            return None
+        held = guard_of(model, declared, values_of(model, owner.entity), owner.item)
+        return owner.entity if held is not None and held.key == key else None  # it may be of an earlier item
 
     def release_unique(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
         """Frees a value that `Unique(keep_after_delete=True)` has kept."""

@@ -22,7 +22,7 @@ from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import retry_on_race
 from partita.store.flows import Flow
-from partita.store.writing import planned_change, planned_deletion
+from partita.store.writing import check_holds_for_nothing, planned_change, planned_deletion
 
 E = TypeVar("E")
 N = TypeVar("N", bound=Entity)
@@ -88,7 +88,7 @@ class Transaction:
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
         def step(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
-            if not edits_of(draft):
+            if not edits_of(draft) and version is None:
                 return self._check(plan.model, key, when)
             now = self._context.clock()
             wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create, skip)
@@ -110,6 +110,8 @@ class Transaction:
 
         def step(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             actions, _ = yield from planned_deletion(self._context, self._design, plan.model, key, when, skip)
+            if not actions:
+                check_holds_for_nothing(plan.model, key, when)
             return actions
 
         self._add(step)

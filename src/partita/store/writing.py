@@ -13,6 +13,7 @@ from partita.dynamodb.canonical import ItemIdentity
 from partita.dynamodb.values import Item
 from partita.errors import (
     AlreadyExists,
+    ConditionFailed,
     Fault,
     InvalidValue,
     NotFound,
@@ -30,11 +31,13 @@ from partita.plan.changes import (
     plan_blind_change,
     plan_fenced_change,
 )
+from partita.plan.condition_expressions import to_stored
 from partita.plan.creating_changes import can_create_unread, check_can_create, plan_creation, plan_unread_creation
 from partita.plan.design import Design, Ownership
 from partita.plan.edits import Assign, Edit
 from partita.plan.effects import BEING_DELETED, OWNER, guard_key, guard_of
 from partita.plan.items import key_in_item, key_of, key_parts, normalize_value, validate_entity, values_of
+from partita.plan.predicates import evaluate
 from partita.plan.races import Raced
 from partita.plan.writes import (
     can_delete_without_read,
@@ -107,7 +110,7 @@ def replace(context: StoreContext, design: Design, model: Model, entity: Any) ->
 
 def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[None]:
     """Changes an entity: without a read if the edits allow it, else with a read and a fenced write."""
-    if not wanted.edits:
+    if not wanted.edits and wanted.when is None and wanted.version is None:
         return
 
     def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
@@ -293,6 +296,12 @@ def planned_deletion(
         check(found.entity)
         actions = _fenced_by_item(model, actions, found)
     return actions, found
+
+
+def check_holds_for_nothing(model: Model, key: dict[str, Any], when: Condition | None) -> None:
+    """ConditionFailed where the condition of a deletion is false for an item that does not exist."""
+    if when is not None and not evaluate(to_stored(model, when), {}):
+        raise ConditionFailed(model.name, key)
 
 
 def _delete_owned(
