@@ -19,6 +19,8 @@ from partita import boto, connect
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.requests import ListTables
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 import boto3
 import pytest
 
+pytestmark = pytest.mark.slow
+
+
 PAGE = Path(__file__).parent.parent / "docs" / "guide" / "boto3-and-pytest.md"
 SNIPPETS = re.findall(r"^```python( pytest)?\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 

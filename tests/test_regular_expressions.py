@@ -18,6 +18,9 @@ import pytest
 
 from partita.design.separators import Separator
 
+pytestmark = pytest.mark.slow
+
+
 ROOT = Path(__file__).parent.parent
 SOURCES = [ROOT / "src", ROOT / "systems" / "src"]
 CALLS = {"compile", "match", "search", "fullmatch", "sub", "split", "findall", "finditer"}

@@ -15,6 +15,9 @@ from partita.engine import legacy_parameters
 from tests.engine.hostile_requests import CREATE, HostileRequests, Json
 from tests.engine.shorthand import Embedded, open_engine
 
+pytestmark = pytest.mark.slow
+
+
 REQUESTS = int(os.environ.get("PARTITA_FUZZ", "1500"))
 MAX_SECONDS = 0.25
 

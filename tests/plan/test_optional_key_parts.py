@@ -37,6 +37,8 @@ from partita.plan.key_ranges import key_conditions
 from partita.plan.read_requests import get_key, plan_of
 from partita.plan.stored_keys import meeting, table_keys
 
+pytestmark = pytest.mark.slow
+
 
 def table(*indexes: Index) -> Table:
     return Table("things", pk="PK", sk="SK", indexes=indexes)

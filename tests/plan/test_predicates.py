@@ -22,6 +22,9 @@ from partita.plan.condition_expressions import Expression, to_stored
 from partita.plan.predicates import design_predicate, evaluate
 from tests.dynamodb import strategies
 
+pytestmark = pytest.mark.slow
+
+
 table = Table("things", pk="PK")
 
 

@@ -39,6 +39,9 @@ from partita.plan.items import item_of, key_of
 from partita.plan.key_ranges import key_conditions
 from partita.plan.stored_keys import meeting, table_keys
 
+pytestmark = pytest.mark.slow
+
+
 SEPARATORS = [each for each in string.punctuation if each not in "{}\\"]
 KEEPING = [each for each in SEPARATORS if each < "/"]
 

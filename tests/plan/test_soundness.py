@@ -4,6 +4,7 @@ import enum
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from partita.design.reads import EntityKey, Read, SortRange
 from partita.plan.items import key_of
 from partita.plan.key_ranges import key_conditions, key_range
 from partita.plan.stored_keys import meeting, table_keys
+
+pytestmark = pytest.mark.slow
 
 
 class Size(str, enum.Enum):

@@ -11,6 +11,9 @@ from partita.errors import ConfigurationError
 from partita.remote.aws_config import AwsConfig, load_aws_config
 from partita.remote.settings import RemoteSettings
 
+pytestmark = pytest.mark.slow
+
+
 CONFIG = """
 [default]
 region = eu-west-3

@@ -18,6 +18,9 @@ from partita_systems import SYSTEMS
 from tests.rest import notes_api
 from tests.rest.client import Client
 
+pytestmark = pytest.mark.slow
+
+
 APIS: dict[str, Api[Any]] = {"notes": notes_api.api, **{name: SYSTEMS[name].api for name in SYSTEMS}}
 every_api = pytest.mark.parametrize("name", list(APIS))
 

@@ -15,6 +15,9 @@ from partita.plan.items import item_of, values_of
 from tests.fuzz.faults import FAULTS, FaultyBackend
 from tests.store.ledger_design import OTHER_WRITES, PARTIAL_WRITES, WRITES, Act, design, fill
 
+pytestmark = pytest.mark.slow
+
+
 Raw = dict[str, Any]
 State = tuple[str, ...]
 Outcome = tuple[State, str]  # the state after a write, and the name of its error or ""

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,9 @@ from tests.store.kitchen_sink_design import (
     design,
     work,
 )
+
+pytestmark = pytest.mark.slow
+
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 

@@ -9,6 +9,9 @@ import pytest
 from partita import Entity, Index, InvalidValue, Items, Keys, Query, Store, Table, connect, pattern, prove, query
 from partita.dynamodb.requests import PutItem
 
+pytestmark = pytest.mark.slow
+
+
 logs = Table("logs", pk="PK", sk="SK", indexes=(Index("ByKind", "kind", "at"),))
 
 

@@ -24,6 +24,8 @@ from tests.systems.blog.rows import (
     put_reply,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def documented(db: Store) -> None:

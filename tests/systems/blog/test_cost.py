@@ -4,12 +4,17 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from partita import Get, Query, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
 from tests.systems.blog.conftest import ANA, BIA, disk, published
 from tests.systems.cost import ONE_READ, costs, put_unchecked
+
+pytestmark = pytest.mark.slow
+
 
 CROWD = 100
 

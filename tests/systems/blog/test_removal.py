@@ -9,6 +9,8 @@ from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
 
+pytestmark = pytest.mark.slow
+
 
 def test_removing_a_post_deletes_its_comments_likes_and_bookmarks(blog: Blog, db: Store, post: d.Post) -> None:
     comment = blog.comments.add(post.post_id, BIA, "raiz").comment_id

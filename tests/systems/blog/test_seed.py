@@ -11,6 +11,8 @@ from partita_systems.blog import design as d
 from partita_systems.blog.seed import steps, total
 from tests.systems.blog.conftest import disk
 
+pytestmark = pytest.mark.slow
+
 
 def seeded(scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
     """Every stored item after seeding; step number `twice` runs twice."""

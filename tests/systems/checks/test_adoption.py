@@ -12,6 +12,9 @@ from partita_systems.checks.service import Checks
 from tests.store.conftest import fresh
 from tests.systems.checks.conftest import DOWN, UP, Clock, add, disk, put
 
+pytestmark = pytest.mark.slow
+
+
 EXECUTED = datetime(2024, 6, 29, 14, 5, tzinfo=UTC)
 
 

@@ -4,11 +4,16 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from partita import Get, Query, Store
 from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add, disk
 from tests.systems.cost import ONE_READ, costs, put_unchecked
+
+pytestmark = pytest.mark.slow
+
 
 CROWD = 100
 RUNS = 1_000

@@ -10,6 +10,8 @@ from partita_systems.checks import design as d
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import UP, Clock, add, disk
 
+pytestmark = pytest.mark.slow
+
 
 def test_deleting_a_user_deletes_checks_and_results(checks: Checks, db: Store) -> None:
     user = checks.register("a@example.com")

@@ -13,6 +13,8 @@ from partita_systems.checks.seed import CHECKS_EACH, RESULTS_EACH, steps, total
 from partita_systems.checks.service import Checks
 from tests.systems.checks.conftest import Clock, disk
 
+pytestmark = pytest.mark.slow
+
 
 def seeded(scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
     """Every stored item after seeding; step number `twice` runs twice."""

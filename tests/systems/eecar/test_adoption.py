@@ -13,6 +13,9 @@ from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import BUYER, MAKER, SELLER, Disk, a_proposal, a_watch, disk
 
+pytestmark = pytest.mark.slow
+
+
 DAY = "2025-03-01T09:00:00Z"
 SENT = "2094-12-31T00:00:00.000Z"
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from partita import Get, Query, Store
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, Category
@@ -24,6 +26,9 @@ from tests.systems.eecar.conftest import (
     a_watch,
     disk,
 )
+
+pytestmark = pytest.mark.slow
+
 
 CROWD = 100
 

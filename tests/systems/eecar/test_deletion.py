@@ -9,6 +9,8 @@ from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import a_part, a_spec, a_usage, disk
 
+pytestmark = pytest.mark.slow
+
 
 class Interrupted(Exception):
     """Stands for a process that was stopped."""

@@ -13,6 +13,8 @@ from partita_systems.eecar.service import Eecar
 from tests.store.clocks import Clock
 from tests.systems.eecar.conftest import Disk, disk
 
+pytestmark = pytest.mark.slow
+
 
 def seeded(scale: float, number: int, times: int = 1) -> Disk:
     with connect("memory:", maintain=False) as backend:

@@ -16,6 +16,9 @@ from tests.rest.client import Client
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import Interrupted, Interrupting, disk, restore, stop
 
+pytestmark = pytest.mark.slow
+
+
 ALICE = "did:plc:abc123"
 HOME, SITE, JOB = "nbhd-001", "site-001", "job-abc123"
 BEGUN = datetime(2095, 1, 10, 9, 15, tzinfo=UTC)

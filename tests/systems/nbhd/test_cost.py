@@ -5,12 +5,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from partita import Get, Query, Store
 from partita_systems.nbhd import design as d
 from partita_systems.nbhd.service import Nbhd, month
 from tests.store.clocks import Clock
 from tests.systems.cost import ONE_READ, costs, put_unchecked
 from tests.systems.nbhd.conftest import ALICE, BORA, disk
+
+pytestmark = pytest.mark.slow
+
 
 CROWD = 220
 PAGE = Path(d.__file__).with_name("page.md")

@@ -11,6 +11,8 @@ from partita_systems.nbhd import seed
 from tests.store.clocks import Clock
 from tests.systems.nbhd.conftest import Disk, disk
 
+pytestmark = pytest.mark.slow
+
 
 def seeded(scale: float, number: int, times: int = 1) -> Disk:
     with connect("memory:", maintain=False) as backend:

@@ -24,6 +24,9 @@ from tests.systems.perfectit.document_rows import (
     put_vote,
 )
 
+pytestmark = pytest.mark.slow
+
+
 AT = datetime(2025, 1, 1, tzinfo=UTC)
 TERMS = {"perfect", "wood", "finish", "furniture", "woodworking", "oil", "cloth"}
 

@@ -11,6 +11,9 @@ from partita_systems.perfectit import design as d
 from tests.store.clocks import Clock
 from tests.systems.cost import ONE_READ, Cost, costs, put_unchecked
 
+pytestmark = pytest.mark.slow
+
+
 GLOBAL = {"top_voted", "controversial", "trending"}  # a crowd of cards is in their ranges: a page of twenty is read
 
 

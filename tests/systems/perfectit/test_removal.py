@@ -17,6 +17,9 @@ from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import OIL, disk
 
+pytestmark = pytest.mark.slow
+
+
 UP = d.VoteType.UP
 
 

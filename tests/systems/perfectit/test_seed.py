@@ -17,6 +17,8 @@ from partita_systems.perfectit.votes import controversy
 from tests.store.clocks import Clock
 from tests.systems.perfectit.conftest import disk
 
+pytestmark = pytest.mark.slow
+
 
 def seeded(db: Store, scale: float, seed: int, *, twice: int | None = None) -> list[dict[str, Any]]:
     """Every stored item after seeding; step number `twice` runs twice."""
