@@ -236,9 +236,9 @@ MISUSES: dict[str, Callable[[Store], Any]] = {
     "forbidden transition": lambda db: _draft(db, state="new!"),
     "a query where a get is wanted": lambda db: db.one(customers("c1")),  # type: ignore[arg-type]
     "and of two conditions": lambda db: db.delete(customer("c1"), when=(F.points == 1) and (F.points == 2)),
-    "a condition that is none": lambda db: db.delete(customer("c1"), when="points = 1"),  # type: ignore[call-overload]
+    "text in place of a condition": lambda db: db.delete(customer("c1"), when="points = 1"),  # type: ignore[call-overload]
     "a condition on what is not there": lambda db: db.delete(customer("c1"), when=F.colour == "red"),
-    "a unique that is none": lambda db: db.find_by_unique(Customer, "points", 1),
+    "an attribute that is not unique": lambda db: db.find_by_unique(Customer, "points", 1),
     "no such item": lambda db: db.one(customer("nobody")),
     "created twice": lambda db: db.create(Customer(customer_id="c1")),
     "no such version": _versioned,

@@ -114,16 +114,21 @@ def _unread_scan(endpoint: str, count: int = 30) -> socket.socket:
     return connection
 
 
-def _open_files(running: Running) -> int:
-    return len(list(Path(f"/proc/{running.pid}/fd").iterdir()))
+def _is_held_by_server(connection: socket.socket) -> bool:
+    """Whether the server has accepted the connection and not closed it: a process owns its end."""
+    ports = f":{connection.getpeername()[1]:04X}", f":{connection.getsockname()[1]:04X}"
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+    ends = [each for each in sockets if each[1].endswith(ports[0]) and each[2].endswith(ports[1])]
+    return any(each[9] != "0" for each in ends)  # the inode
 
 
 def test_client_that_does_not_read_is_disconnected(impatient: Running) -> None:
     with _unread_scan(impatient.endpoint) as connection:
-        before, deadline = _open_files(impatient), time.monotonic() + 20
-        while _open_files(impatient) >= before and time.monotonic() < deadline:
+        was_held, deadline = False, time.monotonic() + 20
+        while (_is_held_by_server(connection) or not was_held) and time.monotonic() < deadline:
+            was_held = was_held or _is_held_by_server(connection)
             assert call(impatient.endpoint, "ListTables", {}).status == 200
-        assert _open_files(impatient) < before
+        assert not _is_held_by_server(connection)
         assert _is_closed_by_server(connection)
 
 

@@ -53,7 +53,7 @@ def check_can_create(change: ItemChange) -> None:
 
 
 def _start(attribute: Attribute) -> Any:
-    """The value of an attribute before the first edit; NODEFAULT where there is none."""
+    """The value of an attribute before the first edit; NODEFAULT if it is required."""
     return attribute.member.default_when_absent
 
 

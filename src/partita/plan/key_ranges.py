@@ -449,7 +449,7 @@ class Adjacent(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text that is compared with the values of a plain attribute, but is none of them."""
+    """A text to compare with the values of a plain attribute, such as the end of a second."""
 
     text: str
 

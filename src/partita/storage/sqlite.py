@@ -233,7 +233,7 @@ class ReadOnlySqliteStorage:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """The device and number of a file; None where there is none."""
+    """The device and number of a file; None if the file does not exist."""
     try:
         found = os.stat(path)  # noqa: PTH116 - before each write, and a Path takes twice the time
     except OSError:
