@@ -4,7 +4,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from partita import DesignError, Entity, Items, Query, Store, Table, connect, fan_out, pattern, prove, query
+from partita import (
+    DesignError,
+    Entity,
+    Index,
+    Items,
+    Keys,
+    Query,
+    Store,
+    Table,
+    connect,
+    fan_out,
+    pattern,
+    prove,
+    query,
+)
 from partita.dynamodb.requests import PutItem
 
 games = Table("games", pk="PK", sk="SK")
@@ -133,3 +147,20 @@ def test_old_key_in_a_partition_that_the_pattern_does_not_know_is_rejected() -> 
     missing = r"^every: items under the old key \(LIST#{list:plain}, {name:plain}\) would be missing: its partition "
     with pytest.raises(DesignError, match=missing + "needs 'list'; migrate the stored items"):
         prove("other", table)
+
+
+def test_order_of_an_index_that_shares_the_sort_key_is_rejected() -> None:
+    table = Table("shared", pk="PK", sk="SK", indexes=(Index("ByOwner", "owner", "SK"),))
+
+    class Note(Entity, table=table, key=("N#{note}", "{n:+6}"), old_keys=[("N#{note:plain}", "{n:plain}")]):
+        note: str
+        n: int
+        owner: str
+        mine = Keys("ByOwner")
+
+    @pattern
+    def of_owner(owner: str) -> Items[Note]:
+        return Note.mine.query(owner).smallest_first("n")
+
+    with pytest.raises(DesignError, match=r"of_owner: Note\.ByOwner sorts by 'SK', which items under an old key have"):
+        prove("shared", table)

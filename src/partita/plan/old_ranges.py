@@ -18,7 +18,10 @@ from partita.plan.stored_keys import templates_text
 
 def old_reads(read: Read) -> tuple[Read, ...]:
     """A read for each old key of the entities that a query of the table returns, if the query does not contain it."""
-    if read.single or read.sources[0].keys.index is not None:
+    if read.single:
+        return ()
+    if read.sources[0].keys.index is not None:
+        _check_index(read)
         return ()
     return tuple(
         old
@@ -27,6 +30,20 @@ def old_reads(read: Read) -> tuple[Read, ...]:
         for keys in source.model.old_keys
         if not _contains(read, old := _old_read(read, source, keys))
     )
+
+
+def _check_index(read: Read) -> None:
+    """A ProofError where an index sorts by the table's key, which old items have in another form."""
+    for source in read.sources:
+        shared = {each.name for each in source.keys.sort} & set(source.model.table.key_names)
+        parts = [slot for slot in key_slots(source.model, source.keys, whole=False) if slot.role is SlotRole.PARTITION]
+        uses_sort = read.order is not None or read.bounds is not None or len(read.given) > len(parts)
+        if shared and uses_sort and source.model.old_keys:
+            raise ProofError(
+                read.name,
+                f"{source.keys.where} sorts by {min(shared)!r}, which items under an old key have in another form",
+                "migrate the stored items with db.adopt() and remove old_keys, or give the index a sort key of its own",
+            )
 
 
 def _contains(read: Read, old: Read) -> bool:
