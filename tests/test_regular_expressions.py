@@ -9,14 +9,15 @@ import ast
 import importlib
 import itertools
 import re
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from partita.design.separators import Separator
+from tests.timing import shortest
 
 pytestmark = pytest.mark.slow
 
@@ -135,12 +136,6 @@ def hostile_inputs(expression: Expression, length: int) -> Iterator[str]:
         yield prefix + piece * (length // len(piece)) + suffix
 
 
-def seconds(run: Callable[[str], Any], text: str) -> float:
-    begun = time.thread_time()
-    run(text)
-    return time.thread_time() - begun
-
-
 def runner(expression: Expression) -> Callable[[str], Any]:
     compiled = re.compile(expression.pattern, expression.flags)
     if expression.method == "search":
@@ -149,14 +144,12 @@ def runner(expression: Expression) -> Callable[[str], Any]:
 
 
 def slowest(expression: Expression) -> tuple[float, str]:
-    """The time of the slowest input, measured again so that a busy machine does not count, and its beginning."""
+    """The time of the slowest input, and the beginning of that input."""
     run = runner(expression)
     worst, shown = 0.0, ""
     for length in LENGTHS:
         for text in hostile_inputs(expression, length):
-            took = seconds(run, text)
-            if took > MAX_SECONDS:
-                took = min([took, *(seconds(run, text) for _ in range(3 if took < 1 else 0))])
+            took = shortest(partial(run, text), MAX_SECONDS)
             if took > worst:
                 worst, shown = took, f"{text[:24]!r}... of {len(text)} characters"
             if worst > MAX_SECONDS:

@@ -1,6 +1,5 @@
 """The list of operations: each is a read or a write, and PartiQL is what its statements are."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +12,7 @@ from partita.dynamodb.statement_shapes import (
     ExecuteTransaction,
     StatementRequest,
 )
+from tests.timing import shortest
 
 SELECT = "SELECT * FROM notes"
 DELETE = "DELETE FROM notes WHERE pk = 'a'"
@@ -80,6 +80,6 @@ def test_statement_that_does_not_parse_is_not_a_read() -> None:
 
 @pytest.mark.parametrize("comment", ["-" * 100 + "\n", "/**/" * 100, "/*" * 1000, "--" * 2000, "/*" + "*" * 4000])
 def test_statement_with_many_comments_is_decided_at_once(comment: str) -> None:
-    begun = time.perf_counter()
-    assert not is_read(ExecuteStatement(statement=comment + DELETE))
-    assert time.perf_counter() - begun < 1
+    statement = ExecuteStatement(statement=comment + DELETE)
+    assert not is_read(statement)
+    assert shortest(lambda: is_read(statement), 0.5) < 1

