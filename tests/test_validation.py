@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from partita import InvalidValue, convert
 from partita.errors import Fault, Step
-from partita.validation import fault_in, json_fault
+from partita.validation import describe_pattern, fault_in, json_fault
 
 
 class Colour(enum.Enum):
@@ -88,6 +88,7 @@ FAULTS: list[tuple[Any, Any, tuple[Step, ...], Fault]] = [
     (10**400, float, (), Fault("range")),
     # text of a form
     ("b", Annotated[str, Meta(pattern="^a$")], (), Fault("pattern", limit="'^a$'")),
+    ("b", Annotated[str, Meta(pattern=describe_pattern("^a$|^A$", "must be an a"))], (), Fault("rule", "must be an a")),
     ("soon", datetime, (), Fault("format", "RFC3339 encoded datetime")),
     ("soon", date, (), Fault("format", "RFC3339 encoded date")),
     ("soon", time, (), Fault("format", "RFC3339 encoded time")),

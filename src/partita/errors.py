@@ -196,6 +196,7 @@ class Fault(NamedTuple):
     | bound      | a number is not `operator` `limit`                                            |
     | length     | the length of an `expected` is not `operator` `limit`                         |
     | pattern    | text does not match `limit`                                                   |
+    | rule       | text breaks a rule; `expected` says which: "must be one line"                 |
     | multiple   | a number is not a multiple of `limit`                                         |
     | time zone  | a time needs `expected`: "a" time zone, or "no" time zone                     |
     | missing    | a required field is absent                                                    |
@@ -222,6 +223,7 @@ _FAULT_TEXTS = {
     "bound": "must be {0.operator} {0.limit}",
     "length": "its length must be {0.operator} {0.limit}",
     "pattern": "does not match {0.limit}",
+    "rule": "{0.expected}",
     "multiple": "must be a multiple of {0.limit}",
     "time zone": "must have {0.expected} time zone",
     "missing": "is missing",

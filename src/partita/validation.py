@@ -31,7 +31,7 @@ _SENTENCES: Mapping[str, Callable[[re.Match[str]], Fault]] = {
     r"Expected `(\w+)` of (at least|at most) length (\d+)(?:, got \d+)?": lambda found: _length(
         found[1], _OPERATORS[found[2]], found[3]
     ),
-    r"Expected `str` matching regex (.+)": lambda found: Fault("pattern", limit=found[1]),
+    r"Expected `str` matching regex (.+)": lambda found: _pattern(found[1]),
     r"Expected `\w+` that's a multiple of (.+)": lambda found: Fault("multiple", limit=found[1]),
     r"Expected `\w+` with a timezone component": lambda _: Fault("time zone", "a"),
     r"Expected `\w+` with no timezone component": lambda _: Fault("time zone", "no"),
@@ -40,6 +40,27 @@ _SENTENCES: Mapping[str, Callable[[re.Match[str]], Fault]] = {
     r"Only units .+ are supported when parsing (.+)s": lambda found: Fault("format", found[1]),
     r"(?:Integer value|Number|Duration is|Timestamp is) out of range ?": lambda _: Fault("range"),
 }
+
+
+_PATTERN_WORDS: dict[str, str] = {}  # by the representation of a pattern, which is what msgspec reports
+
+
+def describe_pattern(pattern: str, words: str) -> str:
+    """The pattern; errors of text that does not match it say these words ("must be one line") instead of it.
+
+    >>> from typing import Annotated
+    >>> Line = Annotated[str, msgspec.Meta(pattern=describe_pattern("^[^\\n]+$", "must be one line"))]
+    >>> convert("a\\nb", Line, "Post", "title")
+    Traceback (most recent call last):
+    partita.errors.InvalidValue: Post.title: must be one line
+    """
+    _PATTERN_WORDS[repr(pattern)] = words
+    return pattern
+
+
+def _pattern(stated: str) -> Fault:
+    words = _PATTERN_WORDS.get(stated)
+    return Fault("pattern", limit=stated) if words is None else Fault("rule", words)
 
 
 def _length(kind: str, operator: str, limit: str) -> Fault:

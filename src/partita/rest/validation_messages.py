@@ -40,6 +40,7 @@ _WORDS: Mapping[str, Callable[[Fault], str]] = {
     "bound": lambda fault: f"must be {_OPERATORS[fault.operator]} {fault.limit}",
     "length": lambda fault: f"must have {_OPERATORS[fault.operator]} {fault.limit} {_counted(fault)}",
     "pattern": lambda fault: f"must match {fault.limit}",
+    "rule": lambda fault: fault.expected,
     "multiple": lambda fault: f"must be a multiple of {fault.limit}",
     "time zone": lambda fault: _ZONES[fault.expected],
     "missing": lambda _: "is missing",
