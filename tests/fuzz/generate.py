@@ -198,7 +198,11 @@ def _relate(draw: st.DrawFn, child: _Draft, parent: _Draft) -> None:
         whole = amount == "n" or child.fields[amount].kind.type.find("int") >= 0
         real = amount != "n" and child.fields[amount].kind.name == "real"
         kind = "int" if whole else "float" if real else "Decimal"
-        counters.append(CounterSpec(f"s{child.number}", child.number, link, amount, kind, chance(draw, 4)))
+        sparse = chance(draw, 4)
+        if not any(each.child == child.number and not each.sparse for each in counters):  # a sum is beside a count
+            counters = [each for each in counters if each.child != child.number]
+            counters.append(CounterSpec(f"c{child.number}", child.number, link, sparse=sparse))
+        counters.append(CounterSpec(f"s{child.number}", child.number, link, amount, kind, sparse))
     if counters:
         parent.rest["counters"] = tuple(counters)
         counted = [each.name for each in counters if each.amount is None]

@@ -1,11 +1,13 @@
 """The proof: a design that cannot be proven from its declarations is rejected, with the reason and the way out."""
 
 import enum
+import types
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
+import msgspec
 import pytest
 
 from partita import (
@@ -544,6 +546,67 @@ def test_counter_must_fit_the_attributes_of_its_children(counting: Callable[[Any
         parts: Annotated[int, CountOf(Part)] = 0
 
     assert proof_of(t) == f"Parent.kept: {said}"
+
+
+CANCEL = "the 'amount' of several Entry items may sum to zero, and Account be deleted beside them"
+COUNT = "count them too (Annotated[int, CountOf(lambda: Entry)]), or give Entry.amount msgspec.Meta(ge=0)"
+OTHER = {"account_id": "other_id"}
+SHOWN = F.note.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "total", "others", "accepted"),
+    [
+        (int, {}, [], False),
+        (Annotated[int, msgspec.Meta(le=5)], {}, [], False),
+        (Annotated[int, msgspec.Meta(ge=-1)], {}, [], False),
+        (Annotated[int, msgspec.Meta(ge=0)], {}, [], True),
+        (Annotated[int, msgspec.Meta(gt=0)] | None, {}, [], True),
+        (int, {}, [{}], True),
+        (int, {}, [{"when": SHOWN}], False),
+        (int, {"when": SHOWN}, [{"when": F.note.exists()}], True),
+        (int, {"when": SHOWN}, [{"when": F.note.is_absent()}], False),
+        (int, {"when": SHOWN}, [{}], True),
+        (int, {}, [{"via": OTHER}], False),
+        (int, {"via": OTHER}, [{}, {"via": OTHER}], True),
+    ],
+)
+def test_sum_that_may_be_zero_beside_children_needs_a_count(
+    kind: Any, total: dict[str, Any], others: list[dict[str, Any]], accepted: bool
+) -> None:
+    t = table()
+
+    class Entry(Entity, table=t, key=("ENTRY#{entry_id}", "ENTRY")):
+        entry_id: str
+        account_id: str
+        other_id: str
+        amount: kind
+        note: str | None = None
+
+    counts = {f"count{at}": Annotated[int, CountOf(Entry, **each)] for at, each in enumerate(others)}
+    hints = {"account_id": str, "total": Annotated[int, SumOf(Entry, "amount", **total)], **counts}
+    body = {"__annotations__": hints, "total": 0, **dict.fromkeys(counts, 0)}
+    types.new_class(
+        "Account", (Entity,), {"table": t, "key": ("ACCOUNT#{account_id}", "ACCOUNT")}, lambda made: made.update(body)
+    )
+    if accepted:
+        prove("test", t)
+    else:
+        assert proof_of(t) == f"Account.total: {CANCEL}; {COUNT}"
+
+
+@pytest.mark.parametrize("counting", [CountOf, lambda child: SumOf(child, "size")])
+def test_entity_that_counts_its_own_class_names_the_attribute_of_the_parent(counting: Callable[[Any], Any]) -> None:
+    t = table()
+
+    class Folder(Entity, table=t, key=("FOLDER#{folder_id}", "FOLDER")):
+        folder_id: str
+        size: Annotated[int, msgspec.Meta(ge=0)] = 0
+        parent_id: Annotated[str | None, References(lambda: Folder)] = None
+        inside: Annotated[int, counting(lambda: Folder)] = 0
+
+    wrong = "every Folder would count itself: nothing says which attribute names its parent"
+    assert proof_of(t) == f"Folder.inside: {wrong}; write via={{'folder_id': <attribute of Folder>}}"
 
 
 def test_children_that_are_declared_before_need_no_lambda() -> None:

@@ -53,7 +53,7 @@ class Wallet(Entity, table=table, key=("WALLET#{wallet_id}", "WALLET")):
 class Payment(Entity, table=table, key=("WALLET#{wallet_id}", "PAYMENT#{at}")):
     wallet_id: str
     at: datetime
-    amount: int
+    amount: Annotated[int, msgspec.Meta(ge=0)]
 
 
 @pattern

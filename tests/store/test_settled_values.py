@@ -4,9 +4,27 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 
-from partita import Entity, InKey, Item, Keys, NotUnique, Store, SumOf, Table, Unique, Version, pattern
+from partita import (
+    AUTO,
+    Compressed,
+    CreatedAt,
+    Entity,
+    InKey,
+    InvalidValue,
+    Item,
+    Keys,
+    NotUnique,
+    Store,
+    SumOf,
+    Table,
+    Unique,
+    UpdatedAt,
+    Version,
+    pattern,
+)
 from partita.dynamodb.requests import GetItem
 from tests.store.declared import BY_TEXT, opened, stored, table
 
@@ -163,7 +181,7 @@ def test_sum_of_floats_is_stored() -> None:
     class Line(Entity, table=things, key=("LINE#{line_id}", "LINE")):
         line_id: str
         basket_id: str
-        price: float
+        price: Annotated[float, msgspec.Meta(ge=0)]
 
     @pattern
     def basket(basket_id: str) -> Item[Basket]: ...
@@ -220,3 +238,69 @@ def test_empty_optional_set_is_none_as_it_is_read_back() -> None:
 
     db = opened(things)
     assert db.create(Page(name="p", tags=set())) == Page(name="p") == db.one(page("p"))
+
+
+def test_put_of_an_entity_of_automatic_fields_returns_what_is_stored() -> None:
+    things = table()
+
+    class Visit(Entity, table=things, key=("VISIT#{visit_id}", "VISIT")):
+        visit_id: str
+        first: Annotated[datetime, CreatedAt()] = AUTO
+        last: Annotated[datetime, UpdatedAt()] = AUTO
+        version: Annotated[int, Version()] = 0
+
+    @pattern
+    def visit(visit_id: str) -> Item[Visit]: ...
+
+    db = opened(things)
+    created = db.create(Visit(visit_id="v"))
+    assert db.put(Visit(visit_id="v")) == created == db.one(visit("v"))
+
+
+class Reading(msgspec.Struct):
+    value: float | None = None
+
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        NAN,
+        -INFINITY,
+        [NAN],
+        {"a": {"b": [1.0, INFINITY]}},
+        Reading(NAN),
+        {"a": Reading(INFINITY)},
+        Decimal("NaN"),
+        (NAN,),
+    ],
+    ids=repr,
+)
+def test_compressed_value_that_json_cannot_hold_is_rejected(value: Any) -> None:
+    things = table()
+
+    class Report(Entity, table=things, key=("REPORT#{report_id}", "REPORT")):
+        report_id: str
+        content: Annotated[Any, Compressed()] = None
+        readings: Annotated[list[Reading], Compressed()] = msgspec.field(default_factory=list)
+        numbers: Annotated[list[float | None], Compressed()] = msgspec.field(default_factory=list)
+
+    @pattern
+    def report(report_id: str) -> Item[Report]: ...
+
+    db = opened(things)
+    whole = db.create(
+        Report(report_id="r", content={"text": "NaN, Infinity and null", "none": None}, numbers=[None, 1.5])
+    )
+    wrong: dict[str, Any] = {"content": value, "readings": [Reading(1), Reading(NAN)], "numbers": [None, INFINITY]}
+    for name, held in wrong.items():
+        with pytest.raises(InvalidValue, match=rf"^Report\.{name}: .*not a number that DynamoDB stores"):
+            db.create(Report(report_id="s", **{name: held}))
+        with pytest.raises(InvalidValue, match=rf"^Report\.{name}: "), db.change(report("r")) as draft:
+            setattr(draft, name, held)
+        with pytest.raises(InvalidValue, match=rf"^Report\.{name}: "):
+            db.update(report("r"), lambda each, name=name, held=held: setattr(each, name, held))  # type: ignore[misc]
+    assert db.one(report("r")) == whole
+    assert len(stored(db)) == 1

@@ -13,12 +13,12 @@ from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.request_tables import with_table_names
 from partita.plan import key_ranges
-from partita.plan.read_requests import EmptyRange, Plan, fan_out_values, get_item, plan_of, query
+from partita.plan.read_requests import EmptyRange, Plan, call_plan, fan_out_values, get_item, plan_of, query
 
 
 def explain(call: Get[Any] | Query[Any], item_bytes: int = 1024, table_name: Callable[[str], str] = str) -> str:
     """The explanation of a call, in lines; `table_name` gives the backend's name of a table."""
-    plan = plan_of(call.read)
+    plan = call_plan(call)
     if isinstance(call, Get):
         requests: list[wire.Request[Any]] = [get_item(plan, call.arguments)]
     else:

@@ -20,7 +20,7 @@ import msgspec
 
 from partita.design.codegen import Env, KeyValue, bind, compile_function, nullable, tagged_struct
 from partita.design.markers import AUTO, auto
-from partita.design.untyped_values import any_value, map_name, nfc_text, open_number, plain, unicode_text
+from partita.design.untyped_values import any_value, map_name, nfc_text, number_text, open_number, plain, unicode_text
 from partita.dynamodb.values import AttributeValue
 
 Namer = Callable[[str], str]
@@ -252,10 +252,10 @@ class CompressedCodec(Codec):
         self.normalizes = uncompressed is None or uncompressed.normalizes
 
     def normalized(self, value: Any, given: Any) -> Any:
-        return self._decoder.decode(_json(value))
+        return self._decoder.decode(_finite_json(value))
 
     def encode(self, value: Any) -> AttributeValue | None:
-        return {"B": base64.b64encode(zlib.compress(_json(value))).decode()}
+        return {"B": base64.b64encode(zlib.compress(_finite_json(value))).decode()}
 
     def decode_expr(self, value: str, env: Env) -> str:
         inflated = f"{bind(self._inflate, env)}({value}.B)"
@@ -271,6 +271,28 @@ class CompressedCodec(Codec):
             return self._decoder.decode(zlib.decompress(stored))
         except zlib.error as error:
             raise ValueError(f"it is not compressed JSON: {error}") from None
+
+
+def _finite_json(value: Any) -> bytes:
+    """The value as JSON, which has no NaN and no infinity: a float among them would become null."""
+    text = _json(value)
+    if any(mark in text for mark in (b"null", b"NaN", b"Infinity")):
+        _check_finite(value)
+    return text
+
+
+def _check_finite(value: Any) -> None:
+    if isinstance(value, float | Decimal):
+        number_text(value)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            _check_finite(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _check_finite(each)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            _check_finite(each)
 
 
 class UntypedCodec(Codec):

@@ -29,7 +29,11 @@ from partita.design.conditions import (
     Stored,
 )
 from partita.design.models import Model
+from partita.dynamodb import limits
 from partita.errors import DesignError
+
+_MOST_LEVELS = 50
+"""The levels of nested conditions: far below what Python's stack takes."""
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -91,8 +95,29 @@ def _check_sized(where: str, model: Model, field: Field) -> None:
         raise DesignError(where, f"{place} is {type_name(kind)}, which has no size", "compare its value")
 
 
+def check_size(where: str, condition: Condition) -> None:
+    """A DesignError for a condition that is larger than DynamoDB takes, or nested deeper than it can be translated."""
+    size, level = 0, [condition]
+    for _ in range(_MOST_LEVELS):
+        size += len(level)
+        level = [
+            term
+            for each in level
+            if isinstance(each, All | AnyOf | Not)
+            for term in (each.terms if isinstance(each, All | AnyOf) else (each.term,))
+        ]
+        if not level:
+            break
+    if size > limits.EXPRESSION_OPERATORS:
+        most = f"DynamoDB takes at most {limits.EXPRESSION_OPERATORS} operators"
+        raise DesignError(where, f"a condition has {size} comparisons and operators; {most}", "use is_in, or fewer")
+    if level:
+        raise DesignError(where, f"a condition is nested deeper than {_MOST_LEVELS} levels", "combine fewer conditions")
+
+
 def check_condition(where: str, model: Model, condition: Condition) -> None:
     """A DesignError for an attribute that does not exist, or a constant of another type."""
+    check_size(where, condition)
     for each in operands(where, model, condition):
         if isinstance(each.value, Field | Stored) or (each.value is None and each.nullable):
             continue
@@ -101,6 +126,7 @@ def check_condition(where: str, model: Model, condition: Condition) -> None:
 
 def check_names(model: Model, condition: Condition) -> None:
     """A DesignError for an attribute that does not exist, whatever the values are."""
+    check_size(model.name, condition)
     for _ in operands(model.name, model, condition):
         pass
 

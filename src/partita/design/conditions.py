@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue
 from partita.errors import DesignError
 
@@ -23,10 +24,10 @@ class Condition:
     """A condition on an item; combine conditions with `&`, `|` and `~`."""
 
     def __and__(self, other: "Condition") -> "Condition":
-        return All((self, other))
+        return All((*_terms(self, All), *_terms(other, All)))
 
     def __or__(self, other: "Condition") -> "Condition":
-        return AnyOf((self, other))
+        return AnyOf((*_terms(self, AnyOf), *_terms(other, AnyOf)))
 
     def __invert__(self) -> "Condition":
         return Not(self)
@@ -39,6 +40,11 @@ class Condition:
     def fields(self) -> Iterator[str]:
         """The attributes that it names."""
         raise NotImplementedError
+
+
+def _terms(condition: Condition, kind: "type[All | AnyOf]") -> tuple[Condition, ...]:
+    """The terms of a condition of this kind, so that `a | b | c` has three; any other condition alone."""
+    return condition.terms if isinstance(condition, kind) else (condition,)
 
 
 class Field(msgspec.Struct, frozen=True, eq=False):
@@ -75,6 +81,13 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     __hash__ = None  # type: ignore[assignment]
 
     def is_in(self, *values: Any) -> Condition:
+        """One of at most 100 values."""
+        most = limits.EXPRESSION_IN_OPERANDS
+        if not 1 <= len(values) <= most:
+            path = ".".join(self.path)
+            raise DesignError(
+                f"F.{path}.is_in", f"{len(values)} values; DynamoDB takes 1 to {most}", "join several is_in(...) with |"
+            )
         return OneOf(self, values)
 
     def between(self, low: Any, high: Any) -> Condition:

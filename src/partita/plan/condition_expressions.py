@@ -7,7 +7,7 @@ request (`Expression`), or evaluated on an item (`predicates`).
 from typing import Any
 
 from partita.design.codecs import Codec, StructCodec
-from partita.design.condition_checks import check_names, field_type, is_comparable, part_type, type_name
+from partita.design.condition_checks import check_names, check_size, field_type, is_comparable, part_type, type_name
 from partita.design.conditions import (
     All,
     AnyOf,
@@ -23,6 +23,7 @@ from partita.design.conditions import (
 )
 from partita.design.models import Model
 from partita.design.untyped_values import any_value
+from partita.dynamodb import limits
 from partita.dynamodb.values import AttributeValue
 from partita.errors import DesignError, Fault, InvalidValue
 from partita.plan.in_key_conditions import key_text_condition
@@ -31,12 +32,18 @@ from partita.validation import invalid_value
 
 def to_stored(model: Model, condition: Condition) -> Condition:
     """The condition with stored names, and values in DynamoDB JSON."""
+    if isinstance(condition, All | AnyOf | Not):
+        check_size(model.name, condition)
+    return _to_stored(model, condition)
+
+
+def _to_stored(model: Model, condition: Condition) -> Condition:
     if isinstance(condition, All):
-        return All(tuple(to_stored(model, term) for term in condition.terms))
+        return All(tuple(_to_stored(model, term) for term in condition.terms))
     if isinstance(condition, AnyOf):
-        return AnyOf(tuple(to_stored(model, term) for term in condition.terms))
+        return AnyOf(tuple(_to_stored(model, term) for term in condition.terms))
     if isinstance(condition, Not):
-        return Not(to_stored(model, condition.term))
+        return Not(_to_stored(model, condition.term))
     if _is_in_key(model, condition):
         return key_text_condition(model, condition)
     if isinstance(condition, Exists):
@@ -139,6 +146,13 @@ def _value_type(model: Model, field: Field, *, inside: bool) -> Any:
 def _type_error(model: Model, field: Field, value: Any, *, inside: bool) -> InvalidValue:
     fault = Fault("type", type_name(_value_type(model, field, inside=inside)), type_name(type(value)))
     return InvalidValue(model.name, str(fault), *field.path, fault=fault)
+
+
+def check_length(entity: str, text: str, what: str = "the condition") -> None:
+    """An InvalidValue for an expression that is longer than DynamoDB takes."""
+    if len(text) > limits.EXPRESSION_BYTES:
+        most = f"DynamoDB takes {limits.EXPRESSION_BYTES // limits.KB} KB"
+        raise InvalidValue(entity, f"the expression of {what} has {len(text)} characters; {most}: use fewer terms")
 
 
 class Expression:

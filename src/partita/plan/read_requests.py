@@ -21,17 +21,19 @@ from partita.design.conditions import (
 )
 from partita.design.key_slots import slots_of
 from partita.design.models import Attribute, EntityKeys, KeyAttribute, Model
-from partita.design.reads import Argument, FanOut, Read
+from partita.design.patterns import Pattern
+from partita.design.reads import Argument, FanOut, Get, Query, Read
 from partita.design.timestamps import WIDTH, time_of, time_text
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
-from partita.errors import ConfigurationError, InvalidValue
+from partita.errors import ConfigurationError, InvalidValue, PartitaError
 from partita.plan import key_ranges
 from partita.plan.adjacent_values import adjacent_value
-from partita.plan.condition_expressions import Expression, to_stored
+from partita.plan.condition_expressions import Expression, check_length, to_stored
 from partita.plan.items import check_key, encode_attributes, key_of, settled
 from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_writer
+from partita.plan.key_source import SHORT
 from partita.plan.old_ranges import old_reads
 from partita.plan.proof.patterns import Proof, prove_read
 from partita.validation import invalid_value
@@ -103,6 +105,34 @@ def plan_of(read: Read) -> Plan:
     )
 
 
+def get_plan(call: Get[Any] | Query[Any]) -> Plan:
+    """The plan of a get; an error that says what to pass where it is something else."""
+    if not isinstance(call, Get):
+        raise _wrong_call(call, "a get", "Item[...], or get(Entity, ...)", "several items, not one", "Item")
+    return plan_of(call.read)
+
+
+def query_plan(call: Query[Any]) -> Plan:
+    """The plan of a query; an error that says what to pass where it is something else."""
+    if not isinstance(call, Query):
+        raise _wrong_call(call, "a query", "Items[...], or query(Entity, ...)", "one item, not several", "Items")
+    return plan_of(call.read)
+
+
+def call_plan(call: Get[Any] | Query[Any]) -> Plan:
+    """The plan of a get or a query."""
+    return query_plan(call) if isinstance(call, Query) else get_plan(call)
+
+
+def _wrong_call(call: Any, wanted: str, instead: str, reads: str, returns: str) -> PartitaError:
+    if isinstance(call, Get | Query):
+        return InvalidValue(call.read.name, f"it reads {reads}; declare a pattern -> {returns}[...]")
+    if isinstance(call, Pattern):
+        parameters = ", ".join(each.name for each in call.arguments)
+        return ConfigurationError(f"{call.name}: the pattern itself is not a read; call it, {call.name}({parameters})")
+    return ConfigurationError(f"{call!r} is not {wanted}; pass the call of a pattern that returns {instead}")
+
+
 def _old_plan(read: Read) -> Plan:
     """The plan of a read of old keys; others may be in its range, so every item is looked at."""
     source = read.sources[0]
@@ -138,6 +168,14 @@ def get_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
         }
     except _VALUE_ERRORS as error:
         raise _with_argument(plan, arguments, error) from None
+
+
+def checked_key(plan: Plan, arguments: tuple[Any, ...]) -> Item:
+    """The key of a get; an InvalidValue where it is longer than DynamoDB allows."""
+    key = get_key(plan, arguments)
+    if any(len(text) > SHORT for value in key.values() for text in value.values()):
+        check_lengths(plan, arguments)
+    return key
 
 
 def get_item(plan: Plan, arguments: tuple[Any, ...], *, consistent: bool = False) -> wire.GetItem:
@@ -241,6 +279,8 @@ def _query_text(
         raise _with_argument(plan, arguments, error) from None
     filtered = _filter(plan, arguments)
     shown = None if filtered is None else expression.condition(filtered)
+    if shown is not None:
+        check_length(plan.read.name, shown)
     return " AND ".join(conditions), shown, expression.names, expression.values
 
 
@@ -372,10 +412,6 @@ def _with_argument(plan: Plan, arguments: tuple[Any, ...], error: Exception) -> 
     invalid = error if isinstance(error, InvalidValue) else invalid_value(error, plan.read.name)
     if invalid.argument:
         return invalid
-    if any(isinstance(each, Argument) for each in arguments):
-        parameters = ", ".join(each.name for each in arguments)
-        name = plan.read.name
-        raise ConfigurationError(f"{name}: the pattern itself is not a read; call it, {name}({parameters})")
     for slot, value in slots_of(plan.read.name, plan.read):
         if isinstance(value, Argument):
             given = arguments[value.at]

@@ -19,7 +19,7 @@ from partita.plan.actions import (
     SetIfAbsent,
     Step,
 )
-from partita.plan.condition_expressions import Expression
+from partita.plan.condition_expressions import Expression, check_length
 
 Form = tuple[Any, ...]  # everything of an action that its expressions depend on
 
@@ -65,7 +65,7 @@ def _expressions(action: ItemAction) -> tuple[str | None, dict[str, Any]]:
     form = tuple([_form(condition, values) for condition in conditions])
     found = _rendered.get((steps, form))
     if found is None:
-        found = _render(action.steps, conditions)
+        found = _render(action, conditions)
         if len(_rendered) >= _MOST_FORMS:
             _rendered.clear()
         _rendered[steps, form] = found
@@ -128,11 +128,13 @@ def _form(condition: Condition, values: list[AttributeValue]) -> Form:
     return condition.function, condition.field.path  # type: ignore[attr-defined]
 
 
-def _render(steps: dict[str, Step], conditions: list[Condition]) -> tuple[str | None, str | None, dict[str, str]]:
+def _render(action: ItemAction, conditions: list[Condition]) -> tuple[str | None, str | None, dict[str, str]]:
     expression = Expression()
-    update = _update_text(expression, steps) if steps else None
+    update = _update_text(expression, action.steps) if action.steps else None
     whole = conditions[0] if len(conditions) == 1 else All(tuple(conditions))
     condition = expression.condition(whole) if conditions else None
+    check_length(action.entity, update or "", "the changes")
+    check_length(action.entity, condition or "")
     return update, condition, expression.names
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import msgspec
 
-from partita.design.condition_checks import check_names
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.reads import Get, Query
@@ -16,8 +15,9 @@ from partita.design.tables import Table
 from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.values import Item
 from partita.plan.design import Design
-from partita.plan.read_requests import plan_of
+from partita.plan.read_requests import get_plan, query_plan
 from partita.plan.table_definitions import Difference
+from partita.store.arguments import check_condition_names, check_version
 from partita.store.base_store import BaseStore, not_found
 from partita.store.drafts import Draft
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
@@ -116,6 +116,7 @@ class AsyncStore(BaseStore):
         """Runs a pattern: a get gives the entity or None, a query its results, which can be iterated or paged."""
         if isinstance(call, Get):
             return self.get(call, consistent=consistent)
+        query_plan(call)
 
         def start(cursor: str | None) -> QueryPages[E]:
             return QueryPages(self.context, call, cursor, consistent=consistent)
@@ -220,9 +221,9 @@ class AsyncStore(BaseStore):
         `system_change=True` leaves the update time and the version as they are. `create=True` creates the entity where
         it does not exist, from its key and the defaults of its attributes: a counter begins with its first `+= 1`.
         """
-        model = plan_of(call.read).model
-        if when is not None:
-            check_names(model, when)  # before the block, not after it
+        model = get_plan(call).model
+        check_condition_names(model, when)  # before the block, not after it
+        check_version(model, version)
         draft: Any = Draft(model)
         yield draft
         await self._run(self._flows.change(call, draft, when, version, system_change, create), "change", call)

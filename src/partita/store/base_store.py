@@ -13,7 +13,7 @@ from partita.dynamodb.values import Item
 from partita.errors import ConfigurationError, NotFound
 from partita.plan.design import Design
 from partita.plan.proof.prove import prove
-from partita.plan.read_requests import key_values, plan_of
+from partita.plan.read_requests import get_plan, key_values
 from partita.setting_rules import check_settings
 from partita.store.context import StoreContext
 from partita.store.cursors import checked_keys
@@ -42,7 +42,7 @@ def proven(design: Design | Table, *more: Table) -> Design:
 
 def not_found(call: Get[Any]) -> NotFound:
     """The error of a get whose item does not exist."""
-    plan = plan_of(call.read)
+    plan = get_plan(call)
     return NotFound(plan.model.name, key_values(plan, call.arguments))
 
 
@@ -65,6 +65,8 @@ class BaseStore:
 
     def table_name(self, table: Table | str) -> str:
         """The name that a table of the design has on the backend; `table_names` may have set another one."""
+        if not isinstance(table, Table | str):
+            raise ConfigurationError(f"{table!r} is not a table; pass a Table of the design, or its name")
         return self.context.table_name(table if isinstance(table, str) else table.name)
 
     @contextmanager
@@ -105,7 +107,7 @@ class BaseStore:
 
     def explain_change(self, call: Get[E], edit: Callable[[E], None], *, create: bool = False) -> str:
         """The items that a change would write, or what it would read first; `edit` receives the draft."""
-        draft: Any = Draft(plan_of(call.read).model)
+        draft: Any = Draft(get_plan(call).model)
         edit(draft)
         return self._flows.explain_change(call, draft, create)
 

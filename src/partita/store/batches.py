@@ -19,9 +19,11 @@ from partita.plan.item_compiler import compiled_item
 from partita.plan.items import key_in_item, validate_entity, values_of
 from partita.plan.writes import can_delete_without_read, has_no_invariants, with_initial_values
 from partita.store import log
+from partita.store.arguments import as_list
 from partita.store.context import StoreContext
 from partita.store.flows import Flow
 from partita.store.reading import fetch_item
+from partita.store.rejections import check_item_size
 from partita.store.retries import PerhapsApplied, outcome_unknown, send
 
 _decode_item = msgspec.json.Decoder(dict).decode
@@ -44,6 +46,7 @@ class BatchWrite(msgspec.Struct, frozen=True):
 
 def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> Flow[None]:
     """Puts entities without invariants, in batches; if one of them is invalid, nothing is sent."""
+    entities = as_list("put_many", "entities", entities)
     models = {kind: design.holding(kind) for kind in set(map(type, entities))}
     for model in models.values():
         if not has_no_invariants(design, model):
@@ -56,7 +59,7 @@ def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> 
         if identity in packed:
             name = item_name(model.name, {name: getattr(entity, name) for name in model.key.fields})
             raise InvalidValue(model.name, f"{name} is in the batch twice; put it once")
-        packed[identity] = (model, _packed(item))
+        packed[identity] = (model, _packed(model, item))
     yield from batch_write(context, (_put_of(model, each) for model, each in packed.values()))
 
 
@@ -66,12 +69,14 @@ def _item_of(model: Model, entity: Any, now: datetime) -> Item:
     return compiled_item(model, values)
 
 
-def _packed(item: Item) -> Item | bytes:
+def _packed(model: Model, item: Item) -> Item | bytes:
     """The item as bytes: they need less memory than objects, and no work of the garbage collector, while they wait."""
     try:
-        return msgspec.json.encode(item)
+        packed = msgspec.json.encode(item)
     except (UnicodeEncodeError, RecursionError):  # the backend rejects it with its own error
         return item
+    check_item_size(model.name, item, len(packed))
+    return packed
 
 
 def _put_of(model: Model, packed: Item | bytes) -> BatchWrite:

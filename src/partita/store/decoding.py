@@ -16,7 +16,7 @@ from partita.design.models import EntityKeys, KeyAttribute, Model, ViewModel
 from partita.design.reads import Read
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
-from partita.errors import StoredItemInvalid, place_text
+from partita.errors import InvalidValue, StoredItemInvalid, place_text
 from partita.plan.effects import OWNER
 from partita.plan.items import key_texts
 from partita.validation import fault_in
@@ -216,7 +216,13 @@ class Recogniser:
 
     def entity_of(self, item: Item) -> Any:
         """The entity of an item that is a dict already; None for a guard, and for a key of no entity."""
-        key = [item[name] for name in self._models[0].table.key_names]
+        table = self._models[0].table
+        whole: Any = item
+        held: list[Any] = [whole.get(name) if isinstance(whole, dict) else None for name in table.key_names]
+        key = [each for each in held if isinstance(each, dict) and each]
+        if len(key) < len(held):
+            names = " and ".join(map(repr, table.key_names))
+            raise InvalidValue(table.name, f"it is not an item of this table in DynamoDB JSON, with {names}")
         model = None if OWNER in item else self._model_of(tuple(str(next(iter(each.values()))) for each in key))
         return None if model is None else decoder_of(model).from_item(item)
 

@@ -7,17 +7,18 @@ import msgspec
 
 from partita.design.conditions import Condition
 from partita.design.markers import Unique
-from partita.design.models import Model, model_of
-from partita.design.reads import Get
+from partita.design.models import Model
+from partita.design.reads import Get, Query
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
 from partita.plan.changes import ItemChange
 from partita.plan.design import Design
 from partita.plan.effects import OWNER, guard_key, guard_of
 from partita.plan.items import key_of, key_texts, normalize_operand, validate_entity, values_of
-from partita.plan.read_requests import get_key, key_values, plan_of
+from partita.plan.read_requests import checked_key, get_plan, key_values
 from partita.plan.writes import can_delete_without_read, creation, with_initial_values
 from partita.store import batches, writing
+from partita.store.arguments import as_list
 from partita.store.context import StoreContext
 from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
@@ -65,7 +66,7 @@ class EntityFlows:
         system_change: bool,
         create: bool,
     ) -> Flow[None]:
-        plan = plan_of(call.read)
+        plan = get_plan(call)
         key = key_values(plan, call.arguments)
         now = self.context.clock()
         wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create)
@@ -83,7 +84,7 @@ class EntityFlows:
         yield from writing.change(self.context, self.design, wanted)
 
     def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:
-        plan = plan_of(call.read)
+        plan = get_plan(call)
         key = key_values(plan, call.arguments)
 
         def act() -> Flow[E]:
@@ -92,8 +93,8 @@ class EntityFlows:
         return with_old_keys(self.context, self.design, plan.model, key, act)
 
     def delete(self, what: Any, when: Condition | None, check: Callable[[Any], None] | None = None) -> Flow[Any]:
-        if isinstance(what, Get):
-            plan = plan_of(what.read)
+        if isinstance(what, Get | Query):
+            plan = get_plan(what)
             model, key = plan.model, key_values(plan, what.arguments)
         else:
             model = self.design.holding(type(what))
@@ -119,13 +120,13 @@ class EntityFlows:
         return batches.put_many(self.context, self.design, entities)
 
     def delete_many(self, calls: Sequence[Get[Any]]) -> Flow[None]:
-        plans = [(plan_of(call.read), call.arguments) for call in calls]
-        keys = [(plan.model, get_key(plan, arguments)) for plan, arguments in plans]
+        plans = [(get_plan(call), call.arguments) for call in as_list("delete_many", "gets", calls)]
+        keys = [(plan.model, checked_key(plan, arguments)) for plan, arguments in plans]
         return batches.delete_many(self.context, self.design, keys)
 
     def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> Flow[E | None]:
         """Reads the guard of a unique value, then the item that the guard names."""
-        model = model_of(entity)
+        model = self.design.holding(entity)
         declared = _unique(model, unique)
         key = guard_key(model, declared, _unique_values(model, declared, values))
         raw = yield from fetch_item(self.context, model.table.name, key)
@@ -142,7 +143,7 @@ class EntityFlows:
 
     def release_unique(self, entity: type[Any], unique: str, *values: Any) -> Flow[None]:
         """Frees a value that `Unique(keep_after_delete=True)` has kept."""
-        model = model_of(entity)
+        model = self.design.holding(entity)
         declared = _unique(model, unique)
         return writing.release(self.context, model, declared, _unique_values(model, declared, values))
 
@@ -166,7 +167,7 @@ class EntityFlows:
     def explain_change(self, call: Get[Any], draft: Draft, create: bool) -> str:
         from partita.describe.explain_write import explain_change
 
-        plan = plan_of(call.read)
+        plan = get_plan(call)
         key = key_values(plan, call.arguments)
         change = ItemChange(plan.model, key, edits_of(draft), self.context.clock(), create=create)
         return explain_change(self.design, change, self.context.table_name)

@@ -4,8 +4,7 @@ A rejection by DynamoDB becomes the error of the invariant that caused it. A wri
 fenced; when the fence fails, it is planned again.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,11 +13,10 @@ from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
 from partita.dynamodb.canonical import ItemIdentity, canonical_value, equal_items, item_identity
 from partita.dynamodb.values import Item
-from partita.errors import InvalidTransaction, InvalidValue, PartitaError, RejectionUnexplained, RetriesExhausted
+from partita.errors import InvalidTransaction, PartitaError, RejectionUnexplained, RetriesExhausted
 from partita.plan import actions as act
 from partita.plan.actions import (
     AddToSet,
-    AppendToList,
     DeleteFromSet,
     ItemAction,
     RemoveAttribute,
@@ -32,11 +30,10 @@ from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
 from partita.store.reading import fetch_item
+from partita.store.rejections import explained_rejection
 from partita.store.retries import PASSING_REASONS, PerhapsApplied, is_conflict, outcome_unknown, send
 
 ATTEMPTS = 30  # attempts of a fenced write
-_TOO_LARGE = re.compile("item size (to update )?has exceeded", re.IGNORECASE)
-_TOO_DEEP = re.compile("nesting levels have exceeded", re.IGNORECASE)
 Planner = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
 
 
@@ -53,12 +50,10 @@ def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
             return (yield from _execute_one(context, actions[0]))
         return (yield from _execute_all(context, actions))
     except (wire_errors.ValidationException, wire_errors.TransactionCanceledException) as rejection:
-        text = str(rejection.body())
-        if _TOO_LARGE.search(text) is not None:
-            raise _too_large_error(actions) from None
-        if _TOO_DEEP.search(text) is not None:
-            raise _too_deep_error(actions) from None
-        raise
+        explained = explained_rejection(actions, rejection)
+        if explained is None:
+            raise
+        raise explained from None
 
 
 def _combined(context: StoreContext, actions: list[ItemAction]) -> Flow[list[ItemAction]]:
@@ -88,34 +83,6 @@ def _execute_one(context: StoreContext, action: ItemAction) -> Flow[Any]:
         if not _shows(action, None if raw is None else msgspec.json.decode(raw)):
             raise outcome_unknown(request, action.entity, lost.__cause__) from lost.__cause__
         return None
-
-
-def _too_large_error(actions: list[ItemAction]) -> InvalidValue:
-    """The error of an item that is too large; it names the largest written attribute."""
-    entity, name, _ = max(_written_attributes(actions), key=lambda each: len(msgspec.json.encode(each[2])))
-    return InvalidValue(entity, f"it makes the item larger than the {limits.ITEM_BYTES // 1024} KB of DynamoDB", name)
-
-
-def _too_deep_error(actions: list[ItemAction]) -> InvalidValue:
-    """The error of an item that is nested too deeply; it names the deepest written attribute."""
-    entity, name, _ = max(_written_attributes(actions), key=lambda each: _levels(each[2]))
-    return InvalidValue(entity, f"it is nested deeper than the {limits.NESTING_LEVELS} levels of DynamoDB", name)
-
-
-def _written_attributes(actions: list[ItemAction]) -> Iterator[tuple[str, str, Any]]:
-    """Every attribute that is written: entity, name and value."""
-    for action in actions:
-        values: dict[str, Any] = dict(action.item or {})
-        values |= {name: step.value for name, step in action.steps.items() if isinstance(step, SetAttribute)}
-        values |= {
-            name: step.values for name, step in action.steps.items() if isinstance(step, AppendToList | AddToSet)
-        }
-        yield from ((action.entity, name, value) for name, value in values.items())
-
-
-def _levels(value: Any) -> int:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_levels, inside), default=0)
 
 
 def _shows(action: ItemAction, item: Item | None) -> bool:

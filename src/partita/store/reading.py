@@ -21,12 +21,14 @@ from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
     Plan,
     check_lengths,
+    checked_key,
     get_item,
-    get_key,
+    get_plan,
     key_values,
-    plan_of,
+    query_plan,
 )
 from partita.store import log
+from partita.store.arguments import as_list
 from partita.store.context import StoreContext
 from partita.store.decoding import Decoder, Recogniser, decoder_of
 from partita.store.flows import Flow
@@ -56,7 +58,7 @@ def fetch_one(
     context: StoreContext, call: Get[E], *, consistent: bool = False, decode: Decode[Any] | None = None
 ) -> Flow[E | None]:
     """The entity, or the result of `decode` for the item's bytes."""
-    plan = plan_of(call.read)
+    plan = get_plan(call)
     try:
         reply = yield from send_idempotent(context, get_item(plan, call.arguments, consistent=consistent))
     except ReservedKey:
@@ -102,9 +104,10 @@ class QueryPages(Generic[E]):
     def __init__(
         self, context: StoreContext, call: Query[Any], cursor: str | None = None, *, consistent: bool = False
     ) -> None:
+        plan = query_plan(call)
         self._read = call.read
         self._context = context
-        self._merge = Merge(context, plan_of(call.read), call.arguments, cursor, consistent)
+        self._merge = Merge(context, plan, call.arguments, cursor, consistent)
 
     def fetch(self, size: int | None = None, decode: Decode[Any] | None = None) -> Flow[list[E]]:
         """The next page, without expired items; `decode` as for one item."""
@@ -130,7 +133,7 @@ class QueryPages(Generic[E]):
         return self._merge.cursor()
 
     def _fetch(self, size: int | None, decode_all: Callable[[list[msgspec.Raw]], list[R]]) -> Flow[list[R]]:
-        if size is not None and size < 1:
+        if size is not None and (type(size) is not int or size < 1):
             raise InvalidValue(self._read.name, f"a page holds at least one item, not {size!r}")
         merge, wanted = self._merge, size or self._read.page_size
         items: list[R] = []
@@ -179,7 +182,8 @@ def decoder_for_read(read: Read) -> Decoder | Recogniser:
 
 def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: bool = False) -> Flow[list[E | None]]:
     """The entities of many gets, in the order of the calls, with as few BatchGetItem requests as possible."""
-    wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
+    calls = as_list("get_many", "gets", calls)
+    wanted = [(get_plan(call), checked_key(get_plan(call), call.arguments)) for call in calls]
     found = yield from _fetch_keys(context, wanted, consistent)
     results = [found.get(item_identity(plan.table, key)) for plan, key in wanted]
     old = {

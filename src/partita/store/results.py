@@ -12,6 +12,11 @@ Run = Callable[[Flow[Any]], Any]
 RunAsync = Callable[[Flow[Any]], Awaitable[Any]]
 
 
+def _count(count: Any) -> Any:
+    """The count, which `fetch` checks; None would be a page of DynamoDB's own size."""
+    return 0 if count is None else count
+
+
 class Results(Generic[E]):
     """Iterate to read every page; `page`, `first` and `one` read no more than they return."""
 
@@ -26,7 +31,7 @@ class Results(Generic[E]):
 
     def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        found: list[E] = self._run(self._start(None).fetch(count)) if count else []
+        found: list[E] = self._run(self._start(None).fetch(_count(count))) if count != 0 else []
         return found
 
     def one(self) -> E | None:
@@ -53,7 +58,7 @@ class AsyncResults(Generic[E]):
 
     async def first(self, count: int) -> list[E]:
         """The first items, at most `count`."""
-        found: list[E] = await self._run(self._start(None).fetch(count)) if count else []
+        found: list[E] = await self._run(self._start(None).fetch(_count(count))) if count != 0 else []
         return found
 
     async def one(self) -> E | None:

@@ -13,8 +13,8 @@ from partita.design.models import Model
 from partita.design.tables import Table
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import Item
-from partita.errors import StoredItemInvalid
-from partita.plan.condition_expressions import Expression, to_stored
+from partita.errors import ConfigurationError, StoredItemInvalid
+from partita.plan.condition_expressions import Expression, check_length, to_stored
 from partita.plan.design import Design
 from partita.plan.effects import OWNER
 from partita.plan.predicates import evaluate
@@ -38,6 +38,7 @@ class TableScan(msgspec.Struct, frozen=True):
         if terms:
             expression = Expression()
             found.filter_expression = expression.condition(terms[0] if len(terms) == 1 else AnyOf(tuple(terms)))
+            check_length(" | ".join(each.name for each in self.conditions), found.filter_expression)
             found.expression_attribute_names = expression.names
             found.expression_attribute_values = expression.values or None
         return found
@@ -50,6 +51,8 @@ class TableScan(msgspec.Struct, frozen=True):
 
 def scans(design: Design, entities: Sequence[type[Any]], where: Condition | None) -> list[TableScan]:
     """The scans that read the entities; a condition has to hold for each of them."""
+    if not entities:
+        raise ConfigurationError("scan: no entities; name those to read, such as db.scan(Order)")
     wanted: dict[Table, dict[Model, Condition | None]] = {}
     for entity in entities:
         model = design.holding(entity)

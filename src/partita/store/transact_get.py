@@ -7,10 +7,10 @@ from partita.design.reads import Get
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import item_identity
-from partita.dynamodb.exceptions import TransactionCanceledException, ValidationException
+from partita.dynamodb.exceptions import TransactionCanceledException
 from partita.dynamodb.responses import TransactGetItemsOutput
 from partita.errors import InvalidTransaction
-from partita.plan.read_requests import check_lengths, get_key, plan_of
+from partita.plan.read_requests import checked_key, get_plan
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
@@ -21,7 +21,7 @@ from partita.store.retries import send_idempotent
 
 def fetch_together(context: StoreContext, calls: Sequence[Get[Any]]) -> Flow[tuple[Any, ...]]:
     """The entities of the gets at one moment, None for those that do not exist; old keys are not looked up."""
-    wanted = [(plan_of(call.read), get_key(plan_of(call.read), call.arguments)) for call in calls]
+    wanted = [(get_plan(call), checked_key(get_plan(call), call.arguments)) for call in calls]
     places = [item_identity(plan.table, key) for plan, key in wanted]
     distinct = dict(zip(places, wanted, strict=True))
     if len(distinct) > limits.TRANSACTION_ACTIONS:
@@ -29,12 +29,7 @@ def fetch_together(context: StoreContext, calls: Sequence[Get[Any]]) -> Flow[tup
     if not distinct:
         return ()
     gets = [wire.TransactGetItem(get=wire.Get(table_name=plan.table, key=key)) for plan, key in distinct.values()]
-    try:
-        reply = yield from _send(context, wire.TransactGetItems(transact_items=gets), calls[0].read.name)
-    except ValidationException:
-        for call in calls:
-            check_lengths(plan_of(call.read), call.arguments)
-        raise
+    reply = yield from _send(context, wire.TransactGetItems(transact_items=gets), calls[0].read.name)
     now = now_seconds(context)
     found = {
         place: None if each.item is None else decoder_of(plan.model)(each.item, now)

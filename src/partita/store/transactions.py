@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from partita.design.condition_checks import check_names
 from partita.design.conditions import Condition
 from partita.design.entities import Entity
 from partita.design.models import Model
@@ -16,8 +17,9 @@ from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.effects import BEING_DELETED
 from partita.plan.items import Values, item_of, key_of, key_parts, validate_entity, values_of
-from partita.plan.read_requests import key_values, plan_of
+from partita.plan.read_requests import get_plan, key_values
 from partita.plan.writes import creation, has_no_invariants, unconditional_put, with_initial_values
+from partita.store.arguments import check_condition_names, check_version
 from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import retry_on_race
@@ -81,8 +83,10 @@ class Transaction:
 
         `seen` is the entity as the caller has just read it: it is read again only if it has changed since.
         """
-        plan = plan_of(call.read)
+        plan = get_plan(call)
         key = key_values(plan, call.arguments)
+        check_condition_names(plan.model, when)
+        check_version(plan.model, version)
         self._claim("change", plan.model, key)
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
@@ -104,8 +108,9 @@ class Transaction:
 
     def delete(self, call: Get[Any], *, when: Condition | None = None) -> None:
         """Deletes an entity, but not what it owns: that may not fit into a transaction."""
-        plan = plan_of(call.read)
+        plan = get_plan(call)
         key = key_values(plan, call.arguments)
+        check_condition_names(plan.model, when)
         self._claim("delete", plan.model, key)
 
         def step(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
@@ -118,8 +123,9 @@ class Transaction:
 
     def check(self, call: Get[Any], condition: Condition) -> None:
         """Requires a condition of an item; if it is false, nothing is written."""
-        plan = plan_of(call.read)
+        plan = get_plan(call)
         key = key_values(plan, call.arguments)
+        check_names(plan.model, condition)
 
         def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
             yield from ()

@@ -80,9 +80,7 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
             complete = with_initial_values(model, entity, context.clock())
             return creation(design, model, complete, context.clock(), raced=True)
         wanted = _replacement(context, model, entity, skip)
-        if not wanted.edits:
-            return []
-        planned = plan_fenced_change(design, wanted, found)
+        planned = plan_fenced_change(design, wanted, found) if wanted.edits else []
         for name in model.attributes:
             setattr(entity, name, getattr(found.entity, name))
         for name, value in changed_values(wanted, found).items():

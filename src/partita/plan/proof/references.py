@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from partita.design.markers import SumOf
+from partita.design.markers import CountOf, SumOf
 from partita.design.models import Attribute, Model, model_of
 from partita.design.tables import Table
 from partita.design.validate_model import check_stored_condition
@@ -20,6 +20,7 @@ def resolved(name: str, tables: tuple[Table, ...]) -> Design:
     design = Design(name, tables)
     for child, counter in _counters(design):
         design.counters[child] = (*design.counters.get(child, ()), counter)
+    _check_deletable(design)
     for model in design.models:
         design.references[model] = tuple(_references(design, model))
         design.ownerships[model] = tuple(_ownerships(design, model))
@@ -37,9 +38,41 @@ def _counters(design: Design) -> Iterator[tuple[Model, Counter]]:
             yield child, counter
 
 
+def _check_deletable(design: Design) -> None:
+    """A parent with children is never deleted: they are counted, or their sum is zero only where they add nothing."""
+    for child, counters in design.counters.items():
+        for each in counters:
+            if not isinstance(each.marker, SumOf) or _cannot_cancel_out(child.attributes[each.marker.amount]):
+                continue
+            if not any(_counts_all_of(other, each) for other in counters):
+                parent, name = each.parent.name, each.marker.amount
+                raise DesignError(
+                    f"{parent}.{each.attribute.field}",
+                    f"the {name!r} of several {child.name} items may sum to zero, and {parent} be deleted beside them",
+                    f"count them too (Annotated[int, CountOf(lambda: {child.name})]), or give {child.name}.{name} "
+                    "msgspec.Meta(ge=0)",
+                )
+
+
+def _cannot_cancel_out(amount: Attribute) -> bool:
+    """Whether amounts have no negative values: then a sum of zero is that of nothing, or of nothing but zeros."""
+    return any(bound is not None and bound >= 0 for meta in amount.metas for bound in (meta.ge, meta.gt))
+
+
+def _counts_all_of(other: Counter, total: Counter) -> bool:
+    """Whether a counter counts at least the children that a sum adds."""
+    same_parent = other.parent is total.parent and other.parts == total.parts
+    conditions = other.marker.when is None or repr(other.marker.when) == repr(total.marker.when)
+    return isinstance(other.marker, CountOf) and same_parent and conditions
+
+
 def _check_counter(where: str, counter: Counter, child: Model) -> None:
     """The amount that a child adds follows from its stored attributes, and changes only when they are written."""
     marker = counter.marker
+    if child is counter.parent and all(part == source for part, source in counter.parts.items()):
+        part = next(iter(counter.parts), "")
+        wrong = f"every {child.name} would count itself: nothing says which attribute names its parent"
+        raise DesignError(where, wrong, f"write via={{{part!r}: <attribute of {child.name}>}}")
     if marker.when is not None:
         check_stored_condition(where, child, marker.when)
     if isinstance(marker, SumOf):
