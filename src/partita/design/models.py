@@ -167,6 +167,11 @@ class Model(msgspec.Struct, frozen=True, eq=False, dict=True):
         return frozenset(attribute.field for attribute, _ in self.marked(*AUTOMATIC))
 
     @cached_property
+    def untracked_fields(self) -> frozenset[str]:
+        """The attributes whose changes leave the version and the update time as they are."""
+        return frozenset(attribute.field for attribute in self.attributes.values() if attribute.untracked)
+
+    @cached_property
     def index_key_fields(self) -> Mapping[str, KeyAttribute]:
         """The attributes that are stored in an index key only, each with that key attribute."""
         every = {each.name: each for several in self.indexes.values() for keys in several for each in keys.attributes}

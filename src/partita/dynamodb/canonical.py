@@ -111,7 +111,8 @@ def item_identity(table: str, key: Item) -> ItemIdentity:
     >>> item_identity("orders", {"PK": {"S": "CUSTOMER#1"}, "SK": {"N": "1.0"}})
     ('orders', 'CUSTOMER#1', '1')
     """
-    return (table, *[value.get("S") or next(iter(canonical_value(value).values())) for _, value in sorted(key.items())])
+    values = [key[name] for name in sorted(key)]
+    return (table, *[value.get("S") or next(iter(canonical_value(value).values())) for value in values])
 
 
 def text_size(text: str) -> int:

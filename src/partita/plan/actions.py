@@ -7,6 +7,7 @@ that it returns, and the error of the first that is false is raised.
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -51,11 +52,20 @@ class Tally(msgspec.Struct, frozen=True):
 class SetAttribute(msgspec.Struct, frozen=True):
     value: AttributeValue
 
+    @property
+    def operands(self) -> tuple[AttributeValue, ...]:
+        """The values of a step in its update expression, in their order."""
+        return (self.value,)
+
 
 class SetIfAbsent(msgspec.Struct, frozen=True):
     """The value of an attribute where the item does not have it."""
 
     value: AttributeValue
+
+    @property
+    def operands(self) -> tuple[AttributeValue, ...]:
+        return (self.value,)
 
 
 class IncrementAttribute(msgspec.Struct, frozen=True):
@@ -64,21 +74,39 @@ class IncrementAttribute(msgspec.Struct, frozen=True):
     by: str
     absent: str = "0"
 
+    @property
+    def operands(self) -> tuple[AttributeValue, ...]:
+        return {"N": self.absent}, {"N": self.by}
+
 
 class AppendToList(msgspec.Struct, frozen=True):
     values: AttributeValue
+
+    @property
+    def operands(self) -> tuple[AttributeValue, ...]:
+        return {"L": []}, self.values
 
 
 class AddToSet(msgspec.Struct, frozen=True):
     values: AttributeValue
 
+    @property
+    def operands(self) -> tuple[AttributeValue, ...]:
+        return (self.values,)
+
 
 class DeleteFromSet(msgspec.Struct, frozen=True):
     values: AttributeValue
 
+    @property
+    def operands(self) -> tuple[AttributeValue, ...]:
+        return (self.values,)
+
 
 class RemoveAttribute(msgspec.Struct, frozen=True):
-    pass
+    @property
+    def operands(self) -> tuple[AttributeValue, ...]:
+        return ()
 
 
 Step = SetAttribute | SetIfAbsent | IncrementAttribute | AppendToList | AddToSet | DeleteFromSet | RemoveAttribute
@@ -103,10 +131,12 @@ class ItemAction(msgspec.Struct, frozen=True):
         return item_identity(self.table, self.key)
 
 
+@lru_cache(maxsize=4096)
 def present(name: str) -> Condition:
     return Exists(Field((name,)))
 
 
+@lru_cache(maxsize=4096)
 def absent(name: str) -> Condition:
     return Not(Exists(Field((name,))))
 

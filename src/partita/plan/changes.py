@@ -48,14 +48,14 @@ from partita.plan.actions import (
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
 from partita.plan.edits import Add, Append, Assign, Edit, Include
-from partita.plan.fences import dependencies, fence
+from partita.plan.fences import condition_fields, dependencies, fence
 from partita.plan.items import (
     Derived,
     Values,
-    all_attributes,
     derivations,
     derived_attributes,
     encode_attributes,
+    encode_fields,
     expiry_second,
     item_of,
     key_of,
@@ -67,7 +67,10 @@ from partita.plan.items import (
 from partita.plan.races import Raced
 from partita.plan.value_rules import bound_clauses, bounded_fields, judged_by_value, transition_clauses
 
+EditForm = tuple[tuple[str, type[Edit]], ...]
+
 _REMOVE = RemoveAttribute()
+_NEXT = Add(1)
 
 
 class ItemChange(msgspec.Struct, frozen=True, dict=True):
@@ -90,22 +93,28 @@ class ItemChange(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def all_edits(self) -> dict[str, Edit]:
         """The edits with those of update time and version; an InvalidValue where an automatic field is edited."""
-        model = self.model
-        for name in self.edits:
-            if name in model.automatic_fields:
-                raise InvalidValue(model.name, "it is set automatically and cannot be changed", name)
-        if self.system_change or all(model.attributes[name].untracked for name in self.edits):
-            return self.edits
-        times: dict[str, Edit] = {attribute.field: Assign(self.now) for attribute, _ in model.marked(UpdatedAt)}
-        versions: dict[str, Edit] = {attribute.field: Add(1) for attribute, _ in model.marked(Version)}
-        return {**self.edits, **times, **versions}
+        model, edits = self.model, self.edits
+        if not model.automatic_fields.isdisjoint(edits):
+            name = next(name for name in edits if name in model.automatic_fields)
+            raise InvalidValue(model.name, "it is set automatically and cannot be changed", name)
+        if self.system_change or model.untracked_fields.issuperset(edits):
+            return edits
+        every = dict(edits)
+        for attribute, _ in model.marked(UpdatedAt):
+            every[attribute.field] = Assign(self.now)
+        for attribute, _ in model.marked(Version):
+            every[attribute.field] = _NEXT
+        return every
 
     @cached_property
-    def edited(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The attributes that are assigned, and those that are stepped."""
-        edits = self.all_edits
-        assigned = frozenset([name for name, edit in edits.items() if type(edit) is Assign])
-        return assigned, frozenset(edits) - assigned if len(assigned) < len(edits) else frozenset()
+    def form(self) -> EditForm:
+        """The attributes that are edited, each with the kind of its edit."""
+        return tuple([(name, type(edit)) for name, edit in self.all_edits.items()])
+
+    @cached_property
+    def stored_key(self) -> Item:
+        """The key under which the item is stored before the change."""
+        return key_of(self.model, self.key)
 
 
 class StoredItem(msgspec.Struct, frozen=True):
@@ -121,13 +130,18 @@ class ChangeShape(msgspec.Struct, frozen=True, eq=False):
     derived: tuple[Derived, ...]  # the derived attributes to compute again
     limited: frozenset[str]  # the attributes of limits that the change may exceed
     fenced: frozenset[str]  # the attributes that must not have changed since they were read
+    computed: frozenset[str]  # the stepped attributes of which the new value is written, since it was judged
+    conditions: frozenset[str]  # the attributes in conditions of the design, such as that of a counter
+    encoded: frozenset[str]  # the attributes whose new values are written or judged
     needs_read: bool
     affects_others: bool  # guards, counters and references have to be looked at
 
 
 @lru_cache(maxsize=4096)
-def change_shape(design: Design, model: Model, assigned: frozenset[str], stepped: frozenset[str]) -> ChangeShape:
+def change_shape(design: Design, model: Model, form: EditForm) -> ChangeShape:
     """The shape of a change that assigns some attributes and steps others, such as `count += 1`."""
+    assigned = frozenset(name for name, kind in form if kind is Assign)
+    stepped = frozenset(name for name, kind in form if kind is not Assign)
     touched = assigned | stepped
     derived = tuple(group for group in derivations(model) if group.fields & touched)
     sources = frozenset(field for group in derived for field in group.fields)
@@ -137,7 +151,17 @@ def change_shape(design: Design, model: Model, assigned: frozenset[str], stepped
     fenced = sources | limited | judged | (others if others & touched else set())
     alone = not (others | limited | judged | frozenset(model.key.fields)) & touched
     needs_read = not alone or not sources <= assigned | model.known_fields
-    return ChangeShape(derived, limited, fenced, needs_read, affects_others=bool(others & touched))
+    conditions = condition_fields(design, model)
+    return ChangeShape(
+        derived,
+        limited,
+        fenced,
+        stepped & fenced,
+        conditions,
+        touched | conditions,
+        needs_read,
+        affects_others=bool(others & touched),
+    )
 
 
 def needs_read(design: Design, change: ItemChange) -> bool:
@@ -146,8 +170,7 @@ def needs_read(design: Design, change: ItemChange) -> bool:
 
 
 def _shape(design: Design, change: ItemChange) -> ChangeShape:
-    assigned, stepped = change.edited
-    return change_shape(design, change.model, assigned, stepped)
+    return change_shape(design, change.model, change.form)
 
 
 def plan_blind_change(design: Design, change: ItemChange) -> list[ItemAction]:
@@ -167,15 +190,15 @@ def plan_fenced_change(design: Design, change: ItemChange, found: StoredItem) ->
     effect.check_limits(model, before, after, shape.limited)
     if edits.keys() & model.key.fields and key_of(model, before) != key_of(model, after):
         return _move(design, change, found, before, after)
-    fixed = {name: Assign(after[name]) if name in shape.fenced else edit for name, edit in edits.items()}
-    item = all_attributes(model, after)
-    update = _update(change, fixed, after, item, shape.derived, fence(model, found.item, shape.fenced))
-    if any(type(edit) is not Assign and name in shape.fenced for name, edit in edits.items()):
-        update = msgspec.structs.replace(update, from_read=True)
+    if shape.computed:
+        edits = {**edits, **{name: Assign(after[name]) for name in shape.computed}}
+    item = encode_fields(model, shape.encoded, after)
+    fences = fence(model, found.item, shape.fenced)
+    update = _update(change, edits, after, item, shape.derived, fences, from_read=bool(shape.computed))
     if not shape.affects_others:
         return [update]
-    was = effect.effects(design, model, before, all_attributes(model, before))
-    will = effect.effects(design, model, after, item)
+    was = effect.effects(design, model, before, encode_fields(model, shape.conditions, before), update.key)
+    will = effect.effects(design, model, after, item, update.key)
     return [update, *effect.actions(model, was, will, change.skip, change.now)]
 
 
@@ -214,6 +237,8 @@ def _update(
     item: Item,
     derived: tuple[Derived, ...],
     fences: tuple[Clause, ...],
+    *,
+    from_read: bool = False,
 ) -> ItemAction:
     """The update; `item` holds the encoded `values`, from which the derived attributes are computed."""
     model = change.model
@@ -221,10 +246,11 @@ def _update(
     for group in derived:
         for name, value in derived_attributes(model, group, values, item).items():
             steps[name] = _REMOVE if value is None else SetAttribute(value)
-    key = key_of(model, change.key)
     clauses = (*_clauses(change), *transition_clauses(model, edits), *bound_clauses(model, edits), *fences)
     kind: Kind = "update" if steps else "check"
-    return ItemAction(kind, model.table.name, key, model.name, steps=steps, clauses=clauses)
+    return ItemAction(
+        kind, model.table.name, change.stored_key, model.name, steps=steps, clauses=clauses, from_read=from_read
+    )
 
 
 def edit_steps(model: Model, edits: Mapping[str, Edit], item: Item) -> dict[str, Step]:
@@ -249,8 +275,8 @@ def _clauses(change: ItemChange) -> Iterator[Clause]:
         yield Clause(alive(model.table.ttl, expiry_second(change.now)), missing)
     if model.owns:
         yield Clause(absent(effect.BEING_DELETED), lambda _: NotFound(model.name, change.key))
-    version = model.one_marked(Version)
     if change.version is not None:
+        version = model.one_marked(Version)
         if version is None:
             raise InvalidValue(model.name, "it has no version; mark an attribute with Version()")
         seen = change.version

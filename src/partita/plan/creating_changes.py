@@ -20,7 +20,7 @@ from partita.design.models import Attribute, Model
 from partita.dynamodb.canonical import item_identity
 from partita.errors import InvalidValue
 from partita.plan.actions import Clause, ItemAction, RemoveAttribute, SetAttribute, SetIfAbsent, Step, absent, alive
-from partita.plan.changes import ItemChange, change_shape, edit_steps
+from partita.plan.changes import EditForm, ItemChange, change_shape, edit_steps
 from partita.plan.design import Design
 from partita.plan.edits import Append, Assign, Exclude, Include
 from partita.plan.fences import dependencies
@@ -29,7 +29,6 @@ from partita.plan.items import (
     derived_attributes,
     encode_attributes,
     expiry_second,
-    key_of,
     validate_entity,
 )
 from partita.plan.races import HasExpired
@@ -62,10 +61,9 @@ def can_create_unread(design: Design, change: ItemChange) -> bool:
 
     An item that has expired is still there: the update then fails, and the change is planned again with a read.
     """
-    if item_identity(change.model.table.name, key_of(change.model, change.key)) in change.skip:
+    if item_identity(change.model.table.name, change.stored_key) in change.skip:
         return False
-    assigned, stepped = change.edited
-    if not _is_independent(design, change.model, assigned, stepped):
+    if not _is_independent(design, change.model, change.form):
         return False
     collections = [name for name, edit in change.edits.items() if isinstance(edit, Append | Include | Exclude)]
     starts = [_start(change.model.attributes[name]) for name in collections]
@@ -73,17 +71,18 @@ def can_create_unread(design: Design, change: ItemChange) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _is_independent(design: Design, model: Model, assigned: frozenset[str], stepped: frozenset[str]) -> bool:
+def _is_independent(design: Design, model: Model, form: EditForm) -> bool:
     """No other item and no stored value decides what is written."""
+    assigned = frozenset(name for name, kind in form if kind is Assign)
     referenced = any(each.target is model for several in design.references.values() for each in several)
     if referenced or dependencies(design, model) or model.counters or model.owns:
         return False
-    if model.limits or model.transitions or not model.automatic_fields <= assigned | stepped:
+    if model.limits or model.transitions or not model.automatic_fields.issubset(name for name, _ in form):
         return False  # such as the time of creation, which an older item may lack
     version = model.one_marked(Version)
     if version is not None and isinstance(version.member.default, int) and version.member.default != 0:
         return False
-    if change_shape(design, model, assigned, stepped).needs_read:
+    if change_shape(design, model, form).needs_read:
         return False
     return all(group.fields <= assigned | model.known_fields for group in derivations(model))
 
@@ -103,7 +102,7 @@ def plan_unread_creation(change: ItemChange) -> list[ItemAction]:
             elif group.fields & edits.keys():
                 steps[name] = RemoveAttribute()
     clauses = (*_alive_or_absent(change), *bound_clauses(model, edits))
-    key = key_of(model, change.key)
+    key = change.stored_key
     return [ItemAction("update", model.table.name, key, model.name, steps=steps, clauses=clauses)]
 
 
@@ -126,7 +125,7 @@ def _alive_or_absent(change: ItemChange) -> Iterator[Clause]:
     """The item has not expired: an expired one would lend its old values to the new item."""
     model = change.model
     if model.expires is not None and model.table.ttl is not None:
-        identity = item_identity(model.table.name, key_of(model, change.key))
+        identity = item_identity(model.table.name, change.stored_key)
         valid = absent(model.table.pk) | alive(model.table.ttl, expiry_second(change.now))
         yield Clause(valid, lambda _: HasExpired(model.name, identity))
 

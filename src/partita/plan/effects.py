@@ -46,6 +46,8 @@ from partita.validation import invalid_value
 
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
 
+_EXACT, _FOLDED = TextPart(), TextPart(fold=True)
+
 BEING_DELETED = "partita-leaving"  # attribute of an owner while its children are being deleted
 
 
@@ -76,12 +78,12 @@ class Effects(msgspec.Struct):
     needs: dict[ItemIdentity, tuple[Reference, Parent]] = msgspec.field(default_factory=dict)
 
 
-def effects(design: Design, model: Model, values: Values | None, item: Item) -> Effects:
-    """The effects of an entity with these values, whose encoded attributes are `item`."""
+def effects(design: Design, model: Model, values: Values | None, item: Item, key: Item | None = None) -> Effects:
+    """The effects of an entity with these values, whose encoded attributes are `item`; `key` where it is known."""
     found = Effects(exists=values is not None)
     if values is None:
         return found
-    own_key = key_of(model, values) if model.uniques else None
+    own_key = key_of(model, values) if model.uniques and key is None else key
     for unique in model.uniques:
         guard = guard_of(model, unique, values, item, own_key)
         if guard is not None:
@@ -108,9 +110,7 @@ def _amount(value: Any) -> Decimal:
 def guard_of(model: Model, unique: Unique, values: Values, item: Item, owner: Item | None = None) -> Guard | None:
     """The guard of a unique value, or None where the entity does not have the value."""
     held = {name: values[name] for name in unique.fields}
-    if any(value is None for value in held.values()) or (
-        unique.when is not None and not design_predicate(model, unique.when)(item)
-    ):
+    if None in held.values() or (unique.when is not None and not design_predicate(model, unique.when)(item)):
         return None
     key = guard_key(model, unique, values)
     return Guard(model, unique, key, held, owner or key_of(model, values), expiry_of(model, values, item))
@@ -119,12 +119,13 @@ def guard_of(model: Model, unique: Unique, values: Values, item: Item, owner: It
 def guard_key(model: Model, unique: Unique, values: Values) -> Item:
     """The key of the guard of these values."""
     try:
-        texts = [TextPart(fold=unique.case_insensitive).write(_text(values[name])) for name in unique.fields]
+        part = _FOLDED if unique.case_insensitive else _EXACT
+        texts = [part.write(_text(values[name])) for name in unique.fields]
     except ValueError as error:
         raise invalid_value(error, model.name, unique.name) from None
     names = model.table.key_names
     text = HASH.character.join((GUARD, model.name, unique.name, *texts))
-    if len(text.encode()) > limits.PARTITION_KEY_BYTES:
+    if len(text) * 4 > limits.PARTITION_KEY_BYTES and len(text.encode()) > limits.PARTITION_KEY_BYTES:
         most = limits.PARTITION_KEY_BYTES
         raise InvalidValue(model.name, f"it is too long: the key of its guard exceeds {most} bytes", unique.name)
     key: Item = {names[0]: {"S": text}}
@@ -141,7 +142,7 @@ def _text(value: Any) -> str:
 
 def _parent(parent: Model, parts: dict[str, str], values: Values) -> Parent | None:
     found = {part: values[source] for part, source in parts.items()}
-    return None if any(value is None for value in found.values()) else Parent(key_of(parent, found), found)
+    return None if None in found.values() else Parent(key_of(parent, found), found)
 
 
 def actions(

@@ -26,6 +26,17 @@ def dependencies(design: Design, model: Model) -> set[str]:
     return fields
 
 
+@lru_cache(maxsize=4096)
+def condition_fields(design: Design, model: Model) -> frozenset[str]:
+    """The attributes in the conditions of the design on an entity: of index keys, expiry, unique values, counters."""
+    keys = [each.when for several in model.indexes.values() for each in several]
+    expiry = [model.expires.when] if model.expires is not None else []
+    uniques = [unique.when for unique in model.uniques]
+    counters = [counter.marker.when for counter in design.counters.get(model, ())]
+    every = (*keys, *expiry, *uniques, *counters)
+    return frozenset(field for when in every if when is not None for field in when.fields)
+
+
 def fence(model: Model, item: Item, fields: set[str] | frozenset[str]) -> tuple[Clause, ...]:
     """A clause for each attribute that the key does not tell: it equals the value in `item`."""
 

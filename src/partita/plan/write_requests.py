@@ -58,17 +58,19 @@ def _transact_item(action: ItemAction) -> wire.TransactWriteItem:
 def _expressions(action: ItemAction) -> tuple[str | None, dict[str, Any]]:
     """The update expression, and the members that requests have in common."""
     values: list[AttributeValue] = []
-    steps = tuple([(name, type(step)) for name, step in action.steps.items()])
-    for step in action.steps.values():
-        _add_step_values(step, values)
-    conditions = [clause.condition for clause in action.clauses]
-    form = tuple([_form(condition, values) for condition in conditions])
-    found = _rendered.get((steps, form))
+    form: list[Any] = []
+    for name, step in action.steps.items():
+        form += (name, type(step))
+        values += step.operands
+    for clause in action.clauses:
+        form.append(_form(clause.condition, values))
+    key = tuple(form)
+    found = _rendered.get(key)
     if found is None:
-        found = _render(action, conditions)
+        found = _render(action, [clause.condition for clause in action.clauses])
         if len(_rendered) >= _MOST_FORMS:
             _rendered.clear()
-        _rendered[steps, form] = found
+        _rendered[key] = found
     update, condition, names = found
     common = {
         "table_name": action.table,
@@ -81,25 +83,12 @@ def _expressions(action: ItemAction) -> tuple[str | None, dict[str, Any]]:
 
 
 _MOST_FORMS = 4096
-_rendered: dict[tuple[Form, Form], tuple[str | None, str | None, dict[str, str]]] = {}
+_rendered: dict[Form, tuple[str | None, str | None, dict[str, str]]] = {}
 
 
 @lru_cache(maxsize=256)
 def _placeholders(count: int) -> tuple[str, ...]:
     return tuple(f":v{at}" for at in range(count))
-
-
-def _add_step_values(step: Step, values: list[AttributeValue]) -> None:
-    """The values of a step, in the order in which `_update_text` renders them."""
-    kind = type(step)
-    if isinstance(step, SetAttribute | SetIfAbsent):
-        values.append(step.value)
-    elif isinstance(step, IncrementAttribute):
-        values += ({"N": step.absent}, {"N": step.by})
-    elif isinstance(step, AppendToList):
-        values += ({"L": []}, step.values)
-    elif kind is AddToSet or kind is DeleteFromSet:
-        values.append(step.values)  # type: ignore[union-attr]
 
 
 def _form(condition: Condition, values: list[AttributeValue]) -> Form:

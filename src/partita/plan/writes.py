@@ -22,11 +22,11 @@ from partita.plan.actions import (
 from partita.plan.changes import StoredItem
 from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Design
-from partita.plan.fences import dependencies, fence
+from partita.plan.fences import condition_fields, dependencies, fence
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import (
     Values,
-    all_attributes,
+    encode_fields,
     expiry_second,
     key_in_item,
     key_of,
@@ -137,7 +137,7 @@ def deletion(
     if found is None:
         return [ItemAction("delete", model.table.name, stored_key, model.name, clauses=tuple(clauses), tallies=tallies)]
     values = values_of(model, found.entity)
-    before = effect.effects(design, model, values, all_attributes(model, values))
+    before = effect.effects(design, model, values, encode_fields(model, condition_fields(design, model), values))
     clauses.append(
         Clause(present(model.table.pk), lambda _: Raced(model.name))
     )  # or counters would be decremented twice

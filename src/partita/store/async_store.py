@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import msgspec
@@ -24,7 +25,7 @@ from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exha
 from partita.store.flows import Flow, run_async
 from partita.store.observation import SentRequest
 from partita.store.reading import Decode, Page, QueryPages, fetch_batch, fetch_one, fetch_page, fetch_raw_page
-from partita.store.results import AsyncResults
+from partita.store.results import AsyncResults, StartPages
 from partita.store.settings import AsyncStoreSettings
 from partita.store.table_names import TableNaming
 from partita.store.table_setup import create_tables, table_differences
@@ -117,10 +118,7 @@ class AsyncStore(BaseStore):
         if isinstance(call, Get):
             return self.get(call, consistent=consistent)
         query_plan(call)
-
-        def start(cursor: str | None) -> QueryPages[E]:
-            return QueryPages(self.context, call, cursor, consistent=consistent)
-
+        start: StartPages[E] = partial(QueryPages, self.context, call, consistent=consistent)
         return AsyncResults(start, lambda flow: self._run(flow, "query", call))
 
     async def get(self, call: Get[E], *, consistent: bool = False) -> E | None:

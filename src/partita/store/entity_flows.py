@@ -1,6 +1,7 @@
 """The operations of a store as flows: the implementation behind the sync and the async store."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -51,10 +52,7 @@ class EntityFlows:
 
     def replace(self, entity: Any) -> Flow[None]:
         model = self.design.holding(type(entity))
-
-        def act() -> Flow[None]:
-            return writing.replace(self.context, self.design, model, entity)
-
+        act = partial(writing.replace, self.context, self.design, model, entity)
         return with_old_keys(self.context, self.design, model, values_of(model, entity), act)
 
     def change(
@@ -72,10 +70,7 @@ class EntityFlows:
         wanted = ItemChange(plan.model, key, edits_of(draft), now, when, version, system_change, create)
         if create:
             return self._creating_change(wanted)
-
-        def act() -> Flow[None]:
-            return writing.change(self.context, self.design, wanted)
-
+        act = partial(writing.change, self.context, self.design, wanted)
         return with_old_keys(self.context, self.design, plan.model, key, act)
 
     def _creating_change(self, wanted: ItemChange) -> Flow[None]:
@@ -86,10 +81,7 @@ class EntityFlows:
     def update(self, call: Get[E], edit: Callable[[E], None]) -> Flow[E]:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
-
-        def act() -> Flow[E]:
-            return writing.update(self.context, self.design, plan.model, key, edit)
-
+        act = partial(writing.update, self.context, self.design, plan.model, key, edit)
         return with_old_keys(self.context, self.design, plan.model, key, act)
 
     def delete(self, what: Any, when: Condition | None, check: Callable[[Any], None] | None = None) -> Flow[Any]:

@@ -5,7 +5,7 @@ fenced; when the fence fails, it is planned again.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -34,7 +34,9 @@ from partita.store.rejections import explained_rejection
 from partita.store.retries import PASSING_REASONS, PerhapsApplied, is_conflict, outcome_unknown, send
 
 ATTEMPTS = 30  # attempts of a fenced write
-Planner = Callable[[set[ItemIdentity]], Flow[list[ItemAction]]]
+SkippedItems: TypeAlias = set[ItemIdentity]
+Planning: TypeAlias = Flow[list[ItemAction]]
+Planner = Callable[[SkippedItems], Planning]
 
 
 def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:

@@ -94,7 +94,8 @@ def fetch_under_old_key(context: StoreContext, model: Model, values: Values) -> 
 def fetch_stored_item(context: StoreContext, model: Model, key: Item) -> Flow[StoredItem | None]:
     """An item for a fenced write: as an item and as an entity; None if it has expired."""
     raw = yield from fetch_item(context, model.table.name, key)
-    entity = None if raw is None else decoder_of(model)(raw, now_seconds(context))
+    now = None if model.expires is None else now_seconds(context)
+    entity = None if raw is None else decoder_of(model)(raw, now)
     return None if raw is None or entity is None else StoredItem(msgspec.json.decode(raw), entity)
 
 
@@ -114,10 +115,9 @@ class QueryPages(Generic[E]):
         decode_item = decode or decoder_for_read(self._read)
         now = now_seconds(self._context)
 
-        def decode_all(items: list[msgspec.Raw]) -> list[E]:
-            return [entity for raw in items if (entity := decode_item(raw, now)) is not None]
-
-        return self._fetch(size, decode_all)
+        return self._fetch(
+            size, lambda items: [entity for raw in items if (entity := decode_item(raw, now)) is not None]
+        )
 
     def fetch_raw(self, size: int | None = None) -> Flow[list[msgspec.Raw]]:
         """The next page as the bytes of its items, expired ones among them."""
@@ -157,7 +157,7 @@ def fetch_page(
     decode: Decode[Any] | None = None,
 ) -> Flow[Page[E]]:
     """The next page of a query, without expired items; `decode` as for one item."""
-    pages = QueryPages[E](context, call, cursor, consistent=consistent)
+    pages: QueryPages[E] = QueryPages(context, call, cursor, consistent=consistent)
     items = yield from pages.fetch(size, decode)
     return Page(items, pages.cursor())
 
@@ -166,7 +166,7 @@ def fetch_raw_page(
     context: StoreContext, call: Query[Any], *, size: int | None = None, cursor: str | None = None
 ) -> Flow[Page[msgspec.Raw]]:
     """The next page of a query as the bytes of its items, expired ones among them."""
-    pages = QueryPages[Any](context, call, cursor)
+    pages: QueryPages[Any] = QueryPages(context, call, cursor)
     items = yield from pages.fetch_raw(size)
     return Page(items, pages.cursor())
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import msgspec
@@ -31,7 +32,7 @@ from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exha
 from partita.store.flows import Flow, run
 from partita.store.observation import SentRequest
 from partita.store.reading import Decode, Page, QueryPages, fetch_batch, fetch_one, fetch_page, fetch_raw_page
-from partita.store.results import Results
+from partita.store.results import Results, StartPages
 from partita.store.settings import SyncStoreSettings
 from partita.store.table_names import TableNaming
 from partita.store.table_setup import create_tables, table_differences
@@ -135,10 +136,7 @@ class Store(BaseStore):
         if isinstance(call, Get):
             return self._run(fetch_one(self.context, call, consistent=consistent), "get", call)
         query_plan(call)
-
-        def start(cursor: str | None) -> QueryPages[E]:
-            return QueryPages(self.context, call, cursor, consistent=consistent)
-
+        start: StartPages[E] = partial(QueryPages, self.context, call, consistent=consistent)
         return Results(start, lambda flow: self._run(flow, "query", call))
 
     def get(self, call: Get[E], *, consistent: bool = False) -> E | None:

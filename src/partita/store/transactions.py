@@ -22,7 +22,7 @@ from partita.plan.writes import creation, has_no_invariants, unconditional_put, 
 from partita.store.arguments import check_condition_names, check_version
 from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
-from partita.store.execution import retry_on_race
+from partita.store.execution import Planning, SkippedItems, retry_on_race
 from partita.store.flows import Flow
 from partita.store.writing import check_holds_for_nothing, planned_change, planned_deletion
 
@@ -47,7 +47,7 @@ class Transaction:
         complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
         self._claim("create", model, values_of(model, complete))
 
-        def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def step(_: SkippedItems) -> Planning:
             yield from ()
             return creation(self._design, model, complete, self._context.clock())
 
@@ -62,7 +62,7 @@ class Transaction:
         complete: N = with_initial_values(model, validate_entity(model, entity), self._context.clock())
         self._claim("put", model, values_of(model, complete))
 
-        def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def step(_: SkippedItems) -> Planning:
             yield from ()
             return [unconditional_put(model, complete)]
 
@@ -91,7 +91,7 @@ class Transaction:
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
-        def step(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def step(skip: SkippedItems) -> Planning:
             if not edits_of(draft) and version is None:
                 return self._check(plan.model, key, when)
             now = self._context.clock()
@@ -113,7 +113,7 @@ class Transaction:
         check_condition_names(plan.model, when)
         self._claim("delete", plan.model, key)
 
-        def step(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def step(skip: SkippedItems) -> Planning:
             actions, _ = yield from planned_deletion(self._context, self._design, plan.model, key, when, skip)
             if not actions:
                 check_holds_for_nothing(plan.model, key, when)
@@ -127,7 +127,7 @@ class Transaction:
         key = key_values(plan, call.arguments)
         check_names(plan.model, condition)
 
-        def step(_: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def step(_: SkippedItems) -> Planning:
             yield from ()
             return self._check(plan.model, key, condition)
 
@@ -163,7 +163,7 @@ class Transaction:
         """Plans all writes and sends them together; the transaction takes no more writes."""
         self._has_ended = True
 
-        def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+        def plan(skip: SkippedItems) -> Planning:
             actions: list[ItemAction] = []
             for step in self._steps:
                 actions += yield from step(skip)

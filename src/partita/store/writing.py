@@ -51,7 +51,7 @@ from partita.plan.writes import (
 from partita.store.batches import BatchWrite, batch_write
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
-from partita.store.execution import execute, retry_on_race
+from partita.store.execution import Planning, SkippedItems, execute, retry_on_race
 from partita.store.flows import Flow
 from partita.store.reading import QueryPages, fetch_item, fetch_stored_item, now_seconds
 from partita.validation import FaultyValue, invalid_value
@@ -74,7 +74,7 @@ def put(context: StoreContext, design: Design, model: Model, entity: E) -> Flow[
         return complete
     entity = validate_entity(model, entity)
 
-    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+    def plan(skip: SkippedItems) -> Planning:
         found = yield from fetch_stored_item(context, model, key_of(model, values_of(model, entity)))
         if found is None:
             complete = with_initial_values(model, entity, context.clock())
@@ -111,7 +111,7 @@ def change(context: StoreContext, design: Design, wanted: ItemChange) -> Flow[No
     if not wanted.edits and wanted.when is None and wanted.version is None:
         return
 
-    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+    def plan(skip: SkippedItems) -> Planning:
         again = msgspec.structs.replace(wanted, skip=skip) if skip else wanted
         return (yield from planned_change(context, design, again))
 
@@ -124,8 +124,7 @@ def planned_change(context: StoreContext, design: Design, wanted: ItemChange) ->
         return (yield from _planned_creating_change(context, design, wanted))
     if not needs_read(design, wanted):
         return plan_blind_change(design, wanted)
-    key = key_of(wanted.model, wanted.key)
-    found = yield from fetch_stored_item(context, wanted.model, key)
+    found = yield from fetch_stored_item(context, wanted.model, wanted.stored_key)
     if found is None:
         raise NotFound(wanted.model.name, wanted.key)
     return plan_fenced_change(design, wanted, found)
@@ -136,7 +135,7 @@ def _planned_creating_change(context: StoreContext, design: Design, wanted: Item
     check_can_create(wanted)
     if can_create_unread(design, wanted):
         return plan_unread_creation(wanted)
-    found = yield from fetch_stored_item(context, wanted.model, key_of(wanted.model, wanted.key))
+    found = yield from fetch_stored_item(context, wanted.model, wanted.stored_key)
     if found is None:
         return plan_creation(design, wanted)
     if not needs_read(design, wanted):
@@ -150,7 +149,7 @@ def update(
     """Reads an entity, lets `edit` change it and writes the difference; again if the item changed meanwhile."""
     result: list[E] = []
 
-    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+    def plan(skip: SkippedItems) -> Planning:
         found = yield from fetch_stored_item(context, model, key_of(model, key))
         if found is None:
             raise NotFound(model.name, key)
@@ -221,7 +220,7 @@ def delete(
         return (yield from _delete_marked(context, design, model, key))
     last: list[StoredItem | None] = [None]
 
-    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+    def plan(skip: SkippedItems) -> Planning:
         actions, last[0] = yield from planned_deletion(context, design, model, key, when, skip, check)
         return actions
 
@@ -243,7 +242,7 @@ def _mark_owner(
     last: list[StoredItem | None] = [None]
     stored_key = key_of(model, key)
 
-    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+    def plan(skip: SkippedItems) -> Planning:
         last[0] = found = yield from fetch_stored_item(context, model, stored_key)
         if found is None:
             return []
@@ -261,7 +260,7 @@ def _delete_marked(context: StoreContext, design: Design, model: Model, key: dic
     """Deletes a marked owner; one that was deleted meanwhile, and perhaps created again, has no mark and stays."""
     deleted: list[Any] = [None]
 
-    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+    def plan(skip: SkippedItems) -> Planning:
         found = yield from fetch_stored_item(context, model, key_of(model, key))
         deleted[0] = None if found is None or BEING_DELETED not in found.item else found.entity
         if found is None or deleted[0] is None:
@@ -361,7 +360,7 @@ def release(context: StoreContext, model: Model, unique: Unique, values: dict[st
     """
     key = guard_key(model, unique, values)
 
-    def plan(skip: set[ItemIdentity]) -> Flow[list[ItemAction]]:
+    def plan(skip: SkippedItems) -> Planning:
         raw = yield from fetch_item(context, model.table.name, key)
         if raw is None:
             return []
