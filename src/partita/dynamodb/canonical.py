@@ -111,8 +111,11 @@ def item_identity(table: str, key: Item) -> ItemIdentity:
     >>> item_identity("orders", {"PK": {"S": "CUSTOMER#1"}, "SK": {"N": "1.0"}})
     ('orders', 'CUSTOMER#1', '1')
     """
-    values = [key[name] for name in sorted(key)]
-    return (table, *[value.get("S") or next(iter(canonical_value(value).values())) for value in values])
+    identity = [table]
+    for name in sorted(key):
+        value = key[name]
+        identity.append(value.get("S") or next(iter(canonical_value(value).values())))
+    return tuple(identity)
 
 
 def text_size(text: str) -> int:

@@ -214,11 +214,11 @@ def _combined(several: list[ItemAction], seen: Item | None) -> ItemAction:
 
 def _decides_itself(action: ItemAction) -> bool:
     """Whether an action must be combined with itself: it writes what its own clauses require of the state after."""
-    if not any(clause.after for clause in action.clauses):
-        return False
-    return action.kind in ("put", "delete") or any(
-        type(step) is not IncrementAttribute for step in action.steps.values()
-    )
+    for clause in action.clauses:
+        if clause.after:
+            others = any(type(step) is not IncrementAttribute for step in action.steps.values())
+            return others or action.kind in ("put", "delete")
+    return False
 
 
 def _only(several: list[ItemAction], kind: Kind) -> ItemAction | None:

@@ -28,12 +28,13 @@ def single_request(action: ItemAction) -> wire.Request[Any]:
     """The request of one action alone."""
     if action.kind == "check":
         return transaction_request([action], token=None)
-    update, common = _expressions(action)
+    rendered, values = _expressions(action)
     if action.kind == "put":
-        return wire.PutItem(item=action.item, **common)
+        return wire.PutItem(item=action.item, expression_attribute_values=values, **rendered)
     if action.kind == "delete":
-        return wire.DeleteItem(key=action.key, return_values="ALL_OLD", **common)
-    return wire.UpdateItem(key=action.key, update_expression=update, return_values="ALL_NEW", **common)
+        returned = "ALL_OLD"
+        return wire.DeleteItem(key=action.key, expression_attribute_values=values, return_values=returned, **rendered)
+    return wire.UpdateItem(key=action.key, expression_attribute_values=values, return_values="ALL_NEW", **rendered)
 
 
 def transaction_request(actions: list[ItemAction], token: str | None) -> wire.TransactWriteItems:
@@ -45,45 +46,39 @@ def transaction_request(actions: list[ItemAction], token: str | None) -> wire.Tr
 
 
 def _transact_item(action: ItemAction) -> wire.TransactWriteItem:
-    update, common = _expressions(action)
+    rendered, values = _expressions(action)
     if action.kind == "put":
-        return wire.TransactWriteItem(put=wire.Put(item=action.item, **common))
+        return wire.TransactWriteItem(put=wire.Put(item=action.item, expression_attribute_values=values, **rendered))
     if action.kind == "delete":
-        return wire.TransactWriteItem(delete=wire.Delete(key=action.key, **common))
+        return wire.TransactWriteItem(
+            delete=wire.Delete(key=action.key, expression_attribute_values=values, **rendered)
+        )
     if action.kind == "check":
-        return wire.TransactWriteItem(condition_check=wire.ConditionCheck(key=action.key, **common))
-    return wire.TransactWriteItem(update=wire.Update(key=action.key, update_expression=update, **common))
+        check = wire.ConditionCheck(key=action.key, expression_attribute_values=values, **rendered)
+        return wire.TransactWriteItem(condition_check=check)
+    return wire.TransactWriteItem(update=wire.Update(key=action.key, expression_attribute_values=values, **rendered))
 
 
-def _expressions(action: ItemAction) -> tuple[str | None, dict[str, Any]]:
-    """The update expression, and the members that requests have in common."""
+def _expressions(action: ItemAction) -> tuple[dict[str, Any], dict[str, AttributeValue] | None]:
+    """The members of a request that follow from the form of the action, and its expression's values."""
     values: list[AttributeValue] = []
-    form: list[Any] = []
+    form: list[Any] = [action.kind, action.table]
     for name, step in action.steps.items():
         form += (name, type(step))
         values += step.operands
     for clause in action.clauses:
         form.append(_form(clause.condition, values))
     key = tuple(form)
-    found = _rendered.get(key)
-    if found is None:
-        found = _render(action, [clause.condition for clause in action.clauses])
+    rendered = _rendered.get(key)
+    if rendered is None:
         if len(_rendered) >= _MOST_FORMS:
             _rendered.clear()
-        _rendered[key] = found
-    update, condition, names = found
-    common = {
-        "table_name": action.table,
-        "condition_expression": condition,
-        "expression_attribute_names": names or None,
-        "expression_attribute_values": dict(zip(_placeholders(len(values)), values, strict=True)) or None,
-        "return_values_on_condition_check_failure": "ALL_OLD" if condition else None,
-    }
-    return update, common
+        rendered = _rendered[key] = _render(action)
+    return rendered, dict(zip(_placeholders(len(values)), values, strict=True)) if values else None
 
 
 _MOST_FORMS = 4096
-_rendered: dict[Form, tuple[str | None, str | None, dict[str, str]]] = {}
+_rendered: dict[Form, dict[str, Any]] = {}
 
 
 @lru_cache(maxsize=256)
@@ -93,23 +88,19 @@ def _placeholders(count: int) -> tuple[str, ...]:
 
 def _form(condition: Condition, values: list[AttributeValue]) -> Form:
     """The form of a condition; its values are added in the order in which `Expression` renders them."""
-    kind = type(condition)
     if isinstance(condition, Comparison):
         if isinstance(condition.value, Field):
             return condition.operator, condition.field.path, condition.value.path
         values.append(condition.value)
         return condition.operator, condition.field.path
-    if isinstance(condition, SizeComparison):
-        if isinstance(condition.value, Field):
-            return "size", condition.operator, condition.field.path, condition.value.path
-        values.append(condition.value)
-        return "size", condition.operator, condition.field.path
     if isinstance(condition, Exists):
         return condition.field.path
     if isinstance(condition, Not):
         return "NOT", _form(condition.term, values)
-    if isinstance(condition, All | AnyOf):
-        return kind, *[_form(term, values) for term in condition.terms]
+    if isinstance(condition, (All, AnyOf)):
+        return type(condition), *[_form(term, values) for term in condition.terms]
+    if isinstance(condition, SizeComparison):
+        return "size", _form(Comparison(condition.operator, condition.field, condition.value), values)
     if isinstance(condition, OneOf):
         values += condition.values
         return "IN", condition.field.path, len(condition.values)
@@ -117,14 +108,21 @@ def _form(condition: Condition, values: list[AttributeValue]) -> Form:
     return condition.function, condition.field.path  # type: ignore[attr-defined]
 
 
-def _render(action: ItemAction, conditions: list[Condition]) -> tuple[str | None, str | None, dict[str, str]]:
+def _render(action: ItemAction) -> dict[str, Any]:
+    """The members of a request that actions of the same form have in common."""
     expression = Expression()
-    update = _update_text(expression, action.steps) if action.steps else None
-    whole = conditions[0] if len(conditions) == 1 else All(tuple(conditions))
-    condition = expression.condition(whole) if conditions else None
-    check_length(action.entity, update or "", "the changes")
-    check_length(action.entity, condition or "")
-    return update, condition, expression.names
+    found: dict[str, Any] = {"table_name": action.table}
+    if action.kind == "update":
+        found["update_expression"] = update = _update_text(expression, action.steps)
+        check_length(action.entity, update, "the changes")
+    if action.clauses:
+        conditions = tuple(clause.condition for clause in action.clauses)
+        whole = conditions[0] if len(conditions) == 1 else All(conditions)
+        found["condition_expression"] = condition = expression.condition(whole)
+        found["return_values_on_condition_check_failure"] = "ALL_OLD"
+        check_length(action.entity, condition)
+    found["expression_attribute_names"] = expression.names or None
+    return found
 
 
 def _update_text(expression: Expression, steps: dict[str, Step]) -> str:
