@@ -21,7 +21,6 @@ from tests.fuzz.designs import (
     literal,
 )
 from tests.fuzz.forms import BY_NAME, KINDS, Form, Kind
-from tests.fuzz.known import known
 
 CONSTANTS = ["A", "B", "AB", "A:", "META", "z", "0", "2025", "p"]
 _OLD = {"text", "whole", "signed", "time"}
@@ -60,10 +59,6 @@ def _template(draw: st.DrawFn, fields: dict[str, FieldSpec], *, least: int = 0) 
     return tuple(segments)
 
 
-def _exact(form: Form) -> bool:
-    return form.lossless or not known("lossy keys")
-
-
 @st.composite
 def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _Draft:
     fields = {"p": FieldSpec(shared)}
@@ -88,13 +83,12 @@ def _vary_fields(draw: st.DrawFn, draft: _Draft) -> None:
         if name in draft.key.fields:
             forms = [form for attribute in draft.key.attributes for held, form in attribute.parts if held == name]
             templates = all(attribute.template is not None for attribute in draft.key.attributes)
-            number = each.kind.name in ("money", "price") and known("decimals in the key alone")
-            if templates and any(form.lossless for form in forms) and name != "p" and not number:
+            if templates and any(form.lossless for form in forms) and name != "p":
                 draft.fields[name] = replace(each, in_key=chance(draw, 6))
             continue
         optional = chance(draw, 3)
         default = "None" if optional else None
-        if chance(draw, 4) and not (optional and known("None beside a default")):
+        if chance(draw, 4):
             default = literal(draw(st.sampled_from(each.kind.values)))
         draft.fields[name] = replace(each, optional=optional, default=default)
 
@@ -127,14 +121,11 @@ def _index_keys(draw: st.DrawFn, draft: _Draft, index: IndexSpec) -> KeySpec | N
     """The entity's key in an index, or None where it has none of the attributes."""
     own = {each.name: each for each in draft.key.attributes}
     number = FieldSpec(BY_NAME["whole"])
-    templates = 0
 
     def attribute(name: str, partition: bool) -> KeyAttribute | None:
-        nonlocal templates
         if name in own:
             return own[name]
         if name.startswith("IX"):
-            templates += 1
             inner = _template(draw, draft.fields, least=1 if partition else 0)
             lead = (Segment(draw(st.sampled_from(["S", "T"]))),) if partition else ()
             return KeyAttribute(name, lead + inner)
@@ -149,13 +140,10 @@ def _index_keys(draw: st.DrawFn, draft: _Draft, index: IndexSpec) -> KeySpec | N
     second = tuple(each for each in sort if each is not None)
     if len(first) < len(partition) or len(second) < len(sort):
         return None
-    sparse = chance(draw, 4) and (templates > 0 or not known("when on plain keys"))
-    return KeySpec(first, second, index.name, sparse)
+    return KeySpec(first, second, index.name, chance(draw, 4))
 
 
-def _uniques(draw: st.DrawFn, draft: _Draft, plain_table: bool) -> tuple[UniqueSpec, ...]:
-    if plain_table and known("guards in a plain table"):
-        return ()
+def _uniques(draw: st.DrawFn, draft: _Draft) -> tuple[UniqueSpec, ...]:
     found = []
     names = [name for name, each in draft.fields.items() if each.kind.name != "real"]
     for at in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2]))):
@@ -186,13 +174,10 @@ def _relate(draw: st.DrawFn, child: _Draft, parent: _Draft) -> None:
     link = _link(draw, child, parent)
     if link is None:
         return
-    if any(not _exact(form) for each in parent.key.attributes for _, form in each.parts):
-        return
     counters = list(parent.rest.get("counters", ()))
     if draw(st.booleans()):
         counters.append(CounterSpec(f"c{child.number}", child.number, link, sparse=chance(draw, 3)))
     summed = [name for name, each in child.fields.items() if each.kind.sums and not each.in_key]
-    summed = [name for name in summed if child.fields[name].kind.name != "real" or not known("sums of floats")]
     if summed and chance(draw, 2):
         amount = draw(st.sampled_from(["n", *summed]))
         whole = amount == "n" or child.fields[amount].kind.type.find("int") >= 0
@@ -280,7 +265,7 @@ def designs(draw: st.DrawFn) -> DesignSpec:
     if plain_table:
         indexes = [each for each in indexes if not each.local and not {"PK", "SK"} & {*each.pk, *each.sk}]
     for draft in drafts:
-        draft.rest["uniques"] = _uniques(draw, draft, plain_table)
+        draft.rest["uniques"] = _uniques(draw, draft)
         draft.rest["old"] = None if plain_table or _is_bound(draft, drafts) else _old_key(draw, draft)
         keys = [_index_keys(draw, draft, index) for index in indexes if chance(draw, 2)]
         draft.rest["indexes"] = tuple(each for each in keys if each is not None)

@@ -13,7 +13,6 @@ from typing import Any
 from partita import (
     AlreadyExists,
     ConditionFailed,
-    InvalidTransaction,
     InvalidTransition,
     InvalidValue,
     LimitReached,
@@ -37,7 +36,6 @@ from tests.fuzz.designs import (
     literal,
 )
 from tests.fuzz.forms import escaped, folded, nfc, number_text, time_text
-from tests.fuzz.known import known
 
 Values = Mapping[str, Any]
 Identity = tuple[Any, ...]
@@ -119,21 +117,20 @@ class State:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a write does: one of `errors` where there are some, perhaps one of `allowed`, otherwise the state after."""
+    """What a write does: one of `errors` where there are some, perhaps one of `allowed`, otherwise the state after.
+
+    `looks_done` is a write of values that the item has already, such as a creation of an equal one: after a lost reply
+    it counts as done (docs/decisions/0023).
+    """
 
     errors: frozenset[type[PartitaError]]
     allowed: frozenset[type[PartitaError]]
     after: State
+    looks_done: bool = False
 
 
 class Left(Exception):
-    """A write that the fuzzer leaves out, because it belongs to a known fault."""
-
-
-def leave_out(fault: str) -> None:
-    """Leaves the write out while the fault is known."""
-    if known(fault):
-        raise Left(fault)
+    """A write that the fuzzer leaves out: the reference does not say what it does."""
 
 
 def settled(entity: EntitySpec, values: Values) -> dict[str, Any]:
@@ -167,6 +164,7 @@ class _Trial:
         self.allowed: set[type[PartitaError]] = set()
         self.deleted: set[Identity] = set()
         self.several = False
+        self.has_equal = False  # the item has the written values already
 
     def alive(self, place: Identity) -> dict[str, Any] | None:
         found = self.items.get(place)
@@ -192,6 +190,7 @@ class _Trial:
         place = identity(entity, values)
         if self.alive(place) is not None:
             self.errors.add(AlreadyExists)
+            self.has_equal = self.alive(place) == values
         if entity.steps and values["n"] != 0:
             self.errors.add(InvalidTransition)
         if self._over_own_limit(entity, values):
@@ -242,6 +241,8 @@ class _Trial:
             return
         if write.when and before["n"] != 0:
             self.errors.add(ConditionFailed)
+            written = settled(entity, write.values)
+            self.has_equal = "n" in written and not write.steps and before | written == before
         if write.version is not None and write.version != before["version"]:
             self.errors.add(VersionConflict)
         edits = settled(entity, write.values)
@@ -298,6 +299,8 @@ class _Trial:
         if write.when and found[1]["n"] != 0:
             self.errors.add(ConditionFailed)
             return
+        if write.when and not is_alive(*found, self.now):
+            self.allowed.add(ConditionFailed)  # if the item is read first, it does not exist
         self.deleted.add(place)
         if not self.several:
             for number in entity.owns:
@@ -336,7 +339,8 @@ class _Trial:
         self._check_counters()
         errors = frozenset(self.errors)
         after = self.before if errors else State(recounted(self.spec, self.items), frozenset(self.kept))
-        return Outcome(errors, frozenset(self.allowed), after)
+        looks_done = self.has_equal and errors <= {AlreadyExists, ConditionFailed}
+        return Outcome(errors, frozenset(self.allowed), after, looks_done)
 
     def _new(self) -> Iterator[tuple[Identity, EntitySpec, dict[str, Any], dict[str, Any] | None]]:
         """Items that the write has changed or created, each with its values before."""
@@ -423,11 +427,10 @@ def _owned(values: Values, parent: tuple[EntitySpec, Values]) -> bool:
 
 
 def outcome(spec: DesignSpec, before: State, write: Write, now: datetime) -> Outcome:
-    """What a write should do in a state; Left where it belongs to a known fault."""
+    """What a write should do in a state."""
     trial = _Trial(spec, before, now)
     trial.several = write.kind == "transaction"
-    if trial.several and known("items that meet in a transaction"):
-        trial.allowed.add(InvalidTransaction)
+    alone = sum(each.kind != "delete" for each in write.parts) <= 1
     if write.kind in ("put_many", "delete_many"):
         if any(has_invariants(spec, each.entity) for each in write.parts):
             trial.allowed.add(InvalidValue)
@@ -435,7 +438,8 @@ def outcome(spec: DesignSpec, before: State, write: Write, now: datetime) -> Out
             trial.allowed.add(InvalidValue)
     for each in write.parts or (write,):
         trial.apply(each)
-    return trial.outcome()
+    found = trial.outcome()
+    return found if alone else replace(found, looks_done=False)
 
 
 def has_invariants(spec: DesignSpec, entity: EntitySpec) -> bool:
@@ -530,6 +534,16 @@ def key_texts(keys: KeySpec, values: Values) -> dict[str, str] | None:
             texts.append(text)
         found[attribute.name] = "#".join(texts)
     return found
+
+
+def has_old_text(keys: KeySpec, values: Values) -> bool:
+    """Whether other code can have written such an old key, and nothing but this item can have its text today."""
+    for attribute in keys.attributes:
+        for at, each in enumerate(attribute.template or ()):
+            text = values[each.field] if each.field is not None else None
+            if isinstance(text, str) and ("$" in text or ("#" in text and at + 1 < len(attribute.template or ()))):
+                return False
+    return True
 
 
 def derived_attributes(spec: DesignSpec, entity: EntitySpec, values: Values) -> dict[str, str]:

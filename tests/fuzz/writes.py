@@ -10,7 +10,6 @@ from tests.fuzz.designs import EntitySpec, PatternSpec
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.forms import Kind
 from tests.fuzz.generate import chance
-from tests.fuzz.known import known
 from tests.fuzz.reference import State, Values, Write, identity
 from tests.fuzz.runner import Run
 
@@ -70,7 +69,7 @@ def _targets(draw: st.DrawFn, entity: EntitySpec, state: State) -> Values:
 
 def _respelt(draw: st.DrawFn, entity: EntitySpec, name: str, value: Any) -> Any:
     """The same part of the key, spelt differently: decomposed, or in another case where the key folds it."""
-    if not isinstance(value, str) or entity.kind(name).name != "text" or known("lossy keys") or not chance(draw, 4):
+    if not isinstance(value, str) or entity.kind(name).name != "text" or not chance(draw, 4):
         return value
     forms = [form for each in entity.key.attributes for held, form in each.parts if held == name]
     other = unicodedata.normalize("NFD", value) if draw(st.booleans()) else value.swapcase()
@@ -123,8 +122,8 @@ def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run) -> Write:
     if kind in ("delete", "check"):
         return Write(kind, entity, key=key, when=when)
     names = [name for name in _names(entity) if name not in entity.key.fields]
-    if chance(draw, 8) and (entity.key.partition[0].template is not None or not known("assigned plain keys")):
-        names += [name for name in entity.key.fields if _can_move(entity, name)]
+    if chance(draw, 8):
+        names += entity.key.fields
     chosen = draw(st.lists(st.sampled_from(names), unique=True, min_size=1, max_size=3))
     stepped = [name for name in chosen if kind == "change" and _can_step(entity, name) and chance(draw, 2)]
     values = {name: _field(draw, entity, name, state) for name in chosen if name not in stepped}
@@ -136,11 +135,6 @@ def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run) -> Write:
     if kind == "update":
         return Write(kind, entity, values, key)
     return Write(kind, entity, values, key, steps, when, version)
-
-
-def _can_move(entity: EntitySpec, name: str) -> bool:
-    forms = [form for each in entity.key.attributes for held, form in each.parts if held == name]
-    return all(form.lossless for form in forms) or not known("lossy keys")
 
 
 def _can_step(entity: EntitySpec, name: str) -> bool:

@@ -499,6 +499,31 @@ def test_old_keys_of_two_entities_never_meet() -> None:
     )
 
 
+@pytest.mark.parametrize(("today", "old"), [("{n:3,desc}", "{n:plain}"), ("{n:3}", "{n:3,desc}")])
+def test_digits_of_an_old_key_cannot_be_another_number_today(today: str, old: str) -> None:
+    t = table()
+
+    class Score(Entity, table=t, key=("GAME#{game}", today), old_keys=[("GAME#{game}", old)]):
+        game: str
+        n: int
+
+    assert proof_of(t) == (
+        f"Score.n: '999' is one number in the key ({today}) and another in an old key ({old}): "
+        "two items would have the same key; give one of them another constant, or write a sign ({n:+4,desc})"
+    )
+
+
+@pytest.mark.parametrize("today", ["{n:3}", "{n:+3,desc}", "V2#{n:3,desc}"])
+def test_digits_of_an_old_key_may_be_the_same_number_today(today: str) -> None:
+    t = table()
+
+    class Score(Entity, table=t, key=("GAME#{game}", today), old_keys=[("GAME#{game}", "{n:plain}")]):
+        game: str
+        n: int
+
+    prove("test", t)
+
+
 def test_an_old_key_of_another_shape_is_proven_apart() -> None:
     t = table()
 
