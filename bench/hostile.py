@@ -6,8 +6,10 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from bench.engines import PARTITA, scratch
@@ -18,12 +20,21 @@ from tests.server.attacks import ATTACKS, TABLE, attacking
 WAIT = 250.0  # milliseconds that an attack may add to the worst wait
 MEGABYTES = 200.0
 PAUSE = 0.01
+CPUCLOCK_SCHED = 2  # of Linux: the processor time of a process, as a clock
 DEFINITION = {
     "TableName": TABLE,
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
     "BillingMode": "PAY_PER_REQUEST",
 }
+
+
+class Worst(NamedTuple):
+    """The longest wait of a client, the most that the server has worked during one, and its most memory."""
+
+    wait: float
+    work: float
+    memory: float
 
 
 class Server:
@@ -60,28 +71,29 @@ class Server:
             raise RuntimeError(f"{self.endpoint}: ListTables answers {reply.status}")
         return (time.perf_counter() - begun) * 1000
 
-    def worst(self, seconds: float) -> tuple[float, float]:
-        """The longest wait of a client in a time, and the most memory."""
-        waits, memory, deadline = [], [], time.monotonic() + seconds
+    def working_time(self) -> float:
+        """Milliseconds of processor time that the server has taken, which other processes do not lengthen."""
+        return time.clock_gettime(~self._pid << 3 | CPUCLOCK_SCHED) * 1000
+
+    def worst(self, seconds: float) -> Worst:
+        """The worst of a time."""
+        seen, deadline = [], time.monotonic() + seconds
         while time.monotonic() < deadline:
-            waits.append(self.wait())
-            memory.append(self.megabytes())
+            begun = self.working_time()
+            wait = self.wait()
+            seen.append((wait, self.working_time() - begun, self.megabytes()))
             time.sleep(PAUSE)
-        return max(waits), max(memory)
+        return Worst(*map(max, zip(*seen, strict=True)))
 
 
-def worst_of_rounds(server: Server, attack: str | None, rounds: int, seconds: float) -> tuple[float, float]:
-    """The median over rounds of the worst wait, and the most memory of all."""
-    waits, memory = [], []
+def worst_of_rounds(server: Server, attack: str | None, rounds: int, seconds: float) -> Worst:
+    """The medians over rounds of the worst wait and work, and the most memory of all."""
+    found = []
     for _ in range(rounds):
-        if attack is None:
-            wait, most = server.worst(seconds)
-        else:
-            with attacking(attack, server.port, seconds + 0.5):
-                wait, most = server.worst(seconds)
-        waits.append(wait)
-        memory.append(most)
-    return statistics.median(waits), max(memory)
+        with nullcontext() if attack is None else attacking(attack, server.port, seconds + 0.5):
+            found.append(server.worst(seconds))
+    waits, works, memory = zip(*found, strict=True)
+    return Worst(statistics.median(waits), statistics.median(works), max(memory))
 
 
 def measure(quick: bool, attacks: Sequence[str] = tuple(ATTACKS)) -> Section:
@@ -102,14 +114,15 @@ def measure(quick: bool, attacks: Sequence[str] = tuple(ATTACKS)) -> Section:
                 server = Server(running.endpoint, running.pid)
                 if options is open_to_all:
                     server.fill()
-                idle, rest = worst_of_rounds(server, None, rounds, seconds)
+                idle = worst_of_rounds(server, None, rounds, seconds)
                 where = "" if options is open_to_all else ", unsigned"
-                rows.append([f"*no attack{where}*", f"{idle:.0f}", f"{rest:.0f}"])
+                rows.append([f"*no attack{where}*", f"{idle.wait:.0f}", f"{idle.memory:.0f}"])
                 for name in names:
-                    wait, most = worst_of_rounds(server, name, rounds, seconds)
-                    rows.append([name + where, f"{wait:.0f}", f"{most:.0f}"])
-                    targets.append(Target(f"{name}{where}: wait added", max(0.0, wait - idle), WAIT, "ms", below=True))
-                    targets.append(Target(f"{name}{where}: memory", most, MEGABYTES, "MB", below=True))
+                    worst = worst_of_rounds(server, name, rounds, seconds)
+                    rows.append([name + where, f"{worst.wait:.0f}", f"{worst.memory:.0f}"])
+                    added = max(0.0, worst.wait - idle.wait)
+                    targets.append(Target(f"{name}{where}: wait added", added, WAIT, "ms", below=True))
+                    targets.append(Target(f"{name}{where}: memory", worst.memory, MEGABYTES, "MB", below=True))
     text = (
         f"The longest time in {seconds:g} s that a new client waits for its first answer, median of {rounds} rounds, "
         "and the most memory of the server (RSS). Attackers run in a process of their own on the same machine.\n\n"

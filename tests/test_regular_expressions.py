@@ -108,12 +108,17 @@ def _evaluated(node: ast.expr, module: str, where: str) -> Any:
     if text in NOT_INPUT or text.replace("'", '"') in NOT_INPUT:
         return None
     if isinstance(node, ast.Constant):
-        return node.value
+        return _as_text(node.value)
     namespace = vars(importlib.import_module(module))
     try:
-        return eval(compile(ast.Expression(node), where, "eval"), dict(namespace))  # noqa: S307 - our own source
+        value = eval(compile(ast.Expression(node), where, "eval"), dict(namespace))  # noqa: S307 - our own source
     except NameError as error:
         raise AssertionError(f"{where}: {text} cannot be tested; name the expression in the module") from error
+    return _as_text(value)
+
+
+def _as_text(pattern: Any) -> Any:
+    return pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
 
 
 def _alphabet(pattern: str) -> list[str]:

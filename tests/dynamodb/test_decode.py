@@ -1,12 +1,17 @@
 """Decoding requests: what DynamoDB's decoder accepts, and its messages for what it rejects."""
 
+import contextlib
+import gc
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from partita.dynamodb.decode import decode_request, round_trip
 from partita.dynamodb.exceptions import SerializationException
+from partita.dynamodb.json_structure import MAX_TOKENS
+from partita.dynamodb.limits import ITEM_BYTES
 from partita.dynamodb.requests import GetItem, PutItem, Scan
 
 
@@ -104,3 +109,41 @@ def test_valid_request_survives_a_round_trip() -> None:
 def test_request_with_a_wrong_type_is_rejected(item: Any) -> None:
     with pytest.raises(SerializationException):
         round_trip(PutItem(table_name="notes", item=item))
+
+
+LIST = b'{"TableName": "t", "Item": {"a": {"L": [%s]}}}'
+
+
+@pytest.mark.parametrize(
+    "member", [b"{}", b"[]", b"[1]", b'{"L":[]}', b'{"NULL":true}', b'""', b"1", b'{"":{}}', b"null"]
+)
+def test_body_with_too_many_values_is_rejected_before_it_is_decoded(member: bytes) -> None:
+    """The decoder would take up to half a gigabyte for 16 MB, and several seconds."""
+    body = LIST % b",".join([member] * MAX_TOKENS)
+    tracemalloc.start()
+    with pytest.raises(SerializationException, match="more than 1,000,000 texts, brackets and commas"):
+        decoded("PutItem", body)
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        b",".join([b'{"NULL":true}'] * (ITEM_BYTES // 2)),  # each takes two bytes of the item
+        b",".join([b'{"N":"1"}'] * (ITEM_BYTES // 3)),
+        b",".join([b'{"L":[]}'] * (ITEM_BYTES // 4)),
+        b'{"M":{' + b",".join([b'"%x":{"S":""}' % number for number in range(ITEM_BYTES // 5)]) + b"}}",
+        b'{"SS":[' + b",".join([b'"%x"' % number for number in range(ITEM_BYTES // 4)]) + b"]}",
+        b'{"S":"' + b'{[,\\"' * 1_000_000 + b'"}',  # none of them outside of the text
+    ],
+)
+def test_values_of_the_largest_item_are_decoded(members: bytes) -> None:
+    assert decoded("PutItem", LIST % members).item["a"]["L"] == json.loads(b"[%s]" % members)
+
+
+def test_garbage_collector_is_on_after_a_large_body() -> None:
+    for body in (LIST % b",".join([b"{}"] * 100_000), b"[" * 100_000):
+        with contextlib.suppress(SerializationException):
+            decoded("PutItem", body)
+        assert gc.isenabled()

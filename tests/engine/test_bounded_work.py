@@ -45,18 +45,18 @@ def scan(conditions: Json) -> tuple[str, Json]:
 
 NULL = {"ComparisonOperator": "NULL"}
 LARGE: dict[str, Callable[[], tuple[str, Json]]] = {
-    "numbers in a set": lambda: ("PutItem", item({"NS": [str(number) for number in range(1_000_000)]})),
-    "texts in a set": lambda: ("PutItem", item({"SS": [str(number) for number in range(1_000_000)]})),
+    "numbers in a set": lambda: ("PutItem", item({"NS": [str(number) for number in range(490_000)]})),
+    "texts in a set": lambda: ("PutItem", item({"SS": [str(number) for number in range(490_000)]})),
     "digits": lambda: ("PutItem", item({"N": "9" * 10_000_000 + "x"})),
     "global indexes": lambda: create(GlobalSecondaryIndexes=[*map(index, range(50_000))]),
     "local indexes": lambda: create(LocalSecondaryIndexes=[*map(index, range(50_000))]),
     "statements": lambda: ("BatchExecuteStatement", {"Statements": [*map(select, range(80_000))]}),
     "actions": lambda: (
         "TransactWriteItems",
-        {"TransactItems": [{"Put": {"TableName": TABLE, "Item": KEY}}] * 100_000},
+        {"TransactItems": [{"Put": {"TableName": TABLE, "Item": KEY}}] * 55_000},
     ),
     "conditions": lambda: scan({f"a{number}": NULL for number in range(150_000)}),
-    "values of IN": lambda: scan({"a": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1"}] * 500_000}}),
+    "values of IN": lambda: scan({"a": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1"}] * 240_000}}),
     "names to get": lambda: (
         "GetItem",
         {"TableName": TABLE, "Key": KEY, "AttributesToGet": [f"a{number}" for number in range(300_000)]},

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -134,6 +135,50 @@ def _bombs(port: int, seconds: float) -> None:
     _flood(port, seconds, 20, b"", head + layer)
 
 
+def _posted(operation: bytes, body: bytes, *lines: bytes) -> bytes:
+    headers = b"".join(line + b"\r\n" for line in (TARGET + operation, *lines, b"Content-Length: %d" % len(body)))
+    return HEAD + headers + b"\r\n" + body
+
+
+def _nested(member: bytes, size: int) -> bytes:
+    """A PutItem with a list of as many members as fit into a body of this size."""
+    start, end = b'{"TableName":"attacked","Item":{"pk":{"S":"nested"},"x":{"L":[', b"]}}}"
+    count = (size - len(start) - len(end)) // (len(member) + 1)
+    return start + b",".join([member] * count) + end
+
+
+def _nested_values(port: int, seconds: float) -> None:
+    """The most values that a body can have, the most that are decoded, and the most that an item can have."""
+    bodies = [
+        _nested(b'{"L":[]}', 16_000_000),
+        _nested(b"{}", 16_000_000),
+        _nested(b'{"L":[]}', 2_200_000),
+        _nested(b'{"NULL":true}', 2_860_000),
+        b"[" * 16_000_000,
+    ]
+    _flood(port, seconds, 20, b"", b"".join(_posted(b"PutItem", body) for body in bodies))
+
+
+def _large_items(port: int, seconds: float) -> None:
+    _flood(port, seconds, 20, b"", _posted(b"PutItem", _nested(b'{"NULL":true}', 2_860_000)))
+
+
+def _stacked_bombs(port: int, seconds: float) -> None:
+    body, names = b"[" * 16_000_000, (b"gzip", b"deflate", b"gzip", b"deflate")
+    for name in names:
+        body = gzip.compress(body, 9) if name == b"gzip" else zlib.compress(body, 9)
+    _flood(port, seconds, 20, b"", _posted(b"PutItem", body, b"Content-Encoding: " + b", ".join(names)) * 50)
+
+
+def _tiny_chunks(port: int, seconds: float) -> None:
+    _flood(port, seconds, 20, _chunked(b""), b"1\r\n \r\n" * 40_000)
+
+
+def _expectations(port: int, seconds: float) -> None:
+    head = HEAD + TARGET + b"PutItem\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+    _flood(port, seconds, 300, head % 16_000_000, b" " * 4096)
+
+
 ATTACKS: dict[str, Callable[[int, float], None]] = {
     "endless headers": _headers,
     "endless URL": lambda port, seconds: _flood(port, seconds, 4, b"GET /", b"a" * BLOCK),
@@ -146,6 +191,14 @@ ATTACKS: dict[str, Callable[[int, float], None]] = {
         port, seconds, 200, HEAD + TARGET + b"PutItem\r\nContent-Length: 16000000\r\n\r\n" + b" " * 15_999_999
     ),
     "gzip bombs": _bombs,
+    "stacked bombs": _stacked_bombs,
+    "nested values": _nested_values,
+    "large items": _large_items,
+    "tiny chunks": _tiny_chunks,
+    "unfinished expectations": _expectations,
+    "HTTP/2": lambda port, seconds: _flood(
+        port, seconds, 20, b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0" * 9000
+    ),
     "unread scans": _unread_scans,
     "idle connections": _idle,
     "slow senders": _slow,

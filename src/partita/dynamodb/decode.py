@@ -10,21 +10,36 @@ from typing import Any, TypeVar
 import msgspec
 
 from partita.dynamodb.exceptions import DynamoDBError, SerializationException
+from partita.dynamodb.json_structure import LARGE, MAX_TOKENS, collection_paused, has_bounded_structure
 from partita.dynamodb.operations import OPERATIONS
 from partita.dynamodb.requests import Request
 
 Reply = TypeVar("Reply")
 
 _DECODERS = {name: msgspec.json.Decoder(operation.request) for name, operation in OPERATIONS.items()}
+_INVALID = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 def decode_request(operation: str, body: bytes) -> Request[Any]:
     """The request in a body; raises SerializationException if the body is not one."""
+    if len(body) > LARGE:
+        return _decode_large(operation, body)
     try:
         request: Request[Any] = _DECODERS[operation].decode(body)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except _INVALID:
         return _slow_decode(operation, body)
     return request
+
+
+def _decode_large(operation: str, body: bytes) -> Request[Any]:
+    if not has_bounded_structure(body):
+        raise SerializationException(f"The request has more than {MAX_TOKENS:,} texts, brackets and commas")
+    with collection_paused():
+        try:
+            request: Request[Any] = _DECODERS[operation].decode(body)
+        except _INVALID:
+            return _slow_decode(operation, body)
+        return request
 
 
 def _slow_decode(operation: str, body: bytes) -> Request[Any]:

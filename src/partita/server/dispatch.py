@@ -16,6 +16,7 @@ from partita.dynamodb.decode import decode_request, error_body
 from partita.dynamodb.exceptions import DynamoDBError, InternalServerError, UnknownOperationException
 from partita.dynamodb.operations import OPERATIONS, TARGETS
 from partita.dynamodb.requests import Request
+from partita.server.large_requests import LargeRequests
 from partita.server.turns import Turns
 
 JSON = b"application/x-amz-json-1.0"
@@ -50,6 +51,7 @@ class Dispatcher:
         self._backend = backend
         self._engine = backend if isinstance(backend, NonblockingBackend) else None
         self._turns = turns or Turns()
+        self._large_requests = LargeRequests(self._turns)
 
     def dispatch(
         self, target: bytes, body: bytes, done: Done, is_wanted: Callable[[], bool] = lambda: True
@@ -59,25 +61,54 @@ class Dispatcher:
         A request that may take long waits where others like it have taken their time in this turn of the event loop,
         and is dropped if it is not wanted any more when its turn comes.
         """
-        if is_long(target, body):
+        if len(body) >= LARGE:
+            self._large_requests.add(len(body), partial(self._decode_large, target, body, done, is_wanted))
+            return None
+        if target in LONG_TARGETS:
             return self._turns.run(partial(self._dispatch, target, body, done), done, is_wanted)
         return self._dispatch(target, body, done)
 
-    def _dispatch(
-        self, target: bytes, body: bytes, done: Callable[[ProtocolResponse], None]
-    ) -> ProtocolResponse | None:
+    def _dispatch(self, target: bytes, body: bytes, done: Done) -> ProtocolResponse | None:
         try:
-            request = parse_request(target, body)
-            if self._engine is None:
-                _tasks.add(task := asyncio.ensure_future(self._finish(request, done)))
-                task.add_done_callback(_tasks.discard)
-                return None
-            if self._engine.is_nonblocking(request):
-                return 200, _encode(self._engine.call_nonblocking(request))
-            self._engine.start(request, lambda reply, error: done(_response_for(reply, error, target)))
+            return self._execute(parse_request(target, body), target, done)
         except Exception as error:  # noqa: BLE001 - the client gets a response, the log the traceback
             return error_response(error, target)
+
+    def _execute(self, request: Request[Any], target: bytes, done: Done) -> ProtocolResponse | None:
+        """As `dispatch`, and raises the request's error where it is known at once."""
+        if self._engine is None:
+            _tasks.add(task := asyncio.ensure_future(self._finish(request, done)))
+            task.add_done_callback(_tasks.discard)
+            return None
+        if self._engine.is_nonblocking(request):
+            return 200, _encode(self._engine.call_nonblocking(request))
+        self._engine.start(request, lambda reply, error: done(_response_for(reply, error, target)))
         return None
+
+    def _decode_large(
+        self, target: bytes, body: bytes, done: Done, is_wanted: Callable[[], bool]
+    ) -> Callable[[Callable[[], None]], None] | None:
+        """What executes a large request; None where it has been answered, or is not wanted any more."""
+        if not is_wanted():
+            return None
+        try:
+            request = parse_request(target, body)
+        except Exception as error:  # noqa: BLE001 - as above
+            done(error_response(error, target))
+            return None
+        return partial(self._execute_large, request, target, done)
+
+    def _execute_large(self, request: Request[Any], target: bytes, done: Done, finish: Callable[[], None]) -> None:
+        def answer(response: ProtocolResponse) -> None:
+            finish()
+            done(response)
+
+        try:
+            response = self._execute(request, target, answer)
+        except Exception as error:  # noqa: BLE001 - as above
+            response = error_response(error, target)
+        if response is not None:
+            answer(response)
 
     async def dispatch_async(self, target: bytes, body: bytes) -> ProtocolResponse:
         """`dispatch`, awaited."""

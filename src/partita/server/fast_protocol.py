@@ -105,6 +105,7 @@ class FastPathProtocol(HttpToolsProtocol):
         self._pipelined: deque[tuple[Callable[[], None], int]] = deque()  # answers to give, and the requests' sizes
         self._pipelined_bytes = 0
         self._is_answering = False  # requests may be read meanwhile
+        self._answering_bytes = 0  # of the body of the request that is being answered
         self._cycle_in_progress: RequestResponseCycle | None = None
         self._waiting_cycles = 0  # ASGI requests among the pipelined ones
 
@@ -134,19 +135,29 @@ class FastPathProtocol(HttpToolsProtocol):
         if self._unparsed:
             self._unparsed = memoryview(bytes(self._unparsed) + data)
             return
-        if len(data) <= PIECE or len(data) <= min(self._missing, MAX_AT_ONCE):
-            self._parse(data)
+        is_body = self._phase is FAST or self._phase is ASGI
+        if is_body and not self._turns.has_time():  # many connections send small pieces of bodies
+            self._wait_for_turn(data)
+            self._go_on()
+        elif len(data) <= PIECE or len(data) <= min(self._missing, MAX_AT_ONCE):
+            if is_body:
+                self._turns.timed(partial(self._parse, data))
+            else:
+                self._parse(data)
             if self._is_full():
                 self.flow.hold()
-            return
+        else:
+            self._wait_for_turn(data)
+            if len(data) <= MAX_AT_ONCE:
+                self._parse_piece()
+            else:
+                self._go_on()
+
+    def _wait_for_turn(self, data: bytes) -> None:
         self._unparsed = memoryview(data)
         self.flow.hold()
         if len(data) >= LARGE:
             self._open_connections.on_growth(self)
-        if len(data) <= MAX_AT_ONCE:
-            self._parse_piece()
-        else:
-            self._go_on()
 
     def _parse_piece(self) -> None:
         """Parses a piece of what waits, and schedules the next unless requests have to be answered first."""
@@ -285,21 +296,32 @@ class FastPathProtocol(HttpToolsProtocol):
         self._missing = 0
         self._open_connections.on_request(self)
         if phase is ASGI:
+            self._count_body_of_cycle()
             super().on_message_complete()
         else:
             self._enqueue(self._answer_to_request(), self._size)
+
+    def _count_body_of_cycle(self) -> None:
+        if self._cycle_in_progress is self.cycle:
+            self._answering_bytes = self._size
+        elif self._pipelined:
+            answer, _ = self._pipelined[-1]
+            self._pipelined[-1] = answer, self._size
+            self._pipelined_bytes += self._size
 
     def _answer_to_request(self) -> Callable[[], None]:
         """The call that answers the request that has just been read."""
         if self.url != b"/":
             return partial(self._read, self.parser.get_method().decode(), self.url, self._request_headers)
-        return partial(self._answer, self._request_headers[b"x-amz-target"], bytes(self._body))
+        body, self._body = bytes(self._body), b""  # not two copies until the next request
+        return partial(self._answer, self._request_headers[b"x-amz-target"], body)
 
     # Answering it
 
     def _enqueue(self, answer: Callable[[], None], size: int = 0) -> None:
         """Answers a request, now or after those before it; `size` is that of its body."""
         if not (self._is_answering or self._pipelined or self.flow.write_paused):
+            self._answering_bytes = size
             answer()
             return
         self._pipelined.append((answer, size))
@@ -362,10 +384,11 @@ class FastPathProtocol(HttpToolsProtocol):
 
     def _after_answer(self) -> None:
         """Answers the requests that wait, as long as the client reads the answers, and then reads further ones."""
-        self._is_answering = False
+        self._is_answering, self._answering_bytes = False, 0
         while self._pipelined and not self._is_answering and not self.flow.write_paused:
             answer, size = self._pipelined.popleft()
             self._pipelined_bytes -= size
+            self._answering_bytes = size
             answer()
         if self._phase is CLOSING and not self._pipelined and not self._is_answering:
             self.transport.close()
@@ -417,10 +440,10 @@ class FastPathProtocol(HttpToolsProtocol):
         return self._since
 
     def held_bytes(self) -> int:
-        is_in_use = self._is_answering or self._phase in (FAST, ASGI)
-        request = self._size if is_in_use else 0
+        arriving = self._size if self._phase in (FAST, ASGI) else 0
+        answering = self._answering_bytes if self._is_answering else 0
         unread: int = self.transport.get_write_buffer_size()
-        return request + self._pipelined_bytes + len(self._unparsed) + unread
+        return arriving + answering + self._pipelined_bytes + len(self._unparsed) + unread
 
     def _check_timeouts(self) -> None:
         """Closes a connection whose client sends or reads too slowly, or has been idle for too long."""

@@ -4,7 +4,7 @@ import asyncio
 import gzip
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +32,8 @@ MAX_BODY = 16 * MB  # DynamoDB's own limit for a request
 MIN_GZIP = 4096  # bytes; compressing a smaller response takes longer than sending it
 
 MAX_COMPRESSIONS = 4  # responses in memory that are compressed, or about to be
-MIN_THREAD = 64 * 1024  # bytes; compressing a smaller response takes less time than a thread
+MAX_DECOMPRESSIONS = 2  # requests in memory that have been compressed and are large
+MIN_THREAD = 64 * 1024  # bytes; compressing less takes less time than a thread
 
 TOO_LARGE = b'{"__type":"com.amazon.coral.service#RequestEntityTooLargeException"}'
 _TOO_SLOW = b'{"__type":"com.amazon.coral.service#RequestTimeoutException"}'
@@ -67,6 +68,7 @@ class Application:
         self._dispatcher: Dispatcher | None = None
         self._thread = ThreadPoolExecutor(1, "partita-gzip")
         self._compressions = asyncio.Semaphore(MAX_COMPRESSIONS)
+        self._decompressions = asyncio.Semaphore(MAX_DECOMPRESSIONS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -94,7 +96,7 @@ class Application:
             await self._answer_get(scope, send)
             return
         try:
-            body = await self._read_authorized(scope, headers, receive)
+            status, response, compressed = await self._answer_post(scope, headers, receive)
         except ClientDisconnected:
             return
         except BodyTooLarge:
@@ -104,26 +106,39 @@ class Application:
         except DynamoDBError as error:
             await _send(send, error.status, error_body(error))
         else:
-            status, response, compressed = await self._dispatch(headers, body)
             await _send(send, status, response, extra=[(b"content-encoding", b"gzip")] if compressed else [])
 
-    async def _read_authorized(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _answer_post(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive
+    ) -> tuple[int, bytes, bool]:
+        """Status and body of the response, and whether it is compressed; raises DynamoDB's error for the request."""
+        async with AsyncExitStack() as until_answered:
+            return await self._dispatch(headers, await self._read_authorized(scope, headers, receive, until_answered))
+
+    async def _read_authorized(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, until_answered: AsyncExitStack
+    ) -> bytes:
         """The decompressed body of a request that is allowed; raises DynamoDB's error for any other."""
         if self._authorizer is None:
             encodings = content_encodings(headers)
-            return await self._decompressed(await read_raw_body(receive, MAX_BODY), encodings)
+            return await self._decompressed(await read_raw_body(receive, MAX_BODY), encodings, until_answered)
         query = scope["query_string"].decode("latin-1")
         request = SignedRequest.of(scope["method"], scope["path"], query, scope["headers"], b"")
         self._authorizer.check_headers(request)
         raw = await read_raw_body(receive, MAX_BODY)
         credential = self._authorizer.authenticate(replace(request, body=raw))
-        body = await self._decompressed(raw, content_encodings(headers))
+        body = await self._decompressed(raw, content_encodings(headers), until_answered)
         self._authorizer.authorize(credential, headers.get(b"x-amz-target", b"").decode("latin-1"), body)
         return body
 
-    async def _decompressed(self, body: bytes, encodings: list[bytes]) -> bytes:
-        if not encodings or len(body) < MIN_GZIP:
-            return decompressed(body, encodings, MAX_BODY)
+    async def _decompressed(self, body: bytes, encodings: list[bytes], until_answered: AsyncExitStack) -> bytes:
+        """The body without its encodings; few large ones are in memory at a time, until they are answered."""
+        if not encodings:
+            return body
+        if len(body) < MIN_GZIP:
+            with suppress(BodyTooLarge):
+                return decompressed(body, encodings, MIN_THREAD)
+        await until_answered.enter_async_context(self._decompressions)
         return await self._in_thread(decompressed, body, encodings, MAX_BODY)
 
     async def _dispatch(self, headers: dict[bytes, bytes], body: bytes) -> tuple[int, bytes, bool]:

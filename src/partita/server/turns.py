@@ -39,8 +39,8 @@ class Turns:
 
         `work` may return None itself, if it sees to `done`.
         """
-        if not self._waiting and self._spent < TURN_SECONDS and not self._has_arrivals:
-            return self._timed(work)  # a turn that is not scheduled goes on until its time is spent
+        if self.has_time():
+            return self.timed(work)
 
         def run_later() -> None:
             if is_wanted():
@@ -51,12 +51,17 @@ class Turns:
         self.run_later(run_later)
         return None
 
+    def has_time(self) -> bool:
+        """Whether work may run at once; a turn that is not scheduled goes on until its time is spent."""
+        return not self._waiting and self._spent < TURN_SECONDS and not self._has_arrivals
+
     def run_later(self, work: Callable[[], None]) -> None:
         """Calls `work` in a later turn."""
         self._waiting.append(work)
         self._schedule()
 
-    def _timed(self, work: Callable[[], Result]) -> Result:
+    def timed(self, work: Callable[[], Result]) -> Result:
+        """Calls `work`, and takes its time from this turn."""
         begun = perf_counter()
         try:
             return work()
@@ -75,6 +80,6 @@ class Turns:
         waits = self._has_arrivals and perf_counter() - self._worked_at < ARRIVAL_SECONDS
         self._has_arrivals = False
         while self._waiting and self._spent < TURN_SECONDS and not waits:
-            self._timed(self._waiting.popleft())
+            self.timed(self._waiting.popleft())
         if self._waiting:
             self._schedule()
