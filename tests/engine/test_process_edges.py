@@ -294,6 +294,20 @@ def test_damage_of_any_column_is_an_error(path: str, change: str) -> None:
     storage.close()
 
 
+@pytest.mark.parametrize("change", DAMAGES)
+def test_damage_after_a_range_was_verified_is_an_error(path: str, change: str) -> None:
+    storage = SqliteStorage(path)
+    with storage.transaction() as txn:
+        txn.create_space("s")
+        txn.apply([Write("s", b"k%d" % number, None, Row(3, b"value")) for number in range(40)])
+    for _ in range(2):
+        assert len(list(storage.range("s", b"", None))) == 40
+    damage(path, f"UPDATE s SET {change} WHERE k = x'{b'k7'.hex()}'")
+    with pytest.raises(CorruptRow):
+        list(storage.range("s", b"", None))
+    storage.close()
+
+
 def older_file(path: str) -> None:
     """Turns a file into one of format 1, which had no checksums."""
     with sqlite3.connect(path) as connection:

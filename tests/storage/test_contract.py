@@ -301,6 +301,10 @@ def test_storage_equals_a_sorted_dictionary(
             expected = [(key, len(model[key]), model[key]) for key in sorted(model)]
             assert list(storage.range("s", b"", None)) == expected
             assert list(storage.range("s", b"", None, reverse=True)) == expected[::-1]
+            for size in (1, 3, 1000):
+                batches = list(storage.batches("s", b"", None, expected=size))
+                assert [row for batch in batches for row in zip(*batch, strict=True)] == expected
+                assert not batches or len(batches[0].keys) <= size
             assert storage.totals("s") == Totals(len(model), sum(map(len, model.values())))
     finally:
         storage.close()

@@ -1,7 +1,7 @@
 """The read path: a page of rows from a range of keys, filtered and projected, with its size."""
 
 from collections.abc import Iterator
-from itertools import accumulate, islice
+from itertools import accumulate
 
 import msgspec
 from msgspec import Raw
@@ -14,9 +14,8 @@ from partita.engine.expressions.condition import Predicate
 from partita.engine.expressions.projection import project
 from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.write import decode_item
-from partita.storage.contract import Reader
+from partita.storage.contract import Reader, RowBatch
 
-CHUNK = 32  # rows of a page that are taken in one step
 MAX_EVALUATIONS = 1_000_000  # of operands in a page
 
 _encode = msgspec.json.encode
@@ -63,16 +62,14 @@ class RowPage(msgspec.Struct):
         return usage
 
 
-Rows = Iterator[tuple[bytes, int, bytes]]
-
-
-def read_page(reader: Reader, rows: Rows, selection: Selection) -> RowPage:
+def read_page(reader: Reader, batches: Iterator[RowBatch], selection: Selection) -> RowPage:
     """Reads to the end of the range, the limit, or one megabyte, whichever comes first."""
     if selection.keep is None and selection.paths is None and not selection.fetches_items:
-        return _whole_rows(rows, selection)
+        return _whole_rows(batches, selection)
     page = RowPage()
     max_rows = selection.max_rows
-    for _, size, value in rows:
+    rows = (row for batch in batches for row in zip(batch.weights, batch.values, strict=True))
+    for size, value in rows:
         page.scanned += 1
         page.size += size
         _add_row(reader, page, value, selection)
@@ -82,12 +79,14 @@ def read_page(reader: Reader, rows: Rows, selection: Selection) -> RowPage:
     return page
 
 
-def _whole_rows(rows: Rows, selection: Selection) -> RowPage:
+def _whole_rows(batches: Iterator[RowBatch], selection: Selection) -> RowPage:
     """A page of unfiltered whole rows, as most pages are, with few steps for each row."""
     page, limit = RowPage(), selection.limit
-    size, values = 0, list[bytes]()
-    while chunk := list(islice(rows, CHUNK if limit is None else min(CHUNK, limit - len(values)))):
-        _, weights, found = zip(*chunk, strict=True)
+    size = 0
+    values: list[bytes] = []
+    for _, weights, found in batches:
+        if limit is not None and len(values) + len(found) > limit:
+            weights, found = weights[: limit - len(values)], found[: limit - len(values)]
         if size + sum(weights) >= PAGE_BYTES:
             totals = accumulate(weights, initial=size)  # before each row
             found = found[: sum(1 for total in totals if total < PAGE_BYTES)]

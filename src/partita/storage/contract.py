@@ -5,6 +5,7 @@ weight, a number that the storage adds up. Nothing here depends on DynamoDB.
 
     storage.get("t1", key)                      one row, or None
     storage.range("t1", low, high)              rows with low <= key < high, lazily, in either direction
+    storage.batches("t1", low, high)            the same rows, many at once
     with storage.snapshot() as view: ...        several reads of one state
     with storage.transaction() as txn: ...      reads and writes, all or nothing, one writer at a time
 
@@ -12,7 +13,7 @@ Readers never wait for a writer. A reader of a space that another process has dr
 dropped spaces are never used again, which makes a cached catalogue safe (`engine.catalog`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -22,6 +23,14 @@ class Row(NamedTuple):
 
     weight: int
     value: bytes
+
+
+class RowBatch(NamedTuple):
+    """Some rows of a range, in columns: at least one."""
+
+    keys: Sequence[bytes]
+    weights: Sequence[int]
+    values: Sequence[bytes]
 
 
 class Write(NamedTuple):
@@ -46,11 +55,17 @@ class Reader(Protocol):
     def get(self, space: str, key: bytes) -> Row | None: ...
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        """Yields (key, weight, value) for low <= key < high; `high` None means to the end.
+        """Yields (key, weight, value) for low <= key < high; `high` None means to the end."""
+        ...
 
-        `expected` is how many rows the caller takes if there are so many: about as many are read at once.
+    def batches(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+    ) -> Iterator[RowBatch]:
+        """The same rows in batches, which takes fewer steps.
+
+        `expected` is how many rows the caller takes if there are so many: about as many are in the first batch.
         """
         ...
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed
-from partita.storage.contract import Row, Totals, Write
+from partita.storage.contract import Row, RowBatch, Totals, Write
 
-_CHUNK = 256
+_MAX_ROWS = 256  # of a batch
 
 
 class _Space:
@@ -59,28 +59,38 @@ class MemoryStorage:
             return self._space(space).rows.get(key)
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        while True:
-            chunk = self._chunk(space, low, high, reverse)
-            for key, row in chunk:
-                yield key, row.weight, row.value
-            if len(chunk) < _CHUNK:
-                return
-            low, high = (low, key) if reverse else (key + b"\0", high)
+        for batch in self.batches(space, low, high, reverse=reverse):
+            yield from zip(*batch, strict=True)
 
-    def _chunk(self, space: str, low: bytes, high: bytes | None, reverse: bool) -> list[tuple[bytes, Row]]:
-        """The next rows of a range: enough for most readers, without copying a long range."""
+    def batches(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+    ) -> Iterator[RowBatch]:
+        size = min(expected or _MAX_ROWS, _MAX_ROWS)
+        while True:
+            keys, rows = self._next_rows(space, low, high, size, reverse)
+            if keys:
+                yield RowBatch(keys, *zip(*rows, strict=True))
+            if len(keys) < size:
+                return
+            low, high = (low, keys[-1]) if reverse else (keys[-1] + b"\0", high)
+            size = _MAX_ROWS
+
+    def _next_rows(
+        self, space: str, low: bytes, high: bytes | None, size: int, reverse: bool
+    ) -> tuple[list[bytes], list[Row]]:
+        """The next rows of a range and their keys."""
         with self._lock:
             found = self._space(space)
             start = bisect_left(found.keys, low)
             stop = len(found.keys) if high is None else bisect_left(found.keys, high)
             keys = (
-                found.keys[max(start, stop - _CHUNK) : stop][::-1]
+                found.keys[max(start, stop - size) : stop][::-1]
                 if reverse
-                else found.keys[start : min(stop, start + _CHUNK)]
+                else found.keys[start : min(stop, start + size)]
             )
-            return [(key, found.rows[key]) for key in keys]
+            return keys, [found.rows[key] for key in keys]
 
     def totals(self, space: str) -> Totals:
         with self._lock:
@@ -125,6 +135,7 @@ class _MemoryTransaction:
         self._existed = dict(storage._spaces)
         self.get = storage.get
         self.range = storage.range
+        self.batches = storage.batches
         self.totals = storage.totals
 
     def apply(self, writes: Iterable[Write]) -> None:

@@ -35,7 +35,7 @@ from partita.errors import (
 from partita.storage import after_fork, sqlite_connection
 from partita.storage.checkpoints import Checkpointer
 from partita.storage.checksums import row_checksum
-from partita.storage.contract import Reader, Row, Totals, Write
+from partita.storage.contract import Reader, Row, RowBatch, Totals, Write
 from partita.storage.sqlite_connection import Durability, SqliteConnection
 from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only
 
@@ -107,9 +107,14 @@ class SqliteStorage:
         return row
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        return self._reader().range(space, low, high, reverse=reverse, expected=expected)
+        return self._reader().range(space, low, high, reverse=reverse)
+
+    def batches(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+    ) -> Iterator[RowBatch]:
+        return self._reader().batches(space, low, high, reverse=reverse, expected=expected)
 
     def totals(self, space: str) -> Totals:
         return self._reader().totals(space)
@@ -257,6 +262,7 @@ class _SqliteTransaction:
         self._moved: dict[str, list[int]] = {}
         self.get = connection.get
         self.range = connection.range
+        self.batches = connection.batches
         self._totals = connection.totals
 
     def totals(self, space: str) -> Totals:

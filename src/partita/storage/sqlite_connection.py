@@ -13,7 +13,8 @@ import apsw
 
 from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
 from partita.storage.checksums import CHECKSUMS, VALUE_BITS, row_checksum
-from partita.storage.contract import Row, Totals
+from partita.storage.contract import Row, RowBatch, Totals
+from partita.storage.verified_batches import VerifiedBatches
 
 Durability = Literal["power", "process"]
 
@@ -59,6 +60,7 @@ class SqliteConnection:
         self.path = path
         self.corrupt: list[CorruptRow] | None = None  # a list collects damaged rows instead of raising
         self._checksum = checksum
+        self._verified = VerifiedBatches()
         self.execute = self.apsw.cursor().execute
         self.get: Callable[[str, bytes], Row | None] = self._getter()
         define_checksum(self.apsw)
@@ -121,8 +123,14 @@ class SqliteConnection:
         self.corrupt.append(error)
 
     def range(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
+        for batch in self.batches(space, low, high, reverse=reverse):
+            yield from zip(*batch, strict=True)
+
+    def batches(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+    ) -> Iterator[RowBatch]:
         direction = "DESC" if reverse else "ASC"
         bounds, keys = ("k >= ?", (low,)) if high is None else ("k >= ? AND k < ?", (low, high))
         sql = f'SELECT k, w, v, {self._checksum} FROM "{space}" s WHERE {bounds} ORDER BY k {direction}'
@@ -131,7 +139,9 @@ class SqliteConnection:
             cursor = self.apsw.execute(sql, keys)
             size = min(expected or _FIRST_ROWS, _MAX_ROWS)
             while rows := list(islice(cursor, size)):
-                yield from self._checked_rows(space, rows)
+                batch = self._checked_batch(space, rows)
+                if batch is not None:
+                    yield batch
                 size = min(size * 8, _MAX_ROWS)
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
@@ -139,15 +149,21 @@ class SqliteConnection:
             if cursor is not None:
                 cursor.close()
 
-    def _checked_rows(self, space: str, rows: list[Any]) -> Iterator[tuple[bytes, int, bytes]]:
-        """Checks the sum of several checksums, with few steps of Python for each row; each row where it differs."""
-        keys, weights, values, checksums = zip(*rows, strict=True)
-        try:
+    def _checked_batch(self, space: str, rows: list[Any]) -> RowBatch | None:
+        """The rows, once their checksums are right; None where none of them can be a row."""
+        columns = tuple(zip(*rows, strict=True))
+        keys, weights, values, checksums = columns
+        verified = self._verified.get((space, keys[0], len(keys)))
+        if verified == columns:
+            return RowBatch(*verified[:3])
+        try:  # the sum of all checksums, with few steps of Python for each row
             if not (sum(checksums) - sum(map(crc32, values, weights)) - (sum(map(crc32, keys)) << 32)) % CHECKSUMS:
-                return zip(keys, weights, values, strict=True)
+                self._verified.put((space, keys[0], len(keys)), columns)
+                return RowBatch(keys, weights, values)
         except TypeError:  # a large value, or a damaged row
             pass
-        return filter(None, (self._unusual(space, *row) for row in rows))
+        usual = [row for each in rows if (row := self._unusual(space, *each)) is not None]
+        return RowBatch(*zip(*usual, strict=True)) if usual else None
 
     def _unusual(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> tuple[bytes, int, bytes] | None:
         """A row with a large value; a damaged one is reported, and None where it cannot be a row at all."""

@@ -70,7 +70,13 @@ def _digest(plan: Plan, arguments: tuple[Any, ...]) -> bytes:
 
 def cursor_text(name: str, bound: bytes, states: list[State], keys: Sequence[bytes]) -> str:
     """The cursor of a query (by its binding) at the states of its ranges."""
-    return _text(bound, _encode(states), _known(name, keys)[0]).decode()
+    return _cached_text(bound, _encode(states), _known(name, keys)[0])
+
+
+@lru_cache(4096)
+def _cached_text(bound: bytes, states: bytes, key: bytes) -> str:
+    """Pages are read again and again; a cursor that a client sends is not cached."""
+    return _text(bound, states, key).decode()
 
 
 def states_of(name: str, text: Any, bound: bytes, keys: Sequence[bytes]) -> list[State]:

@@ -57,14 +57,14 @@ def query(context: EngineContext, request: Query) -> QueryOutput:
     check_filter(table, index, filtered, "QueryFilter" if request.query_filter else "Filter Expression")
     selection = selection_of(request, table, index, filtered, paths)
     low, high = _remaining_range(request, table, wanted)
-    rows = context.storage.range(
+    batches = context.storage.batches(
         index.space if index else table.space,
         low,
         high,
         reverse=request.scan_index_forward is False,
         expected=selection.limit,
     )
-    page = read_page(context.storage, rows, selection)
+    page = read_page(context.storage, batches, selection)
     reply = QueryOutput(count=page.count, scanned_count=page.scanned)
     used = consumed_capacity(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
     return complete_reply(reply, page, selection, used)

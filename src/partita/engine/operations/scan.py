@@ -39,8 +39,9 @@ def scan(context: EngineContext, request: Scan) -> ScanOutput:
         table.check_scalar_paths(iter(filtered.paths))
     selection = selection_of(request, table, index, filtered, paths)
     low, high = _bounds(request, table, index)
-    rows = context.storage.range(index.space if index else table.space, low, high, expected=selection.limit)
-    page = read_page(context.storage, rows, selection)
+    space = index.space if index else table.space
+    batches = context.storage.batches(space, low, high, expected=selection.limit)
+    page = read_page(context.storage, batches, selection)
     reply = ScanOutput(count=page.count, scanned_count=page.scanned)
     used = consumed_capacity(page.usage(selection, request.consistent_read), request.return_consumed_capacity)
     return complete_reply(reply, page, selection, used)

@@ -22,7 +22,7 @@ from partita.engine.partiql.statement_parameters import BoundStatement, run_stat
 from partita.engine.read import Selection, read_page
 from partita.engine.schema import KeySchema, StoredIndex, StoredTable
 from partita.engine.write import decode_item
-from partita.storage.contract import Reader
+from partita.storage.contract import Reader, RowBatch
 
 _encode = msgspec.json.encode
 _WHOLE = KeyInterval(b"", None, b"")
@@ -66,8 +66,8 @@ def select_page(
     digest = _digest(statement, select)
     if token is not None:
         left = _ranges_after(start_storage_key(table, index, _start_key(token, digest)), left, reverse)
-    rows = _rows(context.storage, index.space if index else table.space, left, reverse)
-    page = read_page(context.storage, rows, selection)
+    batches = _batches(context.storage, index.space if index else table.space, left, reverse)
+    page = read_page(context.storage, batches, selection)
     following = None if page.last is None else _token(digest, page.last)
     items = page.items if paths is None else [selected_attributes(decode_item(item), paths) for item in page.items]
     return SelectPage(items, following, page.usage(selection, consistent))
@@ -151,9 +151,9 @@ def _in_order(select: Select, keys: KeySchema, ranges: list[KeyInterval]) -> lis
     return ranges
 
 
-def _rows(reader: Reader, space: str, ranges: list[KeyInterval], reverse: bool) -> Iterator[tuple[bytes, int, bytes]]:
+def _batches(reader: Reader, space: str, ranges: list[KeyInterval], reverse: bool) -> Iterator[RowBatch]:
     for each in ranges:
-        yield from reader.range(space, each.low, each.high, reverse=reverse)
+        yield from reader.batches(space, each.low, each.high, reverse=reverse)
 
 
 def _ranges_after(storage_key: bytes, ranges: list[KeyInterval], reverse: bool) -> list[KeyInterval]:
