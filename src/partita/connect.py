@@ -119,7 +119,8 @@ def connect(
         region, credentials, connect_timeout, read_timeout, connections, ca_bundle
 
     Settings of a store:
-        clock, sleep, random, retries, cursor_keys, table_names, on_call, slow_call_seconds, tracer: see `Store`
+        clock, sleep, random, retries, cursor_keys, table_names, on_call, on_unreadable,
+        slow_call_seconds, tracer: see `Store`
 
     A setting that is None has its default. With an address over HTTP, `clock` serves the store alone: requests are
     signed with the time of the machine.

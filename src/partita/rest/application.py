@@ -9,7 +9,7 @@ to an application that is mounted: there, the lifespan of the outer application 
 import asyncio
 import multiprocessing
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,6 +24,7 @@ from partita.rest.auth.identity import Verifier, reject_tokens
 from partita.rest.background_jobs import running_jobs
 from partita.rest.mounted_api import MountedApi
 from partita.rest.request_handler import ReadNonblocking, RequestHandler, RequestLine
+from partita.rest.unreadable_items import UnreadableItems
 from partita.store.store import Store
 
 CURSOR_KEYS = "PARTITA_CURSOR_KEYS"
@@ -68,10 +69,16 @@ class RestApplication:
         self._create_tables = create_tables
         self._prefix = prefix.rstrip("/")
         self._beside_dynamodb = beside_dynamodb
+        self._unreadable = UnreadableItems()
         self._address = data if isinstance(data, str | os.PathLike) else None
         self._handler = None if isinstance(data, str | os.PathLike) else self._mounted(_opened(data))
         self._is_running = False
         self._answer = _checking_sources(self._respond, allowed_hosts, allowed_origins)
+
+    @property
+    def unreadable_items(self) -> Mapping[str, int]:
+        """How often each item that cannot be decoded was left out of a list, by its description with its key."""
+        return self._unreadable.counts
 
     @property
     def nonblocking_read(self) -> ReadNonblocking | None:
@@ -151,6 +158,8 @@ class RestApplication:
             db = data if isinstance(data, Store) else Store(data, api.design, cursor_keys=self._cursor_keys)
             if not db.context.cursor_keys and self._cursor_keys:
                 db = db.with_settings(cursor_keys=self._cursor_keys)
+            if db.context.on_unreadable is None:
+                db = db.with_settings(on_unreadable=self._unreadable.report)
             if db.design is not api.design:
                 raise ConfigurationError(f"the API {api.name!r} is of another design than the store; pass its backend")
             if not db.context.cursor_keys:

@@ -13,7 +13,7 @@ from partita.rest.etags import digest, entity_tag
 from partita.rest.response_cache import RenderedItem, cached_page, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
 from partita.store.base_store import not_found
-from partita.store.reading import decoder_for_read
+from partita.store.reading import decoder_for_read, skipping_unreadable
 
 OPEN = "no-cache"  # any cache may store it, and revalidates it with its ETag
 CLOSED = "private, no-cache"
@@ -120,7 +120,7 @@ def _lister(
             entity = look.find(call)
             who.check(call.caller, arguments, entity)
         wanted = pattern(*[arguments[name] for name in names])
-        decode = caching_decoder(call.item_cache, number, decoder, render)
+        decode = skipping_unreadable(call.db.context, caching_decoder(call.item_cache, number, decoder, render))
         size, cursor = arguments["limit"], arguments["cursor"]
         if not never_expires:
             rendered_page = call.db.read_page(wanted, decode, size=size, cursor=cursor)

@@ -15,6 +15,7 @@ from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.backend import AsyncBackend, Backend
 from partita.dynamodb.values import Item
+from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.plan.read_requests import get_plan, query_plan
 from partita.plan.table_definitions import Difference
@@ -67,6 +68,7 @@ class AsyncStore(BaseStore):
         cursor_keys: Sequence[bytes] | None = None,
         table_names: TableNaming | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
+        on_unreadable: Callable[[StoredItemInvalid], None] | None = None,
         slow_call_seconds: float | None = None,
         tracer: "Tracer | Literal[True] | None" = None,
     ) -> None:
@@ -80,6 +82,7 @@ class AsyncStore(BaseStore):
             cursor_keys=cursor_keys,
             table_names=table_names,
             on_call=on_call,
+            on_unreadable=on_unreadable,
             slow_call_seconds=slow_call_seconds,
             tracer=tracer,
         )

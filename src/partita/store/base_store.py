@@ -123,7 +123,7 @@ def _context(design: Design, settings: StoreSettings, backend_key: bytes | None)
         tracing = Tracing(tracer)
     observers = Observers(tuple(settings.get("on_call") or ()), settings.get("slow_call_seconds"), tracing)
     names = None if naming is None else TableNames(design, naming)
-    chosen: dict[str, Any] = {name: settings.get(name) for name in ("clock", "random", "retries")}
+    chosen: dict[str, Any] = {name: settings.get(name) for name in ("clock", "random", "retries", "on_unreadable")}
     given = {name: value for name, value in chosen.items() if value is not None}
     keys = settings.get("cursor_keys")
     cursor_keys = checked_keys(keys) if keys is not None else () if backend_key is None else (backend_key,)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from partita.errors import StoredItemInvalid
 from partita.store.flows import Wait
 from partita.store.observation import Observers
 from partita.store.table_names import TableNames
@@ -35,6 +36,7 @@ class StoreContext(msgspec.Struct, frozen=True):
     cursor_keys: tuple[bytes, ...] = ()
     table_names: TableNames | None = None
     observers: Observers = msgspec.field(default_factory=Observers)
+    on_unreadable: Callable[[StoredItemInvalid], None] | None = None
 
     def pause(self, attempt: int) -> Wait:
         """The wait before the next attempt, with full jitter: anything up to a bound that doubles."""

@@ -15,7 +15,7 @@ from partita.dynamodb import requests as wire
 from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item
-from partita.errors import InvalidValue, ReservedKey
+from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
 from partita.plan.changes import StoredItem
 from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
@@ -112,7 +112,7 @@ class QueryPages(Generic[E]):
 
     def fetch(self, size: int | None = None, decode: Decode[Any] | None = None) -> Flow[list[E]]:
         """The next page, without expired items; `decode` as for one item."""
-        decode_item = decode or decoder_for_read(self._read)
+        decode_item = skipping_unreadable(self._context, decode or decoder_for_read(self._read))
         now = now_seconds(self._context)
 
         return self._fetch(
@@ -180,6 +180,22 @@ def decoder_for_read(read: Read) -> Decoder | Recogniser:
     return Recogniser(tuple(source.model for source in read.sources))
 
 
+def skipping_unreadable(context: StoreContext, decode: Decode[R]) -> Decode[R]:
+    """A decoder for lists: an item that cannot be decoded is reported where the store's settings say so, and None."""
+    report = context.on_unreadable
+    if report is None:
+        return decode
+
+    def decode_or_report(raw: msgspec.Raw, now: int | None) -> R | None:
+        try:
+            return decode(raw, now)
+        except StoredItemInvalid as error:
+            report(error)
+            return None
+
+    return decode_or_report
+
+
 def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: bool = False) -> Flow[list[E | None]]:
     """The entities of many gets, in the order of the calls, with as few BatchGetItem requests as possible."""
     calls = as_list("get_many", "gets", calls)
@@ -205,7 +221,9 @@ def _fetch_keys(
     """The entities under the keys, by the identities of their items."""
     found: dict[ItemIdentity, Any] = {}
     waiting = list({item_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
-    decoders = {item_identity(plan.table, key): decoder_of(plan.model) for plan, key in waiting}
+    decoders = {
+        item_identity(plan.table, key): skipping_unreadable(context, decoder_of(plan.model)) for plan, key in waiting
+    }
     names = {plan.table: plan.model.table.key_names for plan, _ in waiting}
     now = now_seconds(context)
     while waiting:

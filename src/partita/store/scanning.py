@@ -71,7 +71,9 @@ def scan_page(context: StoreContext, scan: TableScan, start: Item | None) -> Flo
             continue
         try:
             entity = decoder_of(model)(raw, now_seconds(context))
-        except StoredItemInvalid:
+        except StoredItemInvalid as error:
+            if context.on_unreadable is not None:
+                context.on_unreadable(error)
             continue
         if entity is not None:
             found.append(entity)

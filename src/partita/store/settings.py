@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.trace import Tracer
 
+    from partita.errors import StoredItemInvalid
     from partita.store.observation import SentRequest
     from partita.store.table_names import TableNaming
 
@@ -24,6 +25,7 @@ class StoreSettings(TypedDict, total=False):
     cursor_keys: Sequence[bytes] | None
     table_names: "TableNaming | None"
     on_call: "Sequence[Callable[[SentRequest], None]] | None"
+    on_unreadable: "Callable[[StoredItemInvalid], None] | None"
     slow_call_seconds: float | None
     tracer: "Tracer | Literal[True] | None"
 
@@ -59,6 +61,7 @@ RULES = {
     "retries": COUNT,
     "table_names": SettingRule(_is_naming, "a mapping of table names, or a function of one"),
     "on_call": SettingRule(_are_functions, "a list of functions"),
+    "on_unreadable": FUNCTION,
     "slow_call_seconds": DURATION,
     "tracer": SettingRule(_is_tracer, "True, or an OpenTelemetry tracer"),
 }

@@ -22,6 +22,7 @@ from partita.design.reads import Get, Query
 from partita.design.tables import Table
 from partita.dynamodb.backend import Backend
 from partita.dynamodb.values import Item
+from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.plan.read_requests import get_plan, query_plan
 from partita.plan.table_definitions import Difference
@@ -69,6 +70,9 @@ class Store(BaseStore):
                 without this setting, the first cursor there is a ConfigurationError.
     table_names The names of the design's tables on this backend, as a mapping or a function of the design's name.
     on_call     Functions that are called with each `SentRequest`.
+    on_unreadable
+                A function that is called with the `StoredItemInvalid` of each item that cannot be decoded in a list or
+                a batch, which then goes on without the item. Default: the error is raised.
     slow_call_seconds
                 A request that takes as long is logged as a warning of `partita.store`.
     tracer      An OpenTelemetry tracer, or True for the one of the global provider.
@@ -86,6 +90,7 @@ class Store(BaseStore):
         cursor_keys: Sequence[bytes] | None = None,
         table_names: TableNaming | None = None,
         on_call: Sequence[Callable[[SentRequest], None]] = (),
+        on_unreadable: Callable[[StoredItemInvalid], None] | None = None,
         slow_call_seconds: float | None = None,
         tracer: "Tracer | Literal[True] | None" = None,
     ) -> None:
@@ -99,6 +104,7 @@ class Store(BaseStore):
             cursor_keys=cursor_keys,
             table_names=table_names,
             on_call=on_call,
+            on_unreadable=on_unreadable,
             slow_call_seconds=slow_call_seconds,
             tracer=tracer,
         )
