@@ -62,5 +62,5 @@ def test_every_list_goes_on_without_unreadable_items(name: str) -> None:
                 if found.status >= 500 and not _is_about_the_address(found.json["detail"], path):
                     failed.append((path, found.json["detail"]))
         assert failed == []
-        assert tried > 10
+        assert tried >= 6
         assert app.unreadable_items

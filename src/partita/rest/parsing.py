@@ -13,12 +13,12 @@ from partita.design.open_enum import OpenEnum
 from partita.errors import Fault
 from partita.rest.problems import Problem
 from partita.rest.routes import Parameter, Route
+from partita.rest.strict_json import half_surrogate, structure_of
 from partita.rest.unknown_members import unknown_members
 from partita.rest.validation_messages import described
 from partita.validation import fault_in, json_fault
 
 MOST_PARAMETERS = 20
-_as_json = msgspec.json.Decoder(float_hook=str).decode
 
 
 @cache
@@ -34,9 +34,10 @@ def decoder_of(kind: Any) -> Callable[[bytes], Any]:
         except msgspec.ValidationError as error:
             raise _invalid_body(error) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            raise Problem(400, "malformed", f"the body {json_fault(body, error)}") from None
+            raise half_surrogate(body) or Problem(400, "malformed", f"the body {json_fault(body, error)}") from None
+        structure = structure_of(body)
         if check is not None:
-            check(_as_json(body), "")
+            check(structure, "")
         for attribute, name, _ in chosen:
             check_known(name, getattr(value, attribute))
         return value
