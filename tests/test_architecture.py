@@ -136,6 +136,7 @@ REST_SEES_OF_THE_STORE = {
     "partita.store.store.Store",
     "partita.store.reading.Page",
     "partita.store.reading.decoder_for_read",
+    "partita.store.reading.skipping_unreadable",
     "partita.store.base_store.not_found",
 }
 

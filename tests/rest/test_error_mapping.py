@@ -51,9 +51,9 @@ def test_value_that_the_entity_rejects_has_the_name_in_the_body(keeper: Client) 
     assert problem_of(rejected) == (422, "imageUrls[1]", "imageUrls[1] must have at most 20 characters")
 
 
-def test_missing_parent_is_reported_by_the_member_that_refers_to_it(keeper: Client) -> None:
+def test_missing_parent_is_a_404_where_the_path_names_it_and_a_422_where_the_body_does(keeper: Client) -> None:
     nowhere = keeper.post("/shelves/nowhere/books", GOOD)
-    assert problem_of(nowhere) == (422, "shelf_id", "Book refers to Shelf nowhere, which does not exist")
+    assert problem_of(nowhere) == (404, None, "Shelf nowhere does not exist")
     no_room = keeper.post("/shelves/s/books", GOOD | {"bookId": "c", "room": "attic"})
     assert problem_of(no_room) == (422, "room", "Book refers to Room attic, which does not exist")
 

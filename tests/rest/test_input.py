@@ -197,8 +197,9 @@ def test_invalid_address_is_named(ana: Client, path: str, status: int, field: st
     "name", ["전기차", "Ação", "👩‍👩‍👧", "a#b", "a%2Fb", "..%2F..", "%00", "a+b", "#", " ", "~", "NOTE%23n"]
 )
 def test_any_text_is_a_valid_id(ana: Client, name: str) -> None:
-    assert ana.get(f"/notes/{name}/lines").status == 200
+    assert ana.get(f"/notes/{name}/lines").status == 404
     assert ana.get(f"/notes/{name}").status == 404
+    assert ana.get(f"/search?words={name}").status == 200
 
 
 def test_oversized_key_is_rejected(ana: Client) -> None:
@@ -212,9 +213,9 @@ def test_value_in_use_is_a_409_that_names_the_field(ana: Client) -> None:
     assert ana.post("/notes", {"noteId": "n1", "title": "u"}).status == 409
 
 
-def test_missing_reference_is_a_422_that_names_the_field(ana: Client) -> None:
+def test_missing_entity_that_the_path_names_is_a_404(ana: Client) -> None:
     rejected = ana.post("/notes/nowhere/lines", {"number": 1, "words": "x"})
-    assert (rejected.status, rejected.json["field"]) == (422, "note_id")
+    assert (rejected.status, rejected.json["detail"]) == (404, "Note nowhere does not exist")
 
 
 def test_rejected_change_writes_nothing(ana: Client, db: Store) -> None:

@@ -306,9 +306,9 @@ def test_known_keys_stay_while_the_issuer_is_unreachable(
 ) -> None:
     publisher.status = 500
     clock.pass_a_minute()
-    assert anonymous.get("/notes/n1/lines", authorization=f"Bearer {signed('ES256')}").status == 503
+    assert anonymous.get("/search?words=x", authorization=f"Bearer {signed('ES256')}").status == 503
     _until_read()
-    assert anonymous.get("/notes/n1/lines", authorization=f"Bearer {signed('RS256')}").status == 200
+    assert anonymous.get("/search?words=x", authorization=f"Bearer {signed('RS256')}").status == 200
     (line,) = caplog.messages
     assert line.startswith(f"{STALE}: {publisher.url}: the key set cannot be read")
 

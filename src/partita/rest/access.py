@@ -11,6 +11,17 @@ Allows = Callable[[Caller, Arguments, Any], bool]
 Alternatives = tuple[tuple[str, ...], ...]  # one of these suffices; all parts of it are required
 
 
+class AccessDenied(Problem):
+    """A rule does not allow the caller."""
+
+    def __init__(self, caller: Caller, rule: "Rule") -> None:
+        allowed = f"allowed only for {rule.description}"
+        if caller.id is None:
+            super().__init__(401, "unauthorized", f"{allowed}; send a bearer token")
+        else:
+            super().__init__(403, "forbidden", allowed)
+
+
 class Rule:
     """Decides whether a caller may use a route; `description` is its text in the documentation."""
 
@@ -64,17 +75,14 @@ class Rule:
     def check_caller(self, caller: Caller, arguments: Arguments) -> None:
         """Checks the caller as far as this is possible before anything is read; raises 401 or 403."""
         if not self.anonymous_ok and caller.id is None:
-            raise Problem(401, "unauthorized", f"allowed only for {self.description}; send a bearer token")
+            raise AccessDenied(caller, self)
         if not self.needs_entity:
             self.check(caller, arguments)
 
     def check(self, caller: Caller, arguments: Arguments, entity: Any = None) -> None:
         """Raises 401 for an anonymous caller that the rule does not allow, 403 for any other caller."""
-        if self.allows(caller, arguments, entity):
-            return
-        if caller.id is None:
-            raise Problem(401, "unauthorized", f"allowed only for {self.description}; send a bearer token")
-        raise Problem(403, "forbidden", f"allowed only for {self.description}")
+        if not self.allows(caller, arguments, entity):
+            raise AccessDenied(caller, self)
 
 
 def _without_redundant(ways: Iterable[tuple[str, ...]]) -> Alternatives:

@@ -18,8 +18,9 @@ from partita.errors import DesignError
 from partita.plan.design import Design
 from partita.rest import pattern_routes
 from partita.rest.access import Rule, anyone
+from partita.rest.error_mapping import Registration
 from partita.rest.pattern_routes import EntityLookup, cache_of
-from partita.rest.routes import Route
+from partita.rest.routes import Route, read_type
 from partita.rest.service_routes import looked_up, operation
 from partita.store.store import Store
 
@@ -68,6 +69,7 @@ class Api(Generic[S]):
         self.service: Callable[[Store], S] = service
         self.routes: list[Route] = []
         self.background_jobs: list[BackgroundJob] = []
+        self.registration: Registration | None = None
         self.anonymous_example: str | None = None
         self.signed_in_example: str | None = None
 
@@ -87,6 +89,16 @@ class Api(Generic[S]):
     ) -> None:
         """GET of one entity, with its ETag."""
         self._add(pattern_routes.reading(path, pattern, who, len(self.routes), name, cache))
+
+    def expose_me(self, users: Pattern[Any, Any] | None = None, *, register: str = "") -> None:
+        """GET `/me`: the caller's id and groups, and the user that `users` finds by the id.
+
+        `register` says how a caller becomes a user, such as "POST /users": the errors of other callers say so.
+        """
+        self._add(pattern_routes.reading_caller(users))
+        if users is not None:
+            entity = read_type(users).__name__
+            self.registration = Registration(entity, f"register with {register} first")
 
     def expose_list(
         self,

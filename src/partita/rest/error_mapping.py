@@ -7,7 +7,7 @@ an empty `id`, and the one empty text in the request is `parentId`.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -82,13 +82,25 @@ def problem_kind(error: Exception, *, matching: bool = False) -> tuple[int, str]
     return next((_PROBLEMS[kind] for kind in type(error).__mro__ if kind in _PROBLEMS), None)
 
 
+class Registration(NamedTuple):
+    """The entity of a registered caller, and how a caller registers."""
+
+    entity: str
+    hint: str
+
+    def is_of(self, entity: str, values: list[Any], caller: str | None) -> bool:
+        return entity == self.entity and values == [caller]
+
+
 class RequestNames:
     """What a client wrote, by its own names: parameters of the address, and members of the body."""
 
     def __init__(self, route: Route | None, call: RouteCall | None) -> None:
         """`route` and `call` are None for a request that failed before they were known."""
         self.operation = route.name if route is not None else ""
+        self.caller = call.caller.id if call is not None else None
         self.values: dict[str, Any] = dict(call.arguments) if call is not None else {}
+        self._in_path = {each.name for each in route.in_path} if route is not None else set()
         self._names: dict[str, str] = {}
         if route is None:
             return
@@ -100,6 +112,16 @@ class RequestNames:
     def name(self, field: str) -> str | None:
         return self._names.get(field)
 
+    def are_in_path(self, values: Iterable[Any]) -> bool:
+        """Whether the path names all of these values."""
+        return {*map(_text, values)} <= {_text(self.values.get(name)) for name in self._in_path}
+
+    def in_body(self, values: Iterable[Any]) -> str | None:
+        """The member of the body that names the last of these values that it names."""
+        texts = {*map(_text, values)}
+        found = [name for name, held in self.values.items() if name not in self._in_path and _text(held) in texts]
+        return found[-1] if found else None
+
     def name_of_value(self, value: Any) -> str | None:
         """The one name under which this very value was written."""
         found = [name for name, held in self.values.items() if type(held) is type(value) and held == value]
@@ -109,14 +131,17 @@ class RequestNames:
 class ErrorMapping:
     """The problems of one design's errors."""
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, registration: Registration | None = None) -> None:
         self._models = {model.name: model for model in design.models}
+        self._registration = registration
 
     def problem(self, error: Exception, names: RequestNames, *, matching: bool) -> Problem | None:
         """The problem that an error is, in the names of the request; None where the fault is the server's."""
         kind = problem_kind(error, matching=matching)
         if kind is None:
             return None
+        if isinstance(error, NotFound | ReferenceMissing):
+            return self._missing(error, names)
         field, detail = self._described(error, names)
         return Problem(*kind, detail, field)
 
@@ -131,8 +156,6 @@ class ErrorMapping:
             case InvalidTransition():
                 field = self._first(error.entity, (error.field,), names)
                 return field, f"{field}: {error.reason}"
-            case ReferenceMissing():
-                return self._name(error.entity, error.field, names) if error.field else None, f"{error}"
             case LimitReached():
                 return None, self._limit(error, names)
             case StillReferenced():
@@ -150,6 +173,24 @@ class ErrorMapping:
             case DynamoDBError():
                 return None, "the database is busy" if _DYNAMODB_PROBLEMS[error.code] is BUSY else error.message
         return None, f"{error}"
+
+    def _missing(self, error: NotFound | ReferenceMissing, names: RequestNames) -> Problem:
+        """404 for what the path names, 403 for a caller who has to register first, 422 for what the body names."""
+        target = error.target if isinstance(error, ReferenceMissing) else error.entity
+        values = [each for each in error.key.values() if each is not None]
+        missing = f"{NotFound(target, error.key)}"
+        is_caller = self._registration is not None and self._registration.is_of(target, values, names.caller)
+        if is_caller and self._registration is not None:
+            missing = f"{missing}; {self._registration.hint}"
+        if names.are_in_path(values):
+            return Problem(404, "not-found", missing)
+        if is_caller:
+            return Problem(403, "not-registered", missing)
+        if isinstance(error, ReferenceMissing):
+            field = self._name(error.entity, error.field, names) if error.field else names.in_body(values)
+            return Problem(*INVALID, f"{error}", field)
+        field = names.in_body(values)
+        return Problem(404, "not-found", missing) if field is None else Problem(*INVALID, f"{field}: {missing}", field)
 
     def _value(self, error: InvalidValue, names: RequestNames) -> tuple[str | None, str]:
         path = (error.argument,) if error.argument else error.path
@@ -190,6 +231,11 @@ def _longest_part(model: Model, key: str, names: RequestNames) -> str | None:
     ]
     written = [name for each in fields if (name := names.name(each) or names.name(f"{_snake(model.name)}_{each}"))]
     return max(written, key=lambda name: len(str(names.values.get(name))), default=None)
+
+
+def _text(value: Any) -> Any:
+    """A value as an address may have it: an enum as its value."""
+    return getattr(value, "value", value) if not isinstance(value, list | dict | set | msgspec.Struct) else None
 
 
 def _snake(name: str) -> str:

@@ -11,6 +11,7 @@ from partita.rest.pages.docs_page import docs_page
 from partita.rest.problems import Problem
 from partita.rest.response_cache import RenderedItem, RenderedPage, TwoGenerationCache
 from partita.rest.routes import JsonReply, Route, RouteCall
+from partita.rest.visibility import nested
 from partita.store.store import Store
 
 
@@ -67,8 +68,8 @@ class MountedApi:
         self.static_pages("")  # a route that cannot be described is an error now
         self._tree: dict[Any, Any] = {}
         for route in api.routes:
-            self._add_route(route)
-        self._errors = ErrorMapping(db.design)
+            self._add_route(nested(route, api.routes))
+        self._errors = ErrorMapping(db.design, api.registration)
         self._outdated = 0  # cached replies in a row that were out of date
         self._skipped = 0
 

@@ -8,7 +8,7 @@ import msgspec
 from partita.design.json_codec import encoded
 from partita.design.patterns import Pattern
 from partita.rest import operation_summaries, routes
-from partita.rest.access import Rule
+from partita.rest.access import Rule, signed_in
 from partita.rest.etags import digest, entity_tag
 from partita.rest.response_cache import RenderedItem, cached_page, caching_decoder, page_body
 from partita.rest.routes import JsonReply, Route, RouteCall
@@ -52,6 +52,23 @@ def reading(path: str, pattern: Pattern[Any, Any], who: Rule, number: int, name:
         tagged=True,
         cache=cache or cache_of(who),
     )
+
+
+def reading_caller(users: Pattern[Any, Any] | None) -> Route:
+    """GET of the caller: the id and the groups of the token, and the entity of a registered caller."""
+    members: list[tuple[str, Any]] = [("id", str), ("groups", list[str])]
+    entity = None if users is None else routes.read_type(users)
+    if entity is not None:
+        members.append(("user", entity | None))
+    me = msgspec.defstruct("Me", members)
+
+    def read(call: RouteCall) -> Any:
+        found = {} if users is None else {"user": call.db.get(users(call.caller.name))}
+        return me(id=call.caller.name, groups=sorted(call.caller.groups), **found)
+
+    about = "Get the caller: the id and the groups of the token"
+    about += "." if entity is None else ", and the registered user, or null."
+    return Route("GET", "/me", "me", about, read, signed_in, result=me, cache=CLOSED)
 
 
 def finder(

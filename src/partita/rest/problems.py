@@ -13,6 +13,7 @@ TITLES = {
     "invalid": "Unprocessable Content",
     "unauthorized": "Unauthorized",
     "forbidden": "Forbidden",
+    "not-registered": "Forbidden",
     "not-found": "Not Found",
     "method-not-allowed": "Method Not Allowed",
     "timeout": "Request Timeout",

@@ -22,6 +22,7 @@ from partita.rest.parsing import decoder_of, path_arguments, query_arguments
 from partita.rest.problems import Problem
 from partita.rest.responses import JSON, RequestHeaders, Response, conditional, problem_response, response_for
 from partita.rest.routes import JsonReply, Route, RouteCall
+from partita.rest.visibility import may_see
 
 Authenticate = Callable[[bytes | None], Caller]  # the caller that an Authorization header names
 
@@ -193,8 +194,7 @@ class RequestHandler:
             return None
         caller = self._authenticate(state.headers.get(b"authorization"))
         cached.route.who.check_caller(caller, cached.arguments)
-        cached.route.who.check(caller, cached.arguments, cached.reply.entity)
-        return cached
+        return cached if may_see(caller, cached.route, cached.arguments, cached.reply) else None
 
     def _find_api(self, state: RequestState) -> tuple[MountedApi, str]:
         path, below = state.line.path.decode("latin-1"), f"{self._prefix}/"

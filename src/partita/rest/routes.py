@@ -51,6 +51,14 @@ class RouteCall(NamedTuple):
     if_match: IfMatch
 
 
+class SeenParent(NamedTuple):
+    """An entity that the path of a request names, and the rule that allowed the caller to see it."""
+
+    rule: Rule
+    arguments: dict[str, Any]
+    entity: Any
+
+
 class JsonReply(NamedTuple):
     """A reply that is already encoded as JSON; `entity` is the one that the rule looked at.
 
@@ -62,6 +70,7 @@ class JsonReply(NamedTuple):
     entity: Any = None
     expires: float | None = None
     cacheable: bool = False
+    parents: tuple[SeenParent, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,11 @@ class Route:
     @property
     def segments(self) -> tuple[str, ...]:
         return tuple(self.path.strip("/").split("/"))
+
+
+def names_one(route: Route) -> bool:
+    """Whether the path of a route ends with the name of one entity."""
+    return route.path.endswith("}")
 
 
 def split(path: str, parameters: Sequence[Parameter]) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:

@@ -55,7 +55,7 @@ def status_and_field(reply: Response) -> tuple[int, str | None]:
 # The id contains the time -----------------------------------------------------------------------------------------
 
 
-def test_a_comment_is_found_by_its_id_alone_with_one_get_item(
+def test_a_comment_is_found_by_its_id_alone_with_one_get_item_and_one_of_its_card(
     anonymous: Client, ann: str, card: str, sent: list[SentRequest]
 ) -> None:
     created = anonymous.by(ann).post(f"/cards/{card}/comments", {"text": "Thin coats! 👍"})
@@ -64,7 +64,7 @@ def test_a_comment_is_found_by_its_id_alone_with_one_get_item(
     sent.clear()
     found = anonymous.get(place)
     assert (found.status, found.json) == (200, created.json)
-    assert requests(sent) == [("GetItem", ONE_READ[1])]
+    assert requests(sent) == [("GetItem", ONE_READ[1])] * 2
 
 
 def test_a_notification_is_found_by_its_id_alone_with_one_get_item(

@@ -93,7 +93,7 @@ def test_others_cannot_see_an_unpublished_card_of_other_code(
         for place in ("/categories/woodworking/cards", "/users/user123/cards"):
             pages = [anonymous.by("u2").get(place + size).json["items"] for size in ("", "?limit=2")]
             assert [[each["cardId"] for each in page] for page in pages] == [["123"], ["123"]]
-        assert anonymous.by("u2").get("/cards/124").status == 403
+        assert anonymous.by("u2").get("/cards/124").status == 404
 
 
 @pytest.mark.parametrize("match", [False, True])

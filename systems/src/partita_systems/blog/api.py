@@ -32,6 +32,9 @@ api = Api(
 # Users
 
 
+api.expose_me(d.profile, register="POST /users")
+
+
 @api.post("/users", who=signed_in, location="/users/{cognito_sub}")
 def register(service: Blog, caller: Caller, profile: b.Profile) -> d.User:
     """Create the caller's profile; the groups of the token give the role."""

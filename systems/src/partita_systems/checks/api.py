@@ -24,6 +24,9 @@ api = Api(
 # Users
 
 
+api.expose_me(d.user, register="POST /users")
+
+
 @api.post("/users", who=signed_in, location="/users/{user_id}")
 def register(service: Checks, caller: Caller, registration: b.Registration) -> d.User:
     """Register the caller as a user."""

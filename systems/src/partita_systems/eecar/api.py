@@ -33,6 +33,7 @@ def offer_part(service: Eecar, caller: Caller, new: b.NewPart) -> d.Part:
     return service.parts.offer(new.entity(caller.name), spec=spec, usages=[each.entity() for each in new.usages])
 
 
+api.expose_me()
 api.expose_get("/parts/{part_id}", d.part)
 api.expose_patch("/parts/{part_id}", d.part, *b.PART, who=seller)
 

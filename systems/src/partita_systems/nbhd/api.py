@@ -35,6 +35,9 @@ api = Api("nbhd", "nbhd.city", d.design, service=Nbhd, about="Neighborhoods and 
 # Users
 
 
+api.expose_me(d.user, register="POST /users")
+
+
 @api.post("/users", who=signed_in, location="/users/{did}")
 def register(service: Nbhd, caller: Caller, new: b.NewUser) -> d.User:
     """Register the caller as a user; the `sub` of the token is the DID."""

@@ -28,6 +28,9 @@ class SweepResult(Struct):
 # Users
 
 
+api.expose_me(d.user, register="POST /users")
+
+
 @api.post("/users", who=signed_in, location="/users/{user_id}")
 def register(service: PerfectIt, caller: Caller, new: b.NewUser) -> d.User:
     """Register the caller as a user."""
