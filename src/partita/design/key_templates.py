@@ -133,6 +133,11 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                 raise invalid_value(error, where, segment.field or segment.constant) from None
         return self.separator.character.join(texts)
 
+    @property
+    def has_times(self) -> bool:
+        """Whether other code may have written the key with a time in another format."""
+        return any(isinstance(each.form, TimePart) for each in self.segments)
+
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
         """The key as other code may have written it, with times in other formats."""
         present = [each for each in self.segments if each.field is None or values[each.field] is not None]

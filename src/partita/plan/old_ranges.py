@@ -23,13 +23,13 @@ def old_reads(read: Read) -> tuple[Read, ...]:
     if read.sources[0].keys.index is not None:
         _check_index(read)
         return ()
-    return tuple(
-        old
+    every = tuple(
+        _old_read(read, source, keys)
         for source in read.sources
         if source.keys is source.model.key
         for keys in source.model.old_keys
-        if not _contains(read, old := _old_read(read, source, keys))
     )
+    return () if all(_contains(read, old) for old in every) else every  # all in one way: either in its range, or merged
 
 
 def _check_index(read: Read) -> None:

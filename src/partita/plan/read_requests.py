@@ -74,6 +74,16 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.index is None or self.model.table.index(self.read.name, self.index).local
 
     @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """The entities that are read."""
+        return tuple(source.model for source in self.read.sources)
+
+    @cached_property
+    def has_old_keys(self) -> bool:
+        """Whether some of the entities may be stored under old keys."""
+        return any(model.old_keys for model in self.models)
+
+    @cached_property
     def time_bounds(self) -> key_ranges.TimeBounds | None:
         return key_ranges.time_bounds(self.proof.range)
 

@@ -29,7 +29,9 @@ from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of, recogniser_of
 from partita.store.execution import execute
 from partita.store.flows import Flow
-from partita.store.reading import fetch_item, fetch_stored_item, now_seconds
+from partita.store.item_reads import fetch_item
+from partita.store.old_items import now_seconds
+from partita.store.reading import fetch_stored_item
 from partita.store.retries import send_idempotent
 
 
@@ -104,11 +106,19 @@ def _adopt_item(
         if entity is None:
             return  # it has expired: it is hidden, and its unique values are free
         values = values_of(model, entity)
+        if (yield from _is_copy(context, model, item, values)):
+            raise AlreadyExists(model.name, key_parts(model, values))  # so it counts for nothing
         _count(effects(design, model, values, merged_with_unknown(model, item, values, values)), counts)
         _include_stored_counters(design, model, values, counts)
         rewritten, guarded = yield from adopt_item(context, design, model, item)
         done.rewritten += rewritten
         done.guards_created += guarded
+
+
+def _is_copy(context: StoreContext, model: Model, item: Item, values: Values) -> Flow[bool]:
+    """Whether the item is stored under its current key as well."""
+    key = key_of(model, values)
+    return key != key_in_item(model, item) and (yield from fetch_item(context, model.table.name, key)) is not None
 
 
 def adopt_item(context: StoreContext, design: Design, model: Model, item: Item) -> Flow[tuple[bool, int]]:

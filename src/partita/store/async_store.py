@@ -189,7 +189,7 @@ class AsyncStore(BaseStore):
     async def transact_get(self, *calls: Get[Any]) -> tuple[Any, ...]:
         """The entities of at most 100 gets as they are at one moment (TransactGetItems), None for those that are not.
 
-        It costs two units where a strongly consistent get costs one. Items under old keys are not found.
+        It costs two units where a strongly consistent get costs one, and as much for each old key of the entities.
         """
         from partita.store.transact_get import fetch_together
 

@@ -1,7 +1,6 @@
 """Batches: many puts or deletes of entities without invariants; unprocessed requests are sent again."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -16,13 +15,13 @@ from partita.errors import InvalidValue, PartitaError, item_name
 from partita.plan.design import Design
 from partita.plan.effects import check_limits
 from partita.plan.item_compiler import compiled_item
-from partita.plan.items import key_in_item, validate_entity, values_of
+from partita.plan.items import Values, key_in_item, validate_entity, values_of
 from partita.plan.writes import can_delete_without_read, has_no_invariants, with_initial_values
 from partita.store import log
 from partita.store.arguments import as_list
 from partita.store.context import StoreContext
 from partita.store.flows import Flow
-from partita.store.reading import fetch_item
+from partita.store.item_reads import fetch_item
 from partita.store.rejections import check_item_size
 from partita.store.retries import PerhapsApplied, outcome_unknown, send
 
@@ -44,27 +43,40 @@ class BatchWrite(msgspec.Struct, frozen=True):
         return wire.WriteRequest(put_request=wire.PutRequest(item=self.item))
 
 
-def put_many(context: StoreContext, design: Design, entities: Sequence[Any]) -> Flow[None]:
-    """Puts entities without invariants, in batches; if one of them is invalid, nothing is sent."""
+class BatchPuts(msgspec.Struct, frozen=True):
+    """The puts of a batch: their items while they wait, and the values of entities that may have old keys."""
+
+    items: list[tuple[Model, Item | bytes]]
+    values: list[tuple[Model, dict[str, Any]]]
+
+    def writes(self) -> Iterator[BatchWrite]:
+        return (_put_of(model, each) for model, each in self.items)
+
+
+def puts_of(context: StoreContext, design: Design, entities: Iterable[Any]) -> BatchPuts:
+    """The puts of entities without invariants; an InvalidValue if one of them is invalid."""
     entities = as_list("put_many", "entities", entities)
     models = {kind: design.holding(kind) for kind in set(map(type, entities))}
     for model in models.values():
         if not has_no_invariants(design, model):
             raise InvalidValue(model.name, "a batch cannot keep its invariants; create it, or use a transaction")
     packed: dict[ItemIdentity, tuple[Model, Item | bytes]] = {}
+    with_old_keys: list[tuple[Model, dict[str, Any]]] = []
     for entity in entities:
         model = models[type(entity)]
-        item = _item_of(model, entity, context.clock())
+        values = values_of(model, with_initial_values(model, validate_entity(model, entity), context.clock()))
+        item = _item_of(model, values)
         identity = item_identity(model.table.name, key_in_item(model, item))
         if identity in packed:
             name = item_name(model.name, {name: getattr(entity, name) for name in model.key.fields})
             raise InvalidValue(model.name, f"{name} is in the batch twice; put it once")
         packed[identity] = (model, _packed(model, item))
-    yield from batch_write(context, (_put_of(model, each) for model, each in packed.values()))
+        if model.old_keys:
+            with_old_keys.append((model, values))
+    return BatchPuts(list(packed.values()), with_old_keys)
 
 
-def _item_of(model: Model, entity: Any, now: datetime) -> Item:
-    values = values_of(model, with_initial_values(model, validate_entity(model, entity), now))
+def _item_of(model: Model, values: Values) -> Item:
     check_limits(model, {}, values)
     return compiled_item(model, values)
 
@@ -84,14 +96,14 @@ def _put_of(model: Model, packed: Item | bytes) -> BatchWrite:
     return BatchWrite(model, key_in_item(model, item), item)
 
 
-def delete_many(context: StoreContext, design: Design, keys: Iterable[tuple[Model, Item]]) -> Flow[None]:
-    """Deletes items without invariants, in batches; an item may be named twice."""
+def deletions(design: Design, keys: Iterable[tuple[Model, Item]]) -> dict[ItemIdentity, BatchWrite]:
+    """The deletions of items without invariants, by identity; an item may be named twice."""
     writes = {}
     for model, key in keys:
         if not can_delete_without_read(design, model) or design.ownerships.get(model) or model.counters:
             raise InvalidValue(model.name, "a batch cannot keep its invariants; delete it, or use a transaction")
         writes[item_identity(model.table.name, key)] = BatchWrite(model, key)
-    yield from batch_write(context, writes.values())
+    return writes
 
 
 def batch_write(context: StoreContext, writes: Iterable[BatchWrite]) -> Flow[None]:

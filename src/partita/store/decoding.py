@@ -13,7 +13,6 @@ import msgspec
 from partita.design.codecs import shape_of
 from partita.design.codegen import Env, bind
 from partita.design.models import EntityKeys, KeyAttribute, Model, ViewModel
-from partita.design.reads import Read
 from partita.design.tables import Table
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, StoredItemInvalid, place_text
@@ -169,14 +168,16 @@ def _parts_in(model: Model, texts: tuple[str, ...]) -> dict[str, Any] | None:
     return next((each for each in found if each is not None), None)
 
 
-def is_under_old_key(read: Read, key: Item) -> bool:
-    """Whether a key of the entities that are read is one of their old ones, and not one of today's."""
-    texts = tuple(str(next(iter(value.values()))) for value in key.values())
-    models = [source.model for source in read.sources]
-    if any(_parsed(model.key, texts, foreign=False) is not None for model in models):
-        return False
-    every = ((keys, foreign) for model in models for keys in model.old_keys for foreign in (False, True))
+def is_old_form(model: Model, key: Item) -> bool:
+    """Whether a key has the form of one of the entity's old keys; today's keys may have it too."""
+    texts = tuple(key_texts(key).values())
+    every = ((keys, foreign) for keys in model.old_keys for foreign in (False, True))
     return any(_parsed(keys, texts, foreign=foreign) is not None for keys, foreign in every)
+
+
+def is_current_form(model: Model, key: Item) -> bool:
+    """Whether a key has the form of the entity's keys of today."""
+    return _parsed(model.key, tuple(key_texts(key).values()), foreign=False) is not None
 
 
 def _parsed(keys: EntityKeys, texts: tuple[str, ...], *, foreign: bool) -> dict[str, Any] | None:

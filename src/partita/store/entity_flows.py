@@ -10,6 +10,7 @@ from partita.design.conditions import Condition
 from partita.design.markers import Unique
 from partita.design.models import Model
 from partita.design.reads import Get, Query
+from partita.dynamodb.canonical import item_identity
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
 from partita.plan.changes import ItemChange
@@ -24,8 +25,9 @@ from partita.store.context import StoreContext
 from partita.store.decoding import recogniser_of
 from partita.store.drafts import Draft, edits_of
 from partita.store.flows import Flow
-from partita.store.old_keys import check_no_old_item, move_from_old_key, with_old_keys
-from partita.store.reading import fetch_item, fetch_stored_item
+from partita.store.item_reads import fetch_item
+from partita.store.old_keys import check_no_old_item, deletions_of_old_items, move_from_old_key, with_old_keys
+from partita.store.reading import fetch_stored_item
 
 E = TypeVar("E")
 
@@ -45,9 +47,9 @@ class EntityFlows:
 
     def put(self, entity: E) -> Flow[E]:
         model = self.design.holding(type(entity))
-        if model.old_keys:  # what is stored under an old key is replaced, not doubled
-            valid = validate_entity(model, entity)
-            yield from move_from_old_key(self.context, self.design, model, values_of(model, valid))
+        if model.old_keys:
+            valid = values_of(model, validate_entity(model, entity))
+            yield from move_from_old_key(self.context, self.design, model, valid, only=True)
         return (yield from writing.put(self.context, self.design, model, entity))
 
     def replace(self, entity: Any) -> Flow[None]:
@@ -96,12 +98,12 @@ class EntityFlows:
         except ReservedKey:
             return None
         if model.old_keys:
-            yield from move_from_old_key(self.context, self.design, model, key, check)
+            yield from move_from_old_key(self.context, self.design, model, key, only=True, check=check)
         deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
         if (
             deleted is None
             and not model.old_keys
-            and (yield from move_from_old_key(self.context, self.design, model, key, check))
+            and (yield from move_from_old_key(self.context, self.design, model, key, only=True, check=check))
         ):
             deleted = yield from writing.delete(self.context, self.design, model, key, when, check)
         if deleted is None and (self.design.ownerships.get(model) or not can_delete_without_read(self.design, model)):
@@ -109,12 +111,23 @@ class EntityFlows:
         return deleted
 
     def put_many(self, entities: Sequence[Any]) -> Flow[None]:
-        return batches.put_many(self.context, self.design, entities)
+        puts = batches.puts_of(self.context, self.design, entities)
+        yield from batches.batch_write(self.context, puts.writes())
+        yield from batches.batch_write(self.context, (yield from deletions_of_old_items(self.context, puts.values)))
 
     def delete_many(self, calls: Sequence[Get[Any]]) -> Flow[None]:
-        plans = [(get_plan(call), call.arguments) for call in as_list("delete_many", "gets", calls)]
-        keys = [(plan.model, checked_key(plan, arguments)) for plan, arguments in plans]
-        return batches.delete_many(self.context, self.design, keys)
+        every = as_list("delete_many", "gets", calls)
+        plans = [get_plan(call) for call in every]
+        keys = [(plan.model, checked_key(plan, call.arguments)) for plan, call in zip(plans, every, strict=True)]
+        writes = batches.deletions(self.design, keys)
+        old = [
+            (plan.model, key_values(plan, call.arguments))
+            for plan, call in zip(plans, every, strict=True)
+            if plan.model.old_keys
+        ]
+        for each in (yield from deletions_of_old_items(self.context, old)):
+            writes.setdefault(item_identity(each.model.table.name, each.key), each)
+        yield from batches.batch_write(self.context, writes.values())
 
     def find_by_unique(self, entity: type[E], unique: str, *values: Any) -> Flow[E | None]:
         """Reads the guard of a unique value, then the item that the guard names."""

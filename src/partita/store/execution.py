@@ -29,7 +29,7 @@ from partita.plan.write_requests import single_request, transaction_request
 from partita.store import log
 from partita.store.context import StoreContext
 from partita.store.flows import Flow, Wait
-from partita.store.reading import fetch_item
+from partita.store.item_reads import fetch_item
 from partita.store.rejections import explained_rejection
 from partita.store.retries import PASSING_REASONS, PerhapsApplied, is_conflict, outcome_unknown, send
 

@@ -12,12 +12,11 @@ import msgspec
 from partita.design.codecs import shape_of
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item, sort_value
-from partita.plan.items import key_in_item
 from partita.plan.read_requests import EmptyRange, Plan, check_lengths, fan_out_values, query, start_key, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State, binding, cursor_text, states_of
-from partita.store.decoding import is_under_old_key
 from partita.store.flows import Flow
+from partita.store.old_items import old_place, without_replaced
 from partita.store.old_rows import OldRows
 from partita.store.retries import send_idempotent
 
@@ -26,7 +25,14 @@ class Merge:
     """The merged ranges of one query from a cursor on: `fill` reads, `take` removes what comes first."""
 
     def __init__(
-        self, context: StoreContext, plan: Plan, arguments: tuple[Any, ...], cursor: str | None, consistent: bool
+        self,
+        context: StoreContext,
+        plan: Plan,
+        arguments: tuple[Any, ...],
+        cursor: str | None,
+        consistent: bool,
+        *,
+        copies: bool = False,
     ) -> None:
         self._context = context
         self._plan = plan
@@ -38,7 +44,8 @@ class Merge:
             states = states_of(plan.read.name, cursor, binding(plan, arguments), context.cursor_keys)
         self._belongs = time_filter(plan, arguments)
         self._old: OldRows | None = None
-        if plan.old_plans:
+        self._hides_copies = plan.has_old_keys and not plan.old_plans and not copies
+        if plan.old_plans and not copies:
             state = states[-1] if cursor else START
             states = states[:-1] if cursor else states
             self._old = OldRows(plan, arguments, state, lambda key: _open_sort_key(plan, key))
@@ -78,14 +85,14 @@ class Merge:
                 if self._belongs is not None:
                     items = [raw for raw in items if self._belongs(_time_attribute(self._plan)(raw).x.S)]
                 if self._old is not None:  # in their own order, which is another one
-                    items = [raw for raw in items if not self._is_old(raw)]
+                    items = [raw for raw in items if old_place(self._plan.models, msgspec.json.decode(raw)) is None]
+                elif self._hides_copies:
+                    models = self._plan.models
+                    items = yield from without_replaced(self._context, models, items, consistent=self._consistent)
                 each.add(items, reply.last_evaluated_key)
         if self._old is not None and not self._old.ended:
             yield from self._old.read(self._context, consistent=self._consistent)
         return any(each.waiting for each in self._all_ranges)
-
-    def _is_old(self, raw: msgspec.Raw) -> bool:
-        return is_under_old_key(self._plan.read, key_in_item(self._plan.model, msgspec.json.decode(raw)))
 
     def take(self, room: int | None) -> list[msgspec.Raw]:
         """The items that come first: of a single range all that fit, of several the one next item."""
@@ -102,9 +109,7 @@ class Merge:
         here, there = chosen.peek_sort_key(self._plan), old.peek_sort_key()
         if here != there and choose(here, there) == there:
             return old.take_next()
-        taken = chosen.take_next(1, self._plan)
-        old.drop(key_in_item(self._plan.model, msgspec.json.decode(taken[0])))
-        return taken
+        return chosen.take_next(1, self._plan)
 
     @property
     def is_done(self) -> bool:

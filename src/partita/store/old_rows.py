@@ -8,14 +8,12 @@ import msgspec
 
 from partita.design.models import Model
 from partita.dynamodb.values import Item, sort_value
-from partita.errors import StoredItemInvalid
-from partita.plan.items import key_in_item, key_of, values_of
 from partita.plan.key_ranges import AttributeCondition
 from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan_out_values, query, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
-from partita.store.decoding import decoder_of, is_under_old_key
 from partita.store.flows import Flow
+from partita.store.old_items import OldPlace, old_place, replaced_items
 from partita.store.retries import send_idempotent
 
 _COMPARE = {"=": operator.eq, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -23,6 +21,7 @@ SortKey = Callable[[Item], tuple[Any, ...]]
 
 
 class OldRow(msgspec.Struct, frozen=True):
+    place: OldPlace
     raw: msgspec.Raw
     key: Item  # the key that it would have now
     order: tuple[Any, ...]
@@ -54,7 +53,7 @@ class OldRows:
                     asked = query(old, self._arguments, fan_out_value=value, start=start, consistent=consistent)
                     reply = yield from send_idempotent(context, asked)
                     for row in self._rows(old, reply.items or ()):
-                        found.setdefault(str(row.key), row)
+                        found.setdefault(str(row.key), row)  # of two old keys, the one that is declared first
                     if reply.last_evaluated_key is None:
                         break
                     start = msgspec.json.decode(reply.last_evaluated_key)
@@ -63,7 +62,10 @@ class OldRows:
         if self._position != START:
             last = self._order(self._position)  # type: ignore[arg-type]
             ordered = [row for row in ordered if (row.order > last if forward else row.order < last)]
-        self.waiting, self.ended = ordered, True
+        places = {at: row.place for at, row in enumerate(ordered)}
+        replaced = yield from replaced_items(context, places, consistent=consistent)
+        self.waiting = [row for at, row in enumerate(ordered) if at not in replaced]
+        self.ended = True
 
     def _rows(self, old: Plan, items: Iterable[msgspec.Raw]) -> Iterable[OldRow]:
         """The items that are stored under an old key, and whose key would now be in the range of the query."""
@@ -72,16 +74,13 @@ class OldRows:
             conditions_of(self._plan, self._arguments, value) for value in fan_out_values(self._plan, self._arguments)
         ]
         for raw in items:
-            item: Item = msgspec.json.decode(raw)
-            if not is_under_old_key(self._plan.read, key_in_item(model, item)):
-                continue
-            try:
-                key = key_of(model, values_of(model, decoder_of(model).from_item(item)))
-            except StoredItemInvalid:
-                continue  # an item of another entity, or one that adoption reports
+            place = old_place((model,), msgspec.json.decode(raw))
+            key = None if place is None else place.current_key
+            if place is None or key is None:
+                continue  # it is another entity's, or one that adoption reports
             in_range = any(all(_holds(model, condition, key) for condition in conditions) for conditions in ranges)
             if in_range and self._belongs(key):
-                yield OldRow(raw, key, self._order(key))
+                yield OldRow(place, raw, key, self._order(key))
 
     def _belongs(self, key: Item) -> bool:
         belongs, bounds = time_filter(self._plan, self._arguments), self._plan.time_bounds
@@ -97,11 +96,6 @@ class OldRows:
         row = self.waiting.pop(0)
         self._position = row.key
         return [row.raw]
-
-    def drop(self, key: Item) -> None:
-        """Leaves out what is stored under its new key as well: that one is read."""
-        while self.waiting and self.waiting[0].key == key:
-            self.take_next()
 
 
 def _holds(model: Model, condition: AttributeCondition, key: Item) -> bool:

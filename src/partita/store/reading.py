@@ -10,16 +10,12 @@ import msgspec
 
 from partita.design.models import Model
 from partita.design.reads import Get, Query, Read
-from partita.dynamodb import limits
-from partita.dynamodb import requests as wire
-from partita.dynamodb.canonical import ItemIdentity, item_identity
+from partita.dynamodb.canonical import item_identity
 from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.values import Item
 from partita.errors import InvalidValue, ReservedKey, StoredItemInvalid
 from partita.plan.changes import StoredItem
-from partita.plan.items import Values, old_keys
 from partita.plan.read_requests import (
-    Plan,
     check_lengths,
     checked_key,
     get_item,
@@ -27,12 +23,13 @@ from partita.plan.read_requests import (
     key_values,
     query_plan,
 )
-from partita.store import log
 from partita.store.arguments import as_list
 from partita.store.context import StoreContext
 from partita.store.decoding import Decoder, Recogniser, decoder_of
 from partita.store.flows import Flow
+from partita.store.item_reads import fetch_item, fetch_items
 from partita.store.merge import Merge
+from partita.store.old_items import fetch_all_under_old_keys, fetch_under_old_key, now_seconds
 from partita.store.retries import send_idempotent
 
 E = TypeVar("E")
@@ -47,11 +44,6 @@ class Page(Generic[E], msgspec.Struct, frozen=True):
 
     items: list[E]
     cursor: str | None
-
-
-def now_seconds(context: StoreContext) -> int:
-    """The store's time in whole seconds since 1970, as TTL attributes have it."""
-    return int(context.clock().timestamp())
 
 
 def fetch_one(
@@ -76,21 +68,6 @@ def fetch_one(
     return found
 
 
-def fetch_item(context: StoreContext, table: str, key: Item) -> Flow[msgspec.Raw | None]:
-    """The bytes of an item, with a strongly consistent read."""
-    reply = yield from send_idempotent(context, wire.GetItem(table_name=table, key=key, consistent_read=True))
-    return reply.item
-
-
-def fetch_under_old_key(context: StoreContext, model: Model, values: Values) -> Flow[msgspec.Raw | None]:
-    """The bytes of the item under the first of the entity's old keys that has one."""
-    for key in old_keys(model, values):
-        raw = yield from fetch_item(context, model.table.name, key)
-        if raw is not None:
-            return raw
-    return None
-
-
 def fetch_stored_item(context: StoreContext, model: Model, key: Item) -> Flow[StoredItem | None]:
     """An item for a fenced write: as an item and as an entity; None if it has expired."""
     raw = yield from fetch_item(context, model.table.name, key)
@@ -100,15 +77,24 @@ def fetch_stored_item(context: StoreContext, model: Model, key: Item) -> Flow[St
 
 
 class QueryPages(Generic[E]):
-    """The pages of a query from a cursor on, each read by a flow."""
+    """The pages of a query from a cursor on, each read by a flow.
+
+    With `copies`, all that is stored in its range, though it may be a copy under an old key.
+    """
 
     def __init__(
-        self, context: StoreContext, call: Query[Any], cursor: str | None = None, *, consistent: bool = False
+        self,
+        context: StoreContext,
+        call: Query[Any],
+        cursor: str | None = None,
+        *,
+        consistent: bool = False,
+        copies: bool = False,
     ) -> None:
         plan = query_plan(call)
         self._read = call.read
         self._context = context
-        self._merge = Merge(context, plan, call.arguments, cursor, consistent)
+        self._merge = Merge(context, plan, call.arguments, cursor, consistent, copies=copies)
 
     def fetch(self, size: int | None = None, decode: Decode[Any] | None = None) -> Flow[list[E]]:
         """The next page, without expired items; `decode` as for one item."""
@@ -199,66 +185,18 @@ def skipping_unreadable(context: StoreContext, decode: Decode[R]) -> Decode[R]:
 def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: bool = False) -> Flow[list[E | None]]:
     """The entities of many gets, in the order of the calls, with as few BatchGetItem requests as possible."""
     calls = as_list("get_many", "gets", calls)
-    wanted = [(get_plan(call), checked_key(get_plan(call), call.arguments)) for call in calls]
-    found = yield from _fetch_keys(context, wanted, consistent)
-    results = [found.get(item_identity(plan.table, key)) for plan, key in wanted]
-    old = {
-        at: [(plan, key) for key in old_keys(plan.model, key_values(plan, call.arguments))]
-        for at, (call, (plan, _)) in enumerate(zip(calls, wanted, strict=True))
-        if results[at] is None and plan.model.old_keys
-    }
-    if old:
-        found = yield from _fetch_keys(context, [each for several in old.values() for each in several], consistent)
-    for at, several in old.items():
-        there = (found.get(item_identity(plan.table, key)) for plan, key in several)
-        results[at] = next((each for each in there if each is not None), None)
-    return results
-
-
-def _fetch_keys(
-    context: StoreContext, wanted: Sequence[tuple[Plan, Item]], consistent: bool
-) -> Flow[dict[ItemIdentity, Any]]:
-    """The entities under the keys, by the identities of their items."""
-    found: dict[ItemIdentity, Any] = {}
-    waiting = list({item_identity(plan.table, key): (plan, key) for plan, key in wanted}.values())
-    decoders = {
-        item_identity(plan.table, key): skipping_unreadable(context, decoder_of(plan.model)) for plan, key in waiting
-    }
-    names = {plan.table: plan.model.table.key_names for plan, _ in waiting}
+    plans = [get_plan(call) for call in calls]
+    keys = [(plan.table, checked_key(plan, call.arguments)) for plan, call in zip(plans, calls, strict=True)]
+    found = yield from fetch_items(context, keys, consistent=consistent)
+    items = [found.get(item_identity(*key)) for key in keys]
+    missing = [at for at, item in enumerate(items) if item is None and plans[at].model.old_keys]
+    if missing:
+        wanted = [(plans[at].model, key_values(plans[at], calls[at].arguments)) for at in missing]
+        old = yield from fetch_all_under_old_keys(context, wanted, consistent=consistent)
+        for at, several in zip(missing, old, strict=True):
+            items[at] = next(iter(several.values()), None)
     now = now_seconds(context)
-    while waiting:
-        batch, waiting = waiting[: limits.BATCH_GET_KEYS], waiting[limits.BATCH_GET_KEYS :]
-        asked: dict[str, wire.KeysAndAttributes] = {}
-        for plan, key in batch:
-            keys = asked.setdefault(plan.table, _empty_batch(consistent)).keys
-            assert keys is not None
-            keys.append(key)
-        for table, raw in (yield from _batch(context, asked)):
-            key = msgspec.json.decode(raw)
-            identity = item_identity(table, {name: key[name] for name in names[table]})
-            found[identity] = decoders[identity](raw, now)
-    return found
-
-
-def _empty_batch(consistent: bool) -> wire.KeysAndAttributes:
-    return wire.KeysAndAttributes(keys=[], consistent_read=True if consistent else None)
-
-
-def _batch(context: StoreContext, asked: dict[str, wire.KeysAndAttributes]) -> Flow[list[tuple[str, msgspec.Raw]]]:
-    """The items of one BatchGetItem; unprocessed keys are requested again."""
-    found: list[tuple[str, msgspec.Raw]] = []
-    attempt = 0
-    while asked:
-        request = wire.BatchGetItem(request_items=asked)
-        reply = yield from send_idempotent(context, request)
-        replies = (reply.responses or {}).items()
-        got = [(context.declared_table_name(table), raw) for table, items in replies for raw in items]
-        found += got
-        left = reply.unprocessed_keys
-        asked = msgspec.json.decode(left, type=dict[str, wire.KeysAndAttributes]) if left is not None else {}
-        attempt = 0 if got else attempt + 1
-        if asked:
-            pause = context.pause(attempt)
-            log.unprocessed(request, sum(len(each.keys or ()) for each in asked.values()), pause.seconds)
-            yield pause
-    return found
+    return [
+        None if item is None else skipping_unreadable(context, decoder_of(plan.model))(item, now)
+        for plan, item in zip(plans, items, strict=True)
+    ]

@@ -6,36 +6,50 @@ from typing import Any
 from partita.design.reads import Get
 from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
-from partita.dynamodb.canonical import item_identity
+from partita.dynamodb.canonical import ItemIdentity, item_identity
 from partita.dynamodb.exceptions import TransactionCanceledException
 from partita.dynamodb.responses import TransactGetItemsOutput
+from partita.dynamodb.values import Item
 from partita.errors import InvalidTransaction
-from partita.plan.read_requests import checked_key, get_plan
+from partita.plan.items import old_keys
+from partita.plan.read_requests import Plan, checked_key, get_plan, key_values
 from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import ATTEMPTS, pause_after_conflict, retries_exhausted
 from partita.store.flows import Flow
-from partita.store.reading import now_seconds
+from partita.store.old_items import is_item_of, now_seconds
 from partita.store.retries import send_idempotent
 
 
 def fetch_together(context: StoreContext, calls: Sequence[Get[Any]]) -> Flow[tuple[Any, ...]]:
-    """The entities of the gets at one moment, None for those that do not exist; old keys are not looked up."""
-    wanted = [(get_plan(call), checked_key(get_plan(call), call.arguments)) for call in calls]
-    places = [item_identity(plan.table, key) for plan, key in wanted]
-    distinct = dict(zip(places, wanted, strict=True))
+    """The entities of the gets at one moment, None for those that do not exist."""
+    plans = [get_plan(call) for call in calls]
+    keys = [_places(plan, call) for plan, call in zip(plans, calls, strict=True)]
+    distinct = {place: key for several in keys for place, key in several.items()}
     if len(distinct) > limits.TRANSACTION_ACTIONS:
-        raise InvalidTransaction(f"{len(distinct)} gets; a transaction has at most {limits.TRANSACTION_ACTIONS}")
+        most = limits.TRANSACTION_ACTIONS
+        raise InvalidTransaction(f"{len(distinct)} gets; a transaction has at most {most}")
     if not distinct:
         return ()
-    gets = [wire.TransactGetItem(get=wire.Get(table_name=plan.table, key=key)) for plan, key in distinct.values()]
+    gets = [wire.TransactGetItem(get=wire.Get(table_name=place[0], key=key)) for place, key in distinct.items()]
     reply = yield from _send(context, wire.TransactGetItems(transact_items=gets), calls[0].read.name)
+    found = dict(zip(distinct, (each.item for each in reply.responses or ()), strict=True))
     now = now_seconds(context)
-    found = {
-        place: None if each.item is None else decoder_of(plan.model)(each.item, now)
-        for (place, (plan, _)), each in zip(distinct.items(), reply.responses or (), strict=True)
-    }
-    return tuple(found[place] for place in places)
+    results = []
+    for plan, call, several in zip(plans, calls, keys, strict=True):
+        first, *old = (found[place] for place in several)
+        if first is None and old:
+            values = key_values(plan, call.arguments)
+            first = next((raw for raw in old if raw and is_item_of(context, plan.model, values, raw)), None)
+        results.append(None if first is None else decoder_of(plan.model)(first, now))
+    return tuple(results)
+
+
+def _places(plan: Plan, call: Get[Any]) -> dict[ItemIdentity, Item]:
+    """The keys under which the item of a get may be, by identity: the current one, then old ones."""
+    key = checked_key(plan, call.arguments)
+    others = old_keys(plan.model, key_values(plan, call.arguments)) if plan.model.old_keys else ()
+    return {item_identity(plan.table, each): each for each in (key, *others)}
 
 
 def _send(context: StoreContext, request: wire.TransactGetItems, name: str) -> Flow[TransactGetItemsOutput]:

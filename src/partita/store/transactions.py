@@ -10,7 +10,7 @@ from partita.design.entities import Entity
 from partita.design.models import Model
 from partita.design.reads import Get
 from partita.dynamodb.canonical import ItemIdentity, item_identity
-from partita.errors import ConditionFailed, InvalidTransaction, InvalidValue, item_name
+from partita.errors import ConditionFailed, InvalidTransaction, InvalidValue, NotFound, item_name
 from partita.plan.actions import Clause, ItemAction, absent
 from partita.plan.changes import ItemChange, StoredItem, needs_read, plan_blind_change, plan_fenced_change
 from partita.plan.condition_expressions import to_stored
@@ -24,6 +24,7 @@ from partita.store.context import StoreContext
 from partita.store.drafts import Draft, edits_of
 from partita.store.execution import Planning, SkippedItems, retry_on_race
 from partita.store.flows import Flow
+from partita.store.old_keys import check_no_old_item, move_from_old_key
 from partita.store.writing import check_holds_for_nothing, planned_change, planned_deletion
 
 E = TypeVar("E")
@@ -39,6 +40,7 @@ class Transaction:
         self._design = design
         self._steps: list[Step] = []
         self._writes: dict[ItemIdentity, str] = {}
+        self._touched: list[tuple[str, Model, Values]] = []  # every item, with the write or check of it
         self._has_ended = False
 
     def create(self, entity: N) -> N:
@@ -126,6 +128,7 @@ class Transaction:
         plan = get_plan(call)
         key = key_values(plan, call.arguments)
         check_names(plan.model, condition)
+        self._touched.append(("check", plan.model, key))
 
         def step(_: SkippedItems) -> Planning:
             yield from ()
@@ -150,6 +153,7 @@ class Transaction:
             name = item_name(model.name, key_parts(model, values))
             raise InvalidTransaction(f"two writes to {name} in one transaction; make them one")
         self._writes[identity] = write
+        self._touched.append((write, model, values))
 
     def _check(self, model: Model, key: dict[str, Any], condition: Condition | None) -> list[ItemAction]:
         if condition is None:
@@ -169,7 +173,32 @@ class Transaction:
                 actions += yield from step(skip)
             return actions
 
-        yield from retry_on_race(self._context, "transaction", plan)
+        yield from self._settle_old_keys()
+        try:
+            yield from retry_on_race(self._context, "transaction", plan)
+        except NotFound:
+            if not (yield from self._move_from_other_formats()):
+                raise
+            yield from retry_on_race(self._context, "transaction", plan)
+
+    def _settle_old_keys(self) -> Flow[None]:
+        """Looks under old keys as single writes do; an item that is moved stays so, whatever becomes of the writes."""
+        for write, model, values in self._touched:
+            if not model.old_keys:
+                continue
+            if write == "create":
+                yield from check_no_old_item(self._context, model, values)
+            else:
+                only = write in ("put", "delete")
+                yield from move_from_old_key(self._context, self._design, model, values, only=only)
+
+    def _move_from_other_formats(self) -> Flow[bool]:
+        """Moves changed items whose keys have times in other formats; false if there are none."""
+        moved = False
+        for write, model, values in self._touched:
+            if write == "change":
+                moved |= yield from move_from_old_key(self._context, self._design, model, values)
+        return moved
 
 
 def _as_seen(model: Model, key: Values, entity: Any) -> StoredItem:

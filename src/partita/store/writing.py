@@ -53,7 +53,10 @@ from partita.store.context import StoreContext
 from partita.store.decoding import decoder_of
 from partita.store.execution import Planning, SkippedItems, execute, retry_on_race
 from partita.store.flows import Flow
-from partita.store.reading import QueryPages, fetch_item, fetch_stored_item, now_seconds
+from partita.store.item_reads import fetch_item
+from partita.store.old_items import now_seconds
+from partita.store.old_keys import settle_move
+from partita.store.reading import QueryPages, fetch_stored_item
 from partita.validation import FaultyValue, invalid_value
 
 E = TypeVar("E")
@@ -127,6 +130,8 @@ def planned_change(context: StoreContext, design: Design, wanted: ItemChange) ->
     found = yield from fetch_stored_item(context, wanted.model, wanted.stored_key)
     if found is None:
         raise NotFound(wanted.model.name, wanted.key)
+    if wanted.model.old_keys:
+        yield from settle_move(context, design, wanted, found)
     return plan_fenced_change(design, wanted, found)
 
 
@@ -140,6 +145,8 @@ def _planned_creating_change(context: StoreContext, design: Design, wanted: Item
         return plan_creation(design, wanted)
     if not needs_read(design, wanted):
         return plan_blind_change(design, wanted)
+    if wanted.model.old_keys:
+        yield from settle_move(context, design, wanted, found)
     return plan_fenced_change(design, wanted, found)
 
 
@@ -159,6 +166,8 @@ def update(
         result[:] = [entity]
         if not wanted.edits:
             return []
+        if model.old_keys:
+            yield from settle_move(context, design, wanted, found)
         first, *others = _fenced_by_item(model, plan_fenced_change(design, wanted, found), found)
         for name, value in changed_values(wanted, found).items():
             setattr(entity, name, value)
@@ -316,7 +325,7 @@ def _delete_owned(
     child = ownership.child
     read = Read((EntityKey(child, ownership.keys),), ownership.query_values(parent))
     in_batches = can_delete_without_read(design, child) and not design.ownerships.get(child) and not child.counters
-    pages = QueryPages[Any](context, Query[Any](read), consistent=True)
+    pages = QueryPages[Any](context, Query[Any](read), consistent=True, copies=True)
     while not pages.is_done:
         items: list[Item] = [msgspec.json.decode(raw) for raw in (yield from pages.fetch_raw())]
         if items and not (yield from _is_being_deleted(context, model, parent)):

@@ -56,6 +56,12 @@ def _check_in_key(read: Read, source: EntityKey, field: str, index: Index | None
             f"it filters by {field!r}, which is stored in {held.name!r}, which index {index.name!r} does not project"
         )
         raise ProofError(read.name, wrong, f"project {held.name!r}, or leave the filter out")
+    if held is None and source.model.old_keys:
+        raise ProofError(
+            read.name,
+            f"it filters by {field!r}, which is stored in the key only, and in another form under an old key",
+            "migrate the stored items with db.adopt() and remove old_keys, or remove InKey",
+        )
     for key in source.model.key.attributes if held is None else (held,):
         if field in key.fields and key.name in queried:
             raise ProofError(
