@@ -89,7 +89,7 @@ class Transaction:
         key = key_values(plan, call.arguments)
         check_condition_names(plan.model, when)
         check_version(plan.model, version)
-        self._claim("change", plan.model, key)
+        self._claim("creating change" if create else "change", plan.model, key)
         draft: Any = Draft(plan.model)
         known = [] if seen is None else [_as_seen(plan.model, key, seen)]
 
@@ -177,14 +177,14 @@ class Transaction:
         try:
             yield from retry_on_race(self._context, "transaction", plan)
         except NotFound:
-            if not (yield from self._move_from_other_formats()):
+            if not (yield from self._move_changed_items()):
                 raise
             yield from retry_on_race(self._context, "transaction", plan)
 
     def _settle_old_keys(self) -> Flow[None]:
         """Looks under old keys as single writes do; an item that is moved stays so, whatever becomes of the writes."""
         for write, model, values in self._touched:
-            if not model.old_keys:
+            if not model.old_keys or write == "change":  # a change that finds nothing looks afterwards
                 continue
             if write == "create":
                 yield from check_no_old_item(self._context, model, values)
@@ -192,8 +192,8 @@ class Transaction:
                 only = write in ("put", "delete")
                 yield from move_from_old_key(self._context, self._design, model, values, only=only)
 
-    def _move_from_other_formats(self) -> Flow[bool]:
-        """Moves changed items whose keys have times in other formats; false if there are none."""
+    def _move_changed_items(self) -> Flow[bool]:
+        """Moves changed items from old keys, and from keys with times in other formats; false if there are none."""
         moved = False
         for write, model, values in self._touched:
             if write == "change":
