@@ -1,7 +1,7 @@
 """The read path: a page of rows from a range of keys, filtered and projected, with its size."""
 
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 
 import msgspec
 from msgspec import Raw
@@ -82,23 +82,33 @@ def read_page(reader: Reader, batches: Iterator[RowBatch], selection: Selection)
 def _whole_rows(batches: Iterator[RowBatch], selection: Selection) -> RowPage:
     """A page of unfiltered whole rows, as most pages are, with few steps for each row."""
     page, limit = RowPage(), selection.limit
-    size = 0
-    values: list[bytes] = []
-    for _, weights, found in batches:
-        if limit is not None and len(values) + len(found) > limit:
-            weights, found = weights[: limit - len(values)], found[: limit - len(values)]
-        if size + sum(weights) >= PAGE_BYTES:
-            totals = accumulate(weights, initial=size)  # before each row
-            found = found[: sum(1 for total in totals if total < PAGE_BYTES)]
-        size += sum(weights[: len(found)])
-        values += found
-        if len(values) == limit or size >= PAGE_BYTES:
-            page.last = _start_key(decode_item(values[-1]), selection)
+    for batch in batches:
+        count, size = len(batch.values), sum(batch.weights)
+        if limit is not None and page.count + count > limit:
+            count = limit - page.count
+            size = sum(batch.weights[:count])
+        if page.size + size >= PAGE_BYTES:
+            totals = accumulate(batch.weights[:count], initial=page.size)  # before each row
+            count = sum(1 for total in islice(totals, count) if total < PAGE_BYTES)
+            size = sum(batch.weights[:count])
+        page.size += size
+        page.count += count
+        if not selection.count_only:
+            items = _items(batch)
+            page.items += items if count == len(items) else items[:count]
+        if page.count == limit or page.size >= PAGE_BYTES:
+            page.last = _start_key(decode_item(batch.values[count - 1]), selection)
             break
-    page.size, page.scanned, page.count = size, len(values), len(values)
-    if not selection.count_only:
-        page.items = [Raw(value) for value in values]
+    page.scanned = page.count
     return page
+
+
+def _items(batch: RowBatch) -> list[Raw]:
+    """The items of a batch; those of one that is read again are the same objects, which are quick to compare."""
+    if batch.derived is None:
+        batch.derived = [Raw(value) for value in batch.values]
+    items: list[Raw] = batch.derived
+    return items
 
 
 def _add_row(reader: Reader, page: RowPage, value: bytes, selection: Selection) -> None:

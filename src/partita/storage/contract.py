@@ -15,7 +15,7 @@ dropped spaces are never used again, which makes a cached catalogue safe (`engin
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 class Row(NamedTuple):
@@ -25,12 +25,23 @@ class Row(NamedTuple):
     value: bytes
 
 
-class RowBatch(NamedTuple):
-    """Some rows of a range, in columns: at least one."""
+class RowBatch:
+    """Some rows of a range, in columns: at least one. A storage may return the same batch for the same rows again.
 
-    keys: Sequence[bytes]
-    weights: Sequence[int]
-    values: Sequence[bytes]
+    `derived` is for the reader's own use: something that follows from the rows, and is used again with the batch.
+    """
+
+    __slots__ = ("derived", "keys", "values", "weights")
+
+    def __init__(self, keys: Sequence[bytes], weights: Sequence[int], values: Sequence[bytes]) -> None:
+        self.keys = keys
+        self.weights = weights
+        self.values = values
+        self.derived: Any = None
+
+    def rows(self) -> Iterator[tuple[bytes, int, bytes]]:
+        """The key, weight and value of each row."""
+        return zip(self.keys, self.weights, self.values, strict=True)
 
 
 class Write(NamedTuple):

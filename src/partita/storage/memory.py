@@ -62,7 +62,7 @@ class MemoryStorage:
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
         for batch in self.batches(space, low, high, reverse=reverse):
-            yield from zip(*batch, strict=True)
+            yield from batch.rows()
 
     def batches(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None

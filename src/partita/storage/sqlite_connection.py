@@ -14,7 +14,7 @@ import apsw
 from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
 from partita.storage.checksums import CHECKSUMS, VALUE_BITS, row_checksum
 from partita.storage.contract import Row, RowBatch, Totals
-from partita.storage.verified_batches import VerifiedBatches
+from partita.storage.verified_batches import VerifiedBatch, VerifiedBatches
 
 Durability = Literal["power", "process"]
 
@@ -126,7 +126,7 @@ class SqliteConnection:
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
         for batch in self.batches(space, low, high, reverse=reverse):
-            yield from zip(*batch, strict=True)
+            yield from batch.rows()
 
     def batches(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
@@ -151,15 +151,15 @@ class SqliteConnection:
 
     def _checked_batch(self, space: str, rows: list[Any]) -> RowBatch | None:
         """The rows, once their checksums are right; None where none of them can be a row."""
-        columns = tuple(zip(*rows, strict=True))
-        keys, weights, values, checksums = columns
+        keys, weights, values, checksums = zip(*rows, strict=True)
         verified = self._verified.get((space, keys[0], len(keys)))
-        if verified == columns:
-            return RowBatch(*verified[:3])
+        if verified is not None and verified.equals(keys, weights, values, checksums):
+            return verified.batch
         try:  # the sum of all checksums, with few steps of Python for each row
             if not (sum(checksums) - sum(map(crc32, values, weights)) - (sum(map(crc32, keys)) << 32)) % CHECKSUMS:
-                self._verified.put((space, keys[0], len(keys)), columns)
-                return RowBatch(keys, weights, values)
+                batch = RowBatch(keys, weights, values)
+                self._verified.put((space, keys[0], len(keys)), VerifiedBatch(batch, checksums))
+                return batch
         except TypeError:  # a large value, or a damaged row
             pass
         usual = [row for each in rows if (row := self._unusual(space, *each)) is not None]
