@@ -58,6 +58,11 @@ def describe_pattern(pattern: str, words: str) -> str:
     return pattern
 
 
+def pattern_words(pattern: str) -> str:
+    """The words of a described pattern; '' for any other."""
+    return _PATTERN_WORDS.get(repr(pattern), "")
+
+
 def _pattern(stated: str) -> Fault:
     words = _PATTERN_WORDS.get(stated)
     return Fault("pattern", limit=stated) if words is None else Fault("rule", words)

@@ -138,7 +138,7 @@ def eecar(service: Eecar, owner: str) -> Things:
             manufacturer="기아",
             model="EV6",
             year=2023,
-            condition="중고",
+            condition=eecar_design.PartCondition.USED,
             price=1_000_000,
             quantity=3,
             seller_id=owner,
@@ -164,7 +164,7 @@ def eecar(service: Eecar, owner: str) -> Things:
                 from_company_id=sender,
                 to_company_id=receiver,
                 part_ids=[part.part_id],
-                proposal_type="buy",
+                proposal_type="sell" if sender == owner else "buy",
                 quantity=1,
                 price_offer=1,
             )
@@ -173,7 +173,11 @@ def eecar(service: Eecar, owner: str) -> Things:
     )
     notification = service.notifications.send(
         eecar_design.Notification(
-            recipient_id=owner, type="compliance_violation", title="!", message="!", sent_at=service.parts.now()
+            recipient_id=owner,
+            type=eecar_design.NotificationType.COMPLIANCE_VIOLATION,
+            title="!",
+            message="!",
+            sent_at=service.parts.now(),
         )
     )
     return {

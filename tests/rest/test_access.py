@@ -71,22 +71,22 @@ ACCESS = {
         builds ..oa  start_build ..o.  build ..oa  delete_build ..oa  finish_build ...a
     """,
     "eecar": """
-        offer_part .soa  part nsoa  change_part ..o.  whole_part nsoa  withdraw_part ..oa  set_category ..oa
-        transfer_part ..o.
+        offer_part .soa  offer_parts .soa  part nsoa  change_part ..o.  whole_part nsoa  withdraw_part ..oa
+        set_category ..oa  transfer_part ..o.
         parts_in_category nsoa  parts_of_seller nsoa  spec nsoa  vector nsoa  usages nsoa  usage nsoa  set_spec ..o.
         delete_spec ..o.  set_vector ...a  delete_vector ...a  add_usage ..o.  change_usage ..o.
-        delete_usage ..o.  active_needs_of_company .soa  needs_by_status .soa  need .soa  change_need ..o.
+        delete_usage ..o.  active_needs_of_company .soa  needs .soa  need .soa  change_need ..o.
         delete_need ..o.  post_need ..o.  set_required_specs ..o.  set_need_expiry ..o.  fulfil_need ..o.
         cancel_need ..o.
         most_hit_matches .soa  delete_match ...a  match .soa  cache_match ...a  catalogue ...a  advance_catalogue ...a
-        set_watch_contact ..o.  trigger_watch ...a  add_watch .soa  watch ..oa  watch_with_triggers ..oa
+        set_watch_contact ..o.  trigger_watch ...a  add_watch .soa  watch ..oa  triggers ..oa
         watches_of_buyer ..o.  delete_watch ..oa  set_watch_criteria ..o.  cancel_watch ..o.  create_proposal .soa
         proposal ..oa
         proposal@received_id=proposal_id ..oa  delete_proposal ..oa  delete_proposal@received_id=proposal_id ...a
         received_proposals ..o.  sent_proposals ..o.  answer_proposal ....
         answer_proposal@received_id=proposal_id ..o.
         revise_proposal ..o.  revise_proposal@received_id=proposal_id ....  notifications ..o.  notification ..o.
-        delete_notification ..o.  notify ...a  mark_read ..o.
+        delete_notification ..o.  notify ...a  mark_read ..o.  unread_notifications ..o.  mark_all_read ..o.
     """,
 }
 ADMIN = ("admin", "ADMIN")

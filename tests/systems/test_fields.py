@@ -104,6 +104,12 @@ def test_another_address_is_rejected(value: str) -> None:
     assert not accepts(fields.HttpsUrl, value)
 
 
+@pytest.mark.parametrize("value", ["ana", "@b.example", "a@", "a@b@c", "a b@c", "a@b\n", "a\x00@b", "a\u202e@b"])
+def test_an_email_address_has_a_name_and_a_host(value: str) -> None:
+    assert accepts(fields.Email, "ana@example.com")
+    assert not accepts(fields.Email, value)
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "reason"),
     [
@@ -119,7 +125,7 @@ def test_the_error_says_the_rule_instead_of_the_pattern(kind: Any, value: str, r
         convert(value, kind, "Post", "title")
 
 
-@pytest.mark.parametrize("kind", ["Line", "Paragraphs", "FreeText", "HttpUrl", "HttpsUrl"])
+@pytest.mark.parametrize("kind", ["Line", "Paragraphs", "FreeText", "HttpUrl", "HttpsUrl", "Email"])
 @pytest.mark.parametrize("unit", [" ", "a", "a ", ".", "a.", "\u200b", "/", ":1"])
 def test_a_long_value_is_checked_in_linear_time(kind: str, unit: str) -> None:
     """A pattern that backtracks would need hours for this."""

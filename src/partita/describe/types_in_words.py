@@ -24,6 +24,7 @@ from partita.describe.vocabulary import (
 from partita.design.codec_factory import codec_of, unwrapped_type
 from partita.design.naming import snake_case
 from partita.design.open_enum import OpenEnum
+from partita.validation import pattern_words
 
 _TYPES = {"S": "String", "N": "Number", "B": "Binary", "BOOL": "Boolean"}
 _KINDS = {int: WHOLE_NUMBER, Decimal: DECIMAL, datetime: f"{TIME}, in UTC", date: DATE, UUID: UUID_TEXT}
@@ -130,7 +131,7 @@ def _length(kind: Any, metas: list[msgspec.Meta]) -> str:
     unit = "characters" if kind is str else "bytes" if kind is bytes else "elements"
     pattern = _first(metas, "pattern")
     length = bounds(_first(metas, "min_length"), _first(metas, "max_length"), unit)
-    return joined(length, f"matching {code(pattern)}" if pattern else "")
+    return joined(length, (pattern_words(pattern) or f"matching {code(pattern)}") if pattern else "")
 
 
 def _description(meta: msgspec.Meta) -> str:

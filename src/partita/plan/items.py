@@ -68,6 +68,8 @@ def validate_entity(model: Model, entity: Any) -> Any:
             setattr(made, attribute.field, value)
         except (ValueError, TypeError, ArithmeticError) as error:
             raise invalid_value(error, model.name, attribute.field) from None
+    if hasattr(made, "__post_init__"):
+        made.__post_init__()  # a reader's entity is built from values in this form
     return made
 
 

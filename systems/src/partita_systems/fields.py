@@ -41,6 +41,9 @@ HTTPS_URL = describe_pattern(
     rf"^[Hh][Tt][Tt][Pp][Ss]{_ADDRESS}",
     "must be a web address that begins with https://, such as https://example.com/page",
 )
+EMAIL = describe_pattern(
+    rf"^[^@\s{_NOT_IN_LINES}]+@[^@\s{_NOT_IN_LINES}]+{_END}", "must be an e-mail address such as ana@example.com"
+)
 
 Line = Annotated[str, Meta(min_length=1, pattern=LINE)]
 """One line that is not blank: a name, a title, an id."""
@@ -52,3 +55,5 @@ HttpUrl = Annotated[str, Meta(max_length=2_000, pattern=HTTP_URL)]
 """An address with http:// or https://, without a user name; `javascript:` and `data:` addresses are rejected."""
 HttpsUrl = Annotated[str, Meta(max_length=2_000, pattern=HTTPS_URL)]
 """An address with https://."""
+Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=EMAIL)]
+"""An e-mail address: a name, @, and a host."""

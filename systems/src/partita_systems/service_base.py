@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from partita import Get, Store, new_id
 
@@ -22,6 +22,15 @@ class ServiceBase:
 
     def new_id(self, prefix: str) -> str:
         return self._make_id(prefix, self.now())
+
+    def assign(self, call: Get[E], **values: Any) -> E:
+        """Set fields of an entity; returns its new state."""
+
+        def edit(found: E) -> None:
+            for name, value in values.items():
+                setattr(found, name, value)
+
+        return self.db.update(call, edit)
 
     def existing(self, calls: Sequence[Get[E]]) -> list[E]:
         """The entities that exist, in the order of the calls."""

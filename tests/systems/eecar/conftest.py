@@ -1,5 +1,6 @@
 """EECAR on an embedded engine, with a manual clock and example entities."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,10 +8,14 @@ import msgspec
 import pytest
 
 from partita import Store, connect
-from partita.dynamodb.requests import Scan
+from partita.dynamodb.requests import PutItem, Scan
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
 from partita_systems.eecar import design as d
+from partita_systems.eecar.api import api
 from partita_systems.eecar.categories import Category
 from partita_systems.eecar.service import Eecar
+from tests.rest.client import Client
 from tests.store.clocks import Clock
 
 SELLER, MAKER, BUYER = "c_hanbit", "c_saebyeok", "c_dasol"
@@ -40,6 +45,34 @@ def battery(eecar: Eecar) -> d.Part:
     return eecar.parts.offer(a_part())
 
 
+@pytest.fixture
+def anonymous(db: Store) -> Iterator[Client]:
+    issuer = LocalIssuer()
+    with asyncio.Runner() as runner:
+        app = RestApplication([api], db, verifier=issuer.verifier())
+        yield Client(app, "/api/eecar", issuer, runner.get_loop())
+
+
+@pytest.fixture
+def machine(anonymous: Client) -> Client:
+    return anonymous.by("matcher", "machine")
+
+
+@pytest.fixture
+def seller(anonymous: Client) -> Client:
+    return anonymous.by(SELLER)
+
+
+@pytest.fixture
+def buyer(anonymous: Client) -> Client:
+    return anonymous.by(BUYER)
+
+
+@pytest.fixture
+def maker(anonymous: Client) -> Client:
+    return anonymous.by(MAKER)
+
+
 def a_part(**other: Any) -> d.Part:
     given: dict[str, Any] = {
         "name": "아이오닉 5 배터리 팩",
@@ -47,7 +80,7 @@ def a_part(**other: Any) -> d.Part:
         "manufacturer": "현대",
         "model": "아이오닉 5",
         "year": 2022,
-        "condition": "중고",
+        "condition": d.PartCondition.USED,
         "price": 4_500_000,
         "quantity": 3,
         "seller_id": SELLER,
@@ -119,12 +152,28 @@ def a_proposal(part: d.Part, **other: Any) -> d.Proposal:
 def a_notification(clock: Clock, **other: Any) -> d.Notification:
     given: dict[str, Any] = {
         "recipient_id": BUYER,
-        "type": "compliance_violation",
+        "type": d.NotificationType.COMPLIANCE_VIOLATION,
         "title": "규정 위반",
         "message": "운송 규정을 확인하세요",
         "sent_at": clock(),
     }
     return d.Notification(**(given | other))
+
+
+def put_item(db: Store, item: dict[str, Any]) -> None:
+    """Store an item as other code writes it."""
+    db.backend.call(PutItem(table_name=d.table.name, item=item))
+
+
+def part_item(part_id: str, category: str, **other: Any) -> dict[str, Any]:
+    """A part as other code stores it, under the word that it has for the category."""
+    texts = {"name": "배터리 팩", "category": category, "manufacturer": "기아", "model": "EV6", "condition": "중고"}
+    texts |= {"sellerId": SELLER, "createdAt": "2025-01-01T00:00:00Z", "updatedAt": "2025-01-01T00:00:00Z"}
+    keys = {"PK": f"PART#{part_id}", "SK": "METADATA", "GSI1PK": f"CATEGORY#{category}"}
+    keys["GSI1SK"] = "CREATED_AT#2025-01-01T00:00:00Z"
+    numbers = {"year": "2022", "price": "100", "quantity": "3"}
+    item = {name: {"S": text} for name, text in (texts | keys).items()}
+    return item | {name: {"N": text} for name, text in numbers.items()} | other
 
 
 def disk(db: Store) -> Disk:

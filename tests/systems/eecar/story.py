@@ -48,7 +48,7 @@ def listing(story: StoryRecorder, eecar: Eecar) -> d.Part:
             manufacturer="현대",
             model="아이오닉 5",
             year=2022,
-            condition="중고",
+            condition=d.PartCondition.USED,
             price=4_500_000,
             quantity=3,
             seller_id=HANBIT,

@@ -186,7 +186,7 @@ def test_every_operation_works_before_adoption(db: Store, eecar: Eecar) -> None:
     assert [each.watch_id for each in eecar.watches.of_category("모터")] == ["w_1"]
     eecar.watches.cancel("w_2")
     eecar.parts.add_usage("p_1", d.Usage(industry="건설", application="전동 공구"))
-    eecar.parts.transfer("p_2", MAKER)
+    eecar.parts.transfer("p_2", MAKER, by=SELLER)
     assert [each.part_id for each in eecar.parts.of_seller(MAKER).items] == ["p_2"]
     eecar.needs.fulfil(MAKER, "n_1")
     eecar.parts.withdraw("p_1")

@@ -148,7 +148,7 @@ def test_concurrent_offers_transfers_and_withdrawals_leave_exact_lists(eecar: Ee
     def act(number: int) -> None:
         part = parts[number // 2]
         if number % 2:
-            eecar.parts.transfer(part.part_id, MAKER)
+            eecar.parts.transfer(part.part_id, MAKER, by=SELLER)
         elif number % 4:
             eecar.parts.withdraw(part.part_id)
 
@@ -190,7 +190,7 @@ CONCURRENT_WRITES: dict[str, tuple[type[Any], Act]] = {
     "answers the proposal": (d.Proposal, lambda eecar, key: eecar.proposals.answer(key, SELLER, "rejected", version=1)),
     "adds a usage": (d.Part, lambda eecar, key: eecar.parts.add_usage(key, a_usage())),
     "sets the spec": (d.Part, lambda eecar, key: eecar.parts.set_spec(key, d.Spec(weight=1))),
-    "transfers the part": (d.Part, lambda eecar, key: eecar.parts.transfer(key, MAKER)),
+    "transfers the part": (d.Part, lambda eecar, key: eecar.parts.transfer(key, MAKER, by=SELLER)),
 }
 DELETE: dict[type[Any], Act] = {
     d.Watch: lambda eecar, key: eecar.db.delete(d.watch(key)),

@@ -45,7 +45,7 @@ def test_a_withdrawal_interrupted_after_any_request_can_be_repeated(uses: int) -
             assert disk(db) == {} or db(d.part(part)) is not None, calls
             adopt(db)
             Eecar(db).parts.withdraw(part)
-            assert disk(db) == {}, calls
+            assert disk(db).keys() <= {"ADOPTED CATEGORIES"}, calls
     assert calls > 5
 
 

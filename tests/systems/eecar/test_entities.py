@@ -1,6 +1,7 @@
 """Every entity can be created, read, changed and deleted."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -29,7 +30,16 @@ Make = Callable[[d.Part, d.Watch, Clock], Any]
 
 # One of each entity, the pattern that reads it, and a change of it.
 EACH: dict[type[Any], tuple[Make, Callable[[Any], Get[Any]], dict[str, Any]]] = {
-    d.Part: (lambda *_: a_part(part_id="p_1", images=["a.jpg"]), lambda e: d.part(e.part_id), {"price": 1}),
+    d.Part: (
+        lambda *_: a_part(part_id="p_1", images=["https://example.com/a.jpg"]),
+        lambda e: d.part(e.part_id),
+        {"price": 1},
+    ),
+    d.Adopted: (
+        lambda *args: d.Adopted(at=args[2]()),
+        lambda _: d.adopted(),
+        {"at": datetime(2030, 1, 1, tzinfo=UTC)},
+    ),
     d.SellerEntry: (
         lambda part, _, clock: d.SellerEntry(part_id="p_bare", seller_id=SELLER, created_at=clock()),
         lambda e: get(d.SellerEntry, e.part_id),

@@ -53,6 +53,9 @@ def test_documented_units_equal_the_measured_units(eecar: Eecar, db: Store, cloc
         with db.change(d.part(part)) as draft:
             draft.price = 1
 
+    before_adoption: dict[str, Callable[[], object]] = {
+        "the same before adoption": lambda: eecar.parts.in_category("battery", 20)
+    }
     operations: dict[str, Callable[[], object]] = {
         "get a part of 4 KB, a need, a watch, a proposal or a notification": lambda: db(d.part(small.part_id)),
         "get a whole part of 10 KB": lambda: eecar.parts.whole(part),
@@ -74,7 +77,14 @@ def test_documented_units_equal_the_measured_units(eecar: Eecar, db: Store, cloc
         "change its price": reprice,
         "withdraw it": lambda: eecar.parts.withdraw(part),
     }
-    assert documented_units().keys() == operations.keys()
+    assert documented_units().keys() == (before_adoption | operations).keys()
+    check_units(db, before_adoption)
+    db.put(d.Adopted(at=clock()))
+    eecar.parts.in_category("battery")
+    check_units(db, operations)
+
+
+def check_units(db: Store, operations: dict[str, Callable[[], object]]) -> None:
     for name, act in operations.items():
         with db.measure() as used:
             act()

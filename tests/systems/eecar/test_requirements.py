@@ -313,7 +313,7 @@ def test_parts_of_a_seller_are_listed_newest_first_in_pages(eecar: Eecar, db: St
 
 
 def test_a_transferred_or_withdrawn_part_leaves_the_seller(eecar: Eecar, db: Store, battery: d.Part) -> None:
-    eecar.parts.transfer(battery.part_id, MAKER)
+    eecar.parts.transfer(battery.part_id, MAKER, by=SELLER)
     assert eecar.parts.of_seller(SELLER).items == []
     assert [each.seller_id for each in eecar.parts.of_seller(MAKER).items] == [MAKER]
     eecar.parts.withdraw(battery.part_id)
@@ -502,7 +502,7 @@ def test_a_new_proposal_notifies_in_its_own_transaction(eecar: Eecar, db: Store,
     created = eecar.proposals.create(a_proposal(battery))
     (sent,) = db(d.notifications(SELLER))
     assert (sent.type, sent.title, sent.message) == ("proposal_received", f"{BUYER}의 구매 제안", "2개, 8,000,000원")
-    assert sent.data == {"proposalId": created.proposal_id, "partIds": [battery.part_id]}
+    assert sent.data == {"proposalId": created.proposal_id, "partIds": [battery.part_id], "status": "pending"}
     assert disk(db)[f"NOTIFICATION#{sent.notification_id} METADATA"]["TTL"] == {
         "N": str(int((clock() + timedelta(days=30)).timestamp()))
     }

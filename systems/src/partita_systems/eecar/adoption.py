@@ -14,6 +14,7 @@ from partita import Adoption, Condition, Entity, F, Get, Store, get
 from partita_systems.adopting import IdFields, entity_label
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import category_of
+from partita_systems.eecar.conditions import condition_of
 from partita_systems.eecar.lookup_items import seller_entry, sender_entry, watch_entry
 from partita_systems.eecar.needs import canonical as canonical_specs
 from partita_systems.eecar.service import Eecar
@@ -41,6 +42,8 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
         with done.collecting_errors(entity_label(found, ENTITIES)):
             work.adopt_item(found)
         progress(done)
+    if not done.refused and db(d.adopted()) is None:
+        db.put(d.Adopted(at=db.now()))
     return done
 
 
@@ -79,10 +82,12 @@ class _Work:
     def _part(self, part: d.Part) -> None:
         here = d.part(part.part_id)
         self._ensure_entry(here, F.seller_id == part.seller_id, get(d.SellerEntry, part.part_id), seller_entry(part))
-        category = category_of(part.category)
-        if category != part.category:
-            with self.db.change(here, when=F.category == part.category, system_change=True) as draft:
+        category, condition = category_of(part.category), condition_of(part.condition)
+        if (category, condition) != (part.category, part.condition):
+            unchanged = (F.category == part.category) & (F.condition == part.condition)
+            with self.db.change(here, when=unchanged, system_change=True) as draft:
                 draft.category = category
+                draft.condition = condition
             self.done.rewritten += 1
 
     def _need(self, need: d.Need) -> None:

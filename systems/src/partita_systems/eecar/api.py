@@ -1,10 +1,12 @@
 """The HTTP API of EECAR: parts, needs, matches, watches, proposals and notifications."""
 
-from partita import NotFound, Page
+from partita import F, NotFound, Page
 from partita.rest import Api, Caller, IfMatch, PageSize, caller_is, signed_in
+from partita_systems.conditions import both
 from partita_systems.eecar import bodies as b
 from partita_systems.eecar import design as d
 from partita_systems.eecar.access import admin, buyer, machines, receiver, recipient, seller, sender
+from partita_systems.eecar.notifications import Unread
 from partita_systems.eecar.parts import WholePart
 from partita_systems.eecar.service import Eecar
 
@@ -29,13 +31,30 @@ NEED = "/companies/{company_id}/needs/{need_id}"
 @api.post("/parts", who=signed_in, location="/parts/{part_id}")
 def offer_part(service: Eecar, caller: Caller, new: b.NewPart) -> d.Part:
     """Offer a part, with its specification and usages."""
-    spec = new.spec.entity() if new.spec is not None else None
-    return service.parts.offer(new.entity(caller.name), spec=spec, usages=[each.entity() for each in new.usages])
+    return service.parts.offer_many([new.parts(caller.name)])[0]
+
+
+@api.post("/parts/bulk", who=signed_in, status=201)
+def offer_parts(service: Eecar, caller: Caller, new: b.NewParts) -> b.Parts:
+    """Offer several parts in one request, all or none; with specifications and usages, at most 100 items."""
+    return b.Parts(service.parts.offer_many([each.parts(caller.name) for each in new.parts]))
 
 
 api.expose_me()
 api.expose_get("/parts/{part_id}", d.part)
-api.expose_patch("/parts/{part_id}", d.part, *b.PART, who=seller)
+
+
+@api.patch("/parts/{part_id}", who=seller, on=d.part)
+def change_part(service: Eecar, caller: Caller, part_id: str, change: b.ChangedPart, match: IfMatch) -> d.Part:
+    """Change the given fields of a part; `condition` may be given in Korean or English."""
+
+    def edit(part: d.Part) -> None:
+        seller.check(caller, {}, part)
+        match.check(part)
+        change.apply(part)
+
+    service.db.update(d.part(part_id), edit)
+    return service.db.one(d.part(part_id), consistent=True)
 
 
 @api.get("/parts/{part_id}/whole")
@@ -48,22 +67,30 @@ def whole_part(service: Eecar, part_id: str) -> WholePart:
 
 
 @api.delete("/parts/{part_id}", who=seller | admin, on=d.part)
-def withdraw_part(service: Eecar, part_id: str, match: IfMatch) -> None:
+def withdraw_part(service: Eecar, caller: Caller, part_id: str, match: IfMatch) -> None:
     """Delete a part with its specification, usages and vector reference."""
-    found = service.db.one(d.part(part_id), consistent=True)
-    service.parts.withdraw(part_id, when=match.when(found))
+    found = _own_part(service, caller, part_id)
+    service.parts.withdraw(part_id, when=both(F.seller_id == found.seller_id, match.when(found)))
 
 
 @api.put("/parts/{part_id}/category", who=seller | admin, on=d.part)
-def set_category(service: Eecar, part_id: str, new: b.NewCategory) -> None:
+def set_category(service: Eecar, caller: Caller, part_id: str, new: b.NewCategory) -> d.Part:
     """Move a part to another category."""
-    service.parts.set_category(part_id, new.category)
+    found = _own_part(service, caller, part_id)
+    return service.parts.set_category(part_id, new.category, when=F.seller_id == found.seller_id)
 
 
 @api.put("/parts/{part_id}/seller", who=seller, on=d.part)
-def transfer_part(service: Eecar, part_id: str, new: b.NewSeller) -> None:
+def transfer_part(service: Eecar, caller: Caller, part_id: str, new: b.NewSeller) -> d.Part:
     """Transfer a part to another seller."""
-    service.parts.transfer(part_id, new.seller_id)
+    return service.parts.transfer(part_id, new.seller_id, by=caller.name)
+
+
+def _own_part(service: Eecar, caller: Caller, part_id: str) -> d.Part:
+    """The part as it is now: the rule may have seen an earlier seller."""
+    found = service.db.one(d.part(part_id), consistent=True)
+    (seller | admin).check(caller, {}, found)
+    return found
 
 
 @api.get("/categories/{category}/parts")
@@ -111,7 +138,16 @@ def add_usage(service: Eecar, part_id: str, new: b.NewUsage) -> d.Usage:
 # Needs
 
 api.expose_list("/companies/{company_id}/needs", d.active_needs_of_company, who=signed_in)
-api.expose_list("/needs", d.needs_by_status, who=signed_in)
+
+
+@api.get("/needs", who=signed_in)
+def needs(
+    service: Eecar, status: b.NeedFilter = "open", limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Need]:
+    """List the needs of all companies, by priority, then oldest first."""
+    return service.needs.in_statuses(*b.NEED_STATUSES[status], size=limit, cursor=cursor)
+
+
 api.expose_get(NEED, d.need, who=signed_in)
 api.expose_patch(NEED, d.need, *b.NEED, who=caller_is("company_id"))
 api.expose_delete(NEED, d.need, who=caller_is("company_id"))
@@ -124,27 +160,27 @@ def post_need(service: Eecar, company_id: str, new: b.NewNeed) -> d.Need:
 
 
 @api.put(NEED + "/required-specs", who=caller_is("company_id"))
-def set_required_specs(service: Eecar, company_id: str, need_id: str, required: b.NewRequiredSpecs) -> None:
+def set_required_specs(service: Eecar, company_id: str, need_id: str, required: b.NewRequiredSpecs) -> d.Need:
     """Change the required specifications of a need."""
-    service.needs.set_required_specs(company_id, need_id, required.entity())
+    return service.needs.set_required_specs(company_id, need_id, required.entity())
 
 
-@api.put(NEED + "/end", who=caller_is("company_id"))
-def set_need_expiry(service: Eecar, company_id: str, need_id: str, new: b.NewExpiry) -> None:
+@api.put(NEED + "/expiry", who=caller_is("company_id"))
+def set_need_expiry(service: Eecar, company_id: str, need_id: str, new: b.NewExpiry) -> d.Need:
     """Set when a need expires; null for never."""
-    service.needs.set_expiry(company_id, need_id, new.expires_at)
+    return service.needs.set_expiry(company_id, need_id, new.expires_at)
 
 
 @api.post(NEED + "/fulfilment", who=caller_is("company_id"))
-def fulfil_need(service: Eecar, company_id: str, need_id: str) -> None:
+def fulfil_need(service: Eecar, company_id: str, need_id: str) -> d.Need:
     """Mark a need as fulfilled."""
-    service.needs.fulfil(company_id, need_id)
+    return service.needs.fulfil(company_id, need_id)
 
 
 @api.post(NEED + "/cancellation", who=caller_is("company_id"))
-def cancel_need(service: Eecar, company_id: str, need_id: str) -> None:
+def cancel_need(service: Eecar, company_id: str, need_id: str) -> d.Need:
     """Cancel a need."""
-    service.needs.cancel(company_id, need_id)
+    return service.needs.cancel(company_id, need_id)
 
 
 # Matches
@@ -163,9 +199,9 @@ def match(service: Eecar, query_hash: str) -> d.Match:
 
 
 @api.put("/matches/{query_hash}", who=machines)
-def cache_match(service: Eecar, query_hash: str, new: b.NewMatch) -> None:
+def cache_match(service: Eecar, query_hash: str, new: b.NewMatch) -> d.Match:
     """Cache a match; an existing one is replaced and keeps its hits."""
-    service.matches.cache(new.entity(query_hash, service.matches.now()))
+    return service.matches.cache(new.entity(query_hash, service.matches.now()))
 
 
 @api.get("/catalogues/{category}", who=machines)
@@ -191,21 +227,29 @@ def add_watch(service: Eecar, caller: Caller, new: b.NewWatch) -> d.Watch:
 
 
 api.expose_get("/watches/{watch_id}", d.watch, who=buyer | admin)
-api.expose_list("/watches/{watch_id}/triggers", d.watch_with_triggers, who=buyer | admin, on=d.watch)
-api.expose_list("/buyers/{buyer_id}/watches", d.watches_of_buyer, who=caller_is("buyer_id"))
+api.expose_list("/watches/{watch_id}/triggers", d.triggers, who=buyer | admin, on=d.watch)
 api.expose_delete("/watches/{watch_id}", d.watch, who=buyer | admin)
 
 
+@api.get("/buyers/{buyer_id}/watches", who=caller_is("buyer_id"))
+def watches_of_buyer(
+    service: Eecar, buyer_id: str, status: b.WatchFilter = "open", limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Watch]:
+    """List the watches of a buyer, newest first."""
+    statuses = b.WATCH_STATUSES[status]
+    return service.watches.of_buyer(buyer_id, *statuses, size=limit, cursor=cursor)
+
+
 @api.put("/watches/{watch_id}/criteria", who=buyer, on=d.watch)
-def set_watch_criteria(service: Eecar, watch_id: str, criteria: b.NewCriteria) -> None:
+def set_watch_criteria(service: Eecar, watch_id: str, criteria: b.NewCriteria) -> d.Watch:
     """Change the criteria of an active watch."""
-    service.watches.set_criteria(watch_id, criteria.entity())
+    return service.watches.set_criteria(watch_id, criteria.entity())
 
 
-@api.put("/watches/{watch_id}/address", who=buyer, on=d.watch)
-def set_watch_contact(service: Eecar, watch_id: str, new: b.NewContact) -> None:
+@api.put("/watches/{watch_id}/contact", who=buyer, on=d.watch)
+def set_watch_contact(service: Eecar, watch_id: str, new: b.NewContact) -> d.Watch:
     """Set the e-mail address and phone number of a watch, replacing earlier ones."""
-    service.watches.set_contact(watch_id, new.email, new.phone)
+    return service.watches.set_contact(watch_id, new.email, new.phone)
 
 
 @api.put("/watches/{watch_id}/triggers/{part_id}", who=machines)
@@ -215,9 +259,9 @@ def trigger_watch(service: Eecar, watch_id: str, part_id: str, new: b.NewTrigger
 
 
 @api.post("/watches/{watch_id}/cancellation", who=buyer, on=d.watch)
-def cancel_watch(service: Eecar, watch_id: str) -> None:
+def cancel_watch(service: Eecar, watch_id: str) -> d.Watch:
     """Cancel a watch."""
-    service.watches.cancel(watch_id)
+    return service.watches.cancel(watch_id)
 
 
 # Proposals
@@ -225,33 +269,48 @@ def cancel_watch(service: Eecar, watch_id: str) -> None:
 
 @api.post("/proposals", who=signed_in, location="/proposals/{proposal_id}")
 def create_proposal(service: Eecar, caller: Caller, new: b.NewProposal) -> d.Proposal:
-    """Send a proposal to another company, which is notified."""
+    """Send a proposal to another company, which is notified: to buy its parts, or to sell it own parts."""
     return service.proposals.create(new.entity(caller.name))
 
 
 api.expose_get("/proposals/{proposal_id}", d.proposal, who=sender | receiver | admin)
-api.expose_delete("/proposals/{proposal_id}", d.proposal, who=sender | admin)
-api.expose_list("/companies/{to_company_id}/received-proposals", d.received_proposals, who=caller_is("to_company_id"))
+
+
+@api.delete("/proposals/{proposal_id}", who=sender | admin, on=d.proposal)
+def delete_proposal(service: Eecar, proposal_id: str, match: IfMatch) -> None:
+    """Delete a proposal; an accepted one cannot be deleted."""
+    found = service.db.one(d.proposal(proposal_id), consistent=True)
+    service.proposals.delete(proposal_id, when=match.when(found))
+
+
+@api.get("/companies/{company_id}/received-proposals", who=caller_is("company_id"))
+def received_proposals(
+    service: Eecar, company_id: str, status: b.ProposalFilter = "open", limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.Proposal]:
+    """List the proposals to a company, newest first."""
+    statuses = b.PROPOSAL_STATUSES[status]
+    return service.proposals.received_by(company_id, *statuses, size=limit, cursor=cursor)
 
 
 @api.get("/companies/{company_id}/sent-proposals", who=caller_is("company_id"))
 def sent_proposals(
-    service: Eecar, company_id: str, status: d.ProposalStatus, limit: PageSize = 20, cursor: str | None = None
+    service: Eecar, company_id: str, status: b.ProposalFilter = "open", limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Proposal]:
     """List the proposals that a company has sent, newest first."""
-    return service.proposals.sent_by(company_id, status, min(limit, 100), cursor)
+    statuses = b.PROPOSAL_STATUSES[status]
+    return service.proposals.sent_by(company_id, *statuses, size=min(limit, 100), cursor=cursor)
 
 
 @api.post("/proposals/{proposal_id}/answer", who=receiver, on=d.proposal)
-def answer_proposal(service: Eecar, caller: Caller, proposal_id: str, new: b.NewAnswer) -> None:
-    """Accept, reject or negotiate; of two answers to one offer, one succeeds."""
-    service.proposals.answer(proposal_id, caller.name, new.answer, version=new.version)
+def answer_proposal(service: Eecar, caller: Caller, proposal_id: str, new: b.NewAnswer) -> d.Proposal:
+    """Accept, reject or negotiate; of two answers to one offer, one succeeds. The sender is notified."""
+    return service.proposals.answer(proposal_id, caller.name, new.answer, version=new.version)
 
 
 @api.post("/proposals/{proposal_id}/revision", who=sender, on=d.proposal)
-def revise_proposal(service: Eecar, caller: Caller, proposal_id: str, new: b.NewOffer) -> None:
-    """Revise an offer; the proposal is pending again."""
-    service.proposals.revise(
+def revise_proposal(service: Eecar, caller: Caller, proposal_id: str, new: b.NewOffer) -> d.Proposal:
+    """Revise an offer; the proposal is pending again, and the recipient is notified."""
+    return service.proposals.revise(
         proposal_id, caller.name, version=new.version, quantity=new.quantity, price_offer=new.price_offer
     )
 
@@ -270,9 +329,21 @@ def notify(service: Eecar, new: b.NewNotification) -> d.Notification:
 
 
 @api.put("/notifications/{notification_id}/read", who=recipient, on=d.notification)
-def mark_read(service: Eecar, notification_id: str) -> None:
+def mark_read(service: Eecar, notification_id: str) -> d.Notification:
     """Mark a notification as read."""
-    service.notifications.mark_read(notification_id)
+    return service.notifications.mark_read(notification_id)
+
+
+@api.get("/recipients/{recipient_id}/notifications/unread", who=caller_is("recipient_id"))
+def unread_notifications(service: Eecar, recipient_id: str) -> Unread:
+    """Get the number of unread notifications, counted up to 100."""
+    return service.notifications.unread(recipient_id)
+
+
+@api.put("/recipients/{recipient_id}/notifications/read", who=caller_is("recipient_id"))
+def mark_all_read(service: Eecar, recipient_id: str) -> b.ReadAll:
+    """Mark all notifications as read."""
+    return b.ReadAll(service.notifications.mark_all_read(recipient_id))
 
 
 api.examples(anonymous="/categories/battery/parts?limit=3", signed_in="/needs?status=active&limit=3")

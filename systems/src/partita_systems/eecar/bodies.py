@@ -1,21 +1,23 @@
 """Request bodies of EECAR's API; categories may be given by any alias."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
+from partita_systems import fields
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import MAX_LENGTH, Category
+from partita_systems.eecar.conditions import ConditionWord, condition_of
+from partita_systems.eecar.parts import NewPart as PartWithSpec
 from partita_systems.eecar.proposals import Answer
 
-PART = ("name", "manufacturer", "model", "year", "condition", "price", "quantity", "description", "images")
 USAGE = ("industry", "application", "requirements", "success_case", "description")
 NEED = ("company_name", "industry", "production_process", "target_application", "priority")
 """The fields that PATCH can change."""
 
-CategoryWord = Annotated[str, Meta(min_length=1, max_length=MAX_LENGTH, examples=["배터리"])]
-Line = Annotated[str, Meta(min_length=1, max_length=200, examples=["배터리 모듈"])]
+CategoryWord = Annotated[fields.Line, Meta(max_length=MAX_LENGTH, examples=["배터리"])]
+Line = Annotated[d.Line, Meta(examples=["배터리 모듈"])]
 Manufacturer = Annotated[Line, Meta(examples=["현대모비스"])]
 CarModel = Annotated[Line, Meta(examples=["아이오닉 5"])]
 Industry = Annotated[Line, Meta(examples=["에너지 저장"])]
@@ -23,13 +25,56 @@ Application = Annotated[Line, Meta(examples=["가정용 ESS"])]
 ModelName = Annotated[Line, Meta(examples=["multilingual-e5"])]
 S3Key = Annotated[Line, Meta(examples=["vectors/p_01.bin"])]
 Year = Annotated[int, Meta(ge=1900, le=2100, examples=[2024])]
-Email = Annotated[str, Meta(min_length=3, max_length=200, examples=["buyer@example.com"])]
-Phone = Annotated[str, Meta(min_length=1, max_length=200, examples=["010-1234-5678"])]
+Email = Annotated[fields.Email, Meta(examples=["buyer@example.com"])]
+Phone = Annotated[d.Line, Meta(examples=["010-1234-5678"])]
+PartId = Annotated[str, Meta(min_length=1, max_length=100)]
+Price = Annotated[int, Meta(ge=0, le=10**12, examples=[4_500_000])]
+MinSpecs = Annotated[
+    dict[str, Any],
+    Meta(
+        description="The least measure of each property: a number, or text with a unit of the property.",
+        examples=[{"voltage": 600, "capacity": "70 kWh"}],
+    ),
+]
+ProposalFilter = Annotated[
+    Literal["open", "closed", "pending", "negotiating", "accepted", "rejected"],
+    Meta(description="`open` is pending or negotiating, `closed` is accepted or rejected."),
+]
+NeedFilter = Annotated[
+    Literal["open", "closed", "active", "fulfilled", "cancelled"],
+    Meta(description="`open` is active, `closed` is fulfilled or cancelled."),
+]
+WatchFilter = Annotated[
+    Literal["open", "closed", "active", "triggered", "cancelled"],
+    Meta(description="`open` is active, `closed` is triggered or cancelled."),
+]
+PROPOSAL_STATUSES: dict[str, tuple[d.ProposalStatus, ...]] = {
+    **{each: (each,) for each in get_args(d.ProposalStatus)},
+    "open": d.OPEN,
+    "closed": ("accepted", "rejected"),
+}
+NEED_STATUSES: dict[str, tuple[d.NeedStatus, ...]] = {
+    **{each: (each,) for each in get_args(d.NeedStatus)},
+    "open": ("active",),
+    "closed": ("fulfilled", "cancelled"),
+}
+WATCH_STATUSES: dict[str, tuple[d.WatchStatus, ...]] = {
+    **{each: (each,) for each in get_args(d.WatchStatus)},
+    "open": ("active",),
+    "closed": ("triggered", "cancelled"),
+}
+
+
+class NewDimensions(Struct, forbid_unknown_fields=True):
+    length: d.Measure
+    width: d.Measure
+    height: d.Measure
+    unit: Literal["mm", "cm"] = "mm"
 
 
 class NewSpec(Struct, forbid_unknown_fields=True, rename="camel"):
     material_composition: d.Materials | None = None
-    dimensions: d.Dimensions | None = None
+    dimensions: NewDimensions | None = None
     weight: d.Measure | None = None
     electrical_props: d.ElectricalProps | None = None
     chemical_props: dict[str, Any] = {}
@@ -37,7 +82,8 @@ class NewSpec(Struct, forbid_unknown_fields=True, rename="camel"):
     recycling_info: dict[str, Any] = {}
 
     def entity(self) -> d.Spec:
-        return d.Spec(**structs.asdict(self))
+        size = None if self.dimensions is None else d.Dimensions(**structs.asdict(self.dimensions))
+        return d.Spec(**structs.asdict(self) | {"dimensions": size})
 
 
 class NewUsage(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -57,18 +103,46 @@ class NewPart(Struct, forbid_unknown_fields=True, rename="camel"):
     manufacturer: Manufacturer
     model: CarModel
     year: Year
-    condition: d.PartCondition
-    price: d.Won
+    condition: ConditionWord
+    price: Price
     quantity: d.Count
     description: d.Text = ""
     images: d.Images = []
     spec: NewSpec | None = None
     usages: Annotated[list[NewUsage], Meta(max_length=20)] = []
 
-    def entity(self, seller_id: str) -> d.Part:
-        fields = structs.asdict(self)
-        del fields["spec"], fields["usages"]
-        return d.Part(**fields | {"category": Category(self.category)}, seller_id=seller_id)
+    def parts(self, seller_id: str) -> PartWithSpec:
+        values = structs.asdict(self) | {"category": Category(self.category), "condition": condition_of(self.condition)}
+        del values["spec"], values["usages"]
+        spec = None if self.spec is None else self.spec.entity()
+        return PartWithSpec(d.Part(**values, seller_id=seller_id), spec, [each.entity() for each in self.usages])
+
+
+class NewParts(Struct, forbid_unknown_fields=True):
+    parts: Annotated[list[NewPart], Meta(min_length=1, max_length=50)]
+
+
+class Parts(Struct):
+    items: list[d.Part]
+
+
+class ChangedPart(Struct, forbid_unknown_fields=True, rename="camel"):
+    """Fields that are left out stay unchanged."""
+
+    name: Line | UnsetType = UNSET
+    manufacturer: Manufacturer | UnsetType = UNSET
+    model: CarModel | UnsetType = UNSET
+    year: Year | UnsetType = UNSET
+    condition: ConditionWord | UnsetType = UNSET
+    price: Price | UnsetType = UNSET
+    quantity: d.Count | UnsetType = UNSET
+    description: d.Text | UnsetType = UNSET
+    images: d.Images | UnsetType = UNSET
+
+    def apply(self, part: d.Part) -> None:
+        for name, value in structs.asdict(self).items():
+            if value is not UNSET:
+                setattr(part, name, condition_of(value) if name == "condition" else value)
 
 
 class NewCategory(Struct, forbid_unknown_fields=True):
@@ -88,8 +162,8 @@ class NewVector(Struct, forbid_unknown_fields=True, rename="camel"):
 class NewRequiredSpecs(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
     min_quantity: d.Count | None = None
-    max_price: d.Won | None = None
-    material_preferences: list[d.Line] = []
+    max_price: Price | None = None
+    material_preferences: Annotated[list[d.Line], Meta(max_length=50)] = []
 
     def entity(self) -> d.RequiredSpecs:
         return d.RequiredSpecs(**_with_category(structs.asdict(self)))
@@ -128,8 +202,8 @@ class NewMatch(Struct, forbid_unknown_fields=True, rename="camel"):
 
 class NewCriteria(Struct, forbid_unknown_fields=True, rename="camel"):
     category: CategoryWord | None = None
-    min_specs: dict[str, Any] = {}
-    max_price: d.Won | None = None
+    min_specs: MinSpecs = {}
+    max_price: Price | None = None
 
     def entity(self) -> d.Criteria:
         return d.Criteria(**_with_category(structs.asdict(self)))
@@ -158,10 +232,12 @@ class NewTrigger(Struct, forbid_unknown_fields=True, rename="camel"):
 
 class NewProposal(Struct, forbid_unknown_fields=True, rename="camel"):
     to_company_id: d.Party
-    part_ids: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(min_length=1, max_length=100)]
+    part_ids: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(min_length=1, max_length=d.MAX_PARTS)
+    ]
     proposal_type: d.ProposalType
     quantity: d.Quantity
-    price_offer: d.Won
+    price_offer: Price
     message: d.Text = ""
     terms: dict[str, Any] = {}
 
@@ -181,7 +257,13 @@ class NewOffer(Struct, forbid_unknown_fields=True, rename="camel"):
 
     version: int
     quantity: d.Quantity
-    price_offer: d.Won
+    price_offer: Price
+
+
+class ReadAll(Struct):
+    """How many notifications were unread and are read now."""
+
+    read: int
 
 
 class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):

@@ -29,6 +29,15 @@ ALIASES = {
     Category.CHARGER: ("charger", "chargers", "obc", "온보드차저"),
     Category.COOLING: ("cooling", "cooling system", "냉각 장치"),
 }
+_WORDS = {  # without those that contain a space, which a key escapes: these are found after adoption only
+    category: tuple(
+        dict.fromkeys(
+            form for word in (category.value, *aliases) if " " not in word for form in (word, word.capitalize())
+        )
+    )
+    for category, aliases in ALIASES.items()
+}
+MAX_ALIASES = max(map(len, _WORDS.values()))
 _KNOWN = {alias: category for category, aliases in ALIASES.items() for alias in (category.value, *aliases)}
 
 
@@ -49,6 +58,15 @@ def category_of(text: str, entity: str = "Part", *path: str) -> Category:
     if not word or word.casefold() == ANY.value.casefold():
         raise InvalidValue(entity, f"{str(text)!r} is not a valid category", *path or ("category",))
     return Category(word)
+
+
+def stored_words(category: Category) -> tuple[Category, ...]:
+    """The category and its aliases of one word: the words under which other code may have stored its parts.
+
+    >>> [each.value for each in stored_words(Category.INVERTER)]
+    ['인버터', 'inverter', 'Inverter', 'inverters', 'Inverters']
+    """
+    return tuple(map(Category, _WORDS.get(category, (category.value,))))
 
 
 def catalogue_of(text: str, entity: str = "Catalogue", *path: str) -> Category:

@@ -24,6 +24,7 @@ from partita import (
     Item,
     Items,
     Keys,
+    OpenEnum,
     Owns,
     References,
     Table,
@@ -37,7 +38,9 @@ from partita import (
     prove,
     query,
 )
-from partita_systems.eecar.categories import Category
+from partita_systems import fields
+from partita_systems.eecar.categories import MAX_ALIASES, Category
+from partita_systems.eecar.measures import LENGTH_UNIT
 
 KEEP_MATCHES = timedelta(days=7)
 KEEP_NOTIFICATIONS = timedelta(days=30)
@@ -47,16 +50,24 @@ CACHE, EVERY_CACHE = (
 )
 NEW = ""
 
-Party = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-Line = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-Address = Annotated[str, msgspec.Meta(max_length=200)]
-Text = Annotated[str, msgspec.Meta(max_length=20_000)]
-Images = Annotated[list[Annotated[str, msgspec.Meta(max_length=2_000)]], msgspec.Meta(max_length=40)]
+MAX_PARTS = 90  # of a proposal: accepting it checks each of them, in one transaction of at most 100 actions
+
+Party = Annotated[fields.Line, msgspec.Meta(max_length=64)]
+Line = Annotated[fields.Line, msgspec.Meta(max_length=200)]
+Text = Annotated[fields.FreeText, msgspec.Meta(max_length=20_000)]
+Images = Annotated[list[fields.HttpUrl], msgspec.Meta(max_length=40)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
-Won = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+# Whole won. Other code may have stored a fraction, which is read as it is.
+Won = Annotated[float, msgspec.Meta(ge=0, le=10**12, multiple_of=1)]
 Quantity = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Measure = Annotated[float, msgspec.Meta(ge=0)]
 Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+def whole(amount: float) -> float:
+    """The amount as an int, unless it has a fraction."""
+    return int(amount) if amount % 1 == 0 else amount
+
 
 # All attributes but long ones that lists do not show: descriptions, images, embeddings, matched parts.
 PROJECTED = (
@@ -73,7 +84,10 @@ table = Table(
 
 
 # 1. Parts ---------------------------------------------------------------------------------------------------------
-PartCondition = Literal["신품", "중고", "재생"]
+class PartCondition(OpenEnum):
+    NEW = "신품"
+    USED = "중고"
+    RECONDITIONED = "재생"
 
 
 class PartSummary(View, naming="camel"):
@@ -91,6 +105,9 @@ class PartSummary(View, naming="camel"):
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
     in_category = Keys("GSI1", "CATEGORY#{category}", "CREATED_AT#{created_at}")
+
+    def __post_init__(self) -> None:
+        self.price = whole(self.price)
 
 
 class Part(PartSummary, Entity, table=table, key=("PART#{part_id}", "METADATA")):
@@ -119,7 +136,7 @@ class Dimensions(msgspec.Struct, kw_only=True, rename="camel"):
     length: Measure
     width: Measure
     height: Measure
-    unit: str = "mm"
+    unit: Annotated[str, msgspec.Meta(pattern=LENGTH_UNIT)] = "mm"
 
 
 class ElectricalProps(msgspec.Struct, kw_only=True, rename="camel"):
@@ -175,6 +192,9 @@ class RequiredSpecs(msgspec.Struct, kw_only=True, rename="camel"):
     max_price: Won | None = None
     material_preferences: list[Line] = []
 
+    def __post_init__(self) -> None:
+        self.max_price = None if self.max_price is None else whole(self.max_price)
+
 
 class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
     company_id: Annotated[Party, InKey()]
@@ -197,7 +217,7 @@ class Need(Entity, table=table, key=("COMPANY#{company_id}", "NEED#{need_id}")):
 class MatchedPart(msgspec.Struct, kw_only=True, rename="camel"):
     part_id: str
     score: Score
-    reason: str
+    reason: Text
 
 
 class MatchSummary(View, naming="camel"):
@@ -236,14 +256,17 @@ class Criteria(msgspec.Struct, kw_only=True, rename="camel"):
     min_specs: dict[str, Any] = {}
     max_price: Won | None = None
 
+    def __post_init__(self) -> None:
+        self.max_price = None if self.max_price is None else whole(self.max_price)
+
 
 class Watch(Entity, table=table, key=("WATCH#{watch_id}", "METADATA")):
     """Stays active after each part that it finds, `triggered_at` is the last time; a watch marked `once` ends."""
 
     watch_id: Annotated[str, InKey()] = NEW
     buyer_id: Party
-    email: Address | None = None
-    phone: Address | None = None
+    email: fields.Email | None = None
+    phone: Line | None = None
     criteria: Criteria
     once: bool = False
     status: Annotated[WatchStatus, Transitions({"active": ("triggered", "cancelled")}, start=("active",))] = "active"
@@ -286,7 +309,7 @@ class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
     proposal_id: Annotated[str, InKey()] = NEW
     from_company_id: Party
     to_company_id: Party
-    part_ids: Annotated[list[str], msgspec.Meta(min_length=1, max_length=100)]
+    part_ids: Annotated[list[str], msgspec.Meta(min_length=1, max_length=MAX_PARTS)]
     proposal_type: ProposalType
     message: Text = ""
     quantity: Quantity
@@ -296,6 +319,14 @@ class Proposal(Entity, table=table, key=("PROPOSAL#{proposal_id}", "METADATA")):
     version: Annotated[int, Version()] = 1
     created_at: Annotated[datetime, CreatedAt()] = AUTO
     responded_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        self.price_offer = whole(self.price_offer)
+
+    @property
+    def owner_id(self) -> str:
+        """The company that sells the parts: the sender of an offer to sell, the recipient of an offer to buy."""
+        return self.from_company_id if self.proposal_type == "sell" else self.to_company_id
 
     received = Keys("GSI1", "COMPANY#{to_company_id}", "STATUS#{status}#CREATED#{created_at}")
     sent = Owns(lambda: SenderEntry)
@@ -313,7 +344,12 @@ class SenderEntry(Entity, table=table, key=("PROPOSAL#{proposal_id}", "SENT")):
 
 
 # 6. Notifications -------------------------------------------------------------------------------------------------
-NotificationType = Literal["part_available", "proposal_received", "compliance_violation"]
+class NotificationType(OpenEnum):
+    PART_AVAILABLE = "part_available"
+    PROPOSAL_RECEIVED = "proposal_received"
+    PROPOSAL_REVISED = "proposal_revised"
+    PROPOSAL_ANSWERED = "proposal_answered"
+    COMPLIANCE_VIOLATION = "compliance_violation"
 
 
 class Notification(Entity, table=table, key=("NOTIFICATION#{notification_id}", "METADATA")):
@@ -330,10 +366,22 @@ class Notification(Entity, table=table, key=("NOTIFICATION#{notification_id}", "
     expiry = Expires("sent_at", after=KEEP_NOTIFICATIONS)
 
 
+class Adopted(Entity, table=table, key=("ADOPTED", "CATEGORIES")):
+    """Exists once all stored categories are canonical: from then on a category is one partition."""
+
+    at: datetime
+
+
 # Access patterns --------------------------------------------------------------------------------------------------
 @pattern(PartSummary.in_category.newest_first())
 def parts_in_category(category: Category) -> Items[PartSummary]:
     """1. Parts of a category, newest first."""
+
+
+@pattern
+def parts_in_categories(categories: Sequence[Category]) -> Items[PartSummary]:
+    """1. Parts of a category under all its words, newest first: other code stores aliases until they are adopted."""
+    return PartSummary.in_category.query(fan_out(categories, limit=MAX_ALIASES)).newest_first()
 
 
 @pattern(query(Need).where(F.status == "active"))
@@ -346,6 +394,12 @@ def received_proposals(to_company_id: str, status: ProposalStatus) -> Items[Prop
     """3. Proposals to a company with one status, newest first."""
 
 
+@pattern
+def received_proposals_in(to_company_id: str, statuses: Sequence[ProposalStatus]) -> Items[Proposal]:
+    """Proposals to a company with any of these statuses, newest first."""
+    return Proposal.received.query(to_company_id, fan_out(statuses, limit=4)).newest_first()
+
+
 @pattern(MatchSummary.by_hits.query(*EVERY_CACHE).largest_first("hit_count"))
 def most_hit_matches() -> Items[MatchSummary]:
     """4. Cached matches, most hits first."""
@@ -354,6 +408,12 @@ def most_hit_matches() -> Items[MatchSummary]:
 @pattern(Watch.of_buyer.newest_first())
 def watches_of_buyer(buyer_id: str, status: WatchStatus) -> Items[Watch]:
     """5. A buyer's watches with one status, newest first."""
+
+
+@pattern
+def watches_of_buyer_in(buyer_id: str, statuses: Sequence[WatchStatus]) -> Items[Watch]:
+    """A buyer's watches with any of these statuses, newest first."""
+    return Watch.of_buyer.query(buyer_id, fan_out(statuses, limit=3)).newest_first()
 
 
 @pattern
@@ -385,6 +445,12 @@ def needs_by_status(status: NeedStatus) -> Items[Need]:
 
 
 @pattern
+def needs_in(statuses: Sequence[NeedStatus]) -> Items[Need]:
+    """Needs with any of these statuses, by priority, then oldest first."""
+    return Need.in_order.query(fan_out(statuses, limit=3)).smallest_first("priority")
+
+
+@pattern
 def match(query_hash: str) -> Item[Match]: ...
 @pattern
 def catalogue(category: Category) -> Item[Catalogue]: ...
@@ -393,6 +459,11 @@ def watch(watch_id: str) -> Item[Watch]: ...
 @pattern
 def watch_with_triggers(watch_id: str) -> Items[Watch | Watching | Trigger]:
     """A watch, its lookup item while it is active, and its triggers."""
+
+
+@pattern(query(Trigger))
+def triggers(watch_id: str) -> Items[Trigger]:
+    """The parts that have triggered a watch."""
 
 
 @pattern
@@ -410,9 +481,21 @@ def proposal(proposal_id: str) -> Item[Proposal]: ...
 @pattern(SenderEntry.by_company.newest_first())
 def sent_proposals(from_company_id: str, status: ProposalStatus) -> Items[SenderEntry]: ...
 @pattern
+def sent_proposals_in(from_company_id: str, statuses: Sequence[ProposalStatus]) -> Items[SenderEntry]:
+    return SenderEntry.by_company.query(from_company_id, fan_out(statuses, limit=4)).newest_first()
+
+
+@pattern
 def notification(notification_id: str) -> Item[Notification]: ...
 @pattern(Notification.of_recipient.newest_first())
 def notifications(recipient_id: str) -> Items[Notification]: ...
+@pattern(Notification.of_recipient.newest_first().where(F.read == False))  # noqa: E712 - a condition
+def unread_notifications(recipient_id: str) -> Items[Notification]:
+    """A recipient's unread notifications, newest first; reads all of them and filters."""
+
+
+@pattern
+def adopted() -> Item[Adopted]: ...
 
 
 design = prove("eecar", table)

@@ -69,7 +69,7 @@ class Matches(ServiceBase):
                 self.db.create(d.Catalogue(category=category, version=1))
                 return
 
-    def cache(self, match: d.Match) -> None:
+    def cache(self, match: d.Match) -> d.Match:
         """Cache a match; an existing one is replaced and keeps its hits.
 
         A match without catalogue versions gets the current version of `ANY`.
@@ -80,8 +80,7 @@ class Matches(ServiceBase):
         match = replace(match, catalogue=versions or self.catalogue_versions())
         for _ in self.db.retrying("Match"):
             with suppress(AlreadyExists):
-                self.db.create(match)
-                return
+                return self.db.create(match)
             with suppress(NotFound):
                 with self.db.change(d.match(match.query_hash)) as draft:
                     draft.query_embedding = match.query_embedding
@@ -89,7 +88,8 @@ class Matches(ServiceBase):
                     draft.model_used = match.model_used
                     draft.created_at = match.created_at
                     draft.catalogue = match.catalogue
-                return
+                return self.db.one(d.match(match.query_hash), consistent=True)
+        raise AssertionError("retrying ends with an error")
 
     def lookup(self, query_hash: str) -> d.Match | None:
         """A cached match, unless parts of its categories have changed: one GetItem and one BatchGetItem."""

@@ -137,7 +137,7 @@ class _Part(_Step):
             manufacturer=maker,
             model=model,
             year=year,
-            condition=self.random.choice(["신품", "중고", "재생"]),
+            condition=self.random.choice(list(d.PartCondition)),
             price=price,
             quantity=self.random.randint(1, 40),
             seller_id=self.company(self.number // 2)[0],
@@ -227,7 +227,8 @@ class _Watch(_Step):
 class _Proposal(_Step):
     def load(self, db: Store) -> None:
         at = self.ago(2, 25)
-        eecar = self.service(db, at)
+        make_id = _ids(self.seed, self.name)
+        eecar = Eecar(store_at(db, at), make_id)
         seller, buyer = (
             self.company(self.number % self.parts // 2)[0],
             self.company(self.number % self.parts // 2 + 1)[0],
@@ -247,7 +248,7 @@ class _Proposal(_Step):
         answers: dict[int, Answer] = {1: "accepted", 2: "rejected", 3: "negotiating"}
         answer = answers.get(self.number % 5)
         if answer is not None:
-            later = self.service(db, at + timedelta(days=1))
+            later = Eecar(store_at(db, at + timedelta(days=1)), make_id)
             with suppress(VersionConflict, InvalidTransition):
                 later.proposals.answer(self.id("o"), seller, answer, version=1)
 

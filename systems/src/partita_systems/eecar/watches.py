@@ -3,7 +3,6 @@
 A watch and its lookup item (`Watching`) are written in one transaction, so that exactly the active watches are found.
 """
 
-import re
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -15,32 +14,33 @@ from partita import (
     InvalidTransition,
     InvalidValue,
     NotFound,
+    Page,
     ReferenceMissing,
     get,
 )
 from partita_systems.eecar import design as d
 from partita_systems.eecar.categories import ANY, category_of
 from partita_systems.eecar.lookup_items import create_entry_if_missing, watch_entry
+from partita_systems.eecar.measures import check_measures
 from partita_systems.eecar.notifications import part_available
 from partita_systems.service_base import ServiceBase
 
 _ACTIVE = F.status == "active"
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 class Watches(ServiceBase):
     def add(self, watch: d.Watch) -> d.Watch:
         """Create a watch: the buyer is notified of every part that meets the criteria, or of the first."""
         _check_contact(watch.email, watch.phone)
-        criteria = canonical(watch.criteria, "Watch", "criteria", "category")
+        criteria = checked(watch.criteria, "criteria")
         with self.db.transaction() as transaction:
             created = transaction.create(replace(watch, watch_id=self.new_id("w"), criteria=criteria))
             transaction.create(watch_entry(created))
         return created
 
-    def set_criteria(self, watch_id: str, criteria: d.Criteria) -> None:
+    def set_criteria(self, watch_id: str, criteria: d.Criteria) -> d.Watch:
         """Change the criteria of an active watch."""
-        criteria = canonical(criteria, "Criteria", "category")
+        criteria = checked(criteria)
 
         def write() -> None:
             with self.db.transaction() as transaction:
@@ -54,18 +54,27 @@ class Watches(ServiceBase):
         except (ConditionFailed, NotFound):
             self.db.one(d.watch(watch_id), consistent=True)
             raise InvalidTransition("Watch", "status", "active") from None
+        return self._current(watch_id)
 
-    def set_contact(self, watch_id: str, email: str | None, phone: str | None) -> None:
+    def set_contact(self, watch_id: str, email: str | None, phone: str | None) -> d.Watch:
         """Set where the buyer is notified."""
         _check_contact(email, phone)
-        with self.db.change(d.watch(watch_id)) as draft:
-            draft.email = email
-            draft.phone = phone
+        return self.assign(d.watch(watch_id), email=email, phone=phone)
 
-    def cancel(self, watch_id: str) -> None:
+    def cancel(self, watch_id: str) -> d.Watch:
         with self.db.transaction() as transaction:
             transaction.change(d.watch(watch_id)).status = "cancelled"
             transaction.delete(get(d.Watching, watch_id))
+        return self._current(watch_id)
+
+    def of_buyer(
+        self, buyer_id: str, *statuses: d.WatchStatus, size: int = 20, cursor: str | None = None
+    ) -> Page[d.Watch]:
+        """A buyer's watches, newest first: one Query for each status."""
+        return self.db(d.watches_of_buyer_in(buyer_id, statuses)).page(size, cursor)
+
+    def _current(self, watch_id: str) -> d.Watch:
+        return self.db.one(d.watch(watch_id), consistent=True)
 
     def of_category(self, category: str) -> Iterable[d.Watching]:
         """Active watches of a category and of all categories, oldest first: two Queries per page."""
@@ -101,6 +110,12 @@ class Watches(ServiceBase):
         return trigger
 
 
+def checked(criteria: d.Criteria, *path: str) -> d.Criteria:
+    """The criteria with their canonical category; `minSpecs` are measures."""
+    check_measures(criteria.min_specs, "Watch", *path, "minSpecs")
+    return canonical(criteria, "Watch", *path, "category")
+
+
 def canonical(criteria: d.Criteria, *where: str) -> d.Criteria:
     """The criteria with their canonical category."""
     if criteria.category is None:
@@ -111,7 +126,5 @@ def canonical(criteria: d.Criteria, *where: str) -> d.Criteria:
 def _check_contact(email: str | None, phone: str | None) -> None:
     if not email and not phone:
         raise InvalidValue("Watch", "required, or a phone number", "email")
-    if email and _EMAIL.fullmatch(email) is None:
-        raise InvalidValue("Watch", f"{email!r} is not a valid e-mail address", "email")
     if phone and not any(map(str.isdecimal, phone)):
         raise InvalidValue("Watch", f"{phone!r} is not a valid phone number", "phone")
