@@ -42,10 +42,10 @@ ACCESS = {
         set_trend ...a  delete_trend ...a  count_views ...a  set_metrics ...a  delete_metrics ...a
     """,
     "blog": """
-        register .soa  profile nsoa  change_profile ..o.  delete_profile ..oa  users_by_role ...a  assign_role ...a
+        register .soa  profile nsoa  change_profile ..o.  remove_user ..oa  users_by_role ...a  assign_role ...a
         posts_of_author nsoa  drafts_of_author ..oa  comments_of_user nsoa  likes_of_user nsoa  create_draft ..oa
         post nsoa
-        post@draft_id=post_id ..oa  post_text nsoa  post_text@draft_id=post_id ..oa  edit_post ..oa  remove_post ..oa
+        post@draft_id=post_id ..oa  edit_post ..oa  remove_post ..oa
         remove_post@draft_id=post_id ..oa  publish ..oa  publish@draft_id=post_id ..oa  unpublish ..oa  thread nsoa
         thread@draft_id=post_id ..oa  comment_with_replies nsoa  add_comment .soa  reply .soa  comment nsoa
         comment@hidden_id=comment_id ..oa  edit_comment ..o.  delete_comment ..oa  likes_of_post nsoa
@@ -55,7 +55,7 @@ ACCESS = {
         posts_of_category_tree nsoa  add_category ...a  move_category ...a  reorder_categories ...a
         remove_category ...a
         notifications ..o.  notification ..o.  notify ...a  change_notification ..o.  mark_read ..o.
-        delete_notification ..o.
+        delete_notification ..o.  unread_notifications ..o.  unread_count ..o.  mark_all_read ..o.
     """,
     "nbhd": """
         register .soa  users nsoa  users_between nsoa  user nsoa  change_user ..o.  user_by_handle nsoa

@@ -168,15 +168,16 @@ def test_blog_post_from_draft_to_comments(five: Client) -> None:
     assert (missing.status, missing.json["field"]) == (422, "subcategoryId")
     _done(ana.patch(post, {"subcategoryId": below, "tags": ["crônica"]}, if_match=ana.get(post).tag), 200)
     assert guest.by(ids[0]).put(post + "/publication").status == 403  # the token no longer says AUTHOR
-    _done(ana.put(post + "/publication"), 204)
+    assert _done(ana.put(post + "/publication"), 200)["status"] == "PUBLISHED"
     assert guest.get(f"/categories/{below}/posts").json["items"][0]["title"] == "Coração de estudante"
     assert len(guest.get(f"/categories/{root}/all-posts").json["items"]) == 1
-    assert guest.get(post + "/text").json["content"] == "Era uma vez… 🎶"
+    assert guest.get(post).json["content"] == "Era uma vez… 🎶"
 
     tag = ana.get(post).tag
     for _ in range(2):
-        _done(rui.put(f"{post}/likes/{ids[1]}"), 204)
-        _done(rui.put(f"/users/{ids[1]}/bookmarks{post.removeprefix('/posts')}"), 204)
+        assert _done(rui.put(f"{post}/likes/{ids[1]}"), 200)["likeCount"] == 1
+        marked = rui.put(f"/users/{ids[1]}/bookmarks{post.removeprefix('/posts')}")
+        assert _done(marked, 200)["bookmarkCount"] == 1
     comment = _below(guest, rui.post(post + "/comments", {"content": "Que beleza! 👏"}))
     _done(ana.post(comment + "/replies", {"content": "Obrigada!"}), 201)
     counted = guest.get(post).json

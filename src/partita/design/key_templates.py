@@ -10,6 +10,7 @@ then has one segment less than every other key of the template, so it is equal t
 import enum
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -190,6 +191,15 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                 if found.setdefault(segment.field, value) != value:
                     return None
         return found
+
+    def with_padded_numbers(self, text: str) -> str:
+        """A key of other code with its numbers as this template writes them: `SORT#9` as `SORT#0009`."""
+        pieces = text.split(self.separator.character)
+        for at, (segment, piece) in enumerate(zip(self.segments, pieces, strict=False)):
+            if isinstance(segment.form, NumberPart):
+                with suppress(ValueError, ArithmeticError):
+                    pieces[at] = segment.text(Decimal(piece.removeprefix(segment.constant)))
+        return self.separator.character.join(pieces)
 
 
 def joined_language(segments: Sequence[Language], separator: Separator, last_is_optional: bool = False) -> Language:

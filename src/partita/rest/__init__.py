@@ -10,11 +10,12 @@ with needs("partita.rest", "rest"):
     from partita.rest.auth.identity import Caller, Verifier
     from partita.rest.etags import IfMatch
     from partita.rest.problems import Problem
-    from partita.rest.routes import PageSize
+    from partita.rest.routes import FoundEntity, PageSize
 
 __all__ = [
     "Api",
     "Caller",
+    "FoundEntity",
     "IfMatch",
     "LocalIssuer",
     "PageSize",

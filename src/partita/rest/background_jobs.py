@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
+from partita.errors import PartitaError
 from partita.rest.mounted_api import MountedApi
 
 _log = logging.getLogger("partita.rest")
@@ -33,5 +34,7 @@ async def _run_every(work: Callable[[], object], every: float, ending: asyncio.E
         is_last = ending.is_set()
         try:
             await asyncio.to_thread(work)
+        except PartitaError as error:
+            _log.error("a background job failed; it runs again at its next interval: %s", error)
         except Exception:  # noqa: BLE001 - it runs again at its next interval; no request waits for it
             _log.exception("a background job failed; it runs again at its next interval")

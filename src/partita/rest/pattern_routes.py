@@ -112,7 +112,7 @@ def listing_of(
         about or operation_summaries.list_summary(pattern),
         _lister(pattern, who, look, number),
         who,
-        *routes.split(path, [*routes.parameters_of(pattern), *routes.PAGING]),
+        *routes.split(path, [*routes.parameters_of(pattern), *routes.paging(pattern.read.page_size)]),
         result=routes.page_of(routes.read_type(pattern)),
         cache=cache or cache_of(who),
     )

@@ -133,10 +133,12 @@ def _bounded(kind: Any) -> Any:
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TEXT)]
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_PAGE)]
-PAGING = (
-    Parameter("limit", PageSize, PAGE_SIZE),
-    Parameter("cursor", str | None, None),
-)
+
+
+def paging(size: int | None) -> tuple[Parameter, ...]:
+    """The parameters of a list; `size` is the page size of its pattern."""
+    limit = PAGE_SIZE if size is None else min(size, LARGEST_PAGE)
+    return Parameter("limit", PageSize, limit), Parameter("cursor", str | None, None)
 
 
 def read_type(pattern: Pattern[Any, Any]) -> Any:
@@ -208,13 +210,18 @@ def without_markers(hint: Any) -> Any:
     return functools.reduce(lambda inner, bound: Annotated[inner, bound], bounds, kind)
 
 
+class FoundEntity(msgspec.Struct, frozen=True):
+    """`found: Annotated[Post, FoundEntity()]`: what `on` has found for the rule, so that it is read once."""
+
+
 class Signature(NamedTuple):
     """The parameters of an operation after the service, and its result."""
 
     parameters: list[Parameter]
     body: Parameter | None
-    caller: str | None  # the names of the parameters for the caller and the If-Match header
+    caller: str | None  # the names of the parameters for the caller, the If-Match header and the found entity
     if_match: str | None
+    found: str | None
     result: Any
     polymorphic: bool
 
@@ -228,6 +235,8 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         kind = hints[name]
         if kind in (Caller, IfMatch):
             special[kind] = name
+        elif get_origin(kind) is Annotated and FoundEntity() in get_args(kind):
+            special[FoundEntity] = name
         elif isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             body = Parameter(name, kind)
         else:
@@ -241,4 +250,5 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     elif several:
         result = functools.reduce(operator.or_, map(_with_type, get_args(result)))
     kind = None if result is type(None) else result
-    return Signature(parameters, body, special.get(Caller), special.get(IfMatch), kind, several)
+    names = special.get(Caller), special.get(IfMatch), special.get(FoundEntity)
+    return Signature(parameters, body, *names, kind, several)

@@ -19,9 +19,13 @@ def operation(
     signature = routes.signature_of(function)
 
     def operate(call: RouteCall) -> Any:
+        entity = None
         if look is not None:
-            who.check(call.caller, call.arguments, look.find(call))
+            entity = look.find(call)
+            who.check(call.caller, call.arguments, entity)
         given = dict(call.arguments)
+        if signature.found:
+            given[signature.found] = entity
         if signature.caller:
             given[signature.caller] = call.caller
         if signature.if_match:

@@ -2,6 +2,9 @@
 
 msgspec decodes `{"status": {"S": "OPEN"}}` into a struct of the item's shape, and one generated expression builds the
 entity from it, without a dict in between.
+
+Other code may store a value in a key only, where the design has an attribute as well. An item that lacks a required
+attribute is completed from its keys, those of indexes included, and decoded again.
 """
 
 from collections.abc import Callable
@@ -28,6 +31,7 @@ class Decoder:
 
     def __init__(self, of: Model | ViewModel) -> None:
         self._model = of.of if isinstance(of, ViewModel) else of
+        self._members = of.members
         self._name = of.name
         extra = self._extra(of)
         shape = shape_of(of.name, of.members, extra)
@@ -58,7 +62,8 @@ class Decoder:
                 return None
             return self._build(shaped)
         except _DECODE_ERRORS as error:
-            raise self._invalid(msgspec.json.decode(raw), error) from None
+            shaped, entity = self._completed(msgspec.json.decode(raw), error)
+            return None if now is not None and self._expired(shaped, now) else entity
 
     def with_expiry(self, raw: bytes | msgspec.Raw) -> tuple[Any, float | None]:
         """The entity, and the second of its expiry or None."""
@@ -66,14 +71,28 @@ class Decoder:
             shaped = self._read(raw)
             return self._build(shaped), self._expiry(shaped)
         except _DECODE_ERRORS as error:
-            raise self._invalid(msgspec.json.decode(raw), error) from None
+            shaped, entity = self._completed(msgspec.json.decode(raw), error)
+            return entity, self._expiry(shaped)
 
     def from_item(self, item: Item) -> Any:
         """The entity of an item that is a dict already."""
         try:
             return self._build(msgspec.convert(item, self._shape, strict=False))
         except _DECODE_ERRORS as error:
+            return self._completed(item, error)[1]
+
+    def _completed(self, item: Item, error: Exception) -> tuple[Any, Any]:
+        """The shape and the entity of an item whose keys have the values of attributes that it lacks."""
+        lacking = [each for each in self._members if each.name not in item]
+        values = _values_in_keys(self._model, item) if lacking else {}
+        found = {each.name: each.codec.encode(values[each.field]) for each in lacking if each.field in values}
+        if not found:
             raise self._invalid(item, error) from None
+        try:
+            shaped = msgspec.convert({**item, **found}, self._shape, strict=False)
+            return shaped, self._build(shaped)
+        except _DECODE_ERRORS as again:
+            raise self._invalid(item, again) from None
 
     def _expired(self, shaped: Any, now: int) -> bool:
         expiry = self._expiry(shaped)
@@ -166,6 +185,22 @@ def _parts_in(model: Model, texts: tuple[str, ...]) -> dict[str, Any] | None:
     every = ((keys, foreign) for foreign in (False, True) for keys in (model.key, *model.old_keys))
     found = (_parsed(keys, texts, foreign=foreign) for keys, foreign in every)
     return next((each for each in found if each is not None), None)
+
+
+def _values_in_keys(model: Model, item: Item) -> dict[str, Any]:
+    """The values in the keys of an item; the key of the table goes before those of indexes."""
+    stored = key_texts({name: item[name] for name in model.table.key_names if name in item})
+    parts = _parts_in(model, tuple(stored.values())) if len(stored) == len(model.table.key_names) else None
+    found = dict(parts or {})
+    for keys in (each for several in model.indexes.values() for each in several):
+        if all(each.name in item for each in keys.attributes):
+            texts = key_texts({each.name: item[each.name] for each in keys.attributes}).values()
+            plain = [
+                text if key.template is None else key.template.with_padded_numbers(text)
+                for key, text in zip(keys.attributes, texts, strict=True)
+            ]
+            found = (_parsed(keys, tuple(plain), foreign=True) or {}) | found
+    return found
 
 
 def is_old_form(model: Model, key: Item) -> bool:

@@ -32,9 +32,9 @@ class ServiceBase:
 
         return self.db.update(call, edit)
 
-    def existing(self, calls: Sequence[Get[E]]) -> list[E]:
+    def existing(self, calls: Sequence[Get[E]], *, consistent: bool = False) -> list[E]:
         """The entities that exist, in the order of the calls."""
-        return [found for found in self.db.get_many(calls) if found is not None]
+        return [found for found in self.db.get_many(calls, consistent=consistent) if found is not None]
 
 
 def ids_from(random_bits: Callable[[int], int]) -> MakeId:

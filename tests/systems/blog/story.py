@@ -14,6 +14,7 @@ def record(story: StoryRecorder) -> None:
     _likes(story, blog, post_id)
     _reading(story, blog, post_id)
     _order(story, blog)
+    _leaving(story, blog, post_id)
 
 
 def _opening(story: StoryRecorder, blog: Blog) -> str:
@@ -73,8 +74,8 @@ def _reading(story: StoryRecorder, blog: Blog, post_id: str) -> None:
     story.advance(days=4)
     story("Four days later he opens his bookmarks and reads the post: one Query returns the post and its text.")
     (bookmark,) = blog.db(d.bookmarks_of_user("sub-caio"))
-    post, text = blog.read(bookmark.post_id)
-    story.show(f"{post.title}: {text.content} ({post.comment_count} comentários, {post.bookmark_count} favorito)")
+    post = blog.whole_post(bookmark.post_id)
+    story.show(f"{post.title}: {post.content} ({post.comment_count} comentários, {post.bookmark_count} favorito)")
 
 
 def _order(story: StoryRecorder, blog: Blog) -> None:
@@ -86,3 +87,14 @@ def _order(story: StoryRecorder, blog: Blog) -> None:
     story.show([each.name for each in blog.db(d.subcategories(root.category_id))])
     story("The posts of Música and all its subcategories: one Query each, merged.")
     story.show([each.title for each in blog.categories.posts(root.category_id).items])
+
+
+def _leaving(story: StoryRecorder, blog: Blog, post_id: str) -> None:
+    story("Caio registers, and a notification tells him of a reply. It is unread until he has opened the list.")
+    blog.register("sub-caio", "Caio")
+    blog.notify("sub-caio", d.NotificationType.REPLY, "sub-ana", post_id)
+    story.show(blog.unread("sub-caio"))
+    blog.mark_all_read("sub-caio")
+    story("Caio deletes his account: the profile is marked, his bookmark, reply and notification go, then the profile.")
+    blog.remove_user("sub-caio")
+    story.show([each.content or "(removido)" for each in blog.db(d.thread(post_id))])

@@ -157,7 +157,7 @@ def test_every_operation_works_on_adopted_items(blog: Blog, db: Store) -> None:
     blog.categories.move("k2", None)
     assert [each.name for each in db(d.root_categories())] == ["k1", "k2"]
     blog.remove("p1")
-    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD", "CATEGORY_SEQUENCE"}
 
 
 @pytest.mark.usefixtures("adopted")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -141,3 +142,32 @@ def test_of_many_concurrent_registrations_exactly_one_succeeds(blog: Blog, db: S
         return True
 
     assert sum(at_once(register, range(16))) == 1
+
+
+@pytest.mark.parametrize("under_a_root", [True, False], ids=["subcategories", "roots"])
+def test_concurrent_additions_never_share_a_position(blog: Blog, db: Store, under_a_root: bool) -> None:
+    root = blog.categories.add("Música").category_id
+    parent = root if under_a_root else None
+    moved = [blog.categories.add(f"m {number}", None if under_a_root else root).category_id for number in range(3)]
+    at_once(lambda number: blog.categories.add(f"nº {number}", parent), range(12))
+    siblings = list(db(d.subcategories(root)) if under_a_root else db(d.root_categories()))
+
+    def change(number: int) -> None:
+        if number % 4 == 0:
+            blog.categories.add(f"mais {number}", parent)
+        elif number % 4 == 1:
+            blog.categories.move(moved[number // 4], parent)
+        elif number % 4 == 2:
+            blog.categories.remove(siblings[-1 - number].category_id)
+        else:
+            with suppress(InvalidValue):  # another one was added or removed
+                blog.categories.reorder(parent, [each.category_id for each in siblings])
+
+    at_once(change, range(12))
+    found = list(db(d.subcategories(root)) if under_a_root else db(d.root_categories()))
+    assert len(found) == 12 + (not under_a_root) + 3 + 3 - 3
+    assert len({each.order for each in found}) == len(found)
+    if under_a_root:
+        assert {(each.child_id, each.order) for each in db(d.children(root))} == {
+            (each.category_id, each.order) for each in found
+        }

@@ -10,7 +10,7 @@ from partita import Get, Query, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.service import Blog
 from tests.store.clocks import Clock
-from tests.systems.blog.conftest import ANA, BIA, disk, published
+from tests.systems.blog.conftest import ANA, BIA, CAIO, disk, published
 from tests.systems.cost import ONE_READ, costs, put_unchecked
 
 pytestmark = pytest.mark.slow
@@ -31,17 +31,23 @@ def calls(blog: Blog, clock: Clock) -> dict[str, Get[Any] | Query[Any]]:
     blog.like(BIA, post)
     blog.bookmark(BIA, post)
     notification = blog.notify(ANA, d.NotificationType.LIKE, BIA, post)
+    blog.register(CAIO, "Caio")
+    with blog.db.change(d.profile(CAIO)) as leaving:
+        leaving.removing_since = clock()
     at = clock()
     every: list[Get[Any] | Query[Any]] = [
-        *(d.profile(ANA), d.users_by_role(d.Role.AUTHOR)),
+        *(d.profile(ANA), d.users_by_role(d.Role.AUTHOR), d.removals()),
         *(d.post(post), d.post_text(post), d.whole_post(post), d.posts_of_author(ANA), d.drafts_of_author(ANA)),
         *(d.posts_by_category(sub), d.posts_by_categories([root, sub])),
         *(d.category(root), d.root_categories(), d.subcategories(root), d.children(root), d.child(root, sub, 0)),
+        d.category_sequence(root),
         *(d.thread(post), d.comment_with_replies(post, comment.comment_id), d.comment_by_id(reply.reply_id)),
         *(d.comment(post, comment.comment_id, at), d.reply(post, comment.comment_id, reply.reply_id, at)),
         d.comments_of_user(BIA),
         *(d.has_liked(BIA, post), d.like(post, BIA, at), d.likes_of_post(post), d.likes_of_user(BIA)),
         *(d.has_bookmarked(BIA, post), d.bookmark(BIA, post, at), d.bookmarks_of_user(BIA), d.bookmarks_of_post(post)),
+        d.stored_bookmarks_of_user(BIA),
+        *(d.stored_notifications(ANA), d.unread_notifications(ANA)),
         *(d.notifications(ANA), d.notification_by_id(ANA, notification.notification_id)),
         d.notification(ANA, notification.notification_id, at),
     ]

@@ -25,6 +25,11 @@ ENTITIES: dict[type[Any], tuple[Any, Key, dict[str, Any]]] = {
         lambda e: d.child(e.parent_id, e.child_id, e.order),
         {},
     ),
+    d.CategorySequence: (
+        d.CategorySequence(parent_id="k_0", next_order=1),
+        lambda e: d.category_sequence(e.parent_id),
+        {"next_order": 2},
+    ),
     d.Comment: (
         d.Comment(post_id="p_0", comment_id="c_1", author_id=BIA, content="a"),
         lambda e: d.comment(e.post_id, e.comment_id, e.created_at),

@@ -20,7 +20,7 @@ def test_removing_a_post_deletes_its_comments_likes_and_bookmarks(blog: Blog, db
         blog.comments.reply(comment, user, "resposta")
     blog.comments.delete(comment)
     blog.remove(post.post_id)
-    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD", "CATEGORY_SEQUENCE"}
 
 
 def test_a_post_under_removal_cannot_be_published_or_added_to(blog: Blog, db: Store, post: d.Post) -> None:
@@ -42,7 +42,7 @@ def test_a_post_under_removal_cannot_be_published_or_added_to(blog: Blog, db: St
         blog.bookmark(BIA, name)
         blog.comments.add(name, BIA, "Oi")
         Blog(Store(db.backend, d.design, clock=db.now, on_call=[interfere])).remove(name)
-        assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+        assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD", "CATEGORY_SEQUENCE"}
         if left[0] > 0:
             return
         name = published(blog, post.subcategory_id or "").post_id
@@ -58,7 +58,7 @@ def test_an_interrupted_removal_is_among_the_drafts_and_can_be_repeated(blog: Bl
         with pytest.raises(NotFound):
             rejected(post.post_id)
     blog.remove(post.post_id)
-    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD"}
+    assert {item["entityType"]["S"] for item in disk(db)} == {"CATEGORY", "CATEGORY_CHILD", "CATEGORY_SEQUENCE"}
 
 
 @pytest.mark.parametrize("replies", [0, 1])

@@ -15,7 +15,7 @@ TEXTS = [
     "Coração, maçã e pão de açúcar — às vezes, à toa: «é isso aí!»",
     unicodedata.normalize("NFD", "Açaí à moda de São João"),
     "Feliz aniversário 🎉👩‍👩‍👧‍👦🇧🇷",
-    "a#b$c d\n\te\u200b",
+    "a#b$c d e\u200b",
 ]
 
 
@@ -24,8 +24,8 @@ def test_text_is_stored_unchanged(blog: Blog, db: Store, post: d.Post, text: str
     blog.edit(post.post_id, title=text, content=text, summary=text, tags=["ação", "🎶"])
     read, text_item = blog.read(post.post_id)
     assert (read.title, read.summary, text_item.content, read.tags) == (text, text, text, ["ação", "🎶"])
-    comment = blog.comments.add(post.post_id, BIA, text)
-    assert blog.comments.find(comment.comment_id).content == text
+    comment = blog.comments.add(post.post_id, BIA, f"{text}\n\t{text}")
+    assert blog.comments.find(comment.comment_id).content == f"{text}\n\t{text}"
     blog.register(ANA, text, bio=text)
     assert db.one(d.profile(ANA)).name == text
     assert blog.categories.add(text).name == text

@@ -24,10 +24,14 @@ def sees_unpublished(caller: Caller, user_id: str) -> bool:
     return caller.id == user_id or not caller.groups.isdisjoint({"EDITOR", "ADMIN"})
 
 
+def whole_post(service: Blog, post_id: str) -> d.Post:
+    return service.whole_post(post_id)
+
+
 class CommentAccess(NamedTuple):
     """The facts about a comment that the rules need: its author, and the status and owner of its post."""
 
-    author_id: str
+    author_id: str | None
     status: d.PostStatus
     on_own_post: bool
 

@@ -14,6 +14,7 @@ from partita import Adoption, F, Get, InvalidValue, ReferenceMissing, Store
 from partita_systems.adopting import IdFields, entity_label
 from partita_systems.blog import design as d
 from partita_systems.blog.category_adoption import follow_link, link_category
+from partita_systems.blog.comments import root_of
 from partita_systems.blog.service import minutes_to_read
 
 Guard = d.LikeGuard | d.BookmarkGuard
@@ -82,8 +83,8 @@ def _move_text(db: Store, post: d.Post, done: Adoption) -> None:
 def _complete_reply(db: Store, reply: d.Reply, done: Adoption) -> None:
     if reply.parent_created_at is not None and reply.answers is not None:
         return
-    root = db(d.comment_with_replies(reply.post_id, reply.parent_id), consistent=True).one()
-    if not isinstance(root, d.Comment):
+    root = root_of(db, reply)
+    if root is None:
         raise ReferenceMissing(d.Reply.__name__, d.Comment.__name__, {"comment_id": reply.parent_id})
     here = d.reply(reply.post_id, reply.parent_id, reply.reply_id, reply.created_at)
     with db.change(here, system_change=True) as draft:

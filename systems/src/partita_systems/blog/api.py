@@ -1,11 +1,11 @@
 """The HTTP API of the blog; the groups of the token decide who may write, publish and moderate."""
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from msgspec import UNSET, UnsetType
 
 from partita import NotFound, Page
-from partita.rest import Api, Caller, IfMatch, PageSize, anyone, caller_is, signed_in
+from partita.rest import Api, Caller, FoundEntity, IfMatch, PageSize, anyone, caller_is, signed_in
 from partita_systems.blog import bodies as b
 from partita_systems.blog import design as d
 from partita_systems.blog.access import (
@@ -17,12 +17,15 @@ from partita_systems.blog.access import (
     post_author,
     readers,
     sees_unpublished,
+    whole_post,
     writers,
 )
 from partita_systems.blog.service import Blog
 from partita_systems.blog.visibility import without_unpublished
 
 T = TypeVar("T")
+
+POPULAR = "public, max-age=10"  # lists that everyone reads: a shared cache may answer for ten seconds
 
 api = Api(
     "blog", "Blog", d.design, service=Blog, about="Posts in a tree of categories, with comments, likes and bookmarks."
@@ -41,32 +44,43 @@ def register(service: Blog, caller: Caller, profile: b.Profile) -> d.User:
     return service.register(caller.name, profile.name, groups=caller.groups, bio=profile.bio)
 
 
-api.expose_get("/users/{cognito_sub}", d.profile)
-api.expose_patch("/users/{cognito_sub}", d.profile, "name", "bio", who=caller_is("cognito_sub"))
-api.expose_delete("/users/{cognito_sub}", d.profile, who=caller_is("cognito_sub") | admin)
+api.expose_get("/users/{user_id}", d.profile)
+api.expose_patch("/users/{user_id}", d.profile, "name", "bio", who=caller_is("user_id"))
 api.expose_list("/roles/{role}/users", d.users_by_role, who=moderators)
 
 
-@api.put("/users/{cognito_sub}/role", who=admin)
-def assign_role(service: Blog, cognito_sub: str, new: b.NewRole) -> None:
+@api.delete("/users/{user_id}", who=caller_is("user_id") | admin)
+def remove_user(service: Blog, user_id: str, match: IfMatch) -> None:
+    """Delete a user with drafts, comments, likes, bookmarks and notifications; published posts stay.
+
+    A comment that has replies keeps its place without its author and text.
+    """
+    service.remove_user(user_id, match.check)
+
+
+api.background_job(Blog.finish_removals, every=60)
+
+
+@api.put("/users/{user_id}/role", who=admin)
+def assign_role(service: Blog, user_id: str, new: b.NewRole) -> d.User:
     """Set the role that the profile shows; permissions come from the groups of the token."""
-    service.assign_role(cognito_sub, new.role)
+    return service.assign_role(user_id, new.role)
 
 
-api.expose_list("/users/{author_id}/posts", d.posts_of_author)
-api.expose_list("/users/{author_id}/drafts", d.drafts_of_author, who=caller_is("author_id") | moderators)
+api.expose_list("/users/{user_id}/posts", d.posts_of_author)
+api.expose_list("/users/{user_id}/drafts", d.drafts_of_author, who=caller_is("user_id") | moderators)
 
 
-@api.get("/users/{author_id}/comments", cache="private, no-cache")
+@api.get("/users/{user_id}/comments", cache="private, no-cache")
 def comments_of_user(
-    service: Blog, caller: Caller, author_id: str, limit: PageSize = 20, cursor: str | None = None
+    service: Blog, caller: Caller, user_id: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.Comment | d.Reply]:
     """List the comments and replies of a user, newest first.
 
     Those on unpublished posts are left out, except for the user and moderators: a page may be shorter than its limit.
     """
-    page = service.db(d.comments_of_user(author_id)).page(limit, cursor)
-    return page if sees_unpublished(caller, author_id) else without_unpublished(service.db, page)
+    page = service.db(d.comments_of_user(user_id)).page(limit, cursor)
+    return page if sees_unpublished(caller, user_id) else without_unpublished(service.db, page)
 
 
 @api.get("/users/{user_id}/likes", cache="private, no-cache")
@@ -94,13 +108,10 @@ def create_draft(service: Blog, caller: Caller, new: b.NewPost) -> d.Post:
     )
 
 
-api.expose_get("/posts/{post_id}", d.post, who=readers | author | moderators)
-
-
-@api.get("/posts/{post_id}/text", who=readers | author | moderators, on=d.post)
-def post_text(service: Blog, post_id: str) -> d.PostText:
-    """Get the text of a post."""
-    return service.read(post_id)[1]
+@api.get("/posts/{post_id}", who=readers | author | moderators, on=whole_post)
+def post(service: Blog, post_id: str, found: Annotated[d.Post, FoundEntity()]) -> d.Post:
+    """Get a post with its text as `content`; lists leave the text out."""
+    return found
 
 
 @api.patch("/posts/{post_id}", who=(author & writers) | moderators, on=d.post)
@@ -115,7 +126,7 @@ def edit_post(service: Blog, post_id: str, change: b.ChangedPost, match: IfMatch
         tags=_or_none(change.tags),
         when=match.when(service.db.one(d.post(post_id), consistent=True)),
     )
-    return service.db.one(d.post(post_id), consistent=True)
+    return service.whole_post(post_id, consistent=True)
 
 
 def _or_none(value: T | UnsetType) -> T | None:
@@ -129,15 +140,15 @@ def remove_post(service: Blog, post_id: str, match: IfMatch) -> None:
 
 
 @api.put("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
-def publish(service: Blog, post_id: str) -> None:
+def publish(service: Blog, post_id: str) -> d.Post:
     """Publish a draft; it must have a category."""
-    service.publish(post_id)
+    return service.publish(post_id)
 
 
 @api.delete("/posts/{post_id}/publication", who=(author & writers) | moderators, on=d.post)
-def unpublish(service: Blog, post_id: str) -> None:
+def unpublish(service: Blog, post_id: str) -> d.Post:
     """Turn a post into a draft again; its comments, likes and bookmarks are kept."""
-    service.unpublish(post_id)
+    return service.unpublish(post_id)
 
 
 # Comments
@@ -187,52 +198,67 @@ api.expose_list("/posts/{post_id}/likes", d.likes_of_post, who=readers | author 
 
 
 @api.get("/posts/{post_id}/likes/{user_id}", who=readers | caller_is("user_id") | author | moderators, on=d.post)
-def has_liked(service: Blog, user_id: str, post_id: str) -> d.LikeGuard:
+def has_liked(service: Blog, user_id: str, post_id: str) -> b.UserLike:
     """Find out whether a user likes a post; 404 if not."""
-    return service.db.one(d.has_liked(user_id, post_id))
+    found = service.db(d.has_liked(user_id, post_id))
+    if found is None:
+        raise NotFound(d.Like.__name__, {"post_id": post_id, "user_id": user_id})
+    return b.UserLike(post_id, user_id, found.created_at)
 
 
 @api.put("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))
-def like(service: Blog, user_id: str, post_id: str) -> None:
+def like(service: Blog, user_id: str, post_id: str) -> b.LikeState:
     """Like a published post; repeating it changes nothing."""
     service.like(user_id, post_id)
+    return b.LikeState(post_id, True, service.db.one(d.post(post_id), consistent=True).like_count)
 
 
 @api.delete("/posts/{post_id}/likes/{user_id}", who=caller_is("user_id"))
-def unlike(service: Blog, user_id: str, post_id: str) -> None:
-    """Remove a like."""
+def unlike(service: Blog, user_id: str, post_id: str) -> b.LikeState:
+    """Remove a like; 404 if there is none."""
     service.unlike(user_id, post_id)
+    return b.LikeState(post_id, False, service.db.one(d.post(post_id), consistent=True).like_count)
 
 
 api.expose_list("/posts/{post_id}/bookmarks", d.bookmarks_of_post, who=author | moderators, on=d.post)
 api.expose_list("/users/{user_id}/bookmarks", d.bookmarks_of_user, who=caller_is("user_id"))
-api.expose_get("/users/{user_id}/bookmarks/{post_id}", d.has_bookmarked, who=caller_is("user_id"))
+
+
+@api.get("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
+def has_bookmarked(service: Blog, user_id: str, post_id: str) -> b.UserBookmark:
+    """Find out whether the caller has bookmarked a post; 404 if not."""
+    found = service.db(d.has_bookmarked(user_id, post_id))
+    if found is None:
+        raise NotFound(d.Bookmark.__name__, {"user_id": user_id, "post_id": post_id})
+    return b.UserBookmark(user_id, post_id, found.created_at)
 
 
 @api.put("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
-def bookmark(service: Blog, user_id: str, post_id: str) -> None:
+def bookmark(service: Blog, user_id: str, post_id: str) -> b.BookmarkState:
     """Bookmark a published post; repeating it changes nothing."""
     service.bookmark(user_id, post_id)
+    return b.BookmarkState(post_id, True, service.db.one(d.post(post_id), consistent=True).bookmark_count)
 
 
 @api.delete("/users/{user_id}/bookmarks/{post_id}", who=caller_is("user_id"))
-def unbookmark(service: Blog, user_id: str, post_id: str) -> None:
-    """Remove a bookmark."""
+def unbookmark(service: Blog, user_id: str, post_id: str) -> b.BookmarkState:
+    """Remove a bookmark; 404 if there is none."""
     service.unbookmark(user_id, post_id)
+    return b.BookmarkState(post_id, False, service.db.one(d.post(post_id), consistent=True).bookmark_count)
 
 
 # Categories
 
-api.expose_list("/categories", d.root_categories)
+api.expose_list("/categories", d.root_categories, cache=POPULAR)
 api.expose_get("/categories/{category_id}", d.category)
-api.expose_list("/categories/{parent_id}/subcategories", d.subcategories)
-api.expose_list("/categories/{subcategory_id}/posts", d.posts_by_category)
+api.expose_list("/categories/{category_id}/subcategories", d.subcategories, cache=POPULAR)
+api.expose_list("/categories/{category_id}/posts", d.posts_by_category, cache=POPULAR)
 api.expose_patch("/categories/{category_id}", d.category, "name", who=moderators)
 
 
-@api.get("/categories/{category_id}/all-posts", who=anyone)
+@api.get("/categories/{category_id}/all-posts", who=anyone, cache=POPULAR)
 def posts_of_category_tree(
-    service: Blog, category_id: str, limit: PageSize = 20, cursor: str | None = None
+    service: Blog, category_id: str, limit: PageSize = 10, cursor: str | None = None
 ) -> Page[d.Post]:
     """List the newest posts of a category and its subcategories."""
     return service.categories.posts(category_id, limit, cursor)
@@ -245,15 +271,15 @@ def add_category(service: Blog, new: b.NewCategory) -> d.Category:
 
 
 @api.put("/categories/{category_id}/place", who=moderators)
-def move_category(service: Blog, category_id: str, place: b.CategoryPlace) -> None:
+def move_category(service: Blog, category_id: str, place: b.CategoryPlace) -> d.Category:
     """Move a category under another root, or make it a root."""
-    service.categories.move(category_id, place.parent_id)
+    return service.categories.move(category_id, place.parent_id)
 
 
 @api.put("/category-order", who=moderators)
-def reorder_categories(service: Blog, order: b.CategoryOrder) -> None:
+def reorder_categories(service: Blog, order: b.CategoryOrder) -> b.CategoryList:
     """Set the order of all root categories, or of all subcategories of one root."""
-    service.categories.reorder(order.parent_id, order.category_ids)
+    return b.CategoryList(service.categories.reorder(order.parent_id, order.category_ids))
 
 
 @api.delete("/categories/{category_id}", who=moderators)
@@ -289,14 +315,29 @@ def change_notification(
 ) -> d.Notification:
     """Mark a notification as read or unread."""
     match.check(service.notification(user_id, notification_id))
-    service.mark_read(user_id, notification_id, read=change.read)
-    return service.notification(user_id, notification_id)
+    return service.mark_read(user_id, notification_id, read=change.read)
 
 
 @api.put("/users/{user_id}/notifications/{notification_id}/read", who=caller_is("user_id"))
-def mark_read(service: Blog, user_id: str, notification_id: str) -> None:
+def mark_read(service: Blog, user_id: str, notification_id: str) -> d.Notification:
     """Mark a notification as read."""
-    service.mark_read(user_id, notification_id)
+    return service.mark_read(user_id, notification_id)
+
+
+api.expose_list("/users/{user_id}/unread-notifications", d.unread_notifications, who=caller_is("user_id"))
+
+
+@api.get("/users/{user_id}/unread-count", who=caller_is("user_id"))
+def unread_count(service: Blog, user_id: str) -> b.UnreadCount:
+    """Count the unread notifications, up to 100."""
+    return b.UnreadCount(*service.unread(user_id))
+
+
+@api.put("/users/{user_id}/notifications/read", who=caller_is("user_id"))
+def mark_all_read(service: Blog, user_id: str) -> b.UnreadCount:
+    """Mark all notifications as read; returns how many are unread now."""
+    service.mark_all_read(user_id)
+    return b.UnreadCount(*service.unread(user_id))
 
 
 @api.delete("/users/{user_id}/notifications/{notification_id}", who=caller_is("user_id"))

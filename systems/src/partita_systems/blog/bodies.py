@@ -1,21 +1,22 @@
-"""Request bodies of the blog's API."""
+"""Request bodies of the blog's API, and replies that are not entities."""
 
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from partita_systems.blog import design as d
+from partita_systems.fields import FreeText, Line, Paragraphs
 
-Content = Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S", examples=["Era uma vez…"])]
-Id = Annotated[str, Meta(min_length=1, max_length=1_000)]
-Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S", examples=["Receitas de família"])]
-Summary = Annotated[str, Meta(max_length=500, examples=["Em poucas palavras"])]
-Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
+Content = Annotated[Paragraphs, Meta(max_length=100_000, examples=["Era uma vez…"])]
+Id = Annotated[Line, Meta(max_length=1_000)]
+Name = Annotated[d.Title, Meta(examples=["Receitas de família"])]
+Summary = Annotated[FreeText, Meta(max_length=500, examples=["Em poucas palavras"])]
 
 
 class Profile(Struct, forbid_unknown_fields=True):
     name: Annotated[Name, Meta(examples=["Conceição Araújo"])]
-    bio: Annotated[str, Meta(max_length=1_000)] = ""
+    bio: Annotated[FreeText, Meta(max_length=1_000)] = ""
 
 
 class NewRole(Struct, forbid_unknown_fields=True):
@@ -27,7 +28,7 @@ class NewPost(Struct, forbid_unknown_fields=True, rename="camel"):
     content: Content
     subcategory_id: Id | None = None
     summary: Summary = ""
-    tags: Tags = []
+    tags: d.Tags = []
 
 
 class ChangedPost(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -37,11 +38,11 @@ class ChangedPost(Struct, forbid_unknown_fields=True, rename="camel"):
     content: Content | UnsetType = UNSET
     subcategory_id: Id | UnsetType = UNSET
     summary: Summary | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
+    tags: d.Tags | UnsetType = UNSET
 
 
 class Message(Struct, forbid_unknown_fields=True):
-    content: Annotated[str, Meta(min_length=1, max_length=5_000, examples=["Que beleza! 👏"])]
+    content: Annotated[d.Message, Meta(examples=["Que beleza! 👏"])]
 
 
 class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -69,3 +70,51 @@ class NewNotification(Struct, forbid_unknown_fields=True, rename="camel"):
 
 class ChangedNotification(Struct, forbid_unknown_fields=True):
     read: bool
+
+
+# Replies
+
+
+class UserLike(Struct, rename="camel"):
+    """A like of a user."""
+
+    post_id: str
+    user_id: str
+    created_at: datetime
+
+
+class UserBookmark(Struct, rename="camel"):
+    """A bookmark of a user."""
+
+    user_id: str
+    post_id: str
+    created_at: datetime
+
+
+class LikeState(Struct, rename="camel"):
+    """Whether the caller likes a post, and how many users do."""
+
+    post_id: str
+    liked: bool
+    like_count: int
+
+
+class BookmarkState(Struct, rename="camel"):
+    """Whether the caller has bookmarked a post, and how many users have."""
+
+    post_id: str
+    bookmarked: bool
+    bookmark_count: int
+
+
+class CategoryList(Struct):
+    """Categories in their order."""
+
+    items: list[d.Category]
+
+
+class UnreadCount(Struct):
+    """The number of unread notifications; with `more`, there are more than this number."""
+
+    unread: int
+    more: bool

@@ -1,7 +1,8 @@
 """The category tree: roots, and subcategories in their own order under each root. There is no third level.
 
 A category's position is stored twice, in its own index key and in the link under its parent. Both change in one
-transaction.
+transaction. A CategorySequence under each parent has the next free position: the transaction that gives a position to
+a category moves it on, so concurrent additions never share a position.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from partita_systems.blog import design as d
 from partita_systems.conditions import counter_is
 from partita_systems.service_base import ServiceBase
 
-MAX_REORDERED = 100  # actions in one transaction
+MAX_REORDERED = 99  # one transaction has at most 100 actions, one of them for the sequence
 MAX_ROOTS = 90  # leaves room for roots that are added concurrently
 _IS_ROOT = F.parent_id.is_absent()
 
@@ -35,12 +36,17 @@ class Categories(ServiceBase):
         """Create a category, last among its siblings."""
         category_id = self.new_id("k")
         for _ in self.db.retrying(d.Category.__name__):
-            order = self._next_position(parent_id)
+            sequence, order = self._next_position(parent_id)
             try:
                 with self.db.transaction() as transaction:
                     category = d.Category(category_id=category_id, name=name, parent_id=parent_id, order=order)
                     created = transaction.create(category)
                     self._link(transaction, category_id, parent_id, order)
+                    _set_next_order(transaction, parent_id, sequence, order + 1)
+            except AlreadyExists as existing:
+                if existing.entity != d.CategorySequence.__name__:
+                    raise
+                continue
             except (ConditionFailed, ReferenceMissing):
                 continue
             break
@@ -50,15 +56,15 @@ class Categories(ServiceBase):
         with self.db.change(d.category(category_id)) as draft:
             draft.name = name
 
-    def move(self, category_id: str, parent_id: str | None) -> None:
+    def move(self, category_id: str, parent_id: str | None) -> d.Category:
         """Move a category under another root, or make it a root; a category with subcategories stays a root."""
         for _ in self.db.retrying(d.Category.__name__):
             found = self.db.one(d.category(category_id), consistent=True)
             if found.parent_id == parent_id:
-                return
+                break
             if parent_id is not None and (parent_id == category_id or self._has_children(found)):
                 raise InvalidValue("Category", f"{found.name!r} has subcategories and cannot become one", "parent_id")
-            order = self._next_position(parent_id)
+            sequence, order = self._next_position(parent_id)
             try:
                 with self.db.transaction() as transaction:
                     unchanged = _position_unchanged(found) & counter_is("child_count", found.child_count)
@@ -67,13 +73,16 @@ class Categories(ServiceBase):
                     draft.order = order
                     self._unlink(transaction, found)
                     self._link(transaction, category_id, parent_id, order)
+                    _set_next_order(transaction, parent_id, sequence, order + 1)
             except (ConditionFailed, AlreadyExists, ReferenceMissing):
                 continue
-            return
+            break
+        return self.db.one(d.category(category_id), consistent=True)
 
-    def reorder(self, parent_id: str | None, category_ids: Sequence[str]) -> None:
-        """Set the order of all subcategories of a root, or of all roots, in one transaction."""
+    def reorder(self, parent_id: str | None, category_ids: Sequence[str]) -> list[d.Category]:
+        """Set the order of all subcategories of a root, or of all roots, in one transaction; returns them in order."""
         for _ in self.db.retrying(d.Category.__name__):
+            sequence = self.db(d.category_sequence(_parent_key(parent_id)), consistent=True)
             siblings = {each.category_id: each for each in self._siblings(parent_id)}
             if parent_id is not None and not siblings:
                 self.db.one(d.category(parent_id))
@@ -89,11 +98,13 @@ class Categories(ServiceBase):
                 with self.db.transaction() as transaction:
                     for position, category_id in enumerate(category_ids):
                         self._set_position(transaction, siblings[category_id], position)
-            except (ConditionFailed, NotFound):
+                    _set_next_order(transaction, parent_id, sequence, len(category_ids))
+            except (ConditionFailed, NotFound, AlreadyExists):
                 for each in siblings.values():
                     self._migrate_link(each)
                 continue
-            return
+            break
+        return self.existing([d.category(each) for each in category_ids], consistent=True)
 
     def remove(self, category_id: str, check: Callable[[d.Category], None] = lambda found: None) -> None:
         """Delete an empty category; `check` gets the category first and may raise."""
@@ -106,6 +117,7 @@ class Categories(ServiceBase):
                 with self.db.transaction() as transaction:
                     unchanged = _position_unchanged(found) & _counters_unchanged(found) & (F.name == found.name)
                     transaction.delete(d.category(category_id), when=unchanged)
+                    transaction.delete(d.category_sequence(category_id))
                     self._unlink(transaction, found)
             except ConditionFailed:
                 continue
@@ -129,7 +141,9 @@ class Categories(ServiceBase):
         links = self.db(d.children(parent_id), consistent=True)
         return self.existing([d.category(link.child_id) for link in links])
 
-    def _next_position(self, parent_id: str | None) -> int:
+    def _next_position(self, parent_id: str | None) -> tuple[d.CategorySequence | None, int]:
+        """The sequence under a parent as it is now, and the position after all categories there."""
+        sequence = self.db(d.category_sequence(_parent_key(parent_id)), consistent=True)
         if parent_id is not None:
             parent = self.db(d.category(parent_id), consistent=True) if parent_id else None
             if parent is None:
@@ -142,7 +156,12 @@ class Categories(ServiceBase):
             raise InvalidValue(
                 "Category", f"there are {MAX_ROOTS} root categories already; choose one as the parent", "parent_id"
             )
-        return 1 + max((each.order for each in siblings), default=-1)
+        after_siblings = 1 + max((each.order for each in siblings), default=-1)
+        order = max(after_siblings, 0 if sequence is None else sequence.next_order)
+        if order <= d.MAX_ORDER:
+            return sequence, order
+        self.reorder(parent_id, [each.category_id for each in sorted(siblings, key=lambda each: each.order)])
+        return self._next_position(parent_id)
 
     def _has_children(self, category: d.Category) -> bool:
         """By a query as well: other code does not count subcategories."""
@@ -173,6 +192,23 @@ class Categories(ServiceBase):
         if category.parent_id is not None:
             with suppress(NotFound):
                 self.db.update(d.child(category.parent_id, category.category_id, category.order), lambda link: None)
+
+
+def _parent_key(parent_id: str | None) -> str:
+    return d.ROOTS if parent_id is None else parent_id
+
+
+def _set_next_order(
+    transaction: Transaction, parent_id: str | None, seen: d.CategorySequence | None, next_order: int
+) -> None:
+    """Set the next position under a parent, if it is still as it was seen."""
+    parent = _parent_key(parent_id)
+    if seen is None:
+        transaction.create(d.CategorySequence(parent_id=parent, next_order=next_order))
+    elif seen.next_order == next_order:
+        transaction.check(d.category_sequence(parent), F.next_order == next_order)
+    else:
+        transaction.change(d.category_sequence(parent), when=F.next_order == seen.next_order).next_order = next_order
 
 
 def _position_unchanged(category: d.Category) -> Condition:

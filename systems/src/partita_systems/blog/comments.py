@@ -3,7 +3,7 @@
 from contextlib import suppress
 from datetime import datetime
 
-from partita import Condition, ConditionFailed, F, Get, InvalidValue, NotFound, ReferenceMissing
+from partita import Condition, ConditionFailed, F, Get, InvalidValue, NotFound, ReferenceMissing, Store
 from partita_systems.blog import design as d
 from partita_systems.blog.visibility import while_published
 from partita_systems.conditions import both, counter_is
@@ -47,7 +47,7 @@ class Comments(ServiceBase):
     def find(self, comment_id: str) -> d.Comment | d.Reply:
         """A comment or reply by id, read from an index; raises NotFound for a deleted one."""
         found = self.db(d.comment_by_id(comment_id)).one()
-        if found is None or found.content is None:
+        if found is None or (isinstance(found, d.Comment) and found.deleted_at is not None):
             raise NotFound(d.Comment.__name__, {"comment_id": comment_id})
         return found
 
@@ -70,18 +70,19 @@ class Comments(ServiceBase):
         return self.db.one(_comment_key(found), consistent=True)
 
     def delete(self, comment_id: str, when: Condition | None = None) -> None:
-        """Delete a comment or reply. A comment that has replies becomes a tombstone without its text."""
+        """Delete a comment or reply. A comment that has replies becomes a tombstone without its author and text."""
         found = self.find(comment_id)
         if isinstance(found, d.Reply):
             self._delete(found, when)
             return
         with suppress(ConditionFailed):
             if not self._has_replies(found):
-                no_replies = F.author_id.exists() & counter_is("reply_count", found.reply_count)
+                no_replies = F.created_at.exists() & counter_is("reply_count", found.reply_count)
                 self._delete(found, both(no_replies, when))
                 return
         try:
             with self.db.change(_comment_key(found), when=both(d.NOT_DELETED, when)) as tombstone:
+                tombstone.author_id = None
                 tombstone.content = None
                 tombstone.deleted_at = self.now()
         except ConditionFailed:
@@ -103,8 +104,14 @@ class Comments(ServiceBase):
             return target.created_at
         if target.parent_created_at is not None:
             return target.parent_created_at
-        root = self.db(d.comment_with_replies(target.post_id, target.parent_id)).one()
-        return root.created_at if isinstance(root, d.Comment) else None
+        root = root_of(self.db, target)
+        return None if root is None else root.created_at
+
+
+def root_of(db: Store, reply: d.Reply) -> d.Comment | None:
+    """The comment that a reply belongs to. Replies of other code may sort before it, by ids that begin with a digit."""
+    thread = db(d.comment_with_replies(reply.post_id, reply.parent_id), consistent=True)
+    return next((each for each in thread if isinstance(each, d.Comment)), None)
 
 
 def _comment_key(comment: d.Comment) -> Get[d.Comment]:

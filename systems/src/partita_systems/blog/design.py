@@ -28,9 +28,12 @@ from partita import (
     View,
     collection,
     fan_out,
+    get,
     pattern,
     prove,
+    query,
 )
+from partita_systems.fields import FreeText, Line, Paragraphs
 
 MAX_CHILDREN = 24  # bounds the merged query over a root category, and the transaction that reorders its children
 
@@ -70,11 +73,14 @@ UNPUBLISHED = F.status.is_in(PostStatus.DRAFT, PostStatus.REMOVING)
 NOT_DELETED = F.deleted_at.is_absent()
 ROOT = {"comment_id": "parent_id", "created_at": "parent_created_at"}  # the comment that a reply belongs to
 
+ROOTS = "ROOTS"  # the parent of root categories in the key of their CategorySequence
+MAX_ORDER = 9999
+
 Id = Annotated[str, Meta(min_length=1)]
-Title = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S")]
-Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=10)]
-Order = Annotated[int, Ordered(0, 9999)]
-Message = Annotated[str, Meta(min_length=1, max_length=5_000)]
+Title = Annotated[Line, Meta(max_length=200)]
+Tags = Annotated[list[Annotated[Line, Meta(max_length=40)]], Meta(max_length=10)]
+Order = Annotated[int, Ordered(0, MAX_ORDER)]
+Message = Annotated[Paragraphs, Meta(max_length=5_000)]
 
 
 class Times(View, naming="camel"):
@@ -85,12 +91,14 @@ class Times(View, naming="camel"):
 # 1. Users
 class User(Times, Entity, table=blog, key=("USER#{cognito_sub}", "PROFILE#{cognito_sub}")):
     cognito_sub: str
-    name: Title = ""  # not in the document
+    name: Title = ""  # not in the document; where the default does not fit the type, new items must have a value
     role: Role = Role.READER
-    bio: Annotated[str, Meta(max_length=1_000)] = ""
+    bio: Annotated[FreeText, Meta(max_length=1_000)] = ""
+    removing_since: Annotated[datetime | None, Untracked()] = None
 
     by_sub = Keys("GSI1", "USER#{cognito_sub}", "PROFILE")
-    by_role = Keys("GSI2", "ROLE#{role}", "USER#{cognito_sub}")
+    by_role = Keys("GSI2", "ROLE#{role}", "USER#{cognito_sub}", when=F.removing_since.is_absent())
+    removals = Keys("GSI2", "USER_REMOVAL", "USER#{cognito_sub}", when=F.removing_since.exists())
 
 
 # 2. Posts
@@ -98,10 +106,10 @@ class Post(Times, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}")):
     post_id: str
     author_id: str
     subcategory_id: Annotated[Id | None, References(lambda: Category)] = None
-    title: Title
-    summary: Annotated[str, Meta(max_length=500)] = ""
+    title: Title = ""
+    summary: Annotated[FreeText, Meta(max_length=500)] = ""
     tags: Tags = field(default_factory=list)
-    content: str | None = None  # where other code stores the text; ours is in PostText
+    content: Annotated[str | None, Untracked()] = None  # other code stores the text here; ours is in PostText
     minutes_to_read: int = 1
     text_version: int = 0  # goes up with every edit of the text, so that the ETag of the post changes
     status: PostStatus = PostStatus("")  # absent in items of other code: derived from `published_at`
@@ -122,14 +130,14 @@ class PostText(Times, Entity, table=blog, key=("POST#{post_id}", "POST#{post_id}
     """The text in a separate item, so that a like does not rewrite it in the table and two indexes."""
 
     post_id: str
-    content: Annotated[str, Meta(min_length=1, max_length=100_000, pattern=r"\S")]
+    content: Annotated[Paragraphs, Meta(max_length=100_000)]
 
 
 # 3. Categories
 class Category(Times, Entity, table=blog, key=("CATEGORY#{category_id}", "CATEGORY#{category_id}")):
     category_id: str
     parent_id: Annotated[Id | None, References(lambda: Category)] = None
-    name: Title
+    name: Title = ""
     order: Order
     child_count: Annotated[int, CountOf(lambda: CategoryChild, via={"category_id": "parent_id"})] = 0
     post_count: Annotated[int, CountOf(lambda: Post, when=PUBLISHED, via={"category_id": "subcategory_id"})] = 0
@@ -153,14 +161,21 @@ class CategoryChild(
     order: Annotated[Order, InKey()]
 
 
+class CategorySequence(Times, Entity, table=blog, key=("CATEGORY_SEQUENCE#{parent_id}", "NEXT")):
+    """The next order under a parent, greater than every order there: concurrent additions get different ones."""
+
+    parent_id: Annotated[str, InKey()]  # ROOTS for root categories
+    next_order: int
+
+
 # 4. Comments
 class Comment(Times, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{comment_id}#{created_at}")):
-    """A comment on a post. A deleted comment that has replies stays as a tombstone without its text."""
+    """A comment on a post. A deleted comment that has replies stays as a tombstone without its author and text."""
 
     post_id: str
     comment_id: str
-    author_id: str
-    content: Message | None
+    author_id: str | None = None
+    content: Message | None = None
     deleted_at: datetime | None = None
     reply_count: Annotated[int, CountOf(lambda: Reply, via=ROOT)] = 0
 
@@ -176,8 +191,8 @@ class Reply(Times, Entity, table=blog, key=("POST#{post_id}", "COMMENT#{parent_i
     parent_created_at: datetime | None = None
     reply_id: str
     answers: str | None = None
-    author_id: str
-    content: Message
+    author_id: str | None = None  # the keys of the document have no author
+    content: Message | None = None
 
     by_id = Keys("GSI1", "COMMENT#{reply_id}", "POST#{post_id}")
     of_author = Keys("GSI2", "AUTHOR#{author_id}", "COMMENT#{created_at}#{reply_id}")
@@ -226,15 +241,25 @@ class Notification(Times, Entity, table=blog, key=("USER#{user_id}", "NOTIFICATI
     read: Annotated[bool, Untracked()] = False
 
     of_user = Keys("GSI1", "NOTIFICATION#{user_id}", "NOTIFICATION#{created_at}#{notification_id}")
+    unread = Keys("GSI2", "UNREAD#{user_id}", "NOTIFICATION#{created_at}#{notification_id}", when=F.read.is_in(False))
 
 
 # Access patterns --------------------------------------------------------------------------------------------------
 
 
 @pattern
-def profile(cognito_sub: str) -> Item[User]: ...
-@pattern(Post.in_category.newest_first().page(10))
-def posts_by_category(subcategory_id: str) -> Items[Post]: ...
+def profile(user_id: str) -> Item[User]:
+    return get(User, user_id)
+
+
+@pattern(User.removals)
+def removals() -> Items[User]:
+    """Users whose removal has begun and not ended."""
+
+
+@pattern
+def posts_by_category(category_id: str) -> Items[Post]:
+    return Post.in_category.query(category_id).newest_first().page(10)
 
 
 @pattern
@@ -242,10 +267,16 @@ def posts_by_categories(category_ids: Sequence[str]) -> Items[Post]:
     return Post.in_category.query(fan_out(category_ids, 1 + MAX_CHILDREN)).newest_first().page(10)
 
 
-@pattern(Post.of_author.newest_first())
-def posts_of_author(author_id: str) -> Items[Post]: ...
-@pattern(Post.drafts.newest_first())
-def drafts_of_author(author_id: str) -> Items[Post]: ...
+@pattern
+def posts_of_author(user_id: str) -> Items[Post]:
+    return Post.of_author.query(user_id).newest_first()
+
+
+@pattern
+def drafts_of_author(user_id: str) -> Items[Post]:
+    return Post.drafts.query(user_id).newest_first()
+
+
 @pattern
 def post(post_id: str) -> Item[Post]: ...
 @pattern
@@ -264,8 +295,11 @@ def comment_with_replies(post_id: str, comment_id: str) -> Items[Comment | Reply
 
 @pattern(collection(Comment.by_id, Reply.by_id))
 def comment_by_id(comment_id: str) -> Items[Comment | Reply]: ...
-@pattern(collection(Comment.of_author, Reply.of_author).newest_first())
-def comments_of_user(author_id: str) -> Items[Comment | Reply]: ...
+@pattern
+def comments_of_user(user_id: str) -> Items[Comment | Reply]:
+    return collection(Comment.of_author, Reply.of_author)(user_id).newest_first()
+
+
 @pattern
 def comment(post_id: str, comment_id: str, created_at: datetime) -> Item[Comment]: ...
 @pattern
@@ -276,8 +310,13 @@ def users_by_role(role: Role) -> Items[User]: ...
 def category(category_id: str) -> Item[Category]: ...
 @pattern(Category.roots.smallest_first("order"))
 def root_categories() -> Items[Category]: ...
-@pattern(Category.under.smallest_first("order"))
-def subcategories(parent_id: str) -> Items[Category]: ...
+@pattern
+def subcategories(category_id: str) -> Items[Category]:
+    return Category.under.query(category_id).smallest_first("order")
+
+
+@pattern
+def category_sequence(parent_id: str) -> Item[CategorySequence]: ...
 @pattern
 def children(parent_id: str) -> Items[CategoryChild]: ...
 @pattern
@@ -302,14 +341,28 @@ def has_bookmarked(user_id: str, post_id: str) -> Item[BookmarkGuard]:
 def bookmark(user_id: str, post_id: str, created_at: datetime) -> Item[Bookmark]: ...
 @pattern(Bookmark.of_user.newest_first())
 def bookmarks_of_user(user_id: str) -> Items[Bookmark]: ...
+@pattern
+def stored_bookmarks_of_user(user_id: str) -> Items[Bookmark]:
+    """The bookmarks of a user from the table, which does not lag."""
+    return query(Bookmark, user_id)
+
+
 @pattern(Bookmark.of_post)
 def bookmarks_of_post(post_id: str) -> Items[Bookmark]: ...
 @pattern
 def notification(user_id: str, notification_id: str, created_at: datetime) -> Item[Notification]: ...
 @pattern
 def notification_by_id(user_id: str, notification_id: str) -> Items[Notification]: ...
+@pattern
+def stored_notifications(user_id: str) -> Items[Notification]:
+    """The notifications of a user from the table, in the order of their ids."""
+    return query(Notification, user_id)
+
+
 @pattern(Notification.of_user.newest_first())
 def notifications(user_id: str) -> Items[Notification]: ...
+@pattern(Notification.unread.newest_first())
+def unread_notifications(user_id: str) -> Items[Notification]: ...
 
 
 design = prove("blog", blog)

@@ -1,7 +1,10 @@
 """The blog service: users, posts from draft to removal, likes, bookmarks and notifications."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
 
 from partita import AlreadyExists, Condition, ConditionFailed, F, InvalidValue, NotFound, Store, new_id
 from partita_systems.blog import design as d
@@ -11,6 +14,7 @@ from partita_systems.blog.visibility import while_published
 from partita_systems.service_base import MakeId, ServiceBase
 
 WORDS_PER_MINUTE = 200
+MAX_COUNTED = 100  # unread notifications are counted up to here: one page of a query
 _NO_BOOKMARKS = F.bookmark_count.is_absent() | (F.bookmark_count <= 0)
 
 
@@ -28,6 +32,45 @@ class Blog(ServiceBase):
         """Create the profile of a Cognito user; the groups of the token decide the role."""
         return self.db.create(d.User(cognito_sub=cognito_sub, name=name, role=role_of(groups), bio=bio))
 
+    def remove_user(self, user_id: str, check: Callable[[d.User], None] = lambda user: None) -> None:
+        """Delete a profile and everything that the user did: bookmarks, likes, comments, drafts, notifications.
+
+        A comment that has replies stays as a tombstone. Published posts stay. The profile is marked first and deleted
+        last: an interrupted removal is continued by the next call or by `finish_removals`. `check` gets the profile
+        first and may raise.
+        """
+
+        def mark(user: d.User) -> None:
+            check(user)
+            user.removing_since = user.removing_since or self.now()
+
+        self.db.update(d.profile(user_id), mark)
+        self._remove_marked(user_id)
+
+    def finish_removals(self) -> int:
+        """Continue every removal of a user that was interrupted; returns how many there were."""
+        users = list(self.db(d.removals()))
+        for user in users:
+            self._remove_marked(user.cognito_sub)
+        return len(users)
+
+    def _remove_marked(self, user_id: str) -> None:
+        for bookmark in self.db(d.stored_bookmarks_of_user(user_id), consistent=True):
+            if not self.unbookmark(user_id, bookmark.post_id):  # other code writes no guards
+                self.db.delete(bookmark)
+        for like in self.db(d.likes_of_user(user_id)):
+            if not self.unlike(user_id, like.post_id):
+                self.db.delete(like)
+        for comment in self.db(d.comments_of_user(user_id)):
+            with suppress(NotFound):  # the index lags: it was deleted already
+                self.comments.delete(comment.reply_id if isinstance(comment, d.Reply) else comment.comment_id)
+        for draft in self.db(d.drafts_of_author(user_id)):
+            with suppress(NotFound):
+                self.remove(draft.post_id)
+        for notification in self.db(d.stored_notifications(user_id), consistent=True):
+            self.db.delete(notification)
+        self.db.delete(d.profile(user_id), when=F.removing_since.exists())
+
     def change_profile(self, cognito_sub: str, *, name: str | None = None, bio: str | None = None) -> None:
         with self.db.change(d.profile(cognito_sub)) as draft:
             if name is not None:
@@ -35,9 +78,10 @@ class Blog(ServiceBase):
             if bio is not None:
                 draft.bio = bio
 
-    def assign_role(self, cognito_sub: str, role: d.Role) -> None:
+    def assign_role(self, cognito_sub: str, role: d.Role) -> d.User:
         with self.db.change(d.profile(cognito_sub)) as draft:
             draft.role = role
+        return self.db.one(d.profile(cognito_sub), consistent=True)
 
     # Posts
 
@@ -126,7 +170,16 @@ class Blog(ServiceBase):
                 raise NotFound(d.PostText.__name__, {"post_id": post_id})
         raise NotFound(d.Post.__name__, {"post_id": post_id})
 
-    def publish(self, post_id: str) -> None:
+    def whole_post(self, post_id: str, *, consistent: bool = False) -> d.Post:
+        """A post with its text as `content`, in one Query; `content` is None where other code stored no text."""
+        match list(self.db(d.whole_post(post_id), consistent=consistent)):
+            case [d.Post(content=None) as post, d.PostText() as text]:
+                return msgspec.structs.replace(post, content=text.content)
+            case [d.Post() as post, *_]:
+                return post
+        raise NotFound(d.Post.__name__, {"post_id": post_id})
+
+    def publish(self, post_id: str) -> d.Post:
         """Make a draft visible to readers; the time of its first publication is kept."""
 
         def edit(post: d.Post) -> None:
@@ -136,16 +189,16 @@ class Blog(ServiceBase):
             post.status = d.PostStatus.PUBLISHED
             post.published_at = post.published_at or self.now()
 
-        self.db.update(d.post(post_id), edit)
+        return self.db.update(d.post(post_id), edit)
 
-    def unpublish(self, post_id: str) -> None:
+    def unpublish(self, post_id: str) -> d.Post:
         """Turn a post into a draft again; its comments, likes and bookmarks are kept."""
 
         def edit(post: d.Post) -> None:
             _check_not_removing(post)
             post.status = d.PostStatus.DRAFT
 
-        self.db.update(d.post(post_id), edit)
+        return self.db.update(d.post(post_id), edit)
 
     def remove(self, post_id: str, when: Condition | None = None) -> None:
         """Delete a post with its comments, likes and bookmarks. Nothing can be added meanwhile; safe to repeat."""
@@ -249,10 +302,32 @@ class Blog(ServiceBase):
             raise NotFound(d.Notification.__name__, {"notification_id": notification_id})
         return found
 
-    def mark_read(self, user_id: str, notification_id: str, *, read: bool = True) -> None:
+    def mark_read(self, user_id: str, notification_id: str, *, read: bool = True) -> d.Notification:
         found = self.notification(user_id, notification_id)
         with self.db.change(d.notification(user_id, notification_id, found.created_at)) as draft:
             draft.read = read
+        return self.notification(user_id, notification_id)
+
+    def mark_all_read(self, user_id: str) -> None:
+        """Mark all unread notifications as read, one write each; a repeated call continues an interrupted one."""
+        for each in self.db(d.unread_notifications(user_id)):
+            with (
+                suppress(NotFound),
+                self.db.change(d.notification(user_id, each.notification_id, each.created_at)) as draft,
+            ):
+                draft.read = True
+
+    def unread(self, user_id: str) -> "Unread":
+        """The number of unread notifications, counted up to 100: one Query."""
+        count = len(self.db(d.unread_notifications(user_id)).first(MAX_COUNTED + 1))
+        return Unread(min(count, MAX_COUNTED), count > MAX_COUNTED)
+
+
+class Unread(NamedTuple):
+    """A number of unread notifications; `more` says that there are more than that."""
+
+    number: int
+    more: bool
 
 
 def _check_not_removing(post: d.Post) -> None:
