@@ -313,6 +313,14 @@ TABLE: list[tuple[list[Any], list[tuple[str, Act]]]] = [
         ],
     ),
     (NO_ITEMS, [("decode_item", lambda db, given: db.decode_item(*given))]),
+    (
+        [(5, "p"), (None, "p"), ("list", 5), ("list", None)],
+        [("sign_cursor", lambda db, given: db.sign_cursor(*given))],
+    ),
+    (
+        [(5, "c"), ("list", 5), ("list", None), ("list", "c"), ("list", "한국"), ("list", b"c")],
+        [("cursor_position", lambda db, given: db.cursor_position(*given))],
+    ),
     (NO_TABLES, [("table_name", lambda db, table: db.table_name(table))]),
     (NO_SETTINGS, [("with_settings", lambda db, settings: db.with_settings(**settings))]),
 ]

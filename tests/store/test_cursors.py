@@ -253,3 +253,16 @@ def test_iteration_reads_no_item_twice(db: Store) -> None:
     with db.measure() as used:
         assert len(list(db(letters_of_topics(["a", "b"])))) == 18
     assert used.requests == 2
+
+
+def test_cursor_of_a_list_is_bound_to_its_name_and_key(db: Store) -> None:
+    cursor = db.sign_cursor("recent", "2025-01-31~é")
+    assert db.cursor_position("recent", cursor) == "2025-01-31~é"
+    others = [
+        db.sign_cursor("other", "2025-01-31~é"),
+        db.with_settings(cursor_keys=[b"another key of 16 bytes"]).sign_cursor("recent", "2025-01-31~é"),
+        *(cursor[:at] + ("A" if each != "A" else "B") + cursor[at + 1 :] for at, each in enumerate(cursor)),
+    ]
+    for forged in others:
+        with pytest.raises(InvalidCursor, match="it is not a cursor of this query"):
+            db.cursor_position("recent", forged)

@@ -16,7 +16,7 @@ from partita.plan.proof.prove import prove
 from partita.plan.read_requests import get_plan, key_values
 from partita.setting_rules import check_settings
 from partita.store.context import StoreContext
-from partita.store.cursors import checked_keys
+from partita.store.cursors import checked_keys, position_cursor, position_of
 from partita.store.drafts import Draft
 from partita.store.entity_flows import EntityFlows
 from partita.store.observation import CapacityMeter, Observers
@@ -68,6 +68,22 @@ class BaseStore:
         if not isinstance(table, Table | str):
             raise ConfigurationError(f"{table!r} is not a table; pass a Table of the design, or its name")
         return self.context.table_name(table if isinstance(table, str) else table.name)
+
+    def sign_cursor(self, name: str, position: str) -> str:
+        """A cursor for a list of your own, put together from several queries; signed as those of queries are.
+
+        `name` is the list's, and `position` any text from which the list is read on. It is signed, not encrypted.
+        """
+        for given in (name, position):
+            if not isinstance(given, str):
+                raise ConfigurationError(f"sign_cursor: {given!r} is not text; pass a name and a position as text")
+        return position_cursor(name, position, self.context.cursor_keys)
+
+    def cursor_position(self, name: str, cursor: str) -> str:
+        """The position in a cursor that `sign_cursor` made for the list; InvalidCursor for any other text."""
+        if not isinstance(name, str):
+            raise ConfigurationError(f"cursor_position: {name!r} is not the name of a list")
+        return position_of(name, cursor, self.context.cursor_keys)
 
     @contextmanager
     def measure(self) -> Iterator[CapacityMeter]:

@@ -6,6 +6,8 @@ The signature is an HMAC-SHA256 over the states and over a digest of the query: 
 direction. So a cursor is valid only as a store made it, and only for its own query; any other text is `InvalidCursor`,
 with one message, and is rejected before anything in it is read. A cursor is not encrypted: its states are table keys.
 
+A list that an application puts together from several queries has cursors of the same kind, bound to the list's name.
+
 The keys are a setting of the store (`cursor_keys`: the first one signs, all are accepted), or else the key of its
 backend: an engine creates one with the database and stores it there.
 """
@@ -30,6 +32,8 @@ MIN_KEY = 16
 _STATES = slice(26, -1)  # after a signature of 16 bytes, which are 22 characters
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
+
+_POSITION = "position"
 
 _encode = msgspec.json.encode
 _decode_states = msgspec.json.Decoder(list[Item | int]).decode
@@ -89,6 +93,25 @@ def states_of(name: str, text: Any, bound: bytes, keys: Sequence[bytes]) -> list
         if compare_digest(_text(bound, states, key), signed):
             return _decode_states(states)
     raise InvalidCursor(name, "it is not a cursor of this query with these arguments; start again without a cursor")
+
+
+def position_cursor(name: str, position: str, keys: Sequence[bytes]) -> str:
+    """The cursor of a list that is not one query, at a position that only its reader understands."""
+    return cursor_text(name, _list_binding(name), [{_POSITION: {"S": position}}], keys)
+
+
+def position_of(name: str, text: Any, keys: Sequence[bytes]) -> str:
+    """The position in a cursor of such a list; InvalidCursor if it is not a cursor of this list."""
+    (state,) = states_of(name, text, _list_binding(name), keys)
+    assert isinstance(state, dict)
+    return str(state[_POSITION]["S"])
+
+
+def _list_binding(name: str) -> bytes:
+    """A digest of the list's name, as `binding` is one of a query."""
+    import hashlib
+
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16, person=b"partita list").digest()
 
 
 def _known(name: str, keys: Sequence[bytes]) -> Sequence[bytes]:

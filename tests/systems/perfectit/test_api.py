@@ -40,8 +40,8 @@ def test_an_invalid_cursor_of_recent_cards_is_rejected(anonymous: Client, card: 
     assert status_and_field(anonymous.get(f"/cards?cursor={quote(cursor)}")) == (400, "cursor")
 
 
-def test_a_cursor_that_is_too_old_is_rejected(anonymous: Client, card: str, clock: Clock) -> None:
-    cursor = day_cursor(clock().date(), None)
+def test_a_cursor_that_is_too_old_is_rejected(anonymous: Client, card: str, clock: Clock, db: Store) -> None:
+    cursor = day_cursor(db, clock().date(), None)
     assert anonymous.get(f"/cards?cursor={cursor}").status == 200
     clock.passes(days=90)
     assert status_and_field(anonymous.get(f"/cards?cursor={cursor}")) == (400, "cursor")

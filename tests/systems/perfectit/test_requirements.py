@@ -9,7 +9,7 @@ from partita import InvalidCursor, InvalidValue, NotFound, NotUnique, ReferenceM
 from partita.dynamodb.requests import DescribeTable, PutItem
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.cards import MAX_DAYS_PER_PAGE, Content
-from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor
+from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor, parse_day_cursor
 from partita_systems.perfectit.search_terms import terms_of
 from partita_systems.perfectit.service import PerfectIt
 from tests.store.clocks import Clock
@@ -253,7 +253,17 @@ def test_an_invalid_cursor_is_rejected(perfectit: PerfectIt, card: str) -> None:
 def test_a_cursor_of_a_day_outside_the_period_is_rejected(perfectit: PerfectIt, card: str, day: date) -> None:
     for inside in (None, "WyJ4IixbXV0"):
         with pytest.raises(InvalidCursor, match="its day is not one of the last 90 days"):
-            perfectit.cards.recent(1, day_cursor(day, inside))
+            perfectit.cards.recent(1, day_cursor(perfectit.db, day, inside))
+
+
+def test_the_day_of_a_cursor_is_signed(perfectit: PerfectIt, card: str) -> None:
+    today = perfectit.now().date()
+    signed = day_cursor(perfectit.db, today, None)
+    assert len(perfectit.cards.recent(1, signed).items) == 1
+    elsewhere = perfectit.db.with_settings(cursor_keys=[b"the key of another database"])
+    for forged in (f"{today}~", signed[:-1], f"{signed}x", day_cursor(elsewhere, today, None)):
+        with pytest.raises(InvalidCursor, match="it is not a cursor of this query"):
+            perfectit.cards.recent(1, forged)
 
 
 def test_the_cursor_within_a_day_is_signed_and_valid_for_that_day_only(db: Store, clock: Clock, ann: str) -> None:
@@ -263,11 +273,11 @@ def test_the_cursor_within_a_day_is_signed_and_valid_for_that_day_only(db: Store
     cursor = signing.cards.recent(1).cursor
     assert cursor is not None
     assert len(signing.cards.recent(1, cursor).items) == 1
-    _, _, inside = cursor.partition("~")
+    _, inside = parse_day_cursor(signing.db, cursor, clock().date())
     with pytest.raises(InvalidCursor, match="it is not a cursor of this query"):
         signing.cards.recent(1, f"{cursor}x")
     with pytest.raises(InvalidCursor, match="it is not a cursor of this query"):
-        signing.cards.recent(1, day_cursor(clock().date() - timedelta(days=1), inside))
+        signing.cards.recent(1, day_cursor(signing.db, clock().date() - timedelta(days=1), inside))
 
 
 # "controversial" in GSI5: a card has one GSI5SK -------------------------------------------------------------------

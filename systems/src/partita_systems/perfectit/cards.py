@@ -194,19 +194,19 @@ class Cards(ServiceBase):
     def recent(self, size: int = 20, cursor: str | None = None) -> Page[d.CardSummary]:
         """The newest cards, day by day; the cursor contains the day. A page may be short before the end."""
         today = self.now().date()
-        day, inside = parse_day_cursor(cursor, today) if cursor else (today, None)
+        day, inside = parse_day_cursor(self.db, cursor, today) if cursor else (today, None)
         cards: list[d.CardSummary] = []
         for _ in range(MAX_DAYS_PER_PAGE):
             page = self.db(d.cards_of_day(day)).page(size - len(cards), inside)
             cards += page.items
             if page.cursor is not None:
-                return Page(cards, day_cursor(day, page.cursor))
+                return Page(cards, day_cursor(self.db, day, page.cursor))
             day, inside = day - timedelta(days=1), None
             if day <= today - RECENT_PERIOD:
                 return Page(cards, None)
             if len(cards) == size:
                 break
-        return Page(cards, day_cursor(day, None))
+        return Page(cards, day_cursor(self.db, day, None))
 
     def controversial(self, size: int = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
         """The cards with the most divided votes first."""
