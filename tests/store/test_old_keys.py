@@ -27,9 +27,12 @@ from partita import (
     Item,
     Items,
     Keys,
+    Limit,
     NotFound,
     Owns,
     PartitaError,
+    ReferenceMissing,
+    References,
     Store,
     Table,
     Unique,
@@ -468,6 +471,82 @@ def test_owner_is_deleted_with_copies_of_its_children() -> None:
     db.delete(a_box("b"))
     assert list(db.scan(Box, Thing)) == []
     assert stored(db) == []
+
+
+teams = Table("teams", pk="PK", sk="SK")
+
+
+class Team(Entity, table=teams, key=("TEAM#{team:4}", "TEAM"), old_keys=[("T#{team:plain}", "T")]):
+    team: int
+    players: Annotated[int, CountOf(lambda: Player)] = 0
+    most: int = 3
+    room = Limit(F.players <= F.most)
+
+
+class Player(Entity, table=teams, key=("PLAYER#{player}", "PLAYER")):
+    player: str
+    team: Annotated[int | None, References(lambda: Team)] = None
+
+
+@pattern
+def a_team(team: int) -> Item[Team]: ...
+@pattern
+def a_player(player: str) -> Item[Player]: ...
+
+
+def join(db: Store, player: str, team: int | None) -> None:
+    with db.change(a_player(player)) as draft:
+        draft.team = team
+
+
+def swap(db: Store) -> None:
+    with db.transaction() as transaction:
+        transaction.delete(a_player("ann"))
+        transaction.create(Player(player="bob", team=7))
+        transaction.create(Player(player="cid", team=8))
+
+
+PARENT_WRITES: dict[str, Callable[[Store], Any]] = {
+    "create": lambda db: db.create(Player(player="bob", team=7)),
+    "delete": lambda db: db.delete(a_player("ann")),
+    "change away": lambda db: join(db, "ann", None),
+    "change to another": lambda db: join(db, "ann", 8),
+    "put": lambda db: db.put(Player(player="ann")),
+    "put of a new one": lambda db: db.put(Player(player="bob", team=8)),
+    "transaction": swap,
+}
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["old", "both"])
+@pytest.mark.parametrize("name", PARENT_WRITES)
+def test_counters_and_references_find_a_parent_under_its_old_key(name: str, copied: bool) -> None:
+    with connect("memory:", maintain=False) as backend:
+        db = Store(backend, prove("teams", teams), sleep=lambda _: None)
+        db.create_tables()
+        for team, players in ((7, 1), (8, 0)):
+            row = {"team": {"N": str(team)}, "players": {"N": str(players)}, "most": {"N": "3"}}
+            backend.call(PutItem(table_name="teams", item={"PK": {"S": f"T#{team}"}, "SK": {"S": "T"}} | row))
+            if copied:
+                key = {"PK": {"S": f"TEAM#{team:04}"}, "SK": {"S": "TEAM"}}
+                backend.call(PutItem(table_name="teams", item=key | row))
+        row = {"player": {"S": "ann"}, "team": {"N": "7"}}
+        backend.call(PutItem(table_name="teams", item={"PK": {"S": "PLAYER#ann"}, "SK": {"S": "PLAYER"}} | row))
+        PARENT_WRITES[name](db)
+        teams_of_players = [each.team for each in db.scan(Player)]
+        for team in (7, 8):
+            assert db.one(a_team(team)).players == teams_of_players.count(team)
+
+
+def test_reference_to_a_parent_under_no_key_is_missing() -> None:
+    with connect("memory:", maintain=False) as backend:
+        db = Store(backend, prove("teams", teams), sleep=lambda _: None)
+        db.create_tables()
+        with pytest.raises(ReferenceMissing, match="Player refers to Team 7, which does not exist"):
+            db.create(Player(player="bob", team=7))
+        assert "ReferenceMissing" in db.explain_create(Player(player="bob", team=7))
+        row = {"player": {"S": "ann"}, "team": {"N": "7"}}
+        backend.call(PutItem(table_name="teams", item={"PK": {"S": "PLAYER#ann"}, "SK": {"S": "PLAYER"}} | row))
+        assert db.delete(a_player("ann")) == Player(player="ann", team=7)
 
 
 def test_collection_finds_each_entity_in_its_old_form() -> None:

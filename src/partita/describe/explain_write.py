@@ -28,6 +28,7 @@ from partita.plan.creating_changes import can_create_unread, check_can_create, p
 from partita.plan.design import Design
 from partita.plan.edits import Assign
 from partita.plan.items import derivations, key_text
+from partita.plan.races import ParentMissing
 from partita.plan.write_requests import single_request, transaction_request
 
 
@@ -81,8 +82,9 @@ def _action_lines(action: ItemAction) -> list[str]:
     lines = [f"  {action.kind:<8} {action.entity} {key_text(action.key)}"]
     lines += [f"           {_step(name, step)}" for name, step in action.steps.items()]
     for clause in action.clauses:
-        condition, error = _InlinedExpression().condition(clause.condition), type(clause.on_failure({})).__name__
-        lines.append(f"           if {condition}, else {error}")
+        error = clause.on_failure({})
+        shown = type(error.otherwise if isinstance(error, ParentMissing) else error).__name__
+        lines.append(f"           if {_InlinedExpression().condition(clause.condition)}, else {shown}")
     return lines
 
 

@@ -41,7 +41,7 @@ from partita.plan.condition_expressions import to_stored
 from partita.plan.design import Counter, Design, Reference
 from partita.plan.items import GUARD, Values, encode_attributes, expiry_of, expiry_second, key_of, key_parts
 from partita.plan.predicates import design_predicate, evaluate
-from partita.plan.races import BoundUnread, NothingToTake, Raced
+from partita.plan.races import BoundUnread, NothingToTake, ParentMissing, Raced
 from partita.validation import invalid_value
 
 OWNER = "guardOf"  # the guard's one attribute beside its key: the key of the item that holds the value
@@ -232,7 +232,7 @@ def _count_action(
     clauses = [_must_exist(model, parent, whole, counter.refers, now)]
     if after is None:
         identity = item_identity(parent.table.name, key)
-        clauses = [Clause(present(next(iter(key))), _nothing_to_take(parent, identity))]
+        clauses = [Clause(present(next(iter(key))), _missing(parent, whole, _nothing_to_take(parent, identity)))]
         if not isinstance(counter.marker, SumOf):  # items of older code may never have been counted
             some = Comparison(">", Field((name,)), {"N": "0"})
             clauses.append(Clause(some, _nothing_to_take(parent, (*identity, name))))
@@ -256,7 +256,15 @@ def _must_exist(model: Model, target: Model, wanted: Parent, refers: str, now: d
         there = there & absent(BEING_DELETED)
     if target.expires is not None and target.table.ttl is not None:
         there = there & alive(target.table.ttl, expiry_second(now))
-    return Clause(there, lambda _: ReferenceMissing(model.name, target.name, wanted.parts, refers), after=True)
+    missing = _missing(target, wanted, lambda _: ReferenceMissing(model.name, target.name, wanted.parts, refers))
+    return Clause(there, missing, after=True)
+
+
+def _missing(target: Model, wanted: Parent, error: Callable[[Item], StoreError]) -> Callable[[Item], StoreError]:
+    """The error of a parent that is not under its key; one with old keys is looked up under them first."""
+    if not target.old_keys:
+        return error
+    return lambda item: ParentMissing(target, wanted.parts, error(item))
 
 
 def _is_limit_of(limit: Limit, counter: Counter) -> bool:

@@ -1,5 +1,9 @@
 """Signals between planning and executing a write; they never leave the store."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from partita.design.models import Model
 from partita.dynamodb.canonical import equal_items
 from partita.dynamodb.values import Item
 from partita.errors import StoreError
@@ -34,6 +38,19 @@ class NothingToTake(Raced):
     def __init__(self, entity: str, identity: tuple[str, ...]) -> None:
         super().__init__(entity)
         self.identity = identity
+
+
+class ParentMissing(StoreError):
+    """The item that is counted in or referred to is not under its current key, and may be under an old one.
+
+    `otherwise` is the error where it is not.
+    """
+
+    def __init__(self, model: Model, values: Mapping[str, Any], otherwise: StoreError) -> None:
+        super().__init__(model.name)
+        self.model = model
+        self.values = values
+        self.otherwise = otherwise
 
 
 class HasExpired(NothingToTake):

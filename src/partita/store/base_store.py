@@ -143,4 +143,4 @@ def _context(design: Design, settings: StoreSettings, backend_key: bytes | None)
     given = {name: value for name, value in chosen.items() if value is not None}
     keys = settings.get("cursor_keys")
     cursor_keys = checked_keys(keys) if keys is not None else () if backend_key is None else (backend_key,)
-    return StoreContext(table_names=names, observers=observers, cursor_keys=cursor_keys, **given)
+    return StoreContext(design, table_names=names, observers=observers, cursor_keys=cursor_keys, **given)

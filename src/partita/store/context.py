@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from partita.errors import StoredItemInvalid
+from partita.plan.design import Design
 from partita.store.flows import Wait
 from partita.store.observation import Observers
 from partita.store.table_names import TableNames
@@ -27,6 +28,7 @@ def _token() -> str:
 class StoreContext(msgspec.Struct, frozen=True):
     """The argument of every flow of a store."""
 
+    design: Design | None = None
     clock: Callable[[], datetime] = _now
     random: Callable[[], float] = _random
     token: Callable[[], str] = _token

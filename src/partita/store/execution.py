@@ -23,8 +23,9 @@ from partita.plan.actions import (
     SetAttribute,
     SetIfAbsent,
 )
+from partita.plan.items import key_of
 from partita.plan.predicates import evaluate
-from partita.plan.races import BoundUnread, NothingToTake, Raced, Unexplained
+from partita.plan.races import BoundUnread, NothingToTake, ParentMissing, Raced, Unexplained
 from partita.plan.write_requests import single_request, transaction_request
 from partita.store import log
 from partita.store.context import StoreContext
@@ -39,15 +40,21 @@ Planning: TypeAlias = Flow[list[ItemAction]]
 Planner = Callable[[SkippedItems], Planning]
 
 
-def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
-    """Executes all actions or raises the error of the failed one; returns the reply of a single write."""
-    actions = yield from _combined(context, actions)
-    if not actions:
-        return None
-    if len(actions) > limits.TRANSACTION_ACTIONS:
-        most = limits.TRANSACTION_ACTIONS
-        raise InvalidTransaction(f"{len(actions)} items in one transaction; DynamoDB takes at most {most}")
+def execute(
+    context: StoreContext, actions: list[ItemAction], moved: frozenset[ItemIdentity] = frozenset()
+) -> Flow[Any]:
+    """Executes all actions or raises the error of the failed one; returns the reply of a single write.
+
+    `moved` are parents that were moved from old keys for these actions.
+    """
+    planned = actions
     try:
+        actions = yield from _combined(context, planned)
+        if not actions:
+            return None
+        if len(actions) > limits.TRANSACTION_ACTIONS:
+            most = limits.TRANSACTION_ACTIONS
+            raise InvalidTransaction(f"{len(actions)} items in one transaction; DynamoDB takes at most {most}")
         if len(actions) == 1 and actions[0].kind != "check":
             return (yield from _execute_one(context, actions[0]))
         return (yield from _execute_all(context, actions))
@@ -56,6 +63,20 @@ def execute(context: StoreContext, actions: list[ItemAction]) -> Flow[Any]:
         if explained is None:
             raise
         raise explained from None
+    except ParentMissing as missing:
+        parent = item_identity(missing.model.table.name, key_of(missing.model, missing.values))
+        if parent in moved or not (yield from _move_parent(context, missing)):
+            raise missing.otherwise from None
+        return (yield from execute(context, planned, moved | {parent}))
+
+
+def _move_parent(context: StoreContext, missing: ParentMissing) -> Flow[bool]:
+    """Moves a parent from its old key to its current one; false if it is not there."""
+    from partita.store.old_keys import move_from_old_key
+
+    if context.design is None:
+        return False
+    return (yield from move_from_old_key(context, context.design, missing.model, missing.values))
 
 
 def _combined(context: StoreContext, actions: list[ItemAction]) -> Flow[list[ItemAction]]:
