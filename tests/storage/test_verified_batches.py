@@ -1,39 +1,51 @@
 """Verified batches: what is remembered, and how much of it."""
 
-from partita.storage.contract import RowBatch
-from partita.storage.verified_batches import VerifiedBatch, VerifiedBatches
+from pathlib import Path
+
+from partita.storage.contract import Row, RowBatch, Write
+from partita.storage.sqlite import SqliteStorage
+from partita.storage.verified_batches import BatchRequest, VerifiedBatches
 
 
-def verified(value: bytes) -> VerifiedBatch:
-    return VerifiedBatch(RowBatch((b"k",), (1,), (value,)), (7,))
+def asked(number: int) -> BatchRequest:
+    return "s", b"%d" % number, None, False, 1
 
 
-def test_batch_is_found_by_its_space_first_key_and_length() -> None:
-    found = VerifiedBatches()
-    found.put(("s", b"k", 1), verified(b"v"))
-    assert found.get(("s", b"k", 1)) is not None
-    assert found.get(("t", b"k", 1)) is None
+def batch(size: int) -> RowBatch:
+    return RowBatch([b"k"], [1], [b"v" * size])
 
 
-def test_batch_equals_the_same_rows_alone() -> None:
-    batch = verified(b"v")
-    assert batch.equals((b"k",), (1,), (b"v",), (7,))
-    assert not batch.equals((b"j",), (1,), (b"v",), (7,))
-    assert not batch.equals((b"k",), (2,), (b"v",), (7,))
-    assert not batch.equals((b"k",), (1,), (b"w",), (7,))
-    assert not batch.equals((b"k",), (1,), (b"v",), (8,))
+def test_batch_is_found_by_its_request() -> None:
+    verified = VerifiedBatches()
+    verified.put(asked(1), batch(3))
+    assert verified.get(asked(1)) is not None
+    assert verified.get(asked(2)) is None
 
 
 def test_batches_are_dropped_when_they_exceed_the_limit() -> None:
-    found = VerifiedBatches(max_bytes=400)
+    verified = VerifiedBatches(max_bytes=400)
     for number in range(10):
-        found.put(("s", b"%d" % number, 1), verified(b"v" * 90))
-    left = [number for number in range(10) if found.get(("s", b"%d" % number, 1)) is not None]
+        verified.put(asked(number), batch(90))
+    left = [number for number in range(10) if verified.get(asked(number)) is not None]
     assert 0 < len(left) <= 4
     assert 9 in left
 
 
 def test_batch_of_a_large_part_of_the_limit_is_not_kept() -> None:
-    found = VerifiedBatches(max_bytes=400)
-    found.put(("s", b"k", 1), verified(b"v" * 300))
-    assert found.get(("s", b"k", 1)) is None
+    verified = VerifiedBatches(max_bytes=400)
+    verified.put(asked(1), batch(300))
+    assert verified.get(asked(1)) is None
+
+
+def test_batch_is_the_same_object_until_a_row_changes(tmp_path: Path) -> None:
+    storage = SqliteStorage(str(tmp_path / "s.db"), "process")
+    with storage.transaction() as txn:
+        txn.create_space("s")
+        txn.apply([Write("s", b"k%d" % number, None, Row(1, b"%d" % number)) for number in range(5)])
+    first, again = (next(storage.batches("s", b"", None, expected=5)) for _ in range(2))
+    assert first is again
+    with storage.transaction() as txn:
+        txn.apply([Write("s", b"k2", Row(1, b"2"), Row(1, b"x"))])
+    changed = next(storage.batches("s", b"", None, expected=5))
+    assert list(changed.values) == [b"0", b"1", b"x", b"3", b"4"]
+    storage.close()

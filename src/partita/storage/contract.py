@@ -5,7 +5,7 @@ weight, a number that the storage adds up. Nothing here depends on DynamoDB.
 
     storage.get("t1", key)                      one row, or None
     storage.range("t1", low, high)              rows with low <= key < high, lazily, in either direction
-    storage.batches("t1", low, high)            the same rows, many at once
+    storage.batches("t1", low, high)            the same rows, many at once; each batch may be of a later state
     with storage.snapshot() as view: ...        several reads of one state
     with storage.transaction() as txn: ...      reads and writes, all or nothing, one writer at a time
 
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 class RowBatch:
-    """Some rows of a range, in columns: at least one. A storage may return the same batch for the same rows again.
+    """Some rows of a range, in columns. A storage may return the same batch for the same rows again.
 
     `derived` is for the reader's own use: something that follows from the rows, and is used again with the batch.
     """
@@ -74,9 +74,10 @@ class Reader(Protocol):
     def batches(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[RowBatch]:
-        """The same rows in batches, which takes fewer steps.
+        """The rows of a space whose values decide their keys and weights, as items and rows of indexes do.
 
-        `expected` is how many rows the caller takes if there are so many: about as many are in the first batch.
+        Each batch is of one state. `expected` is how many rows the caller takes if there are so many: about as many
+        are in the first batch.
         """
         ...
 

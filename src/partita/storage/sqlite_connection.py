@@ -14,7 +14,7 @@ import apsw
 from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
 from partita.storage.checksums import CHECKSUMS, VALUE_BITS, row_checksum
 from partita.storage.contract import Row, RowBatch, Totals
-from partita.storage.verified_batches import VerifiedBatch, VerifiedBatches
+from partita.storage.verified_batches import BatchRequest, VerifiedBatches
 
 Durability = Literal["power", "process"]
 
@@ -125,23 +125,11 @@ class SqliteConnection:
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        for batch in self.batches(space, low, high, reverse=reverse):
-            yield from batch.rows()
-
-    def batches(
-        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
-    ) -> Iterator[RowBatch]:
-        direction = "DESC" if reverse else "ASC"
-        bounds, keys = ("k >= ?", (low,)) if high is None else ("k >= ? AND k < ?", (low, high))
-        sql = f'SELECT k, w, v, {self._checksum} FROM "{space}" s WHERE {bounds} ORDER BY k {direction}'
-        cursor = None
+        cursor, size = None, _FIRST_ROWS
         try:
-            cursor = self.apsw.execute(sql, keys)
-            size = min(expected or _FIRST_ROWS, _MAX_ROWS)
+            cursor = self.apsw.execute(*self._select("k, w, v, " + self._checksum, space, low, high, reverse))
             while rows := list(islice(cursor, size)):
-                batch = self._checked_batch(space, rows)
-                if batch is not None:
-                    yield batch
+                yield from self._checked_batch(space, rows).rows()
                 size = min(size * 8, _MAX_ROWS)
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
@@ -149,21 +137,63 @@ class SqliteConnection:
             if cursor is not None:
                 cursor.close()
 
-    def _checked_batch(self, space: str, rows: list[Any]) -> RowBatch | None:
-        """The rows, once their checksums are right; None where none of them can be a row."""
-        keys, weights, values, checksums = zip(*rows, strict=True)
-        verified = self._verified.get((space, keys[0], len(keys)))
-        if verified is not None and verified.equals(keys, weights, values, checksums):
-            return verified.batch
+    def batches(
+        self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
+    ) -> Iterator[RowBatch]:
+        size = min(expected or _FIRST_ROWS, _MAX_ROWS)
+        while True:
+            asked = (space, low, high, reverse, size)
+            batch = self._read_again(asked) or self._read_batch(asked)
+            if batch.keys:
+                yield batch
+            if len(batch.keys) < size:
+                return
+            low, high = (low, batch.keys[-1]) if reverse else (batch.keys[-1] + b"\0", high)
+            size = min(size * 8, _MAX_ROWS)
+
+    def _read_again(self, asked: BatchRequest) -> RowBatch | None:
+        """The batch that was verified before, if its values are still the same: they decide the keys and weights."""
+        verified = self._verified.get(asked)
+        if verified is None:
+            return None
+        try:
+            found: Any = self.execute(*self._select("v", *asked)).get
+        except apsw.Error as error:
+            raise self.storage_error(error, asked[0]) from None
+        return verified if found == (verified.values if len(verified.values) > 1 else verified.values[0]) else None
+
+    def _read_batch(self, asked: BatchRequest) -> RowBatch:
+        try:
+            rows = self.execute(*self._select("k, w, v, " + self._checksum, *asked)).fetchall()
+        except apsw.Error as error:
+            raise self.storage_error(error, asked[0]) from None
+        batch = self._checked_batch(asked[0], rows)
+        if all(type(row[2]) is bytes for row in rows) and batch.keys:
+            self._verified.put(asked, batch)
+        return batch
+
+    def _select(
+        self, columns: str, space: str, low: bytes, high: bytes | None, reverse: bool, size: int = -1
+    ) -> tuple[str, tuple[Any, ...]]:
+        """The statement that reads a range, and its parameters."""
+        direction = "DESC" if reverse else "ASC"
+        if high is None:
+            return f'SELECT {columns} FROM "{space}" s WHERE k >= ? ORDER BY k {direction} LIMIT ?', (low, size)
+        bounds = f"k >= ? AND k < ? ORDER BY k {direction} LIMIT ?"
+        return f'SELECT {columns} FROM "{space}" s WHERE {bounds}', (low, high, size)
+
+    def _checked_batch(self, space: str, rows: list[Any]) -> RowBatch:
+        """The rows, once their checksums are right; without those that cannot be rows where damage is collected."""
+        if not rows:
+            return RowBatch([], [], [])
+        keys, weights, values, checksums = map(list, zip(*rows, strict=True))
         try:  # the sum of all checksums, with few steps of Python for each row
             if not (sum(checksums) - sum(map(crc32, values, weights)) - (sum(map(crc32, keys)) << 32)) % CHECKSUMS:
-                batch = RowBatch(keys, weights, values)
-                self._verified.put((space, keys[0], len(keys)), VerifiedBatch(batch, checksums))
-                return batch
+                return RowBatch(keys, weights, values)
         except TypeError:  # a large value, or a damaged row
             pass
         usual = [row for each in rows if (row := self._unusual(space, *each)) is not None]
-        return RowBatch(*zip(*usual, strict=True)) if usual else None
+        return RowBatch(*map(list, zip(*usual, strict=True))) if usual else RowBatch([], [], [])
 
     def _unusual(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> tuple[bytes, int, bytes] | None:
         """A row with a large value; a damaged one is reported, and None where it cannot be a row at all."""
