@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from partita import AsyncStore, F, Store
-from tests.fuzz.designs import EntitySpec, Loaded
-from tests.fuzz.reference import Values, Write
+from partita import AsyncStore, Store
+from tests.fuzz.conditions import Condition
+from tests.fuzz.designs import EntitySpec
+from tests.fuzz.patterns import Loaded
+from tests.fuzz.write_spec import Values, Write
 
 
 class Driver:
@@ -23,16 +25,24 @@ class Driver:
         version = {"version": write.version} if write.kind == "replace" and write.version is not None else {}
         return self.loaded.cls(write.entity)(**write.values, **version)
 
+    def condition(self, wanted: Condition | None) -> Any:
+        return None if wanted is None else eval(wanted.text, self.loaded.names)  # noqa: S307
+
+    def change(self, write: Write) -> dict[str, Any]:
+        return {"when": self.condition(write.when), "version": write.version, "create": write.create}
+
     def write(self, write: Write) -> Any:
         """Does it; the result is that of the store."""
         store, kind = self.store, write.kind
-        when = F.n == 0 if write.when else None
-        if kind in ("create", "put", "replace"):
+        when = self.condition(write.when)
+        if kind == "create":
+            return store.create(self.made(write), when=when)
+        if kind in ("put", "replace"):
             return getattr(store, kind)(self.made(write))
         if kind == "delete":
             return store.delete(self.get(write.entity, write.key), when=when)
         if kind == "change":
-            with store.change(self.get(write.entity, write.key), when=when, version=write.version) as draft:
+            with store.change(self.get(write.entity, write.key), **self.change(write)) as draft:
                 edit(draft, write)
             return None
         if kind == "update":
@@ -49,15 +59,15 @@ class Driver:
         return None
 
     def add(self, transaction: Any, write: Write) -> None:
-        when = F.n == 0 if write.when else None
+        when = self.condition(write.when)
         if write.kind in ("create", "put"):
             getattr(transaction, write.kind)(self.made(write))
         elif write.kind == "delete":
             transaction.delete(self.get(write.entity, write.key), when=when)
         elif write.kind == "check":
-            transaction.check(self.get(write.entity, write.key), F.n == 0)
+            transaction.check(self.get(write.entity, write.key), when)
         else:
-            draft = transaction.change(self.get(write.entity, write.key), when=when, version=write.version)
+            draft = transaction.change(self.get(write.entity, write.key), **self.change(write))
             edit(draft, write)
 
     def one(self, call: Any) -> Any:
@@ -82,13 +92,15 @@ class AsyncDriver(Driver):
 
     async def _write(self, write: Write) -> Any:
         store, kind = self.awaited, write.kind
-        when = F.n == 0 if write.when else None
-        if kind in ("create", "put", "replace"):
+        when = self.condition(write.when)
+        if kind == "create":
+            return await store.create(self.made(write), when=when)
+        if kind in ("put", "replace"):
             return await getattr(store, kind)(self.made(write))
         if kind == "delete":
             return await store.delete(self.get(write.entity, write.key), when=when)
         if kind == "change":
-            async with store.change(self.get(write.entity, write.key), when=when, version=write.version) as draft:
+            async with store.change(self.get(write.entity, write.key), **self.change(write)) as draft:
                 edit(draft, write)
             return None
         if kind == "update":

@@ -5,6 +5,7 @@ time on purpose: the fuzzer compares stored keys and answers with this module, n
 """
 
 import enum
+import string
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,6 +45,10 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _text_of(value: Any, _: "Place") -> str:
+    return str(value)
+
+
 def _utc_day(at: date) -> date:
     return at.astimezone(UTC).date() if isinstance(at, datetime) else at
 
@@ -72,14 +77,45 @@ def time_text(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def escaped(text: str, full: bool) -> str:
-    """Text in a key: `$` escapes the separator and itself, and every character below them where the key continues."""
-    last = "$"
-    return "".join(f"${chr(ord(c) + 0x30)}" if c in "#$" or (full and c <= last) else c for c in text)
+TIME_FORMATS: dict[str, Callable[[datetime], str]] = {
+    "microseconds": time_text,
+    "seconds": lambda at: time_text(at).replace(".000000Z", "Z"),
+    "milliseconds": lambda at: time_text(at).replace("000Z", "Z"),
+    "offset": lambda at: time_text(at).replace(".000000Z", "+00:00"),
+}
+"""How other code writes times, where that loses nothing."""
 
 
-def _digits(size: int, places: int = 0, *, signed: bool = False) -> Callable[[Any, bool], str]:
-    def text(value: Any, _: bool) -> str:
+@dataclass(frozen=True)
+class Place:
+    """Where a part stands: in keys divided by a separator, and whether the sort key continues after it."""
+
+    separator: str = "#"
+    full: bool = False
+    time_format: str = "microseconds"  # of an old key
+
+    @property
+    def escape(self) -> str:
+        """The sign in front of an escaped character: the one after the separator, or before it if that is a letter."""
+        after = chr(ord(self.separator) + 1)
+        return after if after in string.punctuation else chr(ord(self.separator) - 1)
+
+
+def escaped(text: str, place: Place) -> str:
+    """Text in a key: the separator and the escape are escaped, and where the key continues every character below them.
+
+    Above the digits nothing can keep the order, so only the two are escaped there.
+    """
+    pair = sorted((place.separator, place.escape))
+    if chr(ord(place.separator) + 1) < "0":
+        found = {c: chr(ord(c) + 0x30) for c in text if c in pair or (place.full and c <= place.escape)}
+    else:
+        found = dict(zip(pair, "ST", strict=True))
+    return "".join(place.escape + found[c] if c in found else c for c in text)
+
+
+def _digits(size: int, places: int = 0, *, signed: bool = False) -> Callable[[Any, Place], str]:
+    def text(value: Any, _: Place) -> str:
         whole = int(Decimal(value) * 10**places)
         if not signed:
             return f"{whole:0{size + places}d}"
@@ -90,12 +126,12 @@ def _digits(size: int, places: int = 0, *, signed: bool = False) -> Callable[[An
     return text
 
 
-def _falling(text: Callable[[Any, bool], str]) -> Callable[[Any, bool], str]:
+def _falling(text: Callable[[Any, Place], str]) -> Callable[[Any, Place], str]:
     complement = str.maketrans("0123456789np", "9876543210pn")
-    return lambda value, full: text(value, full).translate(complement)
+    return lambda value, place: text(value, place).translate(complement)
 
 
-def _ranked(reverse: bool) -> Callable[[Any, bool], str]:
+def _ranked(reverse: bool) -> Callable[[Any, Place], str]:
     sizes = list(Size)[::-1] if reverse else list(Size)
     return lambda value, _: f"{sizes.index(value)}-{value.value}"
 
@@ -104,19 +140,24 @@ def _ranked(reverse: bool) -> Callable[[Any, bool], str]:
 class Form:
     """How an attribute stands in a key.
 
-    `part` is what the key holds of a value, `text` how it is written (`full` where the key continues after it), `order`
+    `part` is what the key holds of a value, `text` how it is written (`Place` says where), `order`
     its place among the values, or None where the key has no value order.
     """
 
     name: str
     spec: str  # after the colon in the template
-    text: Callable[[Any, bool], str]
+    text: Callable[[Any, Place], str]
     part: Callable[[Any], Any] = _same
     order: Callable[[Any], Any] | None = None
     query_type: str = ""  # the annotation of a pattern's parameter, where it is not the attribute's own
     lossless: bool = True
     prefix: bool = False  # starts_with can be asked
     shards: int = 0
+
+    @property
+    def falls(self) -> bool:
+        """Whether a larger value has a smaller text."""
+        return self.spec.endswith("desc")
 
     def __repr__(self) -> str:
         return self.name
@@ -131,7 +172,7 @@ class Kind:
     values: tuple[Any, ...]
     forms: tuple[Form, ...] = ()
     plain: Form | None = None  # as an attribute that is itself a key
-    old: Callable[[Any], str] | None = None  # `:plain`, as other code wrote it
+    old: Callable[[Any, Place], str] | None = None  # `:plain`, as other code wrote it
     sums: bool = False
 
     def __repr__(self) -> str:
@@ -156,10 +197,11 @@ def _shard(count: int) -> Form:
 
 DAY = Form("day", "day", lambda at, _: _utc_day(at).isoformat(), _utc_day, None, "date", lossless=False)
 MONTH = Form("month", "month", lambda at, _: _utc_day(at).isoformat()[:7], _month, None, "date", lossless=False)
-FOLD = Form("fold", "fold", lambda text, full: escaped(folded(text), full), folded, lossless=False)
+FOLD = Form("fold", "fold", lambda text, place: escaped(folded(text), place), folded, lossless=False)
 
 _TEXTS = "a b ab a# # $ $S a! A é ß SS 0 10 9".split(" ")
 TEXTS = (*_TEXTS, "a b", " ", "e\u0301", "\U0010ffffa", "!a#", "UNIQUE", "aé#")
+TEXTS += ("a|b", "}S", "/.", "+,T", "~_`", '!"')
 TIMES = tuple(datetime(2025, 1, 31, 22, 30, tzinfo=UTC) + timedelta(minutes=37 * n) for n in (0, 1, 2, 3, 30))
 TIMES += (TIMES[0] + timedelta(microseconds=1), TIMES[0].replace(hour=0, microsecond=0, minute=0))
 DAYS = tuple(date(2025, 1, 29) + timedelta(days=n) for n in range(5))
@@ -171,17 +213,17 @@ FLOATS = (-1.5, 0.0, 0.1, 0.2, 1.0, 2.5, 10.0, 1e10)
 
 _whole, _signed = _digits(3), _digits(3, signed=True)
 _money = _digits(2, 2, signed=True)
-_time: Callable[[Any, bool], str] = lambda at, _: time_text(at)  # noqa: E731
-_day: Callable[[Any, bool], str] = lambda day, _: day.isoformat()  # noqa: E731
+_time: Callable[[Any, Place], str] = lambda at, _: time_text(at)  # noqa: E731
+_day: Callable[[Any, Place], str] = lambda day, _: day.isoformat()  # noqa: E731
 
 KINDS = [
     Kind(
         "text",
         "str",
         TEXTS,
-        (Form("text", "", lambda text, full: escaped(nfc(text), full), nfc, nfc, prefix=True), FOLD, _shard(3)),
+        (Form("text", "", lambda text, place: escaped(nfc(text), place), nfc, nfc, prefix=True), FOLD, _shard(3)),
         _plain(prefix=True),
-        str,
+        _text_of,
     ),
     Kind(
         "whole",
@@ -194,7 +236,7 @@ KINDS = [
             _shard(4),
         ),
         _plain(),
-        str,
+        _text_of,
         sums=True,
     ),
     Kind(
@@ -206,7 +248,7 @@ KINDS = [
             Form("signed_falling", "+3,desc", _falling(_signed), order=_same),
         ),
         _plain(),
-        str,
+        _text_of,
         sums=True,
     ),
     Kind(
@@ -250,7 +292,7 @@ KINDS = [
             _shard(3),
         ),
         _plain(),
-        time_text,
+        lambda at, place: TIME_FORMATS[place.time_format](at),
     ),
     Kind(
         "date",

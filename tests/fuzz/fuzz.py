@@ -10,10 +10,14 @@ from hypothesis import HealthCheck, Phase, assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
-from tests.fuzz.designs import load
-from tests.fuzz.generate import designs, patterns
-from tests.fuzz.reference import Write
+from tests.fuzz.conditions import conditions
+from tests.fuzz.forms import TIME_FORMATS
+from tests.fuzz.generate import designs
+from tests.fuzz.generate_patterns import patterns
+from tests.fuzz.patterns import load
+from tests.fuzz.reads import check_other_reads, check_read, check_scan
 from tests.fuzz.runner import Run
+from tests.fuzz.write_spec import Write
 from tests.fuzz.writes import arguments, entity_values, fault_plans, writes
 
 
@@ -35,8 +39,10 @@ def fuzz_one(data: st.DataObject, engine: Any = None) -> None:
         run.check()
     for pattern in loaded.patterns:
         for _ in range(3):
-            run.check_read(pattern, *data.draw(arguments(run.state, pattern)))
-    run.check_other_reads()
+            check_read(run, pattern, *data.draw(arguments(run.state, pattern)))
+    for each in spec.entities:
+        check_scan(run, each, data.draw(conditions(each)))
+    check_other_reads(run)
 
 
 def one_write(data: st.DataObject, run: Run) -> None:
@@ -50,7 +56,8 @@ def one_write(data: st.DataObject, run: Run) -> None:
     under_old_key: int = data.draw(st.integers(0, 1))
     if old and under_old_key:
         entity = data.draw(st.sampled_from(old))
-        run.put_under_old_key(Write("create", entity, data.draw(entity_values(entity, run))))
+        made = Write("create", entity, data.draw(entity_values(entity, run)))
+        run.put_under_old_key(made, data.draw(st.sampled_from(sorted(TIME_FORMATS))))
         return
     write = data.draw(writes(run))
     if how == "every fault":

@@ -1,27 +1,18 @@
 """Strategies for random designs: every form of key part, every kind of index, every invariant, and access patterns."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.fuzz.designs import (
-    CounterSpec,
-    DesignSpec,
-    EntitySpec,
-    FieldSpec,
-    IndexSpec,
-    KeyAttribute,
-    KeySpec,
-    Link,
-    PatternSpec,
-    Segment,
-    UniqueSpec,
-    literal,
-)
-from tests.fuzz.forms import BY_NAME, KINDS, Form, Kind
+from tests.fuzz.designs import CounterSpec, DesignSpec, EntitySpec, FieldSpec, Link, UniqueSpec, ViewSpec
+from tests.fuzz.forms import BY_NAME, KINDS, Form, Kind, Place
+from tests.fuzz.keys import IndexSpec, KeyAttribute, KeySpec, Segment
+from tests.fuzz.source_text import literal
 
+SEPARATORS = ["|", "/", "!", "+", "~", "_"]
 CONSTANTS = ["A", "B", "AB", "A:", "META", "z", "0", "2025", "p"]
 _OLD = {"text", "whole", "signed", "time"}
 
@@ -44,8 +35,10 @@ class _Draft:
         return EntitySpec(self.number, self.fields, self.key, **self.rest)
 
 
-def _template(draw: st.DrawFn, fields: dict[str, FieldSpec], *, least: int = 0) -> tuple[Segment, ...]:
-    """Some of the fields in some order and some form, between constants."""
+def _template(
+    draw: st.DrawFn, fields: dict[str, FieldSpec], *, least: int = 0, ends: bool = False
+) -> tuple[Segment, ...]:
+    """Some of the fields in some order and some form, between constants; it may end before the last where `ends`."""
     names = [name for name, each in fields.items() if each.kind.forms]
     chosen = draw(st.lists(st.sampled_from(names), unique=True, min_size=least, max_size=2)) if names else []
     segments: list[Segment] = []
@@ -54,6 +47,9 @@ def _template(draw: st.DrawFn, fields: dict[str, FieldSpec], *, least: int = 0) 
             segments.append(Segment(draw(st.sampled_from(CONSTANTS))))
         form = draw(st.sampled_from(fields[name].kind.forms))
         segments.append(Segment(draw(st.sampled_from(["", "", "", "v", "A:"])), name, form))
+    if segments and ends and chance(draw, 4):
+        last = segments[-1]
+        return (*segments[:-1], replace(last, optional=len(segments) > 1 or bool(last.constant)))
     if not segments or chance(draw, 5):
         segments.append(Segment(draw(st.sampled_from(CONSTANTS))))
     return tuple(segments)
@@ -63,7 +59,7 @@ def _template(draw: st.DrawFn, fields: dict[str, FieldSpec], *, least: int = 0) 
 def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _Draft:
     fields = {"p": FieldSpec(shared)}
     for at in range(draw(st.integers(1, 3))):
-        fields[f"f{at}"] = FieldSpec(draw(st.sampled_from(KINDS)))
+        fields[f"f{at}"] = FieldSpec(BY_NAME["time"] if chance(draw, 5) else draw(st.sampled_from(KINDS)))
     if plain_table:
         sort = draw(st.sampled_from([each for each in KINDS if each.plain is not None and each.name != "real"]))
         fields["f0"] = FieldSpec(sort)
@@ -72,7 +68,10 @@ def _drafts(draw: st.DrawFn, number: int, shared: Kind, plain_table: bool) -> _D
     constant = draw(st.sampled_from(["P", "P", "P", f"E{number}"]))
     partition = (Segment(constant), Segment("", "p", shared.forms[0]))
     rest = {name: each for name, each in fields.items() if name != "p"}
-    sort_template = _template(draw, rest, least=draw(st.integers(0, 1)))
+    sort_template = _template(draw, rest, least=draw(st.integers(0, 1)), ends=True)
+    ends_with = sort_template[-1]
+    if ends_with.optional and ends_with.field is not None:
+        fields[ends_with.field] = replace(fields[ends_with.field], optional=True, default="None")
     key = KeySpec((KeyAttribute("PK", partition),), (KeyAttribute("SK", sort_template),))
     return _Draft(number, fields, key)
 
@@ -83,14 +82,13 @@ def _vary_fields(draw: st.DrawFn, draft: _Draft) -> None:
         if name in draft.key.fields:
             forms = [form for attribute in draft.key.attributes for held, form in attribute.parts if held == name]
             templates = all(attribute.template is not None for attribute in draft.key.attributes)
-            if templates and any(form.lossless for form in forms) and name != "p":
-                draft.fields[name] = replace(each, in_key=chance(draw, 6))
-            continue
-        optional = chance(draw, 3)
-        default = "None" if optional else None
-        if chance(draw, 4):
-            default = literal(draw(st.sampled_from(each.kind.values)))
-        draft.fields[name] = replace(each, optional=optional, default=default)
+            if templates and any(form.lossless for form in forms):
+                draft.fields[name] = replace(each, in_key=chance(draw, 5))
+        elif chance(draw, 3):
+            draft.fields[name] = replace(each, optional=True, default="None")
+        elif chance(draw, 4):
+            start = draw(st.sampled_from(each.kind.values))
+            draft.fields[name] = replace(each, default=literal(start), start=start)
 
 
 def _indexes(draw: st.DrawFn, ttl: bool) -> tuple[IndexSpec, ...]:
@@ -126,11 +124,11 @@ def _index_keys(draw: st.DrawFn, draft: _Draft, index: IndexSpec) -> KeySpec | N
         if name in own:
             return own[name]
         if name.startswith("IX"):
-            inner = _template(draw, draft.fields, least=1 if partition else 0)
+            inner = _template(draw, draft.fields, least=1 if partition else 0, ends=not partition)
             lead = (Segment(draw(st.sampled_from(["S", "T"]))),) if partition else ()
             return KeyAttribute(name, lead + inner)
         held = number if name == "n" else draft.fields.get(name)
-        if held is None or held.kind.plain is None or held.in_key:
+        if held is None or held.kind.plain is None or held.hidden:
             return None
         return KeyAttribute(name, None, name, held.kind.plain)
 
@@ -140,7 +138,38 @@ def _index_keys(draw: st.DrawFn, draft: _Draft, index: IndexSpec) -> KeySpec | N
     second = tuple(each for each in sort if each is not None)
     if len(first) < len(partition) or len(second) < len(sort):
         return None
-    return KeySpec(first, second, index.name, chance(draw, 4))
+    when = 0 if chance(draw, 4) else None
+    return KeySpec(first, second, index.name, when, label=index.name.lower())
+
+
+def _more_keys(draw: st.DrawFn, draft: _Draft, index: IndexSpec, keys: KeySpec) -> list[KeySpec]:
+    """The keys of an entity in an index, perhaps with others where their condition is false."""
+    if not chance(draw, 6):
+        return [keys]
+    others = _index_keys(draw, draft, index)
+    assert others is not None
+    when = draw(st.sampled_from([None, 1]))
+    return [replace(keys, when=0), replace(others, when=when, label=f"{keys.label}b")]
+
+
+def _hide_in_index(draw: st.DrawFn, draft: _Draft) -> None:
+    """Stores an attribute in the key of an index only."""
+    taken = {draft.rest.get("expires"), *draft.key.fields}
+    several = Counter(each.index for each in draft.rest["indexes"])
+    found = [
+        (segment.field, attribute.name)
+        for keys in draft.rest["indexes"]
+        if keys.when is None and several[keys.index] == 1
+        for attribute in keys.attributes
+        if attribute.name.startswith("IX")
+        for segment in attribute.template or ()
+        if segment.field is not None and segment.field not in taken
+        if segment.form is not None and segment.form.lossless
+    ]
+    free = [each for each in found if not draft.fields[each[0]].markers and not draft.fields[each[0]].hidden]
+    if free and chance(draw, 3):
+        name, attribute = draw(st.sampled_from(free))
+        draft.fields[name] = replace(draft.fields[name], in_index=attribute)
 
 
 def _uniques(draw: st.DrawFn, draft: _Draft) -> tuple[UniqueSpec, ...]:
@@ -171,13 +200,15 @@ def _link(draw: st.DrawFn, child: _Draft, parent: _Draft) -> Link | None:
 
 def _relate(draw: st.DrawFn, child: _Draft, parent: _Draft) -> None:
     """Counters of the parent, references of the child, and ownership."""
+    if any(segment.optional for segment in parent.key.sort[0].template or ()):
+        return
     link = _link(draw, child, parent)
     if link is None:
         return
     counters = list(parent.rest.get("counters", ()))
     if draw(st.booleans()):
         counters.append(CounterSpec(f"c{child.number}", child.number, link, sparse=chance(draw, 3)))
-    summed = [name for name, each in child.fields.items() if each.kind.sums and not each.in_key]
+    summed = [name for name, each in child.fields.items() if each.kind.sums and not each.hidden]
     if summed and chance(draw, 2):
         amount = draw(st.sampled_from(["n", *summed]))
         whole = amount == "n" or child.fields[amount].kind.type.find("int") >= 0
@@ -219,14 +250,15 @@ def _is_bound(draft: _Draft, drafts: list[_Draft]) -> bool:
     linked = {each.other for other in drafts for each in other.rest.get("references", ())}
     linked |= {each.child for other in drafts for each in other.rest.get("counters", ())}
     linked |= {child for other in drafts for child in other.rest.get("owns", ())}
-    return draft.number in linked or any(value for name, value in draft.rest.items() if name != "expires_when")
+    return draft.number in linked or any(draft.rest.get(name) for name in ("uniques", "counters", "references", "owns"))
 
 
 def _old_key(draw: st.DrawFn, draft: _Draft) -> KeySpec | None:
     """The key in another form, as other code wrote it."""
-    kinds = {draft.fields[name].kind.name for name, _ in draft.key.sort[0].parts}
     (sort,) = draft.key.sort
-    if sort.template is None or not kinds or not kinds <= _OLD or not chance(draw, 6):
+    kinds = {draft.fields[name].kind.name for name, _ in sort.parts}
+    whole = all(form.lossless for _, form in sort.parts)
+    if sort.template is None or not whole or not kinds or not kinds <= _OLD or not chance(draw, 3):
         return None
     segments = []
     for each in sort.template:
@@ -235,12 +267,12 @@ def _old_key(draw: st.DrawFn, draft: _Draft) -> KeySpec | None:
             continue
         old = draft.fields[each.field].kind.old
         assert old is not None
-        segments.append(Segment(each.constant, each.field, _old_form(old)))
+        segments.append(Segment(each.constant, each.field, _old_form(old), each.optional))
     return KeySpec(draft.key.partition, (KeyAttribute(sort.name, tuple(segments)),))
 
 
-def _old_form(old: Callable[[Any], str]) -> Form:
-    return Form("old", "plain", lambda value, _: old(value))
+def _old_form(old: Callable[[Any, Place], str]) -> Form:
+    return Form("old", "plain", old)
 
 
 @st.composite
@@ -267,59 +299,44 @@ def designs(draw: st.DrawFn) -> DesignSpec:
     for draft in drafts:
         draft.rest["uniques"] = _uniques(draw, draft)
         draft.rest["old"] = None if plain_table or _is_bound(draft, drafts) else _old_key(draw, draft)
-        keys = [_index_keys(draw, draft, index) for index in indexes if chance(draw, 2)]
-        draft.rest["indexes"] = tuple(each for each in keys if each is not None)
-        if draft.rest["indexes"] and chance(draw, 3):
-            _add_view(draw, draft, indexes, ttl)
+        found = [(index, _index_keys(draw, draft, index)) for index in indexes if chance(draw, 2)]
+        keys = [_more_keys(draw, draft, index, keys) for index, keys in found if keys is not None]
+        draft.rest["indexes"] = tuple(each for several in keys for each in several)
+        _hide_in_index(draw, draft)
+        for suffix in ("", "b"):
+            if draft.rest["indexes"] and chance(draw, 3):
+                _add_view(draw, draft, f"V{draft.number}{suffix}", indexes, ttl)
     for draft in drafts:
         draft.rest["implied"] = _implied(draft, indexes, drafts)
     return DesignSpec(
-        tuple(each.finished() for each in drafts), tuple(indexes), names, plain_table, typed=chance(draw, 8)
+        tuple(each.finished() for each in drafts),
+        tuple(indexes),
+        names,
+        plain_table,
+        typed=chance(draw, 4),
+        separator=draw(st.sampled_from(SEPARATORS)) if chance(draw, 6) else "#",
     )
 
 
 def _implied(draft: _Draft, indexes: list[IndexSpec], drafts: list[_Draft]) -> frozenset[str]:
     """The attributes by which an item is in an index of plain attributes that its entity does not declare."""
     declared = {keys.index for each in drafts for keys in each.rest["indexes"]}
-    stored = {name for name, each in draft.fields.items() if not each.in_key} | {"n", "PK", "SK"}
+    stored = {name for name, each in draft.fields.items() if not each.hidden} | {"n", "PK", "SK"}
     found = [{*each.pk, *each.sk} for each in indexes if each.name in declared]
     return frozenset(name for names in found if names <= stored for name in names if name in draft.fields)
 
 
-def _add_view(draw: st.DrawFn, draft: _Draft, indexes: list[IndexSpec], ttl: bool) -> None:
+def _add_view(draw: st.DrawFn, draft: _Draft, name: str, indexes: list[IndexSpec], ttl: bool) -> None:
     """Some attributes as a view that one of the indexes projects; its keys read it."""
-    names = st.lists(st.sampled_from(sorted(draft.fields)), unique=True, min_size=1)
-    draft.rest["view"] = frozenset(draw(names))
+    fields = draw(st.lists(st.sampled_from(sorted(draft.fields)), unique=True, min_size=1))
     chosen = draw(st.sampled_from(draft.rest["indexes"]))
-    draft.rest["indexes"] = tuple(replace(each, of_view=each is chosen) for each in draft.rest["indexes"])
+    if chosen.view or sum(each.index == chosen.index for each in draft.rest["indexes"]) > 1:
+        return
+    draft.rest["views"] = (*draft.rest.get("views", ()), ViewSpec(name, frozenset(fields)))
+    draft.rest["indexes"] = tuple(
+        replace(each, view=name) if each is chosen else each for each in draft.rest["indexes"]
+    )
     at = next(at for at, each in enumerate(indexes) if each.name == chosen.index)
     if indexes[at].project == '"ALL"' and draw(st.booleans()):
-        parts = [f"V{draft.number}", *(["'n'"] if draw(st.booleans()) else []), *(["'ttl'"] if ttl else [])]
+        parts = [name, *(["'n'"] if draw(st.booleans()) else []), *(["'ttl'"] if ttl else [])]
         indexes[at] = replace(indexes[at], project=f"({', '.join(parts)},)")
-
-
-@st.composite
-def patterns(draw: st.DrawFn, design: DesignSpec, name: str) -> PatternSpec:
-    """A pattern of the design that may or may not be accepted."""
-    entity = draw(st.sampled_from(design.entities))
-    index = draw(st.sampled_from([None, *(each.index for each in entity.indexes)]))
-    keys = entity.keys(index)
-    if index is None and chance(draw, 4):
-        return PatternSpec(name, (entity,), None, len(keys.fields), single=True)
-    slots = keys.slots
-    partition = sum(each.partition for each in slots)
-    given = draw(st.integers(partition, len(slots)))
-    others = [each for each in design.entities if each is not entity and each.has(index)]
-    more = draw(st.lists(st.sampled_from(others), unique=True, max_size=2)) if others else []
-    bound = promise = ""
-    if given < len(slots):
-        bound = draw(st.sampled_from(["", "", "", "since", "until", "after", "before", "between", "starts_with"]))
-        if bound == "starts_with" and not slots[given].form.prefix:
-            bound = "since"
-        promise = draw(st.sampled_from(["", "", "smallest_first", "largest_first"]))
-    fan = draw(st.integers(0, given - 1)) if given and chance(draw, 5) else None
-    sharded = [at for at, each in enumerate(slots[:given]) if each.form.shards]
-    if sharded and chance(draw, 2):
-        fan = sharded[0]
-    filtered = chance(draw, 6)
-    return PatternSpec(name, (entity, *more), index, given, bound, promise, fan=fan, filtered=filtered)

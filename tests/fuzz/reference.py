@@ -4,8 +4,8 @@ A write is the difference between a state before and a state after: the steps ar
 the invariants are then checked on the whole. Nothing here knows of conditions, guards or transactions.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from partita import (
     AlreadyExists,
     ConditionFailed,
+    InvalidTransaction,
     InvalidTransition,
     InvalidValue,
     LimitReached,
@@ -23,96 +24,10 @@ from partita import (
     StillReferenced,
     VersionConflict,
 )
-from tests.fuzz.designs import (
-    STEPS,
-    CounterSpec,
-    DesignSpec,
-    EntitySpec,
-    KeySpec,
-    Link,
-    PatternSpec,
-    Printed,
-    UniqueSpec,
-    literal,
-)
-from tests.fuzz.forms import escaped, folded, nfc, number_text, time_text
-
-Values = Mapping[str, Any]
-Identity = tuple[Any, ...]
-Items = dict[Identity, tuple[EntitySpec, dict[str, Any]]]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Write(Printed):
-    """One write: of a new item's values, or of the item with the values `key`; `parts` are those of a transaction."""
-
-    kind: str  # create, put, replace, change, update, delete, check, put_many, delete_many, transaction, release
-    entity: EntitySpec
-    values: Values = field(default_factory=dict)
-    key: Values = field(default_factory=dict)
-    steps: Values = field(default_factory=dict)  # n += 1
-    when: bool = False  # under the condition n == 0
-    version: int | None = None
-    parts: tuple["Write", ...] = ()
-
-    def source(self, db: str = "db") -> str:
-        """The write as a person would type it."""
-        name = self.entity.name
-        values = ", ".join(f"{field}={literal(value)}" for field, value in self.values.items())
-        made = f"{name}({values}{f', version={self.version}' if self.kind == 'replace' and self.version else ''})"
-        key = (
-            f"get({name}, {', '.join(literal(self.key[each]) for each in self.entity.key.fields)})" if self.key else ""
-        )
-        when = ", when=F.n == 0" if self.when else ""
-        version = f", version={self.version}" if self.version is not None else ""
-        edits = [f"draft.{each} = {literal(value)}" for each, value in self.values.items()]
-        edits += [f"draft.{each} += {literal(amount)}" for each, amount in self.steps.items()]
-        if self.kind in ("create", "put", "replace"):
-            return f"{db}.{self.kind}({made})"
-        if self.kind == "change":
-            if db == "t":
-                return "\n    ".join([f"draft = t.change({key}{when}{version})", *edits])
-            return f"with db.change({key}{when}{version}) as draft:\n    " + "\n    ".join(edits)
-        if self.kind == "update":
-            setting = "\n    ".join(each.replace("draft", "entity") for each in edits)
-            return f"def edit(entity):\n    {setting}\ndb.update({key}, edit)"
-        if self.kind == "put_many":
-            return f"db.put_many([{self._listed('.put(')}])"
-        if self.kind == "delete_many":
-            return f"db.delete_many([{self._listed('.delete(')}])"
-        if self.kind == "transaction":
-            return "with db.transaction() as t:\n    " + "\n    ".join(each.source("t") for each in self.parts)
-        if self.kind == "release":
-            given = ", ".join(literal(value) for value in self.values.values())
-            return f"db.release_unique({name}, 'u0', {given})"
-        return f"{db}.{self.kind}({key}{', F.n == 0' if self.kind == 'check' else when})"
-
-    def _listed(self, call: str) -> str:
-        return ", ".join(each.source("").removeprefix(call)[:-1] for each in self.parts)
-
-    def __repr__(self) -> str:
-        return self.source()
-
-
-def identity(entity: EntitySpec, values: Values) -> Identity:
-    """Two items with the same identity are one: the parts of the table's key, as the key holds them."""
-    parts = [(form, name) for each in entity.key.attributes for name, form in each.parts]
-    return (entity.name, *(_comparable(form.part(values[name])) for form, name in parts))
-
-
-def _comparable(part: Any) -> Any:
-    return (type(part).__name__, part) if isinstance(part, bool) else part
-
-
-@dataclass(frozen=True)
-class State:
-    """All items, and the unique values that are kept after a deletion."""
-
-    items: Items = field(default_factory=dict)
-    kept: frozenset[tuple[str, str, Any]] = frozenset()
-
-    def stored(self, entity: EntitySpec) -> list[dict[str, Any]]:
-        return [values for each, values in self.items.values() if each is entity]
+from tests.fuzz.conditions import Condition
+from tests.fuzz.designs import STEPS, CounterSpec, DesignSpec, EntitySpec, Link
+from tests.fuzz.stored import Identity, Items, State, Values, identity, is_alive, settled, unique_value
+from tests.fuzz.write_spec import Write
 
 
 @dataclass(frozen=True)
@@ -133,24 +48,6 @@ class Left(Exception):
     """A write that the fuzzer leaves out: the reference does not say what it does."""
 
 
-def settled(entity: EntitySpec, values: Values) -> dict[str, Any]:
-    """Values as they are read back."""
-    plain = entity.plain_fields | set(entity.key.fields)
-    return {name: nfc(value) if name in plain else value for name, value in values.items()}
-
-
-def is_alive(entity: EntitySpec, values: Values, now: datetime) -> bool:
-    """Whether an item has not expired."""
-    second = expiry(entity, values)
-    return second is None or second > int(now.timestamp())
-
-
-def expiry(entity: EntitySpec, values: Values) -> int | None:
-    if entity.expires is None or values[entity.expires] is None or (entity.expires_when and values["n"] != 0):
-        return None
-    return int(values[entity.expires].timestamp())
-
-
 class _Trial:
     """The steps of a write, applied one after the other."""
 
@@ -163,6 +60,8 @@ class _Trial:
         self.errors: set[type[PartitaError]] = set()
         self.allowed: set[type[PartitaError]] = set()
         self.deleted: set[Identity] = set()
+        self.created: set[Identity] = set()
+        self.places: set[Identity] = set()  # the items that the parts of a transaction are about
         self.several = False
         self.has_equal = False  # the item has the written values already
 
@@ -190,11 +89,14 @@ class _Trial:
         place = identity(entity, values)
         if self.alive(place) is not None:
             self.errors.add(AlreadyExists)
-            self.has_equal = self.alive(place) == values
+        self.has_equal = place in self.items and self.items[place][1] == values
+        if write.when is not None:
+            self._judge(write.when, self.items.get(place))
         if entity.steps and values["n"] != 0:
             self.errors.add(InvalidTransition)
         if self._over_own_limit(entity, values):
             self.errors.add(LimitReached)
+        self.created.add(place)
         self.items[place] = (entity, values)
 
     def _complete(self, entity: EntitySpec, given: Values) -> dict[str, Any]:
@@ -236,13 +138,21 @@ class _Trial:
         entity = write.entity
         place = identity(entity, write.key)
         before = self.alive(place)
-        if before is None:
-            self.errors.add(NotFound)
+        if write.create and not self._can_create(write):
+            self.errors.add(InvalidValue)
             return
-        if write.when and before["n"] != 0:
+        if before is None:
+            if write.create:
+                self._create_changed(write)
+            else:
+                self.errors.add(NotFound)
+                expired = self.items.get(place)
+                self.has_equal = expired is not None and self._has_values(write, expired[1])
+            return
+        if write.when is not None and not write.when.test(before):
             self.errors.add(ConditionFailed)
-            written = settled(entity, write.values)
-            self.has_equal = "n" in written and not write.steps and before | written == before
+            others = [each for each in write.when.parts if each.fields.isdisjoint(write.values)]
+            self.has_equal = all(each.test(before) for each in others) and self._has_values(write, before)
         if write.version is not None and write.version != before["version"]:
             self.errors.add(VersionConflict)
         edits = settled(entity, write.values)
@@ -256,6 +166,32 @@ class _Trial:
             return
         self._check_own_limit(entity, before, before | edits)
         self._edit(write, before, place, before | edits, transition="n" in edits)
+
+    def _has_values(self, write: Write, before: Values) -> bool:
+        """Whether the item has all values that a change assigns."""
+        return not write.steps and {**before} | settled(write.entity, write.values) == before
+
+    def _can_create(self, write: Write) -> bool:
+        """Whether a change says enough to create its item, and not more than it could."""
+        entity = write.entity
+        edited = {*write.values, *write.steps}
+        if write.when is not None or write.version is not None or edited & set(entity.key.fields):
+            return False
+        known = edited | set(entity.key.fields)
+        return all(name in known or each.default is not None for name, each in entity.fields.items())
+
+    def _create_changed(self, write: Write) -> None:
+        """Creates the item of a change from its key, the defaults and the edits."""
+        entity = write.entity
+        values = {name: each.start for name, each in entity.fields.items()} | {"n": 0, "most": 2} | {**write.key}
+        values = {name: value for name, value in values.items() if name in (*entity.own_fields, *entity.key.fields)}
+        for name, amount in write.steps.items():
+            if values[name] is None:
+                raise Left("a step of nothing")
+            values[name] += amount
+        if write.steps.keys() - {"n"}:
+            self.allowed.add(InvalidValue)  # it may not fit a key
+        self._create(replace(write, kind="create", values=values | {**write.values}))
 
     def _edit(
         self, write: Write, before: dict[str, Any], place: Identity, after: dict[str, Any], transition: bool = True
@@ -278,6 +214,9 @@ class _Trial:
     def _check_move(self, entity: EntitySpec, moved: Identity) -> None:
         if entity.counters or entity.owns:
             self.allowed.add(InvalidValue)  # children would keep the old key
+        if moved in self.places:
+            self.allowed.add(InvalidTransaction)  # two writes of a transaction to one item
+        self.places.add(moved)
         if self.alive(moved) is not None:
             self.errors.add(AlreadyExists)
         elif moved in self.items:
@@ -294,13 +233,11 @@ class _Trial:
         entity = write.entity
         place = identity(entity, write.key)
         found = self.items.get(place)
-        if found is None:
-            return
-        if write.when and found[1]["n"] != 0:
-            self.errors.add(ConditionFailed)
-            return
-        if write.when and not is_alive(*found, self.now):
-            self.allowed.add(ConditionFailed)  # if the item is read first, it does not exist
+        if write.when is not None:
+            self._judge(write.when, found)
+            self.has_equal = self.alive(place) is None  # a deletion that was lost is done if there is no item
+        if found is None or self.errors or not is_alive(*found, self.now):
+            return  # an expired item may stay until it is deleted by its TTL
         self.deleted.add(place)
         if not self.several:
             for number in entity.owns:
@@ -318,11 +255,17 @@ class _Trial:
                 self.kept.add((entity.name, unique.name, value))
 
     def _check(self, write: Write) -> None:
-        place = identity(write.entity, write.key)
-        found = self.before.items.get(place)
-        if found is None or found[1]["n"] != 0:
+        assert write.when is not None
+        self._judge(write.when, self.before.items.get(identity(write.entity, write.key)))
+
+    def _judge(self, when: Condition, found: tuple[EntitySpec, Values] | None) -> None:
+        """A condition of a deletion or a check; an expired item may exist or not."""
+        results = {when.test(found[1]) if found is not None else when.holds_for_nothing}
+        if found is not None and not is_alive(*found, self.now):
+            results.add(when.holds_for_nothing)
+        if True not in results:
             self.errors.add(ConditionFailed)
-        elif not is_alive(*found, self.now):
+        elif False in results:
             self.allowed.add(ConditionFailed)
 
     def _release(self, write: Write) -> None:
@@ -339,7 +282,7 @@ class _Trial:
         self._check_counters()
         errors = frozenset(self.errors)
         after = self.before if errors else State(recounted(self.spec, self.items), frozenset(self.kept))
-        looks_done = self.has_equal and errors <= {AlreadyExists, ConditionFailed}
+        looks_done = self.has_equal and errors <= {AlreadyExists, ConditionFailed, NotFound}
         return Outcome(errors, frozenset(self.allowed), after, looks_done)
 
     def _new(self) -> Iterator[tuple[Identity, EntitySpec, dict[str, Any], dict[str, Any] | None]]:
@@ -347,7 +290,7 @@ class _Trial:
         for place, (entity, values) in self.items.items():
             before = self.before.items.get(place)
             if before is None or before[1] is not values:
-                yield place, entity, values, None if before is None else before[1]
+                yield place, entity, values, None if before is None or place in self.created else before[1]
 
     def _check_uniques(self) -> None:
         for place, entity, values, _ in self._new():
@@ -436,6 +379,8 @@ def outcome(spec: DesignSpec, before: State, write: Write, now: datetime) -> Out
             trial.allowed.add(InvalidValue)
         if len({identity(each.entity, each.key or each.values) for each in write.parts}) < len(write.parts):
             trial.allowed.add(InvalidValue)
+    if trial.several:
+        trial.places = {identity(each.entity, each.key or each.values) for each in write.parts}
     for each in write.parts or (write,):
         trial.apply(each)
     found = trial.outcome()
@@ -478,141 +423,3 @@ def recounted(spec: DesignSpec, items: Items) -> Items:
         if any(values[name] != value for name, value in fresh.items()):
             counted[place] = (entity, values | fresh)
     return counted
-
-
-# Unique values
-
-
-def unique_value(entity: EntitySpec, unique: UniqueSpec, values: Values) -> tuple[str, ...] | None:
-    """The value that no other item may have, as text; None where the item has none."""
-    if any(values[name] is None for name in unique.fields) or (unique.sparse and values["n"] != 0):
-        return None
-    texts = (_unique_text(values[name]) for name in unique.fields)
-    return tuple(folded(each) if unique.case_insensitive else nfc(each) for each in texts)
-
-
-def _unique_text(value: Any) -> str:
-    if isinstance(value, datetime):
-        return time_text(value)
-    return number_text(value) if isinstance(value, Decimal) else str(getattr(value, "value", value))
-
-
-def guards(spec: DesignSpec, state: State, now: datetime) -> dict[str, Any]:
-    """The key of every guard, with the key of its item; None for a value that is kept after a deletion."""
-    found: dict[str, Any] = {_guard(entity, unique, value): None for entity, unique, value in state.kept}
-    for entity, values in state.items.values():
-        if is_alive(entity, values, now):
-            for unique in entity.uniques:
-                value = unique_value(entity, unique, values)
-                if value is not None:
-                    found[_guard(entity.name, unique.name, value)] = key_texts(entity.key, values)
-    return found
-
-
-def _guard(entity: str, unique: str, value: tuple[str, ...]) -> str:
-    return "#".join(("UNIQUE", entity, unique, *(escaped(each, False) for each in value)))
-
-
-# Keys
-
-
-def key_texts(keys: KeySpec, values: Values) -> dict[str, str] | None:
-    """The key attributes that templates write; None where the item is not in the index."""
-    if keys.sparse and values["n"] != 0:
-        return None
-    found: dict[str, str] = {}
-    for attribute in keys.attributes:
-        if attribute.template is None:
-            continue
-        texts = []
-        for at, each in enumerate(attribute.template):
-            text = each.constant
-            if each.field is not None and each.form is not None:
-                if values[each.field] is None:
-                    return None
-                text += each.form.text(values[each.field], attribute in keys.sort and at + 1 < len(attribute.template))
-            texts.append(text)
-        found[attribute.name] = "#".join(texts)
-    return found
-
-
-def has_old_text(keys: KeySpec, values: Values) -> bool:
-    """Whether other code can have written such an old key, and nothing but this item can have its text today."""
-    for attribute in keys.attributes:
-        for at, each in enumerate(attribute.template or ()):
-            text = values[each.field] if each.field is not None else None
-            if isinstance(text, str) and ("$" in text or ("#" in text and at + 1 < len(attribute.template or ()))):
-                return False
-    return True
-
-
-def derived_attributes(spec: DesignSpec, entity: EntitySpec, values: Values) -> dict[str, str]:
-    """Every attribute of an item that follows from others: its index keys and its TTL."""
-    found: dict[str, str] = {}
-    for keys in entity.indexes:
-        found |= key_texts(keys, values) or {}
-    second = expiry(entity, values)
-    if second is not None:
-        found["ttl"] = str(second)
-    return {name: text for name, text in found.items() if name not in spec.key_names}
-
-
-def stored_names(spec: DesignSpec, entity: EntitySpec, values: Values) -> set[str]:
-    """The names of an item's attributes on disk."""
-    fields = entity.fields
-    own = {name for name, value in values.items() if value is not None and not (name in fields and fields[name].in_key)}
-    return (
-        own | set(spec.key_names) | set(derived_attributes(spec, entity, values)) | ({"type"} if spec.typed else set())
-    )
-
-
-# Answers
-
-
-def answer(
-    pattern: PatternSpec, state: State, given: list[Any], bounds: list[Any], now: datetime
-) -> list[tuple[str, Values]]:
-    """The items of a read, in no order."""
-    found: list[tuple[str, Values]] = []
-    for each, values in state.items.values():
-        if each in pattern.entities and is_alive(each, values, now) and _matches(pattern, each, values, given, bounds):
-            shown = {name: values[name] for name in each.view} if pattern.of_view(each) else values
-            found.append((pattern.result(each), shown))
-    return found
-
-
-def _matches(pattern: PatternSpec, entity: EntitySpec, values: Values, given: list[Any], bounds: list[Any]) -> bool:
-    """Parts are compared by their position in the key: entities of a collection may name them differently."""
-    if pattern.filtered and values["n"] != 0:
-        return False
-    if pattern.single:
-        wanted = dict(zip(entity.key.fields, given, strict=True))
-        return identity(entity, wanted) == identity(entity, values)
-    keys = entity.keys(pattern.index)
-    if (keys.sparse and values["n"] != 0) or any(values[name] is None for name in keys.fields):
-        return False
-    slots = keys.slots
-    if len(slots) < len(given):
-        return False
-    for at, (slot, wanted) in enumerate(zip(slots, given, strict=False)):
-        if pattern.all_shards(at):
-            continue
-        choices = wanted if pattern.fan == at else [wanted]
-        parts = choices if slot.form.query_type else [slot.form.part(each) for each in choices]
-        if slot.form.part(values[slot.field]) not in parts:
-            return False
-    if not bounds:
-        return True
-    if pattern.given >= len(slots):
-        return False
-    slot = slots[pattern.given]
-    held: Any = slot.form.part(values[slot.field])
-    if pattern.bound == "starts_with":
-        return bool(held.startswith(slot.form.part(bounds[0])))
-    rank = slot.form.order or (lambda value: value)
-    low = bounds[0] if pattern.bound in ("since", "after", "between") else None
-    high = bounds[-1] if pattern.bound in ("until", "before", "between") else None
-    low, high = (each if each is None or slot.form.query_type else slot.form.part(each) for each in (low, high))
-    if pattern.bound in ("after", "before"):
-        return bool(rank(low) < rank(held) if low is not None else rank(held) < rank(high))
-    return (low is None or rank(low) <= rank(held)) and (high is None or rank(held) <= rank(high))

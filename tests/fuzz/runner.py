@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -11,11 +10,15 @@ import msgspec
 from partita import NoReply, OutcomeUnknown, PartitaError, connect
 from partita.dynamodb import requests as wire
 from partita.dynamodb.exceptions import InternalServerError
-from tests.fuzz import forms, reference
-from tests.fuzz.designs import EntitySpec, Loaded, PatternSpec, literal
+from tests.fuzz import forms, reference, stored
+from tests.fuzz.designs import EntitySpec
 from tests.fuzz.drivers import AsyncDriver, Driver
 from tests.fuzz.faults import FAULTS, FaultyBackend
-from tests.fuzz.reference import Identity, Left, Outcome, State, Values, Write, identity, is_alive
+from tests.fuzz.patterns import Loaded
+from tests.fuzz.reference import Left, Outcome
+from tests.fuzz.shown import error_text, shown, values_of
+from tests.fuzz.stored import Identity, State, Values, identity, is_alive
+from tests.fuzz.write_spec import Write
 
 START = forms.TIMES[0] - timedelta(hours=12)
 Raw = dict[str, Any]
@@ -43,7 +46,7 @@ class Run:
     drivers: tuple[Driver, Driver]
     quiet: Driver  # without faults
     state: State = field(default_factory=State)
-    old: set[Identity] = field(default_factory=set)  # items under an old key
+    old: dict[Identity, dict[str, str]] = field(default_factory=dict)  # the old keys of items that lie under them
     history: list[str] = field(default_factory=list)
     requests: int = 0  # of the last write
 
@@ -97,7 +100,7 @@ class Run:
                 accepted += self._accepted(ours, error, unsure, theirs.after, last)
         if not accepted:
             wanted = [sorted(each.__name__ for each in found.errors) for found in [alone, *(o for _, o, _ in orders)]]
-            raise self.difference(f"{_name(error)}; expected {wanted}") from error
+            raise self.difference(f"{error_text(error)}; expected {wanted}") from error
         self.state = self._stored_state(accepted)
         self._check_answer(write, error, answer, unsure or bool(ran))
 
@@ -135,10 +138,10 @@ class Run:
         """The answer of a write is what is stored, or what was."""
         if error is not None or unsure or write.kind not in ("create", "put", "update"):
             return
-        place = identity(write.entity, _values(answer))
-        stored = self.state.items.get(place)
-        if stored is None or _shown("", stored[1]) != _shown("", _values(answer)):
-            raise self.difference(f"answered {answer}, stored {stored}")
+        place = identity(write.entity, values_of(answer))
+        kept = self.state.items.get(place)
+        if kept is None or shown("", kept[1]) != shown("", values_of(answer)):
+            raise self.difference(f"answered {answer}, stored {kept}")
 
     def write_with_every_fault(self, write: Write, driver: int) -> None:
         """Does a write once with each fault at each of its requests, each time from the same state."""
@@ -146,7 +149,7 @@ class Run:
             self._outcome(self.state, write)
         except Left:
             return
-        items, state, old, history = self.scan(), self.state, set(self.old), len(self.history)
+        items, state, old, history = self.scan(), self.state, dict(self.old), len(self.history)
         self.write(write, driver)
         for at in range(self.requests):
             for fault in FAULTS:
@@ -157,7 +160,7 @@ class Run:
         self._restore(items, state, old, history)
         self.write(write, driver)
 
-    def _restore(self, items: list[Raw], state: State, old: set[Identity], history: int) -> None:
+    def _restore(self, items: list[Raw], state: State, old: dict[Identity, dict[str, str]], history: int) -> None:
         for item in self.scan():
             if item not in items:
                 self._delete_raw(item)
@@ -165,35 +168,35 @@ class Run:
         for item in items:
             if item not in present:
                 self.backend.inner.call(wire.PutItem(table_name="tab", item=item))
-        self.state, self.old = state, set(old)
+        self.state, self.old = state, dict(old)
         del self.history[history:]
 
     def _delete_raw(self, item: Raw) -> None:
         key = {name: item[name] for name in self.loaded.spec.key_names}
         self.backend.inner.call(wire.DeleteItem(table_name="tab", key=key))
 
-    def put_under_old_key(self, write: Write) -> None:
-        """Stores an item as other code did, under the old key of its entity."""
-        entity = write.entity
+    def put_under_old_key(self, write: Write, time_format: str) -> None:
+        """Stores an item as other code did, under the old key of its entity, perhaps with times in another format."""
+        entity, separator = write.entity, self.loaded.spec.separator
         place = identity(entity, write.values)
-        if entity.old is None or place in self.state.items or not reference.has_old_text(entity.old, write.values):
+        if entity.old is None or place in self.state.items:
             return
         self.write(write)
         found = self.state.items.get(place)
-        if found is None:
+        if found is None or not stored.has_old_text(entity.old, found[1], separator):
             return
-        texts, new = reference.key_texts(entity.old, found[1]), reference.key_texts(entity.key, found[1])
-        if texts is None or texts == new:
+        new = stored.key_texts(entity.key, found[1], separator)
+        old = stored.key_texts(entity.old, found[1], separator, time_format)
+        if old is None or old == new:
             return
         (item,) = [each for each in self.scan() if new == {name: each[name].get("S") for name in new or {}}]
-        self._delete_raw(item)
-        moved = item | {name: {"S": text} for name, text in texts.items()}
-        if any(all(each[name] == moved[name] for name in texts) for each in self.scan()):
-            self.backend.inner.call(wire.PutItem(table_name="tab", item=item))
+        moved = item | {name: {"S": text} for name, text in old.items()}
+        if any(all(each[name] == moved[name] for name in old) for each in self.scan()):
             return
+        self._delete_raw(item)
         self.backend.inner.call(wire.PutItem(table_name="tab", item=moved))
-        self.history.append(f"# it lies under its old key {texts}")
-        self.old.add(place)
+        self.history.append(f"# it lies under its old key {old}")
+        self.old[place] = old
 
     # The stored items
 
@@ -206,25 +209,25 @@ class Run:
         return [(item, decode("tab", item)) for item in self.scan() if "guardOf" not in item]
 
     def _stored_state(self, accepted: list[State]) -> State:
-        found = Counter(_shown(type(entity).__name__, _values(entity)) for _, entity in self._entities())
+        found = Counter(shown(type(entity).__name__, values_of(entity)) for _, entity in self._entities())
         fitting = [each for state in accepted if (each := self._without_deleted(state, found)) is not None]
         guards = set(self._guards())
         for each in fitting:
-            if guards == set(reference.guards(self.loaded.spec, each, self.clock.now)):
+            if guards == set(stored.guards(self.loaded.spec, each, self.clock.now)):
                 return each
         if fitting:
             return fitting[0]  # `check` reports the guards
         wanted = "\nor ".join(str([values for _, values in each.items.values()]) for each in accepted)
-        raise self.difference(f"stored is\n{[_values(entity) for _, entity in self._entities()]}\nexpected\n{wanted}")
+        raise self.difference(f"stored is\n{[values_of(entity) for _, entity in self._entities()]}\nexpected\n{wanted}")
 
     def _without_deleted(self, state: State, found: Counter[str]) -> State | None:
         """The state, where it is what is stored: expired items may be deleted at any time."""
         left = +found
         items = dict(state.items)
         for place, (entity, values) in state.items.items():
-            shown = _shown(entity.name, values)
-            if left[shown]:
-                left[shown] -= 1
+            text = shown(entity.name, values)
+            if left[text]:
+                left[text] -= 1
             elif is_alive(entity, values, self.clock.now):
                 return None
             else:
@@ -233,9 +236,14 @@ class Run:
 
     def check(self) -> None:
         """Every stored key follows from its item, and every guard belongs to one."""
+        old = {}
         for item, decoded in self._entities():
             entity = self._entity(decoded)
-            self._check_item(entity, item, _values(decoded))
+            self._check_item(entity, item, values_of(decoded))
+            place = identity(entity, values_of(decoded))
+            if place in self.old and all(item[name] == {"S": text} for name, text in self.old[place].items()):
+                old[place] = self.old[place]
+        self.old = old
         self._check_guards()
 
     def _entity(self, decoded: Any) -> EntitySpec:
@@ -244,19 +252,15 @@ class Run:
 
     def _check_item(self, entity: EntitySpec, item: Raw, values: Values) -> None:
         spec = self.loaded.spec
-        wanted = reference.derived_attributes(spec, entity, values)
-        place = identity(entity, values)
-        keys = [entity.key]
-        if entity.old is not None and place in self.old:
-            keys.append(entity.old)
-        present = [{name: item[name].get("S") for name in spec.key_names if not spec.plain_table}]
-        if not any(present == [reference.key_texts(each, values)] for each in keys):
+        wanted = stored.derived_attributes(spec, entity, values)
+        keys = [stored.key_texts(entity.key, values, spec.separator), self.old.get(identity(entity, values))]
+        if {name: item[name].get("S") for name in spec.key_names if not spec.plain_table} not in keys:
             raise self.difference(f"stored is {item} under a key that does not follow from {values}")
         for name, text in wanted.items():
             if name not in item or str(next(iter(item[name].values()))) != text:
                 raise self.difference(f"{name} is {item.get(name)} and should be {text!r} in {values}")
-        if set(item) != reference.stored_names(spec, entity, values):
-            names = set(item) ^ reference.stored_names(spec, entity, values)
+        if set(item) != stored.stored_names(spec, entity, values):
+            names = set(item) ^ stored.stored_names(spec, entity, values)
             raise self.difference(f"stored is {item}, where {names} should not differ, for {values}")
 
     def _guards(self) -> dict[str, dict[str, Any]]:
@@ -270,90 +274,11 @@ class Run:
         }
 
     def _check_guards(self) -> None:
-        found, wanted = self._guards(), reference.guards(self.loaded.spec, self.state, self.clock.now)
+        found, wanted = self._guards(), stored.guards(self.loaded.spec, self.state, self.clock.now)
         owners = {key: owner for key, owner in wanted.items() if owner is not None}
         wrong = any(found.get(key) != owner for key, owner in owners.items()) and not self.loaded.spec.plain_table
         if set(found) != set(wanted) or wrong:
             raise self.difference(f"guards are\n{found}\nexpected\n{wanted}")
-
-    # Answers
-
-    def check_read(self, pattern: PatternSpec, given: list[Any], bounds: list[Any]) -> None:
-        """One call of a pattern: the whole answer, every page size, both drivers."""
-        passed = [each for at, each in enumerate(given) if pattern.single or not pattern.all_shards(at)]
-        call = self.loaded.names[pattern.name](*passed, *bounds)
-        told = f"{pattern.name}({', '.join(map(literal, [*passed, *bounds]))})"
-        wanted = reference.answer(pattern, self.state, given, bounds, self.clock.now)
-        expected = Counter(_shown(name, values) for name, values in wanted)
-        try:
-            if pattern.single:
-                found = [driver.one(call) for driver in self.drivers]
-                lists = [[] if each is None else [each] for each in found]
-            else:
-                lists = [driver.all(call) for driver in self.drivers]
-        except PartitaError as error:
-            raise self.difference(f"{told} raises {_name(error)}") from error
-        answers = lists[0]
-        got = Counter(_shown(type(each).__name__, _values(each)) for each in answers)
-        if got != expected:
-            raise self.difference(f"{told} gives\n{got}\nexpected\n{expected}")
-        if lists[1] != answers:
-            raise self.difference(f"{told} differs when it is awaited")
-        if pattern.single:
-            return
-        self._check_order(pattern, answers, told)
-        for size in range(1, len(answers) + 2):
-            if self._paged(self.drivers[size % 2], call, size) != answers:
-                raise self.difference(f"{told} differs in pages of {size}")
-
-    def _paged(self, driver: Driver, call: Any, size: int) -> list[Any]:
-        found: list[Any] = []
-        cursor = None
-        for _ in range(1000):
-            page = driver.page(call, size, cursor)
-            found += page.items
-            cursor = page.cursor
-            if cursor is None:
-                return found
-            if len(page.items) > size:
-                break
-        raise self.difference(f"pages of {size} of {call} do not end")
-
-    def _check_order(self, pattern: PatternSpec, answers: list[Any], told: str) -> None:
-        if not pattern.promise:
-            return
-        ranks = []
-        for each in answers:
-            name = type(each).__name__
-            entity = next(spec for spec in pattern.entities if pattern.result(spec) == name)
-            slot = entity.keys(pattern.index).slots[pattern.given]
-            if not hasattr(each, slot.field):
-                return  # a view without the part
-            rank = slot.form.order or (lambda value: value)
-            ranks.append(rank(slot.form.part(getattr(each, slot.field))))
-        if ranks != sorted(ranks, reverse=pattern.promise == "largest_first"):
-            raise self.difference(f"{told} promises {pattern.promise}, and gives {ranks}")
-
-    def check_other_reads(self) -> None:
-        """Scans, batches of gets, and searches by a unique value."""
-        alive = [(each, values) for each, values in self.state.items.values() if is_alive(each, values, self.clock.now)]
-        store = self.quiet.store
-        wanted = Counter(_shown(each.name, values) for each, values in alive)
-        classes = [self.loaded.cls(each) for each in self.loaded.spec.entities]
-        scanned = Counter(_shown(type(each).__name__, _values(each)) for each in store.scan(*classes))
-        if scanned != wanted:
-            raise self.difference(f"a scan gives\n{scanned}\nexpected\n{wanted}")
-        many = store.get_many([self.quiet.get(each, values) for each, values in alive])
-        got = Counter(_shown(type(each).__name__, _values(each)) for each in many if each is not None)
-        if got != wanted:
-            raise self.difference(f"get_many gives\n{got}\nexpected\n{wanted}")
-        for each, values in alive:
-            for unique in each.uniques:
-                if reference.unique_value(each, unique, values) is not None:
-                    given = [values[name] for name in unique.fields]
-                    found = store.find_by_unique(self.loaded.cls(each), unique.name, *given)
-                    if found is None or identity(each, _values(found)) != identity(each, values):
-                        raise self.difference(f"find_by_unique({each}, {unique.name!r}, {given}) gives {found}")
 
     # Failures
 
@@ -392,20 +317,3 @@ def _fits(found: Outcome, error: PartitaError | None) -> bool:
     if error is None:
         return not found.errors
     return isinstance(error, (*found.errors, *found.allowed))
-
-
-def _name(error: PartitaError | None) -> str:
-    return "it was done" if error is None else f"{type(error).__name__}: {error}"
-
-
-def _values(entity: Any) -> Values:
-    return {name: getattr(entity, name) for name in entity.__struct_fields__}
-
-
-def _shown(name: str, values: Values) -> str:
-    return f"{name}({', '.join(f'{key}={_normal(value)!r}' for key, value in sorted(values.items()))})"
-
-
-def _normal(value: Any) -> Any:
-    """1.0 and 1 are one number, and so are -0.0 and 0.0."""
-    return value.normalize() + 0 if isinstance(value, Decimal) else value + 0.0 if isinstance(value, float) else value

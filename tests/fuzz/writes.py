@@ -1,17 +1,21 @@
 """Strategies for random writes and arguments, near what is stored already."""
 
 import unicodedata
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.fuzz.designs import EntitySpec, PatternSpec
+from tests.fuzz.conditions import FIRST_STATE, conditions
+from tests.fuzz.designs import EntitySpec
 from tests.fuzz.faults import FAULTS
 from tests.fuzz.forms import Kind
 from tests.fuzz.generate import chance
-from tests.fuzz.reference import State, Values, Write, identity
+from tests.fuzz.patterns import PatternSpec
 from tests.fuzz.runner import Run
+from tests.fuzz.stored import State, Values, identity
+from tests.fuzz.write_spec import Write
 
 KINDS = ["create", "create", "create", "put", "change", "change", "change", "update", "replace", "delete"]
 KINDS += ["transaction", "transaction", "put_many", "delete_many", "release"]
@@ -39,15 +43,11 @@ def _field(draw: st.DrawFn, entity: EntitySpec, name: str, state: State) -> Any:
     return None if each.optional and chance(draw, 4) else _value(draw, each.kind, state)
 
 
-def _names(entity: EntitySpec) -> list[str]:
-    return [*entity.fields, "n", *(["most"] if any(bound == "most" for _, bound in entity.limits) else [])]
-
-
 @st.composite
 def entity_values(draw: st.DrawFn, entity: EntitySpec, run: Run) -> dict[str, Any]:
     """The values of a new item; mostly with parents that exist."""
     state = run.state
-    values = {name: _field(draw, entity, name, state) for name in _names(entity)}
+    values = {name: _field(draw, entity, name, state) for name in entity.own_fields}
     for link in run.loaded.spec.links(entity):
         parents = state.stored(run.loaded.spec.entities[link.other])
         if parents and not chance(draw, 4):
@@ -62,7 +62,7 @@ def _targets(draw: st.DrawFn, entity: EntitySpec, state: State) -> Values:
     """The key of an item, mostly of a stored one."""
     stored = state.stored(entity)
     if not stored or chance(draw, 6):
-        return {name: _value(draw, entity.kind(name), state) for name in entity.key.fields}
+        return {name: _field(draw, entity, name, state) for name in entity.key.fields}
     values = draw(st.sampled_from(stored))
     return {name: _respelt(draw, entity, name, values[name]) for name in entity.key.fields}
 
@@ -105,10 +105,11 @@ def _releases(draw: st.DrawFn, entity: EntitySpec, run: Run) -> Write:
 
 
 @st.composite
-def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run) -> Write:
+def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run, alone: bool = True) -> Write:
     state = run.state
     if kind in ("create", "put"):
-        return Write(kind, entity, draw(entity_values(entity, run)))
+        when = draw(conditions(entity)) if kind == "create" and alone and chance(draw, 6) else None
+        return Write(kind, entity, draw(entity_values(entity, run)), when=when)
     key = draw(_targets(entity, state))
     stored = next((each for each in state.stored(entity) if identity(entity, each) == identity(entity, key)), None)
     version = None
@@ -118,14 +119,21 @@ def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run) -> Write:
         held = {name: (stored or key)[name] for name in entity.key.fields}
         values = draw(entity_values(entity, run)) | held
         return Write(kind, entity, values, version=version or 1 if entity.version else None)
-    when = stored is not None and chance(draw, 4)
-    if kind in ("delete", "check"):
+    when = draw(conditions(entity)) if chance(draw, 3) else None
+    if kind == "check":
+        return Write(kind, entity, key=key, when=when or FIRST_STATE)
+    if kind == "delete":
         return Write(kind, entity, key=key, when=when)
-    names = [name for name in _names(entity) if name not in entity.key.fields]
+    create = kind == "change" and chance(draw, 4)
+    names = [name for name in entity.own_fields if name not in entity.key.fields]
     if chance(draw, 8):
         names += entity.key.fields
     chosen = draw(st.lists(st.sampled_from(names), unique=True, min_size=1, max_size=3))
-    stepped = [name for name in chosen if kind == "change" and _can_step(entity, name) and chance(draw, 2)]
+    if create and not chance(draw, 4):
+        when, version = None, None
+        chosen = [name for name in chosen if name not in entity.key.fields]
+        chosen += [name for name in names if name not in chosen and _is_required(entity, name)]
+    stepped = [name for name in chosen if kind == "change" and _can_step(entity, name, create) and chance(draw, 2)]
     values = {name: _field(draw, entity, name, state) for name in chosen if name not in stepped}
     amounts = {name: draw(st.sampled_from([1, 2])) for name in stepped}
     steps = {
@@ -134,13 +142,19 @@ def _single(draw: st.DrawFn, kind: str, entity: EntitySpec, run: Run) -> Write:
     }
     if kind == "update":
         return Write(kind, entity, values, key)
-    return Write(kind, entity, values, key, steps, when, version)
+    return Write(kind, entity, values, key, steps, when, version, create=create)
 
 
-def _can_step(entity: EntitySpec, name: str) -> bool:
+def _is_required(entity: EntitySpec, name: str) -> bool:
+    return name in entity.fields and entity.fields[name].default is None
+
+
+def _can_step(entity: EntitySpec, name: str, create: bool) -> bool:
     if name == "n":
         return True
     each = entity.fields.get(name)
+    if create and _is_required(entity, name):
+        return False
     return each is not None and not each.optional and each.kind.name in ("whole", "signed", "money")
 
 
@@ -152,9 +166,9 @@ def _several(draw: st.DrawFn, run: Run, kind: str) -> Write:
         entity = draw(st.sampled_from(run.loaded.spec.entities))
         step = {"put_many": "put", "delete_many": "delete"}.get(kind)
         step = step or draw(st.sampled_from(["create", "create", "change", "change", "delete", "check", "put"]))
-        write = draw(_single(step, entity, run))
-        if kind != "transaction" and write.when:
-            continue
+        write = draw(_single(step, entity, run, alone=False))
+        if kind != "transaction":
+            write = replace(write, when=None)
         parts.setdefault(identity(entity, write.key or write.values), write)
     first = next(iter(parts.values()), None)
     if first is None:
@@ -171,11 +185,14 @@ def fault_plans(draw: st.DrawFn) -> list[str]:
 @st.composite
 def arguments(draw: st.DrawFn, state: State, pattern: PatternSpec) -> tuple[list[Any], list[Any]]:
     """Arguments near what is stored: taken from an item, or drawn."""
-    entity = pattern.entities[0]
+    entity = pattern.entity
     stored = state.stored(entity)
     like = draw(st.sampled_from(stored)) if stored and draw(st.integers(0, 5)) > 0 else None
     if pattern.single:
-        return [_argument(draw, entity, name, like) for name in entity.key.fields], []
+        fields = entity.key.fields
+        if like is not None:
+            return [like[name] for name in fields], []
+        return [_field(draw, entity, name, state) for name in fields], []
 
     def part(at: int, source: Values | None) -> Any:
         slot = pattern.slots[at]
@@ -190,8 +207,8 @@ def arguments(draw: st.DrawFn, state: State, pattern: PatternSpec) -> tuple[list
         else:
             given.append(part(at, like))
     slot = pattern.free
-    bounds = [part(pattern.given, None) for _ in range(pattern.bounds)] if slot is not None else []
-    if slot is not None and len(bounds) > 1:
+    bounds = [part(pattern.given, like if chance(draw, 3) else None) for _ in range(pattern.bounds)]
+    if slot is not None and pattern.bound == ("between",):
         form = slot.form
         bounds.sort(
             key=lambda each: (form.order or (lambda value: value))(each if form.query_type else form.part(each))

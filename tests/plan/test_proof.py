@@ -655,6 +655,26 @@ def test_children_that_are_declared_before_need_no_lambda() -> None:
     assert len(prove("test", t).ownerships[model_of(Parent)]) == 2
 
 
+def test_owner_counts_of_its_children_only_what_it_owns() -> None:
+    t = table()
+
+    class Child(Entity, table=t, key=("PARENT#{parent_id}", "CHILD#{name}")):
+        parent_id: str
+        name: str
+        friend_id: str | None = None
+
+    class Parent(Entity, table=t, key=("PARENT#{parent_id}", "P")):
+        parent_id: str
+        friends: Annotated[int, CountOf(Child, via={"parent_id": "friend_id"})] = 0
+        own = Owns(Child)
+
+    assert proof_of(t) == (
+        "Parent.friends: it counts every Child whose 'friend_id' names it, but owns those whose 'parent_id' does: "
+        "others would refer to it after its deletion; count the owned ones, by the attributes of their key, or "
+        "remove Owns"
+    )
+
+
 def test_guards_need_text_keys_and_their_own_attribute() -> None:
     numbered = Table("numbered", pk="number")
 

@@ -482,3 +482,20 @@ def test_bound_below_every_possible_value_gives_nothing() -> None:
         assert list(db(before("1", "x"))) == []
         assert "before -> Choice" in db.explain(before("1", "x"))
         assert list(db(before("1", "y-z"))) == [one]
+
+
+def test_folded_part_in_two_places_takes_one_value() -> None:
+    forms = table(Index("ByName", "NPK", "NSK"))
+
+    class Person(Entity, table=forms, key=("P#{p}", "P")):
+        p: str
+        name: str
+        by_name = Keys("ByName", "N#{name:fold}", "{name:fold}#{p}")
+
+    @pattern
+    def named(name: str, p: str) -> Items[Person]:
+        return Person.by_name.query(name, p)
+
+    db = store(forms)
+    db.create(Person(p="1", name="Ann B"))
+    assert [each.p for each in db(named("ANN B", "1"))] == ["1"]

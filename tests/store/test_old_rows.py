@@ -1,13 +1,16 @@
 """Queries of entities with old keys: what is stored under them is found, in the order of the new keys."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from partita import (
+    AlreadyExists,
     DesignError,
     Entity,
     Index,
+    Item,
     Items,
     Keys,
     Query,
@@ -164,3 +167,44 @@ def test_order_of_an_index_that_shares_the_sort_key_is_rejected() -> None:
 
     with pytest.raises(DesignError, match=r"of_owner: Note\.ByOwner sorts by 'SK', which items under an old key have"):
         prove("shared", table)
+
+
+events = Table("events", pk="PK", sk="SK")
+
+
+class Event(
+    Entity, table=events, key=("EVENTS#{place}", "{at:desc}"), old_keys=[("EVENTS#{place:plain}#OLD", "AT#{at:plain}")]
+):
+    place: str
+    at: datetime
+    seats: int = 0
+
+
+@pattern
+def event(place: str, at: datetime) -> Item[Event]: ...
+@pattern
+def events_at(place: str) -> Items[Event]: ...
+
+
+@pytest.mark.parametrize("text", ["2025-01-01T12:00:00Z", "2025-01-01T12:00:00.000Z", "2025-01-01T12:00:00+00:00"])
+def test_time_of_an_old_key_is_found_in_every_width(text: str) -> None:
+    noon = datetime(2025, 1, 1, 12, tzinfo=UTC)
+    with connect("memory:", prove("events", events)) as db:
+        db.create_tables()
+        key = {"PK": {"S": "EVENTS#hall#OLD"}, "SK": {"S": f"AT#{text}"}}
+        db.backend.call(PutItem(table_name="events", item={**key, "place": {"S": "hall"}, "at": {"S": text}}))
+        assert db.one(event("hall", noon)).at == noon
+        with pytest.raises(AlreadyExists):
+            db.create(Event(place="hall", at=noon))
+        with db.change(event("hall", noon)) as draft:
+            draft.seats = 3
+        assert [each.seats for each in db.scan(Event)] == [3]
+
+
+def test_value_that_an_old_key_cannot_hold_is_not_looked_for_under_it() -> None:
+    with connect("memory:", prove("events", events)) as db:
+        db.create_tables()
+        noon = datetime(2025, 1, 1, 12, tzinfo=UTC)
+        db.create(Event(place="hall#2", at=noon))
+        assert [each.place for each in db(events_at("hall#2"))] == ["hall#2"]
+        assert db.one(event("hall#2", noon)).seats == 0

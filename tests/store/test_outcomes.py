@@ -218,3 +218,11 @@ def test_creation_of_what_exists_is_rejected_after_faults_that_applied_nothing(f
     faults.plan("throttled", "conflict")
     with pytest.raises(AlreadyExists):
         faults.db.create(Remark(account_id="a", number=1))
+
+
+def test_lost_change_is_not_done_if_a_part_of_its_condition_is_false(faults: Faults) -> None:
+    faults.plan("dropped")
+    text = faults.other.one(remark("a", 1)).text
+    change = faults.db.change(remark("a", 1), when=(F.rank == 99) & (F.text != "b"))
+    with pytest.raises(OutcomeUnknown), change as draft:
+        draft.text = text

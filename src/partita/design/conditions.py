@@ -219,6 +219,15 @@ class All(Condition, msgspec.Struct, frozen=True, eq=False):
             yield from term.fields
 
 
+def conjuncts(condition: Condition | None) -> Iterator[Condition]:
+    """The conditions that all have to hold."""
+    if isinstance(condition, All):
+        for term in condition.terms:
+            yield from conjuncts(term)
+    elif condition is not None:
+        yield condition
+
+
 class AnyOf(Condition, msgspec.Struct, frozen=True, eq=False):
     terms: tuple[Condition, ...]
 

@@ -13,7 +13,7 @@ import msgspec
 
 from partita.design.condition_checks import Operand, check_constant, operands
 from partita.design.conditions import Field, Stored
-from partita.design.key_parts import KeyPart, ShardPart
+from partita.design.key_parts import KeyPart, ShardPart, TextPart
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, FanOut, Read
 from partita.errors import DesignError
@@ -51,9 +51,16 @@ def key_slots(model: Model, keys: EntityKeys, *, whole: bool) -> tuple[Slot, ...
                 kind = model.attributes[field].kind
                 if not whole and form is not None and form.query_type is not None:
                     kind = form.query_type
-                identity = field if whole or form is None or form.lossless or field in slots else (field, form)
+                identity = field if whole or field in slots else part_identity(field, form)
                 slots.setdefault(identity, Slot(f"{model.name}.{field}", field, kind, form, role, nullable))
     return tuple(slots.values())
+
+
+def part_identity(field: str, form: KeyPart | None) -> Any:
+    """What a query gives a value for: an attribute, or a part of it; parts that only differ in escaping are one."""
+    if form is None or form.lossless:
+        return field
+    return field, msgspec.structs.replace(form, full=False) if isinstance(form, TextPart) else form
 
 
 def _parts(attribute: KeyAttribute) -> Iterator[tuple[str, KeyPart | None, bool]]:

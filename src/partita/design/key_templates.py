@@ -142,7 +142,7 @@ class Template(msgspec.Struct, frozen=True, dict=True):
     def with_other_times(self, values: Mapping[str, Any]) -> Iterator[str]:
         """The key as other code may have written it, with times in other formats."""
         present = [each for each in self.segments if each.field is None or values[each.field] is not None]
-        times = {each.field for each in present if isinstance(each.form, TimePart)}
+        times = {each.field for each in present if _is_time(each.form)}
         for form in OTHER_FORMS if times else ():
             texts = {name: form(values[name]) for name in times if name is not None}
             if all(time_of(text) == values[name] for name, text in texts.items()):
@@ -200,6 +200,10 @@ class Template(msgspec.Struct, frozen=True, dict=True):
                 with suppress(ValueError, ArithmeticError):
                     pieces[at] = segment.text(Decimal(piece.removeprefix(segment.constant)))
         return self.separator.character.join(pieces)
+
+
+def _is_time(form: KeyPart | None) -> bool:
+    return isinstance(form, TimePart) or (isinstance(form, VerbatimPart) and form.kind is datetime)
 
 
 def joined_language(segments: Sequence[Language], separator: Separator, last_is_optional: bool = False) -> Language:

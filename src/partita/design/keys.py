@@ -13,8 +13,8 @@ KeyTemplates = str | tuple[str | None, ...] | None
 class Keys:
     """The key of an entity in an index; without a template it is the attribute (or table key) of the same name.
 
-    With several `Keys` on one index, the first whose `when` is true applies. The Keys of a view belong to its entity,
-    and a read by them returns the view.
+    With several `Keys` on one index, the first whose `when` is true and whose parts are present applies. The Keys of a
+    view belong to its entity, and a read by them returns the view.
     """
 
     def __init__(

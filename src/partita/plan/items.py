@@ -290,21 +290,24 @@ def key_in_item(model: Model, item: Item) -> Item:
 def old_keys(model: Model, values: Values) -> Iterator[Item]:
     """The other keys under which the entity may be stored.
 
-    These are the declared `old_keys`, and the key with its times in the formats of other code.
+    These are the declared `old_keys`, and all keys with their times in the formats of other code.
     """
     current = key_of(model, values)
-    for keys in model.old_keys:
+    for keys in (*model.old_keys, model.key):
         try:
             made = {each.name: key_value(model, each, values) for each in keys.attributes}
         except InvalidValue:
             continue  # a value that the old key cannot hold was never stored under it
         key = {name: value for name, value in made.items() if value is not None}
-        if len(key) == len(made) and key != current:
+        if len(key) < len(made):
+            continue
+        if key != current:
             yield key
-    for each in model.key.attributes:
-        for text in each.template.with_other_times(values) if each.template is not None else ():
-            if current[each.name] != {"S": text}:
-                yield current | {each.name: {"S": text}}
+        for each in keys.attributes:
+            for text in each.template.with_other_times(values) if each.template is not None else ():
+                other = key | {each.name: {"S": text}}
+                if other not in (key, current):
+                    yield other
 
 
 def key_value(model: Model, attribute: KeyAttribute, values: Values) -> AttributeValue | None:

@@ -20,7 +20,7 @@ from partita.design.key_parts import (
     VerbatimPart,
     descends,
 )
-from partita.design.key_slots import Slot, SlotRole, key_slots
+from partita.design.key_slots import Slot, SlotRole, key_slots, part_identity
 from partita.design.key_templates import Segment, Template, joined_language
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
@@ -321,7 +321,7 @@ def _name(slot: Slot, whole: bool) -> Any:
 
 
 def _part_name(field: str, form: KeyPart | None, whole: bool) -> Any:
-    return field if whole or form is None or form.lossless else (field, form)
+    return field if whole else part_identity(field, form)
 
 
 def _value(segment: Segment, given: dict[Any, Any], whole: bool) -> Any:

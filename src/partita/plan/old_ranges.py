@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from partita.design.key_parts import VerbatimPart
-from partita.design.key_slots import Slot, SlotRole, key_slots
+from partita.design.key_slots import Slot, SlotRole, key_slots, part_identity
 from partita.design.models import EntityKeys
 from partita.design.reads import EntityKey, Read
 from partita.errors import ProofError
@@ -73,11 +73,11 @@ def _pieces(found: KeyRange) -> list[object]:
 def _old_read(read: Read, source: EntityKey, keys: EntityKeys) -> Read:
     """The read of all items under an old key that can belong to the query."""
     model = source.model
-    named = [_name(slot) for slot in key_slots(model, source.keys, whole=False)]
+    named = [part_identity(slot.field, slot.form) for slot in key_slots(model, source.keys, whole=False)]
     given = dict(zip(named, read.given, strict=False))
     values = []
     for slot in key_slots(model, keys, whole=False):
-        if _name(slot) not in given or _has_many_texts(slot):
+        if part_identity(slot.field, slot.form) not in given or _has_many_texts(slot):
             if slot.role is SlotRole.PARTITION:
                 raise ProofError(
                     read.name,
@@ -86,12 +86,8 @@ def _old_read(read: Read, source: EntityKey, keys: EntityKeys) -> Read:
                     "migrate the stored items with db.adopt() and remove it from old_keys, or give that part as well",
                 )
             break
-        values.append(given[_name(slot)])
+        values.append(given[part_identity(slot.field, slot.form)])
     return Read((EntityKey(model, keys),), tuple(values), where=read.where, label=read.name)
-
-
-def _name(slot: Slot) -> object:
-    return slot.field if slot.form is None or slot.form.lossless else (slot.field, slot.form)
 
 
 def _has_many_texts(slot: Slot) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from partita.design.conditions import conjuncts
 from partita.dynamodb import exceptions as wire_errors
 from partita.dynamodb import limits
 from partita.dynamodb.canonical import ItemIdentity, canonical_value, equal_items, item_identity
@@ -121,8 +122,8 @@ def _shows(action: ItemAction, item: Item | None) -> bool:
     if action.kind == "delete" or item is None:
         return action.kind == "delete" and item is None
     visible = all(_step_shows(item.get(name), step) for name, step in action.steps.items())
-    others = [each for each in action.clauses if action.steps.keys().isdisjoint(each.condition.fields)]
-    return visible and all(evaluate(each.condition, item) for each in others)
+    terms = (term for clause in action.clauses for term in conjuncts(clause.condition))
+    return visible and all(evaluate(term, item) for term in terms if action.steps.keys().isdisjoint(term.fields))
 
 
 def _step_shows(value: Any, step: Any) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 
 from partita.design.models import Model
 from partita.dynamodb.values import Item, sort_value
+from partita.errors import InvalidValue
 from partita.plan.key_ranges import AttributeCondition
 from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan_out_values, query, time_filter
 from partita.store.context import StoreContext
@@ -50,7 +51,10 @@ class OldRows:
             for value in fan_out_values(old, self._arguments):
                 start: Item | None = None
                 while True:
-                    asked = query(old, self._arguments, fan_out_value=value, start=start, consistent=consistent)
+                    try:
+                        asked = query(old, self._arguments, fan_out_value=value, start=start, consistent=consistent)
+                    except InvalidValue:
+                        break  # a value that the old key cannot hold was never stored under it
                     reply = yield from send_idempotent(context, asked)
                     for row in self._rows(old, reply.items or ()):
                         found.setdefault(str(row.key), row)  # of two old keys, the one that is declared first

@@ -1,10 +1,8 @@
 """Declared filters: that DynamoDB accepts them, and which entities they drop."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from partita.design.conditions import (
-    All,
     Comparison,
     Condition,
     Exists,
@@ -12,6 +10,7 @@ from partita.design.conditions import (
     FunctionCondition,
     OneOf,
     SizeComparison,
+    conjuncts,
 )
 from partita.design.models import Attribute, Model
 from partita.design.reads import Argument, EntityKey, Read
@@ -95,16 +94,7 @@ def filters_out(read: Read, model: Model) -> bool:
     """Whether the declared filter drops every item of an entity: it compares with a value that none of them has."""
     if read.by_type and model.type_name not in {source.model.type_name for source in read.sources}:
         return True
-    return any(_drops(read.sources[0].model, model, term) for term in _terms(read.where))
-
-
-def _terms(condition: Condition | None) -> Iterator[Condition]:
-    """The conditions that all have to hold."""
-    if isinstance(condition, All):
-        for term in condition.terms:
-            yield from _terms(term)
-    elif condition is not None:
-        yield condition
+    return any(_drops(read.sources[0].model, model, term) for term in conjuncts(read.where))
 
 
 def _drops(own: Model, other: Model, term: Condition) -> bool:

@@ -12,7 +12,7 @@ from partita.design.markers import Owns
 from partita.design.models import EntityKeys, KeyAttribute, Model
 from partita.design.reads import Argument, EntityKey, Read
 from partita.errors import DesignError
-from partita.plan.design import Ownership
+from partita.plan.design import Design, Ownership
 from partita.plan.key_ranges import KeyRange, key_range
 
 
@@ -24,6 +24,22 @@ def ownerships(parent: Model, child: Model, owns: Owns) -> Iterator[Ownership]:
     for keys in child.old_keys:
         if not _is_covered(searched, keys):
             yield _ownership(parent, child, keys, owns)
+
+
+def check_counters(design: Design, parent: Model) -> None:
+    """What a parent counts of a child that it owns is what it owns: nothing else is deleted with it."""
+    for ownership in design.ownerships[parent]:
+        for counter in design.counters.get(ownership.child, ()):
+            if counter.parent is not parent:
+                continue
+            for slot in ownership.slots:
+                if counter.parts.get(ownership.parts[slot.field]) != slot.field:
+                    raise DesignError(
+                        f"{parent.name}.{counter.attribute.field}",
+                        f"it counts every {ownership.child.name} whose {counter.refers!r} names it, but owns those "
+                        f"whose {slot.field!r} does: others would refer to it after its deletion",
+                        "count the owned ones, by the attributes of their key, or remove Owns",
+                    )
 
 
 def _ownership(parent: Model, child: Model, keys: EntityKeys, owns: Owns) -> Ownership:

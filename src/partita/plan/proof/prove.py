@@ -15,7 +15,7 @@ All of them compare languages of key texts (`design.key_languages`) over the key
 from partita.design.tables import Table
 from partita.errors import DesignError
 from partita.plan.design import Design
-from partita.plan.proof.ownership import read_of
+from partita.plan.proof.ownership import check_counters, read_of
 from partita.plan.proof.patterns import prove_read
 from partita.plan.proof.references import resolved
 from partita.plan.proof.tables import prove_table
@@ -32,6 +32,7 @@ def prove(name: str, *tables: Table) -> Design:
     for parent, ownerships in design.ownerships.items():
         for ownership in ownerships:
             prove_read(read_of(parent, ownership))
+        check_counters(design, parent)
     _check_pattern_names(tables)
     return design
 
