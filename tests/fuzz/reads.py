@@ -103,19 +103,15 @@ def check_scan(run: Run, entity: EntitySpec, where: Condition) -> None:
 def check_other_reads(run: Run) -> None:
     """Scans, several gets, and searches by a unique value."""
     now = run.clock.now
-    alive = [(place, *each) for place, each in run.state.items.items() if is_alive(*each, now)]
+    alive = [each for each in run.state.items.values() if is_alive(*each, now)]
     store = run.quiet.store
-    wanted = [(each.name, values) for _, each, values in alive]
+    wanted = [(each.name, values) for each, values in alive]
     _compare(run, "a scan", store.scan(*(run.loaded.cls(each) for each in run.loaded.spec.entities)), wanted)
-    gets = [run.quiet.get(each, values) for _, each, values in alive]
+    gets = [run.quiet.get(each, values) for each, values in alive]
     _compare(run, "get_many", [each for each in store.get_many(gets) if each is not None], wanted)
-    today = [(run.quiet.get(each, values), each, values) for place, each, values in alive if place not in run.old]
-    if today:  # items under old keys are not found
-        together = store.transact_get(*(get for get, _, _ in today))
-        _compare(
-            run, "transact_get", [each for each in together if each is not None], [(e.name, v) for _, e, v in today]
-        )
-    for _, each, values in alive:
+    if gets:
+        _compare(run, "transact_get", [each for each in store.transact_get(*gets) if each is not None], wanted)
+    for each, values in alive:
         for unique in each.uniques:
             if unique_value(each, unique, values) is not None:
                 given = [values[name] for name in unique.fields]
