@@ -9,6 +9,7 @@ import msgspec
 from partita.errors import StoredItemInvalid
 from partita.plan.design import Design
 from partita.store.flows import Wait
+from partita.store.key_watch import KeyWatch
 from partita.store.observation import Observers
 from partita.store.table_names import TableNames
 
@@ -38,6 +39,7 @@ class StoreContext(msgspec.Struct, frozen=True):
     cursor_keys: tuple[bytes, ...] = ()
     table_names: TableNames | None = None
     observers: Observers = msgspec.field(default_factory=Observers)
+    key_watch: KeyWatch = msgspec.field(default_factory=KeyWatch)
     on_unreadable: Callable[[StoredItemInvalid], None] | None = None
 
     def pause(self, attempt: int) -> Wait:

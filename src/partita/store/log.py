@@ -61,6 +61,15 @@ def gave_up_on_conflicts(entity: str, attempts: int) -> None:
     _logger().warning("%s: gave up after %d conflicting writes", entity, attempts)
 
 
+def unexpected_key(entity: str) -> None:
+    """An item of an entity under a key that the design does not write."""
+    _logger().warning(
+        "%s: an item is stored under another key than the design writes, where a get and a put do not find it; "
+        "declare the form of that key in old_keys, or rewrite the items with db.adopt()",
+        entity,
+    )
+
+
 def slow_call(request: Request[Any], seconds: float) -> None:
     """A request that took longer than `slow_call_seconds`."""
     _logger().warning("%s took %.3f s", _named(request), seconds)

@@ -93,6 +93,7 @@ class QueryPages(Generic[E]):
     ) -> None:
         plan = query_plan(call)
         self._read = call.read
+        self._models = plan.models
         self._context = context
         self._merge = Merge(context, plan, call.arguments, cursor, consistent, copies=copies)
 
@@ -100,10 +101,15 @@ class QueryPages(Generic[E]):
         """The next page, without expired items; `decode` as for one item."""
         decode_item = skipping_unreadable(self._context, decode or decoder_for_read(self._read))
         now = now_seconds(self._context)
+        watch = self._context.key_watch
+        watches = decode is None and self._read.view is None and watch.wants(self._models)
 
-        return self._fetch(
-            size, lambda items: [entity for raw in items if (entity := decode_item(raw, now)) is not None]
-        )
+        def decode_all(items: list[msgspec.Raw]) -> list[E]:
+            if watches and items:
+                watch.look(self._models, items[0])
+            return [entity for raw in items if (entity := decode_item(raw, now)) is not None]
+
+        return self._fetch(size, decode_all)
 
     def fetch_raw(self, size: int | None = None) -> Flow[list[msgspec.Raw]]:
         """The next page as the bytes of its items, expired ones among them."""

@@ -104,6 +104,7 @@ def scan_page(context: StoreContext, scan: TableScan, start: Item | None) -> Flo
                 context.on_unreadable(error)
             continue
         if entity is not None and scan.accepts(model, item, entity):
+            context.key_watch.compare(model, item, entity)
             found.append(entity)
     last = reply.last_evaluated_key
     return found, None if last is None else msgspec.json.decode(last)
