@@ -1,8 +1,9 @@
 """Bounds on connections: when a bound is reached, the connection goes whose client does least."""
 
+import socket
 from dataclasses import dataclass, field
 
-from partita.server.connections import LARGE, Connections
+from partita.server.connections import LARGE, Connections, is_reset
 
 
 @dataclass(eq=False)
@@ -92,3 +93,16 @@ def test_small_amounts_are_not_counted() -> None:
         each.held = LARGE - 1
         connections.on_growth(each)
     assert numbers_aborted(found) == []
+
+
+def test_reset_of_a_connection_is_seen_without_reading() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        server, _ = listener.accept()
+        with client, server:
+            server.sendall(b"a reply")
+            client.shutdown(socket.SHUT_WR)  # it may still read
+            assert not is_reset(server)
+            client.close()
+            assert is_reset(server)
+        assert not is_reset(server)  # closed here

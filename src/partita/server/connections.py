@@ -4,6 +4,8 @@ The bounds hold before anyone is authenticated. When a bound is reached, the con
 one that has not sent a request yet, or else the one that has waited longest for its client.
 """
 
+import select
+import socket
 import sys
 from contextlib import suppress
 from typing import Protocol
@@ -110,6 +112,15 @@ class ReadControl(FlowControl):
     def release(self) -> None:
         self.on_hold = False
         self.resume_reading()
+
+
+def is_reset(connection: socket.socket | None) -> bool:
+    """Whether the other side has reset a connection, by closing it before it has read all."""
+    if connection is None or connection.fileno() < 0 or not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(connection.fileno(), 0)  # errors and resets are always reported
+    return bool(poll.poll(0))
 
 
 def return_freed_memory() -> None:

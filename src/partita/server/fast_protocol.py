@@ -28,7 +28,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from partita.dynamodb.decode import error_body
 from partita.dynamodb.exceptions import SerializationException
 from partita.http.sources import AllowedSources
-from partita.server.connections import LARGE, Connections, ReadControl
+from partita.server.connections import LARGE, Connections, ReadControl, is_reset
 from partita.server.dispatch import Dispatcher, ProtocolResponse, reply_head
 from partita.server.protocol_app import MAX_BODY, TOO_LARGE
 from partita.server.turns import Turns
@@ -121,7 +121,7 @@ class FastPathProtocol(HttpToolsProtocol):
             self._check.cancel()
         self._open_connections.remove(self)
         self._phase = CLOSING
-        self._unparsed = memoryview(b"")
+        self._unparsed, self._body = memoryview(b""), b""
         self._pipelined.clear()
         cycle = self._cycle_in_progress
         if cycle is not None and not cycle.response_complete:
@@ -380,7 +380,8 @@ class FastPathProtocol(HttpToolsProtocol):
             self._after_answer()
 
     def _is_open(self) -> bool:
-        return not self.transport.is_closing()
+        """Whether the client may still read an answer; the transport does not notice a reset while it does not read."""
+        return not (self.transport.is_closing() or is_reset(self.transport.get_extra_info("socket")))
 
     def _after_answer(self) -> None:
         """Answers the requests that wait, as long as the client reads the answers, and then reads further ones."""
