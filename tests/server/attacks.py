@@ -176,7 +176,7 @@ def _tiny_chunks(port: int, seconds: float) -> None:
 
 def _expectations(port: int, seconds: float) -> None:
     head = HEAD + TARGET + b"PutItem\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
-    _flood(port, seconds, 300, head % 16_000_000, b" " * 4096)
+    _flood(port, seconds, 200, head % 16_000_000, b" " * 4096)
 
 
 ATTACKS: dict[str, Callable[[int, float], None]] = {

@@ -3,7 +3,7 @@
 import socket
 from dataclasses import dataclass, field
 
-from partita.server.connections import LARGE, Connections, is_reset
+from partita.server.connections import LARGE, TRIM_EVERY, Connections, is_reset
 
 
 @dataclass(eq=False)
@@ -106,3 +106,14 @@ def test_reset_of_a_connection_is_seen_without_reading() -> None:
             client.close()
             assert is_reset(server)
         assert not is_reset(server)  # closed here
+
+
+def test_memory_is_trimmed_after_much_was_released() -> None:
+    trimmed = list[int]()
+    connections = Connections(max_buffered=LARGE, trim_memory=lambda: trimmed.append(1))
+    for number in range(4):
+        (found,) = opened(connections, 1)
+        found.held = TRIM_EVERY // 3
+        connections.on_growth(found)
+        assert found.aborted
+        assert len(trimmed) == (number == 3)

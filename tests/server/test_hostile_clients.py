@@ -81,7 +81,7 @@ IMPATIENT = (
     "import sys, partita.http.request_body as bodies, partita.server.fast_protocol as protocol\n"
     "import partita.server.connections as connections\n"
     "protocol.UNREAD_SECONDS, protocol.CHECK_SECONDS = 0.3, 0.1\n"
-    "connections.Connections.__init__.__defaults__ = (20, 4_000_000)\n"
+    "connections.Connections.__init__.__defaults__ = (20, 4_000_000, None)\n"
     "from partita.cli.main import main\n"
     "sys.argv = ['partita', 'engine', '--memory', '--port', sys.argv[1]]\n"
     "main()\n"

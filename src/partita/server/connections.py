@@ -7,13 +7,15 @@ one that has not sent a request yet, or else the one that has waited longest for
 import select
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
 MAX_CONNECTIONS = 1000
 MAX_BUFFERED = 24 * 1024 * 1024  # bytes of unread replies and of requests, in all connections together
+TRIM_EVERY = 2 * MAX_BUFFERED  # bytes of connections that were closed
 LARGE = 64 * 1024  # bytes; connections that hold less are not counted
 
 M_MMAP_THRESHOLD = -3  # of mallopt(3)
@@ -42,9 +44,17 @@ class BoundedConnection(Protocol):
 class Connections:
     """The open connections of a server."""
 
-    def __init__(self, maximum: int = MAX_CONNECTIONS, max_buffered: int = MAX_BUFFERED) -> None:
+    def __init__(
+        self,
+        maximum: int = MAX_CONNECTIONS,
+        max_buffered: int = MAX_BUFFERED,
+        trim_memory: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`trim_memory` is called now and then while connections are closed that hold much."""
         self._maximum = maximum
         self._max_buffered = max_buffered
+        self._trim_memory = trim_memory
+        self._released = 0  # bytes since memory was last trimmed
         self._new: dict[BoundedConnection, None] = {}  # without a request yet, oldest first
         self._used: dict[BoundedConnection, None] = {}
         self._large: set[BoundedConnection] = set()
@@ -76,8 +86,12 @@ class Connections:
         while excess > 0 and self._large:
             victim = _longest_waiting(self._large - {connection}) or connection
             excess -= held[victim]
+            self._released += held[victim]
             self.remove(victim)
             victim.abort()
+        if self._released > TRIM_EVERY:
+            self._released = 0
+            self._trim_memory()
 
 
 def _longest_waiting(connections: "dict[BoundedConnection, None] | set[BoundedConnection]") -> BoundedConnection | None:
@@ -128,11 +142,23 @@ def return_freed_memory() -> None:
 
     glibc keeps blocks of up to 32 MB once it has seen such: a burst of large requests would stay in memory for ever.
     """
-    import ctypes
-
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    mallopt = _c_function("mallopt")
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
+
+
+def trim_memory() -> None:
+    """Returns freed memory between smaller blocks to the system; takes milliseconds."""
+    malloc_trim = _c_function("malloc_trim")
+    if malloc_trim is not None:
+        malloc_trim(0)
+
+
+def _c_function(name: str) -> Any:
+    """A function of the C library that only Linux has, with glibc."""
+    import ctypes
+
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
 
 
 def raise_file_limit() -> None:

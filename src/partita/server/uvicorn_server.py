@@ -16,7 +16,7 @@ from partita.http.cors import Cors
 from partita.http.hosts import is_loopback
 from partita.http.sources import AllowedSources, SourceCheck
 from partita.server.authorization import Authorizer
-from partita.server.connections import Connections, raise_file_limit, return_freed_memory
+from partita.server.connections import Connections, raise_file_limit, return_freed_memory, trim_memory
 from partita.server.dispatch import Dispatcher
 from partita.server.fast_protocol import FastPath, FastPathProtocol, NonblockingRead
 from partita.server.protocol_app import Application, BackgroundWork
@@ -69,7 +69,7 @@ class _ProtocolFactory:
     def __init__(self, create_fast_path: Callable[[Dispatcher], FastPath]) -> None:
         self._create_fast_path = create_fast_path
         self._fast_path: FastPath | None = None
-        self._connections = Connections()
+        self._connections = Connections(trim_memory=trim_memory)
         self.turns = Turns()
 
     def on_open(self, dispatcher: Dispatcher) -> None:
