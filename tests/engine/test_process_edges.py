@@ -17,7 +17,7 @@ import pytest
 from partita import connect
 from partita.cli.verify import verify
 from partita.dynamodb.decode import decode_request
-from partita.dynamodb.exceptions import InternalServerError
+from partita.dynamodb.exceptions import ConditionalCheckFailedException, InternalServerError
 from partita.engine.engine import Engine
 from partita.errors import ConfigurationError, CorruptRow, FileReplaced, StorageBusy, StorageClosed, StorageError
 from partita.storage.contract import Row, Write
@@ -173,19 +173,23 @@ def _read_after_closing(storage: SqliteStorage) -> None:
 
 
 @pytest.mark.parametrize("fate", ["deleted", "replaced"])
-def test_write_to_a_file_that_is_gone_is_an_error(path: str, tmp_path: Path, fate: str) -> None:
-    other = str(tmp_path / "other.db")
-    opened(other).close()
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+def test_write_to_a_file_that_is_gone_is_an_error(path: str, tmp_path: Path, fate: str, suffix: str) -> None:
+    other = tmp_path / "other.db"
+    opened(str(other)).close()
     with opened(path) as engine:
         engine.call(request("CreateTable", **TABLE))
         engine.call(put("a"))
+        file = Path(path + suffix)
         if fate == "deleted":
-            Path(path).unlink()
+            file.unlink()
         else:
-            Path(other).replace(path)
+            other.write_bytes(other.read_bytes() if suffix == "" else file.read_bytes())
+            other.replace(file)
         for _ in range(2):
-            with pytest.raises(InternalServerError, match="was deleted or replaced"):
+            with pytest.raises(InternalServerError, match="was deleted or replaced") as caught:
                 engine.call(put("b"))
+            assert str(file) in caught.value.message
         with pytest.raises(FileReplaced), engine._context.storage.transaction():
             pass
 
@@ -229,8 +233,10 @@ except InternalServerError as error:
 
 
 def damage(path: str, statement: str) -> None:
-    with sqlite3.connect(path) as connection:
-        assert connection.execute(statement).rowcount > 0
+    """With the engine's own SQLite: closing a file in another copy of it releases the locks of the whole process."""
+    connection = apsw.Connection(path)
+    connection.execute(statement)
+    assert connection.changes() > 0
     connection.close()
 
 
@@ -384,17 +390,115 @@ def test_repair_builds_indexes_and_totals_again(damaged_indexes: str, capsys: py
         assert problems_of(engine) == []
 
 
-def test_repair_does_not_invent_items(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repair_sets_damaged_items_aside(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = Bench(path)
+    bench.table("notes", "pk:S", index("by_g", "g:S", "ALL"))
+    for number in range(20):
+        bench.put("notes", pk=f"k{number}", g="g", x="x" * (5000 if number % 2 else 10))
+    space = bench.engine._context.table("notes").space
+    stored = dict.fromkeys(row[0] for row in bench.engine._context.storage.range(space, b"", None))
+    bench.engine.close()
+    small, large = (key_of(path, space, f"k{number}") for number in (4, 5))
+    damage(path, f"UPDATE {space} SET v = v || x'20' WHERE k = x'{small.hex()}'")
+    damage(path, f"UPDATE large SET v = v || x'20' WHERE id = (SELECT v FROM {space} WHERE k = x'{large.hex()}')")
+    verify(Path(path), repair=True)
+    assert capsys.readouterr().out.count("notes: a damaged item is moved to") == 2
+    lines = [json.loads(line) for line in Path(f"{path}.damaged").read_text().splitlines()]
+    assert [json.loads(line["value"])["pk"]["S"] for line in lines] == [
+        name for key in stored for name in ("k4", "k5") if key == {"k4": small, "k5": large}[name]
+    ]
+    assert not any(line["restored"] for line in lines)
+    with opened(path) as engine:
+        assert engine.call(get("k4")).item is None
+        assert engine.call(request("Scan", TableName="notes", IndexName="by_g")).count == 18
+        engine.call(put("k4"))
+        engine.call(request("DeleteItem", TableName="notes", Key={"pk": {"S": "k5"}}))
+        assert engine.call(get("k4")).item is not None
+        assert len(bytes(engine.call(get("k7")).item)) > 5000
+        assert problems_of(engine) == []
+
+
+def key_of(path: str, space: str, name: str) -> bytes:
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute(
+            f"SELECT s.k, CASE typeof(s.v) WHEN 'integer' THEN (SELECT v FROM large WHERE id = s.v) ELSE s.v END "
+            f"FROM {space} s"
+        ).fetchall()
+    connection.close()
+    (found,) = [key for key, value in rows if json.loads(value)["pk"]["S"] == name]
+    assert isinstance(found, bytes)
+    return found
+
+
+def flip_in_file(path: str, text: bytes, bit: int) -> None:
+    """Flips one bit of a text that occurs once in a file."""
+    content = bytearray(Path(path).read_bytes())
+    assert content.count(text) == 1
+    at = content.index(text) + bit // 8
+    content[at] ^= 1 << bit % 8
+    Path(path).write_bytes(content)
+
+
+@pytest.fixture
+def items_on_pages(path: str) -> tuple[str, dict[str, bytes]]:
+    """A closed file with several pages of items, and the key of each as it is stored."""
     with opened(path) as engine:
         engine.call(request("CreateTable", **TABLE))
-        engine.call(put("a"))
+        for number in range(60):
+            engine.call(put(f"key-{number:02}", 700))
         space = engine._context.table("notes").space
-    damage(path, f"UPDATE {space} SET v = v || x'20'")
-    with pytest.raises(StorageError, match="does not match its checksum"):
-        verify(Path(path), repair=True)
+    connection = apsw.Connection(path)
+    connection.execute("VACUUM")  # no other copies on pages that have been split
+    connection.close()
+    return path, {f"key-{number:02}": key_of(path, space, f"key-{number:02}") for number in range(60)}
+
+
+@pytest.mark.parametrize("number", [0, 7, 30, 59])
+@pytest.mark.parametrize("bit", [0, 9, 127])
+def test_flipped_bit_in_a_key_is_an_error(
+    items_on_pages: tuple[str, dict[str, bytes]], number: int, bit: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The damaged item is not found by its key, nor are those that a search passes because of it."""
+    path, keys = items_on_pages
+    damaged = f"key-{number:02}"
+    flip_in_file(path, keys[damaged], bit)
+    with opened(path) as engine:
+        for name in keys:
+            key, here = {"pk": {"S": name}}, {"TableName": "notes"}
+            outcomes = {
+                outcome_of(engine, get(name)),
+                outcome_of(engine, request("Query", **here, **by_key(name))),
+                outcome_of(engine, request("PutItem", **here, Item=key, ConditionExpression=IS_NEW)),
+            }
+            assert outcomes <= ({"damaged"} if name == damaged else {"damaged", "found"})
+        update = {"UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
+        assert outcome_of(engine, request("UpdateItem", **here, Key={"pk": {"S": damaged}}, **update)) == "damaged"
+        assert outcome_of(engine, request("Scan", **here)) == "damaged"
+        engine.call(put("another"))
     with pytest.raises(SystemExit):
         verify(Path(path))
-    assert "does not match its checksum" in capsys.readouterr().out
+    capsys.readouterr()
+    verify(Path(path), repair=True)
+    assert "an item at a damaged key is stored at its own key again" in capsys.readouterr().out
+    with opened(path) as engine:
+        assert engine.call(request("Scan", TableName="notes")).count == 61
+        assert engine.call(get(damaged)).item is not None
+        assert problems_of(engine) == []
+
+
+IS_NEW = "attribute_not_exists(pk)"
+
+
+def outcome_of(engine: Engine, call: Any) -> str:
+    """What a request says about its item."""
+    try:
+        reply = engine.call(call)
+    except ConditionalCheckFailedException:
+        return "found"
+    except InternalServerError as error:
+        return "damaged" if "does not match its checksum" in error.message else error.message
+    has_item = getattr(reply, "item", None) is not None or bool(getattr(reply, "count", 0))
+    return "found" if has_item else "missing"
 
 
 def test_every_damaged_row_is_reported(path: str, capsys: pytest.CaptureFixture[str]) -> None:

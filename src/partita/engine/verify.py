@@ -6,10 +6,12 @@
     totals  --- the stored numbers of rows and bytes are those counted
 
 The check reads a snapshot and changes nothing, so it can run while the database is in use, and on a file that cannot be
-written. Indexes, expiry and totals follow from the items, so they can be built again; a damaged item cannot.
+written. Indexes, expiry and totals follow from the items, so they can be built again. A damaged item cannot: it is set
+aside, so that its key can be written again. An item whose key alone is damaged is stored under its own key again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +24,7 @@ from partita.engine.expiry import expiry_key
 from partita.engine.schema import StoredIndex, StoredTable
 from partita.engine.write import ItemVersion, decode_item, derived_writes
 from partita.errors import CorruptRow, PartitaError
-from partita.storage.contract import Reader, Row, Storage, StorageTransaction, Totals
+from partita.storage.contract import DamagedRow, Reader, Row, Storage, StorageTransaction, Totals
 
 _encode = msgspec.json.encode
 
@@ -33,16 +35,39 @@ def find_problems(reader: Reader) -> Iterator[str]:
         yield from _table_problems(reader, table)
 
 
-def repair(storage: Storage) -> list[str]:
-    """Builds the indexes, the order of expiry and the totals again, in one transaction; returns their names."""
+class Damage(NamedTuple):
+    """A damaged row, and the table that it belongs to."""
+
+    table: str
+    kind: str
+    row: DamagedRow
+
+
+def repair(storage: Storage, set_aside: Callable[[list[Damage]], None]) -> list[str]:
+    """Builds indexes, the order of expiry and totals again, and removes damaged rows; returns what was built.
+
+    All in one transaction. `set_aside` is called with the damaged rows before they are removed for good.
+    """
     catalog = Catalog(storage)
     repaired: list[str] = []
+    damaged: list[Damage] = []
     with storage.transaction() as txn:
         catalog.refresh(txn)
         for table in list(catalog.tables.values()):
             if _has_problems(txn, table):
+                damaged.extend(_remove_damage(txn, table))
                 repaired.extend(_rebuild(catalog, txn, table))
+        if damaged:
+            set_aside(damaged)
     return repaired
+
+
+def _remove_damage(txn: StorageTransaction, table: StoredTable) -> Iterator[Damage]:
+    def key_of_item(value: bytes) -> bytes:
+        return table.keys.storage_key(checked_item(decode_item(value))[0])
+
+    yield from (Damage(table.name, "item", row) for row in txn.repair_rows(table.space, key_of_item))
+    yield from (Damage(table.name, "change", row) for row in txn.repair_rows(table.record.changes, lambda _: None))
 
 
 def _has_problems(reader: Reader, table: StoredTable) -> bool:

@@ -2,12 +2,14 @@
 
 Disks, memory and cables flip bits, and SQLite notices only those that break the structure of a page. The lower half
 covers the value and its weight; a read of one row checks this half, since the row was found by its key. The upper half
-covers the key, which a read of a range checks too. Sums of checksums can be compared modulo `CHECKSUMS`.
+covers the key, which a read of a range checks too, and a read that finds no row checks it of the rows beside. Sums of
+checksums can be compared modulo `CHECKSUMS`.
 """
 
 from zlib import crc32
 
 VALUE_BITS = 0xFFFFFFFF
+KEY_SHIFT = 32
 CHECKSUMS = 1 << 64
 
 
@@ -17,5 +19,5 @@ def row_checksum(key: bytes, weight: int, value: bytes) -> int:
     >>> row_checksum(b"k", 1, b"v") == row_checksum(b"k", 1, b"w")
     False
     """
-    checksum = crc32(key) << 32 | crc32(value, weight)
+    checksum = crc32(key) << KEY_SHIFT | crc32(value, weight)
     return checksum if checksum < CHECKSUMS // 2 else checksum - CHECKSUMS

@@ -13,7 +13,7 @@ Readers never wait for a writer. A reader of a space that another process has dr
 dropped spaces are never used again, which makes a cached catalogue safe (`engine.catalog`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -53,6 +53,16 @@ class Write(NamedTuple):
     after: Row | None
 
 
+class DamagedRow(NamedTuple):
+    """A row that does not match its checksum, as it is stored; of damaged columns, any type."""
+
+    key: object
+    weight: object
+    value: object
+    restored: bool
+    """Whether only the key was damaged, and the row is stored under its own key again."""
+
+
 class Totals(NamedTuple):
     """The number of rows of a space, and the sum of their weights."""
 
@@ -64,6 +74,13 @@ class Reader(Protocol):
     """Reads of the latest state, or of a snapshot."""
 
     def get(self, space: str, key: bytes) -> Row | None: ...
+
+    def check_missing(self, space: str, key: bytes) -> None:
+        """Raises CorruptRow where `get` may have returned None because of a damaged key.
+
+        `get` itself does so, but not in a transaction, where most rows are missing since they are new.
+        """
+        ...
 
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
@@ -95,6 +112,13 @@ class StorageTransaction(Reader, Protocol):
 
     def recount(self, space: str) -> None:
         """Sets the totals of a space to those of its rows."""
+        ...
+
+    def repair_rows(self, space: str, key_of: Callable[[bytes], bytes | None]) -> list[DamagedRow]:
+        """Removes the damaged rows of a space and returns them.
+
+        Where only the key is damaged, the row is kept under the key that `key_of` returns for its value, if any.
+        """
         ...
 
 

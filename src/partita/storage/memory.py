@@ -6,11 +6,11 @@ above about a hundred thousand rows in a space; use a file then.
 
 import threading
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from partita.errors import SpaceMissing, StorageBusy, StorageClosed
-from partita.storage.contract import Row, RowBatch, Totals, Write
+from partita.storage.contract import DamagedRow, Row, RowBatch, Totals, Write
 
 _MAX_ROWS = 256  # of a batch
 
@@ -57,6 +57,9 @@ class MemoryStorage:
     def get(self, space: str, key: bytes) -> Row | None:
         with self._lock:  # a transaction writes in place, and may still undo it
             return self._space(space).rows.get(key)
+
+    def check_missing(self, space: str, key: bytes) -> None:
+        """Does nothing: rows in memory have no checksums."""
 
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
@@ -134,6 +137,7 @@ class _MemoryTransaction:
         self._changed: list[tuple[_Space, bytes, Row | None]] = []
         self._existed = dict(storage._spaces)
         self.get = storage.get
+        self.check_missing = storage.check_missing
         self.range = storage.range
         self.batches = storage.batches
         self.totals = storage.totals
@@ -151,6 +155,10 @@ class _MemoryTransaction:
 
     def recount(self, space: str) -> None:
         """Does nothing: the totals are those of the rows."""
+
+    def repair_rows(self, space: str, key_of: Callable[[bytes], bytes | None]) -> list[DamagedRow]:
+        """Does nothing: rows in memory have no checksums."""
+        return []
 
     def undo(self) -> None:
         for space, key, before in reversed(self._changed):

@@ -14,7 +14,7 @@ transaction is rolled back; where that fails too, the connection is replaced, so
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -35,11 +35,15 @@ from partita.errors import (
 from partita.storage import after_fork, sqlite_connection
 from partita.storage.checkpoints import Checkpointer
 from partita.storage.checksums import row_checksum
-from partita.storage.contract import Reader, Row, RowBatch, Totals, Write
+from partita.storage.contract import DamagedRow, Reader, Row, RowBatch, Totals, Write
 from partita.storage.sqlite_connection import Durability, SqliteConnection
 from partita.storage.sqlite_format import CREATE_SPACE, check_existing_file, initialize, open_read_only
+from partita.storage.sqlite_repair import repair_rows
 
 MAX_INLINE = 1900  # bytes of key and value; more would overflow a page of 8 KB
+
+
+_BESIDE = ("-wal", "-shm")
 
 
 class SqliteStorage:
@@ -60,11 +64,17 @@ class SqliteStorage:
         _check_not_inherited(self._file)
         self._writer: SqliteConnection | None = self._open_writer(is_first=True)
         self._identity = _identity(self._file)
+        self._beside = self._files_beside()
         after_fork.register(self)
 
     def _open_writer(self, *, is_first: bool = False) -> SqliteConnection:
         writer = self._connect(is_first=is_first, is_writer=True)
         writer.apsw.set_wal_hook(self._checkpointer.after_commit)
+        return writer
+
+    def _reopen_writer(self) -> SqliteConnection:
+        writer = self._writer = self._open_writer()
+        self._beside = self._files_beside()  # SQLite deletes them with the last connection, and creates them again
         return writer
 
     def _connect(self, *, is_first: bool = False, is_writer: bool = False) -> SqliteConnection:
@@ -116,6 +126,9 @@ class SqliteStorage:
     ) -> Iterator[RowBatch]:
         return self._reader().batches(space, low, high, reverse=reverse, expected=expected)
 
+    def check_missing(self, space: str, key: bytes) -> None:
+        self._reader().check_missing(space, key)
+
     def totals(self, space: str) -> Totals:
         return self._reader().totals(space)
 
@@ -141,7 +154,7 @@ class SqliteStorage:
         try:
             self._check_usable()
             self._check_file()
-            writer = self._writer = self._writer or self._open_writer()
+            writer = self._writer or self._reopen_writer()
             try:
                 self._begin(writer, wait)
                 transaction = _SqliteTransaction(writer)
@@ -165,9 +178,15 @@ class SqliteStorage:
             raise UsedAfterFork(self.path)
 
     def _check_file(self) -> None:
-        """Raises where the file is no longer at its path: a write would be lost."""
+        """Raises where the file, its log or its shared memory is no longer at its path: a write would be lost."""
         if _identity(self._file) != self._identity:
             raise FileReplaced(self.path)
+        if self._writer is not None and self._files_beside() != self._beside:
+            gone = next(suffix for suffix in _BESIDE if _identity(self._file + suffix) not in self._beside)
+            raise FileReplaced(self.path + gone)
+
+    def _files_beside(self) -> list[tuple[int, int] | None]:
+        return [_identity(self._file + suffix) for suffix in _BESIDE]
 
     def _begin(self, writer: SqliteConnection, wait: bool) -> None:
         """Takes the write lock of the file, which may mean waiting for another process."""
@@ -258,9 +277,11 @@ class _SqliteTransaction:
     """The open write transaction of a storage."""
 
     def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
         self._execute = connection.execute
         self._moved: dict[str, list[int]] = {}
         self.get = connection.get
+        self.check_missing = connection.check_missing
         self.range = connection.range
         self.batches = connection.batches
         self._totals = connection.totals
@@ -305,6 +326,12 @@ class _SqliteTransaction:
         counts = f'(SELECT count(*) FROM "{space}"), w = (SELECT coalesce(sum(w), 0) FROM "{space}")'
         self._execute(f"UPDATE spaces SET n = {counts} WHERE name = ?", (space,))
         self._moved.pop(space, None)
+
+    def repair_rows(self, space: str, key_of: Callable[[bytes], bytes | None]) -> list[DamagedRow]:
+        damaged = repair_rows(self._connection, space, key_of)
+        if damaged:
+            self.recount(space)
+        return damaged
 
     def write_totals(self) -> None:
         for space, (rows, weight) in self._moved.items():

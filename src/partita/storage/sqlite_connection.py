@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from time import sleep
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from zlib import crc32
 import apsw
 
 from partita.errors import CorruptRow, SpaceMissing, StorageClosed, StorageError
-from partita.storage.checksums import CHECKSUMS, VALUE_BITS, row_checksum
+from partita.storage.checksums import CHECKSUMS, KEY_SHIFT, VALUE_BITS, row_checksum
 from partita.storage.contract import Row, RowBatch, Totals
 from partita.storage.verified_batches import BatchRequest, VerifiedBatches
 
@@ -46,6 +46,7 @@ class SqliteConnection:
             "temp_store = MEMORY",
         ):
             self.apsw.execute(f"PRAGMA {pragma}").fetchall()
+        self._is_writer = readers is None
         self._prepare(path, "c")
 
     @classmethod
@@ -53,6 +54,7 @@ class SqliteConnection:
         """Reads through a connection that changes nothing; files of format 1 have no checksums."""
         reader = cls.__new__(cls)
         reader.apsw = connection
+        reader._is_writer = False
         reader._prepare(path, "c" if has_checksums else "row_checksum(s.k, s.w, s.v)")
         return reader
 
@@ -67,7 +69,7 @@ class SqliteConnection:
 
     def _getter(self) -> Callable[[str, bytes], Row | None]:
         """The read of one row, as a function of local names: it is the most frequent of all."""
-        execute, column = self.execute, self._checksum
+        execute, column, is_writer = self.execute, self._checksum, self._is_writer
         statements = _GetStatements(column)
         connection: SqliteConnection = proxy(
             self
@@ -79,6 +81,8 @@ class SqliteConnection:
             except apsw.Error as error:
                 raise connection.storage_error(error, space) from None
             if found is None:
+                if not is_writer:  # most writes are of new rows
+                    connection.check_missing(space, key)
                 return None
             weight, value, checksum = found
             try:
@@ -91,6 +95,26 @@ class SqliteConnection:
             return _row((weight, value))
 
         return get
+
+    def check_missing(self, space: str, key: bytes) -> None:
+        """Raises CorruptRow where a row beside a missing one has a damaged key.
+
+        A search misses a row whose key has changed in its place, and rows that it passes because of it. It ends beside
+        the damaged row then, since all others are in order.
+        """
+        if self._checksum != "c":
+            return
+        try:
+            beside: Any = self.execute(_beside(space), (key,)).fetchall()
+        except apsw.Error as error:
+            raise self.storage_error(error, space) from None
+        for found, checksum in beside:
+            try:
+                is_intact = crc32(found) == checksum >> KEY_SHIFT & VALUE_BITS
+            except TypeError:
+                is_intact = False
+            if not is_intact:
+                self._report(space, found)
 
     def _get_large(self, space: str, key: bytes) -> Row | None:
         """Reads both tables in one statement, and so in one state."""
@@ -112,7 +136,7 @@ class SqliteConnection:
         return bool(found == "blob")
 
     def _checked(self, space: str, key: Any, weight: Any, value: Any, checksum: Any) -> Row:
-        if _checksum_of_any(key, weight, value) != checksum:
+        if checksum_of_any(key, weight, value) != checksum:
             self._report(space, key)
         return Row(weight, value)
 
@@ -125,12 +149,15 @@ class SqliteConnection:
     def range(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        cursor, size = None, _FIRST_ROWS
+        cursor, size, is_empty = None, _FIRST_ROWS, True
         try:
             cursor = self.apsw.execute(*self._select("k, w, v, " + self._checksum, space, low, high, reverse))
             while rows := list(islice(cursor, size)):
                 yield from self._checked_batch(space, rows).rows()
                 size = min(size * 8, _MAX_ROWS)
+                is_empty = False
+            if is_empty:
+                self.check_missing(space, high if reverse and high is not None else low)
         except apsw.Error as error:
             raise self.storage_error(error, space) from None
         finally:
@@ -140,14 +167,19 @@ class SqliteConnection:
     def batches(
         self, space: str, low: bytes, high: bytes | None, *, reverse: bool = False, expected: int | None = None
     ) -> Iterator[RowBatch]:
-        size = min(expected or _FIRST_ROWS, _MAX_ROWS)
+        size, is_first = min(expected or _FIRST_ROWS, _MAX_ROWS), True
         while True:
             asked = (space, low, high, reverse, size)
-            batch = self._read_again(asked) or self._read_batch(asked)
+            batch = self._read_again(asked)
+            if batch is None:
+                batch = self._read_batch(asked)
+                if not is_first or not batch.keys:  # a search for the start may have missed rows
+                    self.check_missing(space, high if reverse and high is not None else low)
             if batch.keys:
                 yield batch
             if len(batch.keys) < size:
                 return
+            is_first = False
             low, high = (low, batch.keys[-1]) if reverse else (batch.keys[-1] + b"\0", high)
             size = min(size * 8, _MAX_ROWS)
 
@@ -202,7 +234,7 @@ class SqliteConnection:
             found = self.apsw.execute("SELECT v FROM large WHERE id = ?", (value,)).fetchall()
             large = found[0][0] if found else None
             if self._checksum != "c":
-                checksum = _checksum_of_any(key, weight, large)
+                checksum = checksum_of_any(key, weight, large)
         self._checked(space, key, weight, large, checksum)
         is_row = type(key) is bytes and type(weight) is int and type(large) is bytes
         return (key, weight, large) if is_row else None
@@ -264,6 +296,14 @@ class SqliteConnection:
             self.close()
 
 
+@cache
+def _beside(space: str) -> str:
+    """The statement that reads the rows beside a key."""
+    sides = (("<", "DESC"), (">=", "ASC"))
+    selects = (f'SELECT k, c FROM "{space}" WHERE k {side} ?1 ORDER BY k {order} LIMIT 1' for side, order in sides)
+    return " UNION ALL ".join(f"SELECT * FROM ({each})" for each in selects)
+
+
 class _GetStatements(dict[str, str]):
     """The statement that reads one row, by space."""
 
@@ -277,11 +317,11 @@ class _GetStatements(dict[str, str]):
 
 def define_checksum(connection: apsw.Connection) -> None:
     """Defines `row_checksum(k, w, v)` in SQL, for files of format 1."""
-    function: Any = _checksum_of_any
+    function: Any = checksum_of_any
     connection.create_scalar_function("row_checksum", function, deterministic=True)
 
 
-def _checksum_of_any(key: Any, weight: Any, value: Any) -> int | None:
+def checksum_of_any(key: Any, weight: Any, value: Any) -> int | None:
     """The checksum of any row, also of a damaged one, whose values can have any type; None matches no checksum."""
     try:
         return row_checksum(key, weight, value)

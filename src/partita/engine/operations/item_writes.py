@@ -159,6 +159,8 @@ def decide(
     if condition is not None:
         table.check_scalar_paths(condition.paths)
     before = load_version(reader, table, storage_key)
+    if before is None and (condition is not None or type(intent) is UpdateIntent):
+        reader.check_missing(table.space, storage_key)
     if condition is not None and not condition.keep(before.item if before else {}):
         raise ConditionalCheckFailedException(before.item if before and return_old else None)
     after = intent.after(table, before)

@@ -1,0 +1,82 @@
+"""Removes the damaged rows of a space.
+
+The space is written again: a row is not found by a damaged key, not even to delete it. Values in `large` stay where
+they are. That of a damaged row is not deleted, since its number may be damaged too and be that of another row.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from partita.storage.checksums import VALUE_BITS, row_checksum
+from partita.storage.contract import DamagedRow
+from partita.storage.sqlite_connection import SqliteConnection, checksum_of_any
+from partita.storage.sqlite_format import CREATE_SPACE
+
+KeyOf = Callable[[bytes], bytes | None]
+
+_VALUE = "CASE typeof(s.v) WHEN 'integer' THEN (SELECT l.v FROM large l WHERE l.id = s.v) ELSE s.v END"
+
+
+class _StoredRow(NamedTuple):
+    """A row as it is stored, damaged or not: its columns, and its value, be it in `large` or in the row."""
+
+    columns: tuple[Any, ...]
+    value: Any
+
+    @property
+    def is_intact(self) -> bool:
+        key, weight, _, checksum = self.columns
+        return type(checksum) is int and checksum_of_any(key, weight, self.value) == checksum
+
+    @property
+    def is_value_intact(self) -> bool:
+        _, weight, _, checksum = self.columns
+        expected = checksum_of_any(b"", weight, self.value)
+        return expected is not None and type(checksum) is int and not (expected ^ checksum) & VALUE_BITS
+
+
+def repair_rows(connection: SqliteConnection, space: str, key_of: KeyOf) -> list[DamagedRow]:
+    """Removes the damaged rows, in the connection's transaction, and returns them."""
+    damaged = [row for row in _stored_rows(connection, space) if not row.is_intact]
+    if not damaged:
+        return []
+    fresh = f"{space} repaired"
+    connection.execute(CREATE_SPACE.format(fresh))
+    for row in _stored_rows(connection, space):
+        if row.is_intact:
+            _insert(connection, fresh, row.columns)
+    found = [
+        DamagedRow(row.columns[0], row.columns[1], row.value, _restore(connection, fresh, row, key_of))
+        for row in damaged
+    ]
+    connection.execute(f'DROP TABLE "{space}"')
+    connection.execute(f'ALTER TABLE "{fresh}" RENAME TO "{space}"')
+    return found
+
+
+def _stored_rows(connection: SqliteConnection, space: str) -> Iterator[_StoredRow]:
+    rows: Any = connection.apsw.execute(f'SELECT s.k, s.w, s.v, s.c, {_VALUE} FROM "{space}" s')
+    for *columns, value in rows:
+        yield _StoredRow(tuple(columns), value)
+
+
+def _restore(
+    connection: SqliteConnection, space: str, row: _StoredRow, key_of: Callable[[bytes], bytes | None]
+) -> bool:
+    """Stores a row whose value is intact under its own key; false where it has none, or another row has it."""
+    if not row.is_value_intact:
+        return False
+    try:
+        key = key_of(row.value)
+    except Exception:  # noqa: BLE001 - of a value that does not have its key
+        return False
+    if key is None:
+        return False
+    _, weight, stored, _ = row.columns
+    return _insert(connection, space, (key, weight, stored, row_checksum(key, weight, row.value)))
+
+
+def _insert(connection: SqliteConnection, space: str, columns: tuple[Any, ...]) -> bool:
+    """Inserts a row; false where there is one with its key."""
+    sql = f'INSERT OR IGNORE INTO "{space}" (k, w, v, c) VALUES (?, ?, ?, ?) RETURNING 1'
+    return bool(connection.execute(sql, columns).fetchall())
