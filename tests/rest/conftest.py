@@ -48,7 +48,9 @@ def backend(request: pytest.FixtureRequest, db: Store) -> Backend:
 def anonymous(backend: Backend) -> Iterator[Client]:
     """An anonymous client of the notes API."""
     issuer = LocalIssuer()
-    app = RestApplication([notes_api.api], backend, verifier=issuer.verifier(), cursor_keys=CURSOR_KEYS)
+    app = RestApplication(
+        [notes_api.api], backend, verifier=issuer.verifier(), cursor_keys=CURSOR_KEYS, create_tables=True
+    )
     with asyncio.Runner() as runner:
         yield Client(app, "/api/notes", issuer, runner.get_loop())
 

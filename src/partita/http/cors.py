@@ -5,7 +5,7 @@ from collections.abc import Collection
 from partita.http.asgi import AsgiApplication, Message, Receive, Scope, Send
 
 MAX_AGE = b"172800"
-EXPOSED = b"date, etag, location, x-amzn-requestid, x-amz-crc32"
+EXPOSED = b"date, etag, location, idempotency-replayed, retry-after, x-amzn-requestid, x-amz-crc32"
 METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
 
 

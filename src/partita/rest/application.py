@@ -22,7 +22,8 @@ from partita.http.sources import REST_APPLICATION, AllowedSources, SourceCheck
 from partita.rest.api import Api
 from partita.rest.auth.identity import Verifier, reject_tokens
 from partita.rest.background_jobs import running_jobs
-from partita.rest.mounted_api import MountedApi
+from partita.rest.idempotency import IdempotentRequests
+from partita.rest.mounted_api import EmbeddedBackend, MountedApi
 from partita.rest.request_handler import ReadNonblocking, RequestHandler, RequestLine
 from partita.rest.unreadable_items import UnreadableItems
 from partita.store.store import Store
@@ -40,7 +41,8 @@ class RestApplication:
     cursor_keys      Keys that sign cursors, as for `connect`. By default those of the environment variable
                      PARTITA_CURSOR_KEYS, separated by commas, or else the key in the database file. A remote database
                      has none, and processes that serve the same one have to share theirs.
-    create_tables    Whether to create the tables that are missing when the database is opened.
+    create_tables    Whether to create the tables that are missing when the database is opened, and the one for
+                     requests with an Idempotency-Key, partita-requests, at the first of them.
     prefix           The path of the APIs in place of `/api`.
     allowed_hosts    The host names that requests may be sent to, besides those of this machine; `*` allows all. None
                      checks neither hosts nor origins, which is the default: it is up to the outer server.
@@ -170,7 +172,12 @@ class RestApplication:
             if self._create_tables:
                 create_tables(db)
             mounted.append(MountedApi(api, db, f"{self._prefix}/{api.name}"))
-        return RequestHandler(mounted, self._authenticate, self._prefix, beside_dynamodb=self._beside_dynamodb)
+        backend = data.backend if isinstance(data, Store) else data
+        is_embedded = isinstance(backend, EmbeddedBackend)
+        idempotent = IdempotentRequests(backend, create_tables=self._create_tables or is_embedded)
+        return RequestHandler(
+            mounted, self._authenticate, self._prefix, idempotent, beside_dynamodb=self._beside_dynamodb
+        )
 
 
 def _checking_sources(respond: AsgiApplication, hosts: Sequence[str] | None, origins: Sequence[str]) -> AsgiApplication:

@@ -34,6 +34,8 @@ _CONDITIONS = {
     "If-Match": "Respond with 412 if the entity has been edited since it had this ETag.",
     "If-None-Match": "Respond with 304 if the reply still has this ETag.",
 }
+_IDEMPOTENT = "A text of the client's own, such as a UUID: a request that is sent again with it is executed once."
+_KEY = {"type": "string", "minLength": 1, "maxLength": 255}
 
 
 def openapi(api: Api[Any], path: str = "", root: str = "") -> dict[str, Any]:
@@ -97,6 +99,8 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
         for name, about in _CONDITIONS.items()
         if (route.takes_if_match if name == "If-Match" else route.method == "GET")
     ]
+    if route.method == "POST":
+        parameters.append({"name": "Idempotency-Key", "in": "header", "description": _IDEMPOTENT, "schema": _KEY})
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:

@@ -16,6 +16,7 @@ from partita.http.request_body import (
 )
 from partita.rest.auth.identity import Caller
 from partita.rest.etags import IfMatch, digest
+from partita.rest.idempotency import HEADER, IdempotentRequests
 from partita.rest.mounted_api import PARSED_ADDRESS_BYTES, CachedReply, MountedApi, ParsedAddress
 from partita.rest.pages.home import api_list, home_page
 from partita.rest.parsing import decoder_of, path_arguments, query_arguments
@@ -84,11 +85,18 @@ class RequestHandler:
     """
 
     def __init__(
-        self, apis: Sequence[MountedApi], authenticate: Authenticate, prefix: str, *, beside_dynamodb: bool
+        self,
+        apis: Sequence[MountedApi],
+        authenticate: Authenticate,
+        prefix: str,
+        idempotent: IdempotentRequests,
+        *,
+        beside_dynamodb: bool,
     ) -> None:
         self.apis = {mounted.api.name: mounted for mounted in apis}
         self._authenticate = authenticate
         self._prefix = prefix
+        self._idempotent = idempotent
         self._beside_dynamodb = beside_dynamodb
         self._home_paths = {b"/", prefix.encode(), f"{prefix}/".encode()}
 
@@ -135,17 +143,27 @@ class RequestHandler:
 
     async def _handle(self, state: RequestState, receive: Receive) -> Response:
         """The response to a request that may wait: a write, or any request to a remote backend."""
+        line = state.line
         try:
             mounted, tail = self._find_api(state)
             page = _static_page(state, mounted, tail)
             if page is not None:
                 return _conditional(page, state).with_length()
             parsed, caller = self._resolve(state, tail)
-            wanted = parsed.route.body
-            body = None if wanted is None else decoder_of(wanted)(await _read_body(receive, state.headers))
+            route = parsed.route
+            raw = b"" if route.body is None else await _read_body(receive, state.headers)
+            body = None if route.body is None else decoder_of(route.body)(raw)
             state.call = call = _route_call(mounted, parsed, caller, body, state.headers)
-            result = await asyncio.to_thread(parsed.route.run, call)
-            return response_for(mounted, parsed.route, result, state.headers, state.root).with_length()
+            key = state.headers.get(HEADER) if route.method == "POST" else None
+            if key is None:
+                result = await asyncio.to_thread(route.run, call)
+                return response_for(mounted, route, result, state.headers, state.root).with_length()
+
+            def run() -> Response:
+                return response_for(mounted, route, route.run(call), {}, state.root)
+
+            owner, request = (mounted.api.name, caller.id or ""), (line.path, line.query, raw)
+            return (await asyncio.to_thread(self._idempotent.execute, key, owner, request, run)).with_length()
         except Exception as error:  # noqa: BLE001 - as above
             return state.error_response(error).with_length()
 
