@@ -79,13 +79,13 @@ def test_navigation_leads_to_every_operation(served: Served, visit: Visiting, sy
 
 
 def test_link_to_an_operation_opens_it_also_a_second_time(served: Served, visit: Visiting) -> None:
-    page = visit(served.docs("nbhd", "finish_build")).page
-    operation = _operation(page, "finish_build")
+    page = visit(served.docs("nbhd", "finishBuild")).page
+    operation = _operation(page, "finishBuild")
     expect(operation).to_have_attribute("open", "")
     expect(operation.locator("> summary")).to_be_in_viewport()
     operation.locator("> summary").click()
     expect(operation).not_to_have_attribute("open", "")
-    page.locator("nav a[href='#finish_build']").click()
+    page.locator("nav a[href='#finishBuild']").click()
     expect(operation).to_have_attribute("open", "")
 
 
@@ -154,7 +154,7 @@ def _send(page: Page, name: str, values: Mapping[str, str] = {}) -> tuple[str, s
 
 def test_list_can_be_requested(served: Served, visit: Visiting) -> None:
     seen = visit(served.docs("perfectit"))
-    status, text = _send(seen.page, "top_voted", {"limit": "2"})
+    status, text = _send(seen.page, "listTopVoted", {"limit": "2"})
     assert status.startswith("200 ")
     assert text.startswith("ETag: ")
     assert len(json.loads(text.partition("\n\n")[2])["items"]) == 2
@@ -164,26 +164,26 @@ def test_list_can_be_requested(served: Served, visit: Visiting) -> None:
 def test_token_shows_its_user_and_stays_after_a_reload(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("perfectit")).page
     days = {"since": "2025-01-01", "until": "2030-01-01"}
-    assert _send(page, "metrics_between", days)[0].startswith("401 ")
+    assert _send(page, "listMetricsBetween", days)[0].startswith("401 ")
     page.get_by_label("Bearer token for the requests below").fill(served.token("제나", "admin"))
     expect(page.get_by_text("Token of 제나, valid until")).to_be_visible()
-    assert _send(page, "metrics_between", days)[0].startswith("200 ")
+    assert _send(page, "listMetricsBetween", days)[0].startswith("200 ")
     page.reload()
-    assert _send(page, "metrics_between", days)[0].startswith("200 ")
+    assert _send(page, "listMetricsBetween", days)[0].startswith("200 ")
     page.get_by_label("Bearer token for the requests below").fill("nonsense")
     expect(page.get_by_text("This is not a JSON Web Token.")).to_be_visible()
 
 
 def test_korean_example_is_accepted_unchanged(served: Served, visit: Visiting) -> None:
-    page = visit(served.docs("eecar", "offer_part")).page
+    page = visit(served.docs("eecar", "offerPart")).page
     page.get_by_label("Bearer token for the requests below").fill(served.token("seller"))
-    status, text = _send(page, "offer_part")
+    status, text = _send(page, "offerPart")
     assert status.startswith("201 ")
     head, _, body = text.partition("\n\n")
     made = json.loads(body)
     assert made["name"] == "배터리 모듈"
     assert f"Location: /api/eecar/parts/{made['partId']}" in head
-    assert json.loads(_send(page, "part", {"part_id": made["partId"]})[1].partition("\n\n")[2]) == made
+    assert json.loads(_send(page, "getPart", {"part_id": made["partId"]})[1].partition("\n\n")[2]) == made
 
 
 def test_portuguese_example_is_accepted_and_an_outdated_etag_is_rejected(served: Served, visit: Visiting) -> None:
@@ -193,16 +193,16 @@ def test_portuguese_example_is_accepted_and_an_outdated_etag_is_rejected(served:
     assert status.startswith("201 ")
     assert "Conceição Araújo" in text
     assert "conceição" in text
-    status, text = _send(page, "change_profile", {"cognito_sub": "conceição", "If-Match": '"older"'})
+    status, text = _send(page, "changeProfile", {"cognito_sub": "conceição", "If-Match": '"older"'})
     assert status.startswith("412 ")
     assert json.loads(text)["type"] == "urn:partita:problem:precondition-failed"
-    status, text = _send(page, "delete_profile", {"cognito_sub": "conceição"})
+    status, text = _send(page, "deleteProfile", {"cognito_sub": "conceição"})
     assert (status[:4], text) == ("204 ", "")
 
 
 def test_missing_path_parameter_is_reported_before_a_request(served: Served, visit: Visiting) -> None:
-    seen = visit(served.docs("checks", "check"))
-    operation = _operation(seen.page, "check")
+    seen = visit(served.docs("checks", "getCheck"))
+    operation = _operation(seen.page, "getCheck")
     operation.get_by_role("button", name="Send").click()
     expect(operation.get_by_label("check_id")).to_be_focused()
     assert seen.fetched == [served.docs("checks")]
@@ -211,7 +211,7 @@ def test_missing_path_parameter_is_reported_before_a_request(served: Served, vis
 def test_unreachable_server_is_reported(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("perfectit")).page
     page.route("**/cards/top*", lambda route: route.abort())
-    assert _send(page, "top_voted")[0].startswith("No response: ")
+    assert _send(page, "listTopVoted")[0].startswith("No response: ")
 
 
 def test_curl_command_sends_the_same_request(served: Served, visit: Visiting) -> None:
@@ -236,7 +236,7 @@ def test_curl_command_sends_the_same_request(served: Served, visit: Visiting) ->
 
 def test_page_can_be_read_without_scripts(served: Served, visit: Visiting) -> None:
     page = visit(served.docs("nbhd"), scripts=False).page
-    first = page.locator(".operation").first
+    first = _operation(page, "register")
     first.locator("> summary").click()
     expect(first.get_by_text("Request body")).to_be_visible()
     assert page.locator("input:visible, button:visible, select:visible").count() == 0

@@ -113,4 +113,4 @@ def _decimals_as_numbers(schema: Any) -> None:
 def _open_enum(enum: type[OpenEnum]) -> Schema:
     known = [each.value for each in enum]
     described = {"description": "Readers must be ready for other values.", "examples": known}
-    return {"title": enum.__name__, "type": "string", **described}
+    return {"title": enum.__name__, **described, "anyOf": [{"type": "string", "enum": known}, {"type": "string"}]}

@@ -5,15 +5,14 @@ from typing import Any
 import msgspec
 
 from partita.describe.examples import example
-from partita.design.json_schema import Schema, json_schemas
+from partita.design.json_schema import Schema
 from partita.design.open_enum import OpenEnum
 from partita.rest.api import Api
-from partita.rest.parsing import choices
+from partita.rest.openapi_schemas import REF, ApiSchemas, api_schemas, enum_schema
 from partita.rest.problems import TITLES
 from partita.rest.routes import Parameter, Route
-from partita.rest.unknown_members import structs_in
 
-_REF = "#/components/schemas/{name}"
+_READING_VERBS = ("get", "list", "search", "find", "count", "has")
 _STATUS_DESCRIPTIONS = {
     304: "Not Modified",
     400: TITLES["malformed"],
@@ -43,57 +42,52 @@ def openapi(api: Api[Any], path: str = "", root: str = "") -> dict[str, Any]:
 
     `path` is where the API is found in its application, `/api/<name>` by default; `root` is where that is mounted.
     """
-    kinds = [kind for route in api.routes for kind in (route.body, route.result) if kind is not None]
-    kinds += [parameter.type for route in api.routes for parameter in (*route.in_path, *route.in_query)]
-    schemas, components, names = json_schemas(kinds, _REF)
-    of = dict(zip(map(_identity, kinds), schemas, strict=True))
-    for route in api.routes:
-        if route.body is not None:
-            _describe_body(route.body, components, names)
-    components["Problem"] = _PROBLEM
+    schemas = api_schemas(api.routes)
+    schemas.components["Problem"] = _PROBLEM
     paths: dict[str, Any] = {}
     for route in api.routes:
         place = f"{path or f'/api/{api.name}'}{route.path}"
-        paths.setdefault(place, {})[route.method.lower()] = _operation(route, of, components)
+        paths.setdefault(place, {})[route.method.lower()] = _operation(route, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": api.title, "version": "1", "description": api.about},
         "servers": [{"url": root or "/"}],
+        "tags": [{"name": name} for name in dict.fromkeys(map(_tag, api.routes))],
         "paths": paths,
         "components": {
-            "schemas": components,
+            "schemas": schemas.components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
         },
     }
 
 
-def _describe_body(body: Any, components: Schema, names: dict[type[Any], str]) -> None:
-    """A request may have neither unknown members nor unknown values of an open enum; a reply may have the latter."""
-    for struct in structs_in(body):
-        components[names[struct]]["additionalProperties"] = False
-    members = components[names[body]]["properties"]
-    for _, member, enum in choices(body):
-        default = {name: value for name, value in members[member].items() if name == "default"}
-        members[member] = {**_enum_schema(enum), **default}
+def _tag(route: Route) -> str:
+    """Operations are grouped by the first word of their path."""
+    return route.segments[0]
 
 
-def _enum_schema(enum: type[OpenEnum]) -> Schema:
-    return {"type": "string", "enum": [each.value for each in enum]}
+def operation_id(route: Route) -> str:
+    """The name of the method that a generated client has: a verb, and what it is about.
+
+    `card` -> `getCard`, `cards_of_day` -> `listCardsOfDay`, `change_user` -> `changeUser`
+    """
+    words = route.name.split("_")
+    if route.method == "GET" and words[0] not in _READING_VERBS:
+        is_list = "cursor" in getattr(route.result, "__struct_fields__", ())
+        words = ["list" if is_list else "get", *words]
+    return words[0] + "".join(word.capitalize() for word in words[1:])
 
 
-def _identity(kind: Any) -> Any:
-    return kind if isinstance(kind, type) else id(kind)
-
-
-def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
+def _operation(route: Route, schemas: ApiSchemas) -> dict[str, Any]:
     described: dict[str, Any] = {
-        "operationId": route.name,
+        "operationId": operation_id(route),
+        "tags": [_tag(route)],
         "summary": route.about.splitlines()[0],
         "description": f"{route.about}\n\nAllowed for {route.who.description}.",
-        "responses": _responses(route, of, components),
+        "responses": _responses(route, schemas),
     }
-    parameters = [_parameter(each, "path", of, components) for each in route.in_path]
-    parameters += [_parameter(each, "query", of, components) for each in route.in_query]
+    parameters = [_parameter(each, "path", schemas) for each in route.in_path]
+    parameters += [_parameter(each, "query", schemas) for each in route.in_query]
     parameters += [
         {"name": name, "in": "header", "description": about, "schema": {"type": "string"}}
         for name, about in _CONDITIONS.items()
@@ -104,40 +98,40 @@ def _operation(route: Route, of: dict[Any, Schema], components: Schema) -> dict[
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:
-        schema = of[_identity(route.body)]
-        content = {"schema": schema, "example": example(schema, components)}
+        schema = schemas.of_body(route.body)
+        content = {"schema": schema, "example": example(schema, schemas.components)}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
     if not route.who.is_open:
         described["security"] = [{"token": []}, *([{}] if route.who.anonymous_ok else [])]
     return described
 
 
-def _parameter(parameter: Parameter, place: str, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
+def _parameter(parameter: Parameter, place: str, schemas: ApiSchemas) -> dict[str, Any]:
     kind = parameter.type
     is_open = isinstance(kind, type) and issubclass(kind, OpenEnum)
-    schema = _enum_schema(kind) if is_open else dict(of[_identity(kind)])
+    schema = enum_schema(kind) if is_open else dict(schemas.of(kind))
     if not parameter.required and parameter.default is not None:
         schema["default"] = msgspec.to_builtins(parameter.default)
     described = {"name": parameter.name, "in": place, "required": place == "path" or parameter.required}
     if parameter.required:
-        described["example"] = example(schema, components, parameter.name)
+        described["example"] = example(schema, schemas.components, parameter.name)
     if not is_open and "description" in schema:
         described["description"] = schema.pop("description")  # readers show that of the parameter
     return described | {"schema": schema}
 
 
-def _responses(route: Route, of: dict[Any, Schema], components: Schema) -> dict[str, Any]:
+def _responses(route: Route, schemas: ApiSchemas) -> dict[str, Any]:
     done: dict[str, Any] = {"description": "Success"}
     headers: dict[str, Any] = {}
     if route.result is not None:
-        schema = of[_identity(route.result)]
-        done["content"] = {"application/json": {"schema": schema, "example": example(schema, components)}}
+        schema = schemas.of(route.result)
+        done["content"] = {"application/json": {"schema": schema, "example": example(schema, schemas.components)}}
         headers["ETag"] = _TAG
     if route.location is not None:
         headers["Location"] = _LOCATION
     responses = {str(route.status): {**done, **({"headers": headers} if headers else {})}}
     for status in _error_statuses(route):
-        problem = {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}}
+        problem = {"application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}}
         responses[str(status)] = {
             "description": _STATUS_DESCRIPTIONS[status],
             **({} if status == 304 else {"content": problem}),
