@@ -196,7 +196,7 @@ def test_portuguese_example_is_accepted_and_an_outdated_etag_is_rejected(served:
     status, text = _send(page, "changeProfile", {"cognito_sub": "conceição", "If-Match": '"older"'})
     assert status.startswith("412 ")
     assert json.loads(text)["type"] == "urn:partita:problem:precondition-failed"
-    status, text = _send(page, "deleteProfile", {"cognito_sub": "conceição"})
+    status, text = _send(page, "removeUser", {"cognito_sub": "conceição"})
     assert (status[:4], text) == ("204 ", "")
 
 

@@ -42,7 +42,8 @@ ACCESS = {
         set_trend ...a  delete_trend ...a  count_views ...a  set_metrics ...a  delete_metrics ...a
     """,
     "blog": """
-        me .soa  register .soa  profile nsoa  change_profile ..o.  remove_user ..oa  users_by_role ...a  assign_role ...a
+        me .soa  register .soa  profile nsoa  change_profile ..o.  remove_user ..oa  users_by_role ...a
+        assign_role ...a
         posts_of_author nsoa  drafts_of_author ..oa  comments_of_user nsoa  likes_of_user nsoa  create_draft ..oa
         post nsoa
         post@draft_id=post_id ..oa  edit_post ..oa  remove_post ..oa
