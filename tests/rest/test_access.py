@@ -25,28 +25,24 @@ ACCESS = {
         claim ...a  record ...a
     """,
     "perfectit": """
-        me .soa  register .soa  user nsoa  change_user ..o.  delete_user ..oa  change_username ..o.  user_by_username nsoa
-        cards_by_author nsoa  drafts_of_author ..o.  comments_of_user nsoa  recent_cards nsoa  top_voted nsoa
-        cards_of_day nsoa  controversial nsoa  trending nsoa  search nsoa  create_draft .soa  card nsoa
-        card@draft_id=card_id ..oa  edit_card ..oa  edit_card@draft_id=card_id ..oa  publish_card ..o.
+        me .soa  register .soa  user nsoa  change_user ..o.  delete_user ..oa  change_username ..o.
+        user_by_username nsoa  cards_by_author nsoa  drafts_of_author ..o.  comments_of_user nsoa  recent_cards nsoa
+        top_voted nsoa  cards_of_day nsoa  controversial nsoa  trending nsoa  search nsoa  create_draft .soa
+        card nsoa  card@draft_id=card_id ..oa  edit_card ..oa  edit_card@draft_id=card_id ..oa  publish_card ..o.
         publish_card@draft_id=card_id ..o.  remove_card ..oa  comments_of_card nsoa  comment nsoa  change_comment ..o.
         add_comment .soa  remove_comment ..oa  votes_of_target ...a  vote ..oa  cast_vote ..o.  withdraw_vote ..o.
         vote_on_comment ..o.  withdraw_vote_on_comment ..o.  collections_of_user nsoa  collection nsoa
         change_collection ..o.  delete_collection ..o.  new_collection ..o.  collection_by_id nsoa
-        cards_of_collection nsoa
-        collect ..o.  uncollect ..o.  root_categories nsoa  category nsoa  subcategories nsoa
-        cards_by_category nsoa  add_category ...a  change_category ...a  remove_category ...a
+        cards_of_collection nsoa  collect ..o.  uncollect ..o.  root_categories nsoa  category nsoa
+        subcategories nsoa  cards_by_category nsoa  add_category ...a  change_category ...a  remove_category ...a
         notifications_of_user ..o.  notification ..o.  delete_notification ..o.  read_notification ..o.
         read_all_notifications ..o.  metrics_between ...a  metrics_of_day ...a  sweep_collection ..oa  notify ...a
-        trend ...a
-        set_trend ...a  delete_trend ...a  count_views ...a  set_metrics ...a  delete_metrics ...a
+        trend ...a  set_trend ...a  delete_trend ...a  count_views ...a  set_metrics ...a  delete_metrics ...a
     """,
     "blog": """
         me .soa  register .soa  profile nsoa  change_profile ..o.  remove_user ..oa  users_by_role ...a
-        assign_role ...a
-        posts_of_author nsoa  drafts_of_author ..oa  comments_of_user nsoa  likes_of_user nsoa  create_draft ..oa
-        post nsoa
-        post@draft_id=post_id ..oa  edit_post ..oa  remove_post ..oa
+        assign_role ...a  posts_of_author nsoa  drafts_of_author ..oa  comments_of_user nsoa  likes_of_user nsoa
+        create_draft ..oa  post nsoa  post@draft_id=post_id ..oa  edit_post ..oa  remove_post ..oa
         remove_post@draft_id=post_id ..oa  publish ..oa  publish@draft_id=post_id ..oa  unpublish ..oa  thread nsoa
         thread@draft_id=post_id ..oa  comment_with_replies nsoa  add_comment .soa  reply .soa  comment nsoa
         comment@hidden_id=comment_id ..oa  edit_comment ..o.  delete_comment ..oa  likes_of_post nsoa
@@ -54,40 +50,35 @@ ACCESS = {
         bookmarks_of_post ..oa  bookmarks_of_user ..o.  has_bookmarked ..o.  bookmark ..o.  unbookmark ..o.
         root_categories nsoa  category nsoa  subcategories nsoa  posts_by_category nsoa  change_category ...a
         posts_of_category_tree nsoa  add_category ...a  move_category ...a  reorder_categories ...a
-        remove_category ...a
-        notifications ..o.  notification ..o.  notify ...a  change_notification ..o.  mark_read ..o.
-        delete_notification ..o.  unread_notifications ..o.  unread_count ..o.  mark_all_read ..o.
+        remove_category ...a  notifications ..o.  notification ..o.  notify ...a  change_notification ..o.
+        mark_read ..o.  delete_notification ..o.  unread_notifications ..o.  unread_count ..o.  mark_all_read ..o.
     """,
     "nbhd": """
         me .soa  register .soa  users nsoa  users_between nsoa  user nsoa  change_user ..o.  user_by_handle nsoa
-        change_handle ..o.  delete_account ..oa  restore_account ..oa  memberships_of_user ..oa
-        neighborhoods_of ..oa  create_neighborhood .soa  neighborhoods nsoa  neighborhood nsoa
-        neighborhood@hidden_id=neighborhood_id ..oa  neighborhood_by_slug nsoa
-        neighborhood_by_slug@hidden_slug=slug ..oa  change_neighborhood ..oa  close_neighborhood ..oa  members nsoa
-        members@hidden_id=neighborhood_id ..oa  past_members ..oa  member nsoa
+        change_handle ..o.  delete_account ..oa  restore_account ..oa  memberships_of_user ..oa  neighborhoods_of ..oa
+        create_neighborhood .soa  neighborhoods nsoa  neighborhood nsoa  neighborhood@hidden_id=neighborhood_id ..oa
+        neighborhood_by_slug nsoa  neighborhood_by_slug@hidden_slug=slug ..oa  change_neighborhood ..oa
+        close_neighborhood ..oa  members nsoa  members@hidden_id=neighborhood_id ..oa  past_members ..oa  member nsoa
         member@hidden_id=neighborhood_id ..oa  join ..oa  join@hidden_id=neighborhood_id ..oa
-        join@stranger=user_did .soa  join@stranger=user_did@hidden_id=neighborhood_id ..oa
-        leave ..oa  set_role ..oa  create_site ..o.  sites_of_user ..oa  deleted_sites_of_user ..oa  site ..oa
-        site_by_subdomain nsoa  change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa
-        builds ..oa  start_build ..o.  build ..oa  delete_build ..oa  finish_build ...a
+        join@stranger=user_did .soa  join@stranger=user_did@hidden_id=neighborhood_id ..oa  leave ..oa  set_role ..oa
+        create_site ..o.  sites_of_user ..oa  deleted_sites_of_user ..oa  site ..oa  site_by_subdomain nsoa
+        change_site ..o.  delete_site ..oa  restore_site@deleted_id=site_id ..oa  builds ..oa  start_build ..o.
+        build ..oa  delete_build ..oa  finish_build ...a
     """,
     "eecar": """
         me .soa  offer_part .soa  offer_parts .soa  part nsoa  change_part ..o.  whole_part nsoa  withdraw_part ..oa
-        set_category ..oa  transfer_part ..o.
-        parts_in_category nsoa  parts_of_seller nsoa  spec nsoa  vector nsoa  usages nsoa  usage nsoa  set_spec ..o.
-        delete_spec ..o.  set_vector ...a  delete_vector ...a  add_usage ..o.  change_usage ..o.
-        delete_usage ..o.  active_needs_of_company .soa  needs .soa  need .soa  change_need ..o.
+        set_category ..oa  transfer_part ..o.  parts_in_category nsoa  parts_of_seller nsoa  spec nsoa  vector nsoa
+        usages nsoa  usage nsoa  set_spec ..o.  delete_spec ..o.  set_vector ...a  delete_vector ...a  add_usage ..o.
+        change_usage ..o.  delete_usage ..o.  active_needs_of_company .soa  needs .soa  need .soa  change_need ..o.
         delete_need ..o.  post_need ..o.  set_required_specs ..o.  set_need_expiry ..o.  fulfil_need ..o.
-        cancel_need ..o.
-        most_hit_matches .soa  delete_match ...a  match .soa  cache_match ...a  catalogue ...a  advance_catalogue ...a
-        set_watch_contact ..o.  trigger_watch ...a  add_watch .soa  watch ..oa  triggers ..oa
+        cancel_need ..o.  most_hit_matches .soa  delete_match ...a  match .soa  cache_match ...a  catalogue ...a
+        advance_catalogue ...a  set_watch_contact ..o.  trigger_watch ...a  add_watch .soa  watch ..oa  triggers ..oa
         watches_of_buyer ..o.  delete_watch ..oa  set_watch_criteria ..o.  cancel_watch ..o.  create_proposal .soa
-        proposal ..oa
-        proposal@received_id=proposal_id ..oa  delete_proposal ..oa  delete_proposal@received_id=proposal_id ...a
-        received_proposals ..o.  sent_proposals ..o.  answer_proposal ....
-        answer_proposal@received_id=proposal_id ..o.
-        revise_proposal ..o.  revise_proposal@received_id=proposal_id ....  notifications ..o.  notification ..o.
-        delete_notification ..o.  notify ...a  mark_read ..o.  unread_notifications ..o.  mark_all_read ..o.
+        proposal ..oa  proposal@received_id=proposal_id ..oa  delete_proposal ..oa
+        delete_proposal@received_id=proposal_id ...a  received_proposals ..o.  sent_proposals ..o.
+        answer_proposal ....  answer_proposal@received_id=proposal_id ..o.  revise_proposal ..o.
+        revise_proposal@received_id=proposal_id ....  notifications ..o.  notification ..o.  delete_notification ..o.
+        notify ...a  mark_read ..o.  unread_notifications ..o.  mark_all_read ..o.
     """,
 }
 ADMIN = ("admin", "ADMIN")
