@@ -95,7 +95,7 @@ def test_unknown_stored_member_is_ignored(keeper: Client, shelf_db: Store) -> No
 
 def test_schema_of_a_body_allows_no_additional_properties(keeper: Client) -> None:
     described = keeper.get("/openapi.json").json["components"]["schemas"]
-    for name in ("NewBook", "Size", "Image", "NewImage"):
+    for name in ("NewBook", "SizeInput", "ImageInput", "NewImage"):
         assert described[name]["additionalProperties"] is False
 
 
@@ -114,3 +114,11 @@ def test_union_of_structs_is_checked_by_its_tag() -> None:
     check({"holds": None}, "")
     with pytest.raises(Exception, match=r"holds.deep is not a known member"):
         check({"holds": {"kind": "Tree", "deep": 1}}, "")
+
+
+def test_schema_of_a_reply_requires_every_member_that_is_sent(keeper: Client) -> None:
+    described = keeper.get("/openapi.json").json["components"]["schemas"]
+    for name in ("Book", "Size", "Image"):
+        assert sorted(described[name]["required"]) == sorted(described[name]["properties"])
+    assert "highCm" in described["SizeInput"]["required"]
+    assert "wideCm" not in described["SizeInput"]["required"]
