@@ -188,17 +188,19 @@ class StructCodec(Codec):
         self.shape = tagged_struct("M", shape_of(kind.__name__, members))
         self._kind = kind
         self.members = members
-        self.normalizes = any(member.settles for member in members)
+        self._settling = tuple((member.field, member) for member in members if member.settles)
+        self.normalizes = bool(self._settling)
         self.open = any(member.codec.open for member in members)
 
     def normalized(self, value: Any, given: Any) -> Any:
         given = given if isinstance(given, self._kind) else value
-        settled = {
-            each.field: each.settled(getattr(value, each.field), getattr(given, each.field))
-            for each in self.members
-            if each.settles
-        }
-        return msgspec.structs.replace(value, **settled)
+        changed = {}
+        for field, member in self._settling:
+            before = getattr(value, field)
+            after = member.settled(before, getattr(given, field))
+            if after is not before:
+                changed[field] = after
+        return msgspec.structs.replace(value, **changed) if changed else value
 
     def encode(self, value: Any) -> AttributeValue | None:
         return {"M": self._write(value)}

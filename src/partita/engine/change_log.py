@@ -50,8 +50,12 @@ def change_write(
     at: float,
     expired: bool,
     offset: int,
+    last: int | None,
 ) -> Write | None:
-    """The write of a record; `offset` is the number of earlier records of the transaction, not yet in storage."""
+    """The write of a record; `offset` is the number of earlier records of the transaction, not yet in storage.
+
+    `last` is the number of the newest record in storage, where the caller knows it.
+    """
     if old is not None and new is not None and _same_item(old, new):
         return None
     event = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
@@ -64,7 +68,8 @@ def change_write(
         expired=expired,
     )
     first = table.stream.first if table.stream else 0  # even when the clock was set back
-    number = max(last_number(reader, table) + 1, int(at * 1_000_000), first) + offset
+    last = last_number(reader, table) if last is None else last
+    number = max(last + 1, int(at * 1_000_000), first) + offset
     return Write(table.record.changes, number.to_bytes(8, "big"), None, Row(0, _encode(change)))
 
 

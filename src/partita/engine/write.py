@@ -66,8 +66,12 @@ def writes_for(
     *,
     expired: bool = False,
     offset: int = 0,
+    last: int | None = None,
 ) -> tuple[list[Write], TableUsage]:
-    """The writes that change one item from `before` to `after`, and the capacity that they use."""
+    """The writes that change one item from `before` to `after`, and the capacity that they use.
+
+    `offset` and `last` are those of `change_log.change_write`.
+    """
     usage = TableUsage(table, write_units(before.size if before else 0, after.size if after else 0))
     if before is None and after is None:
         return [], usage
@@ -80,7 +84,7 @@ def writes_for(
     if table.is_logged:
         keys = table.keys.key_of((after or before).item)  # type: ignore[union-attr]
         record = change_log.change_write(
-            reader, table, keys, before.row if before else None, after.row if after else None, at, expired, offset
+            reader, table, keys, before.row if before else None, after.row if after else None, at, expired, offset, last
         )
         if record:
             writes.append(record)

@@ -62,13 +62,17 @@ def _values_reader(model: Model) -> Callable[[Any], dict[str, Any]]:
 def validate_entity(model: Model, entity: Any) -> Any:
     """The entity with validated values in the form in which they will be read back, or an InvalidValue."""
     made = _convert(entity, model.cls, model.name, automatic=_automatic_names(model))
-    for attribute in _settling(model):
+    is_changed = False
+    for field, member in _settling(model):
+        before = getattr(made, field)
         try:
-            value = attribute.member.settled(getattr(made, attribute.field), getattr(entity, attribute.field))
-            setattr(made, attribute.field, value)
+            after = member.settled(before, getattr(entity, field))
         except (ValueError, TypeError, ArithmeticError) as error:
-            raise invalid_value(error, model.name, attribute.field) from None
-    if hasattr(made, "__post_init__"):
+            raise invalid_value(error, model.name, field) from None
+        if after is not before:
+            setattr(made, field, after)
+            is_changed = True
+    if is_changed and hasattr(made, "__post_init__"):
         made.__post_init__()  # a reader's entity is built from values in this form
     return made
 
@@ -81,9 +85,9 @@ def _automatic_names(model: Model) -> tuple[str, ...]:
 
 
 @cache
-def _settling(model: Model) -> tuple[Attribute, ...]:
+def _settling(model: Model) -> tuple[tuple[str, AttributeMember], ...]:
     """The attributes whose values may be read back in another form."""
-    return tuple(attribute for attribute in model.attributes.values() if attribute.member.settles)
+    return tuple((field, each.member) for field, each in model.attributes.items() if each.member.settles)
 
 
 def normalize_value(model: Model, attribute: Attribute, value: Any) -> Any:

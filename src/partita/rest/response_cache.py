@@ -10,6 +10,7 @@ used again moves to the recent one.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -84,18 +85,25 @@ def caching_decoder(
     render: Callable[[Any, float | None], RenderedItem],
 ) -> Decode:
     """A decoder for the store's flows that renders items and caches them; `number` identifies the way of rendering."""
+    return partial(_decode_cached, cache, number, decoder, render)
 
-    def decode(raw: msgspec.Raw, now: int | None) -> RenderedItem | None:
-        key = (number, bytes(raw))
-        found = cache.recent.get(key)
-        rendered = found[0] if found is not None else cache.get(key)
-        if rendered is None:
-            rendered = render(*decoder.with_expiry(raw))
-            cache.put(key, rendered, len(key[1]))
-        expired = rendered.expires is not None and now is not None and rendered.expires <= now
-        return None if expired else rendered
 
-    return decode
+def _decode_cached(
+    cache: TwoGenerationCache[RenderedItem],
+    number: int,
+    decoder: ItemDecoder,
+    render: Callable[[Any, float | None], RenderedItem],
+    raw: msgspec.Raw,
+    now: int | None,
+) -> RenderedItem | None:
+    key = (number, bytes(raw))
+    found = cache.recent.get(key)
+    rendered = found[0] if found is not None else cache.get(key)
+    if rendered is None:
+        rendered = render(*decoder.with_expiry(raw))
+        cache.put(key, rendered, len(key[1]))
+    expired = rendered.expires is not None and now is not None and rendered.expires <= now
+    return None if expired else rendered
 
 
 def page_body(items: list[RenderedItem], cursor: str | None) -> tuple[bytes, str]:

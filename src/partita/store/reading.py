@@ -4,6 +4,7 @@ Expired items are left out, and a page is filled up with further ones: it is sho
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -175,17 +176,17 @@ def decoder_for_read(read: Read) -> Decoder | Recogniser:
 def skipping_unreadable(context: StoreContext, decode: Decode[R]) -> Decode[R]:
     """A decoder for lists: an item that cannot be decoded is reported where the store's settings say so, and None."""
     report = context.on_unreadable
-    if report is None:
-        return decode
+    return decode if report is None else partial(_decode_or_report, decode, report)
 
-    def decode_or_report(raw: msgspec.Raw, now: int | None) -> R | None:
-        try:
-            return decode(raw, now)
-        except StoredItemInvalid as error:
-            report(error)
-            return None
 
-    return decode_or_report
+def _decode_or_report(
+    decode: Decode[R], report: Callable[[StoredItemInvalid], object], raw: msgspec.Raw, now: int | None
+) -> R | None:
+    try:
+        return decode(raw, now)
+    except StoredItemInvalid as error:
+        report(error)
+        return None
 
 
 def fetch_batch(context: StoreContext, calls: Sequence[Get[E]], *, consistent: bool = False) -> Flow[list[E | None]]:

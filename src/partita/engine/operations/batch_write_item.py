@@ -6,6 +6,7 @@ from partita.dynamodb.exceptions import ValidationException
 from partita.dynamodb.limits import BATCH_WRITE_REQUESTS
 from partita.dynamodb.requests import BatchWriteItem, WriteRequest
 from partita.dynamodb.responses import BatchWriteItemOutput, ItemCollectionMetrics
+from partita.engine.change_log import last_number
 from partita.engine.constraints import check_members
 from partita.engine.consumed_capacity import TableUsage, consumed_capacity
 from partita.engine.context import EngineContext, Job
@@ -42,10 +43,11 @@ def _run(
     for table, each in _by_table(context, intents):
         usage = TableUsage(table)
         used.append(usage)
+        last = last_number(txn, table) if table.is_logged else None
         for number, (storage_key, intent) in enumerate(_with_storage_keys(table, each)):
             before = load_version(txn, table, storage_key)
             after = intent.after(table, before)
-            follows, units = writes_for(txn, table, storage_key, before, after, now, offset=number)
+            follows, units = writes_for(txn, table, storage_key, before, after, now, offset=number, last=last)
             writes += follows
             usage.add(units)
             if request.return_item_collection_metrics is not None:
