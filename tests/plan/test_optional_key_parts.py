@@ -33,7 +33,7 @@ from partita.design.reads import EntityKey, Read, SortRange
 from partita.plan import prove_read
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import item_of, key_of, old_keys
-from partita.plan.key_ranges import key_conditions
+from partita.plan.range_conditions import key_conditions
 from partita.plan.read_requests import get_key, plan_of
 from partita.plan.stored_keys import meeting, table_keys
 

@@ -36,7 +36,7 @@ from partita.plan import prove_read
 from partita.plan.effects import guard_key
 from partita.plan.item_compiler import compiled_item
 from partita.plan.items import item_of, key_of
-from partita.plan.key_ranges import key_conditions
+from partita.plan.range_conditions import key_conditions
 from partita.plan.stored_keys import meeting, table_keys
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,8 @@ from partita.design.key_slots import SlotRole, key_slots
 from partita.design.models import Model, model_of
 from partita.design.reads import EntityKey, Read, SortRange
 from partita.plan.items import key_of
-from partita.plan.key_ranges import key_conditions, key_range
+from partita.plan.key_ranges import key_range
+from partita.plan.range_conditions import key_conditions
 from partita.plan.stored_keys import meeting, table_keys
 
 pytestmark = pytest.mark.slow

@@ -155,9 +155,19 @@ class Fields:
 F = Fields()
 
 
-class Comparison(Condition, msgspec.Struct, frozen=True, eq=False):
-    operator: str
+class FieldCondition(Condition):
+    """A condition on one attribute."""
+
     field: Field
+
+    @property
+    def fields(self) -> Iterator[str]:
+        yield self.field.path[0]
+
+
+class ValueCondition(FieldCondition):
+    """A condition on one attribute and a value, which may be another attribute."""
+
     value: Any
 
     @property
@@ -167,47 +177,35 @@ class Comparison(Condition, msgspec.Struct, frozen=True, eq=False):
             yield self.value.path[0]
 
 
-class SizeComparison(Condition, msgspec.Struct, frozen=True, eq=False):
+class Comparison(ValueCondition, msgspec.Struct, frozen=True, eq=False):
+    operator: str
+    field: Field
+    value: Any
+
+
+class SizeComparison(ValueCondition, msgspec.Struct, frozen=True, eq=False):
     """The size of an attribute compared with a number."""
 
     operator: str
     field: Field
     value: Any
 
-    @property
-    def fields(self) -> Iterator[str]:
-        yield self.field.path[0]
-        if isinstance(self.value, Field):
-            yield self.value.path[0]
 
-
-class OneOf(Condition, msgspec.Struct, frozen=True, eq=False):
+class OneOf(FieldCondition, msgspec.Struct, frozen=True, eq=False):
     field: Field
     values: tuple[Any, ...]
 
-    @property
-    def fields(self) -> Iterator[str]:
-        yield self.field.path[0]
 
-
-class FunctionCondition(Condition, msgspec.Struct, frozen=True, eq=False):
+class FunctionCondition(FieldCondition, msgspec.Struct, frozen=True, eq=False):
     """`begins_with` or `contains`."""
 
     function: str
     field: Field
     value: Any
 
-    @property
-    def fields(self) -> Iterator[str]:
-        yield self.field.path[0]
 
-
-class Exists(Condition, msgspec.Struct, frozen=True, eq=False):
+class Exists(FieldCondition, msgspec.Struct, frozen=True, eq=False):
     field: Field
-
-    @property
-    def fields(self) -> Iterator[str]:
-        yield self.field.path[0]
 
 
 class All(Condition, msgspec.Struct, frozen=True, eq=False):

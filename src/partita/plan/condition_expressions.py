@@ -15,6 +15,7 @@ from partita.design.conditions import (
     Condition,
     Exists,
     Field,
+    FieldCondition,
     FunctionCondition,
     Not,
     OneOf,
@@ -44,7 +45,7 @@ def _to_stored(model: Model, condition: Condition) -> Condition:
         return AnyOf(tuple(_to_stored(model, term) for term in condition.terms))
     if isinstance(condition, Not):
         return Not(_to_stored(model, condition.term))
-    if _is_in_key(model, condition):
+    if isinstance(condition, FieldCondition) and _is_in_key(model, condition):
         return key_text_condition(model, condition)
     if isinstance(condition, Exists):
         return Exists(_stored_field(model, condition.field)[0])
@@ -69,10 +70,9 @@ def _to_stored(model: Model, condition: Condition) -> Condition:
     )
 
 
-def _is_in_key(model: Model, condition: Condition) -> bool:
+def _is_in_key(model: Model, condition: FieldCondition) -> bool:
     """Whether a condition is about an attribute that is stored in the key only."""
-    field = getattr(condition, "field", None)
-    attribute = model.attributes.get(field.path[0]) if isinstance(field, Field) else None
+    attribute = model.attributes.get(condition.field.path[0])
     return attribute is not None and attribute.in_key
 
 

@@ -17,6 +17,7 @@ from partita.design.conditions import (
     Condition,
     Exists,
     Field,
+    FieldCondition,
     FunctionCondition,
     Not,
     OneOf,
@@ -32,9 +33,9 @@ from partita.validation import invalid_value
 _FALLING = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def key_text_condition(model: Model, condition: Condition) -> Condition:
+def key_text_condition(model: Model, condition: FieldCondition) -> Condition:
     """A condition on one `InKey` attribute, as a condition on the stored key."""
-    field: Field = condition.field  # type: ignore[attr-defined]
+    field = condition.field
     held = model.index_key_fields.get(field.path[0])
     if held is not None and isinstance(condition, Comparison) and isinstance(condition.value, Stored):
         return Comparison(condition.operator, Field((held.name,)), condition.value.value)  # of the whole index key

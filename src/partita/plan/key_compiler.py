@@ -4,7 +4,7 @@
     a query    lambda a: {':v0': {'S': 'CUSTOMER#' + k0(a[0])}, ':v1': {'S': 'ORDER#'}}
 
 Only keys of templates and arguments are compiled. Other reads (attributes as keys, bounds, shards, a fan-out) use
-`key_ranges.key_conditions`, which defines the keys of all reads.
+`range_conditions.key_conditions`, which defines the keys of all reads.
 """
 
 from collections.abc import Callable

@@ -5,7 +5,6 @@ range of a pattern with the keys of every other entity, and the same range gives
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,7 +16,6 @@ from partita.design.key_parts import (
     ShardPart,
     TextPart,
     TimePart,
-    VerbatimPart,
     descends,
 )
 from partita.design.key_slots import Slot, SlotRole, key_slots, part_identity
@@ -25,9 +23,8 @@ from partita.design.key_templates import Segment, Template, joined_language
 from partita.design.models import KeyAttribute, Model
 from partita.design.reads import ALL_SHARDS, Argument, EntityKey, FanOut, Read, SortRange
 from partita.design.separators import Separator
-from partita.design.timestamps import AFTER_SECOND, second_text
+from partita.design.timestamps import AFTER_SECOND
 from partita.errors import ProofError
-from partita.plan.adjacent_values import preceding_text
 from partita.plan.stored_keys import KeyDomain, attribute_domain, text_domain
 
 PLAIN = Segment("", "", None)  # a plain attribute is a part without text around it
@@ -136,9 +133,9 @@ class SortPrefix(msgspec.Struct, frozen=True):
         assert segment is not None
         if self.bounds.prefix is not None:
             return (starting_with(sequence(prefix, segment.language)),)
-        low, high = _ends(segment, self.bounds)  # an open end makes the range smaller
+        low, high = range_ends(segment, self.bounds)  # an open end makes the range smaller
         bottom = literal(self.low or self.constant_prefix) if low.value is None else segment.language
-        last = sequence(segment.language, literal(_after_open_part(self)))
+        last = sequence(segment.language, literal(after_open_part(self)))
         if isinstance(segment.form, TimePart):
             second = sequence(literal(segment.constant), segment.form.seconds)
             bottom = bottom if low.value is None else second
@@ -171,7 +168,7 @@ def _pieces_language(pieces: tuple[Piece, ...], separator: Separator) -> Languag
     return joined_language(languages, separator, bool(present) and present[-1].may_be_absent)
 
 
-def _after_open_part(start: SortPrefix) -> str:
+def after_open_part(start: SortPrefix) -> str:
     """What is added to a text of the open part to sort behind all keys that continue it; nothing continues the last."""
     return "" if start.last else start.separator.after
 
@@ -188,7 +185,7 @@ class End(NamedTuple):
     is_open: bool
 
 
-def _ends(segment: Segment, bounds: SortRange) -> tuple[End, End]:
+def range_ends(segment: Segment, bounds: SortRange) -> tuple[End, End]:
     """The lower and the upper end of the texts."""
     assert segment.form is not None
     low, high = End(bounds.low, bounds.low_open), End(bounds.high, bounds.high_open)
@@ -264,7 +261,7 @@ def _check_constant_bounds(read: Read, bounds: SortRange, segment: Segment | Non
     if segment is None:
         bottom, top = low, high
     else:
-        bottom, top = (segment.text(end.value) for end in _ends(segment, bounds))
+        bottom, top = (segment.text(end.value) for end in range_ends(segment, bounds))
     if bottom > top:
         wrong = f"its range begins at {low!r} and ends before it, at {high!r}"
         raise ProofError(read.name, wrong, "exchange the bounds")
@@ -431,149 +428,6 @@ def _alike(one: Segment, other: Segment) -> bool:
     if isinstance(one.form, LiteralPart) and isinstance(other.form, LiteralPart):
         return one.constant == other.constant and one.form.values == other.form.values
     return one.constant == other.constant and one.form == other.form
-
-
-class AttributeCondition(msgspec.Struct, frozen=True):
-    """A key condition on one attribute: an operator and one or two values."""
-
-    attribute: KeyAttribute
-    operator: str  # "=", "begins_with", "between", ">=", "<=", ">", "<"
-    values: tuple[Any, ...]
-
-
-class Adjacent(NamedTuple):
-    """The next value of an attribute above or below a value, for an open end: BETWEEN includes both of its ends."""
-
-    value: Any
-    above: bool
-
-
-class Text(NamedTuple):
-    """A text to compare with the values of a plain attribute, such as the end of a second."""
-
-    text: str
-
-
-def key_conditions(found: KeyRange, bind: Any) -> Iterator[AttributeCondition]:
-    """The key conditions of a range; `bind` gives each argument its value."""
-    for fixed in found.fixed:
-        if fixed.pieces is None:
-            yield AttributeCondition(fixed.attribute, "=", (bind(fixed.value),))
-        else:
-            yield AttributeCondition(fixed.attribute, "=", (_joined(fixed.pieces, fixed.separator, bind, found.whole),))
-    if found.sort_prefix is not None:
-        condition = _sort_condition(found.sort_prefix, bind)
-        if condition is not None:
-            yield condition
-
-
-def _joined(pieces: tuple[Piece, ...], separator: Separator, bind: Any, whole: bool = False) -> str:
-    bound = [Piece(piece.segment, bind(piece.value), piece.whole) for piece in pieces]
-    texts = (segment_text(each.segment, each.value, whole=whole or each.whole) for each in bound if not each.is_absent)
-    return separator.character.join(texts)
-
-
-def _sort_condition(start: SortPrefix, bind: Any) -> AttributeCondition | None:
-    bounds, separator = start.bounds, start.separator
-    if start.attribute.template is None:
-        assert bounds is not None
-        return _plain_sort_condition(start.attribute, bounds, bind)
-    if start.family is not None and bind(start.family):
-        return AttributeCondition(start.attribute, "=", (_joined(start.parent, separator, bind),))
-    given = _joined(start.pieces, separator, bind)
-    if start.family is not None:
-        return AttributeCondition(start.attribute, "begins_with", (given + separator.character,))
-    if start.with_parent:
-        return AttributeCondition(start.attribute, "between", (given, given + separator.after))
-    prefix = given + separator.character if start.pieces else ""
-    if bounds is None:
-        if start.low is None and start.high is None:
-            prefix += start.constant_prefix
-            return AttributeCondition(start.attribute, "begins_with", (prefix,)) if prefix else None
-        return _between(start, prefix + (start.low or ""), _top_text(start, given, prefix))
-    segment = start.open_segment
-    assert segment is not None
-    if bounds.prefix is not None:
-        return AttributeCondition(start.attribute, "begins_with", (prefix + segment.text(bind(bounds.prefix)),))
-    low, high = _ends(segment, bounds)
-    bottom = prefix + (start.low or segment.constant)
-    if isinstance(segment.form, TimePart):
-        if low.value is not None:
-            bottom = prefix + segment.constant + second_text(bind(low.value))
-        if high.value is None:
-            return _between(start, bottom, _top_text(start, given, prefix))
-        return _between(start, bottom, prefix + segment.constant + second_text(bind(high.value)) + AFTER_SECOND)
-    if low.value is not None:
-        bottom = prefix + segment.text(bind(low.value))
-        bottom += ("\0" if start.last else separator.after) if low.is_open else ""
-    if high.value is None:
-        return _between(start, bottom, _top_text(start, given, prefix))
-    top = prefix + segment.text(bind(high.value))
-    if high.is_open:
-        return _between(start, bottom, preceding_text(top, short=not isinstance(segment.form, TextPart | VerbatimPart)))
-    return _between(start, bottom, top + _after_open_part(start))
-
-
-def _top_text(start: SortPrefix, given: str, prefix: str) -> str | None:
-    top = start.open_top
-    if top is None:
-        return None
-    return prefix + top if start.high is not None or start.constant_prefix else given + top
-
-
-def _between(start: SortPrefix, bottom: str, top: str | None) -> AttributeCondition | None:
-    if top is None:
-        return AttributeCondition(start.attribute, ">=", (bottom,)) if bottom else None
-    if not bottom:
-        return AttributeCondition(start.attribute, "<=", (top,))
-    return AttributeCondition(start.attribute, "between", (bottom, top))
-
-
-def _plain_sort_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> AttributeCondition:
-    if bounds.prefix is not None:
-        return AttributeCondition(attribute, "begins_with", (bind(bounds.prefix),))
-    if any(isinstance(bind(each), datetime) for each in (bounds.low, bounds.high)):
-        return _plain_time_condition(attribute, bounds, bind)
-    if bounds.low is None:
-        return AttributeCondition(attribute, "<" if bounds.high_open else "<=", (bind(bounds.high),))
-    if bounds.high is None:
-        return AttributeCondition(attribute, ">" if bounds.low_open else ">=", (bind(bounds.low),))
-    low = Adjacent(bind(bounds.low), above=True) if bounds.low_open else bind(bounds.low)
-    high = Adjacent(bind(bounds.high), above=False) if bounds.high_open else bind(bounds.high)
-    return AttributeCondition(attribute, "between", (low, high))
-
-
-def _plain_time_condition(attribute: KeyAttribute, bounds: SortRange, bind: Any) -> AttributeCondition:
-    """Whole seconds, since other code may write times in another width; see `time_bounds`."""
-    low = None if bounds.low is None else Text(second_text(bind(bounds.low)))
-    high = None if bounds.high is None else Text(second_text(bind(bounds.high)) + AFTER_SECOND)
-    if low is None:
-        return AttributeCondition(attribute, "<=", (high,))
-    if high is None:
-        return AttributeCondition(attribute, ">=", (low,))
-    return AttributeCondition(attribute, "between", (low, high))
-
-
-class TimeBounds(NamedTuple):
-    """The bounds of a range of times, which is read by whole seconds: where the time is in the key, and its ends."""
-
-    attribute: KeyAttribute
-    position: int  # of the segment in the text
-    constant: str  # in front of the time in its segment
-    bounds: SortRange
-
-
-def time_bounds(found: KeyRange) -> TimeBounds | None:
-    """The bounds that the items of a range have to be compared with, one by one."""
-    start = found.sort_prefix
-    if start is None or start.bounds is None or start.bounds.prefix is not None:
-        return None
-    if start.attribute.template is None:
-        return TimeBounds(start.attribute, 0, "", start.bounds)
-    segment = start.open_segment
-    if segment is None or not isinstance(segment.form, TimePart):
-        return None
-    return TimeBounds(start.attribute, len(start.pieces), segment.constant, start.bounds)
 
 
 def fan_outs(found: KeyRange) -> tuple[FanOut, ...]:

@@ -28,7 +28,7 @@ from partita.dynamodb import limits
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue, Item
 from partita.errors import ConfigurationError, InvalidValue, PartitaError
-from partita.plan import key_ranges
+from partita.plan import key_ranges, range_conditions
 from partita.plan.adjacent_values import adjacent_value
 from partita.plan.condition_expressions import Expression, check_length, to_stored
 from partita.plan.items import check_key, encode_attributes, key_of, settled
@@ -36,6 +36,7 @@ from partita.plan.key_compiler import KeyWriter, QueryWriter, key_writer, query_
 from partita.plan.key_source import SHORT
 from partita.plan.old_ranges import old_reads
 from partita.plan.proof.patterns import Proof, prove_read
+from partita.plan.range_conditions import AttributeCondition
 from partita.validation import invalid_value
 
 FanOutValues = tuple[Any, ...]  # one value of each fan-out of a read
@@ -84,8 +85,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, dict=True):
         return any(model.old_keys for model in self.models)
 
     @cached_property
-    def time_bounds(self) -> key_ranges.TimeBounds | None:
-        return key_ranges.time_bounds(self.proof.range)
+    def time_bounds(self) -> range_conditions.TimeBounds | None:
+        return range_conditions.time_bounds(self.proof.range)
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
@@ -316,23 +317,21 @@ def start_key(plan: Plan, item: Item) -> Item:
     return {name: item[name] for name in plan.key_names}
 
 
-def conditions_of(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) -> list[key_ranges.AttributeCondition]:
+def conditions_of(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) -> list[AttributeCondition]:
     """The key conditions of one range of a query."""
     return list(_conditions(plan, arguments, chosen))
 
 
-def _conditions(
-    plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues
-) -> Iterable[key_ranges.AttributeCondition]:
+def _conditions(plan: Plan, arguments: tuple[Any, ...], chosen: FanOutValues) -> Iterable[AttributeCondition]:
     by_fan_out = {id(each): value for each, value in zip(plan.fan_outs, chosen, strict=True)}
 
     def bind(value: Any) -> Any:
         return by_fan_out[id(value)] if isinstance(value, FanOut) else _value_of(value, arguments)
 
-    return key_ranges.key_conditions(plan.proof.range, bind)
+    return range_conditions.key_conditions(plan.proof.range, bind)
 
 
-def _check_order(plan: Plan, arguments: tuple[Any, ...], conditions: Iterable[key_ranges.AttributeCondition]) -> None:
+def _check_order(plan: Plan, arguments: tuple[Any, ...], conditions: Iterable[AttributeCondition]) -> None:
     """An InvalidValue for a range that ends before it begins; DynamoDB's own error would show the stored keys."""
     bounds = plan.read.bounds
     times = time_ends(plan, arguments)
@@ -412,8 +411,8 @@ def _encloses(times: TimeEnds) -> bool:
 
 def _ends_early(low: Any, high: Any) -> bool:
     """Whether a range ends before it begins; open ends of plain attributes must differ."""
-    bottom, top = (each.value if isinstance(each, key_ranges.Adjacent) else each for each in (low, high))
-    open_ends = isinstance(low, key_ranges.Adjacent) or isinstance(high, key_ranges.Adjacent)
+    bottom, top = (each.value if isinstance(each, range_conditions.Adjacent) else each for each in (low, high))
+    open_ends = isinstance(low, range_conditions.Adjacent) or isinstance(high, range_conditions.Adjacent)
     return bool(bottom >= top if open_ends else bottom > top)
 
 
@@ -443,7 +442,7 @@ def _value_of(value: Any, arguments: tuple[Any, ...]) -> Any:
     return arguments[value.at] if isinstance(value, Argument) else value
 
 
-def _text(plan: Plan, expression: Expression, condition: key_ranges.AttributeCondition) -> str:
+def _text(plan: Plan, expression: Expression, condition: AttributeCondition) -> str:
     name = expression.name(condition.attribute.name)
     values = [expression.value(attribute_value(plan.model, condition.attribute, value)) for value in condition.values]
     if condition.operator == "between":
@@ -457,9 +456,9 @@ def attribute_value(model: Model, attribute: KeyAttribute, value: Any) -> Attrib
     """A value of a key condition as DynamoDB gets it."""
     if attribute.template is not None:
         return {"S": value}
-    if isinstance(value, key_ranges.Text):
+    if isinstance(value, range_conditions.Text):
         return {"S": value.text}
-    if isinstance(value, key_ranges.Adjacent):
+    if isinstance(value, range_conditions.Adjacent):
         return adjacent_value(attribute_value(model, attribute, value.value), above=value.above)
     assert attribute.field is not None
     found = encode_attributes(model, {attribute.field: value}).get(attribute.name)

@@ -6,7 +6,18 @@ The texts of the expressions depend on the form of an action alone, not on its v
 from functools import lru_cache
 from typing import Any
 
-from partita.design.conditions import All, AnyOf, Comparison, Condition, Exists, Field, Not, OneOf, SizeComparison
+from partita.design.conditions import (
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Exists,
+    Field,
+    FunctionCondition,
+    Not,
+    OneOf,
+    SizeComparison,
+)
 from partita.dynamodb import requests as wire
 from partita.dynamodb.values import AttributeValue
 from partita.plan.actions import (
@@ -104,8 +115,9 @@ def _form(condition: Condition, values: list[AttributeValue]) -> Form:
     if isinstance(condition, OneOf):
         values += condition.values
         return "IN", condition.field.path, len(condition.values)
-    values.append(condition.value)  # type: ignore[attr-defined]
-    return condition.function, condition.field.path  # type: ignore[attr-defined]
+    assert isinstance(condition, FunctionCondition)
+    values.append(condition.value)
+    return condition.function, condition.field.path
 
 
 def _render(action: ItemAction) -> dict[str, Any]:

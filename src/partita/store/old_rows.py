@@ -9,7 +9,7 @@ import msgspec
 from partita.design.models import Model
 from partita.dynamodb.values import Item, sort_value
 from partita.errors import InvalidValue
-from partita.plan.key_ranges import AttributeCondition
+from partita.plan.range_conditions import AttributeCondition
 from partita.plan.read_requests import Plan, attribute_value, conditions_of, fan_out_values, query, time_filter
 from partita.store.context import StoreContext
 from partita.store.cursors import DONE, START, State
