@@ -26,7 +26,7 @@ _numbers: Iterator[int] = count(1)
 def checks(service: Checks, owner: str) -> Things:
     service.register(f"{owner}@example.com".replace(":", "."), user_id=owner)
     check = service.add(owner, "https://example.com/", checks_design.CheckType.AVAILABILITY, 60_000)
-    return {"user_id": owner, "userid": owner, "check_id": check.check_id}
+    return {"user_id": owner, "check_id": check.check_id}
 
 
 def perfectit(service: PerfectIt, owner: str) -> Things:

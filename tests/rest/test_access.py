@@ -22,13 +22,14 @@ ACCESS = {
         me .soa  register .soa  find_user ...a  user ..oa  delete_user ...a  change_email ..o.  change_allowance ...a
         suspend ...a  reinstate ...a  add_check .soa  check ..oa  delete_check ..oa  checks_of_user ..oa
         checks_by_type_and_status ...a  change_check ..o.  pause ..o.  resume ..o.  uptime ..oa  results ..oa
-        claim ...a  record ...a
+        claim ...a  record ...a  check_types nsoa
     """,
     "perfectit": """
         me .soa  register .soa  user nsoa  change_user ..o.  delete_user ..oa  change_username ..o.
         user_by_username nsoa  cards_by_author nsoa  drafts_of_author ..o.  comments_of_user nsoa  recent_cards nsoa
         top_voted nsoa  cards_of_day nsoa  controversial nsoa  trending nsoa  search nsoa  create_draft .soa
         card nsoa  card@draft_id=card_id ..oa  edit_card ..oa  edit_card@draft_id=card_id ..oa  publish_card ..o.
+        create_drafts .soa  collect_many ..o.  unread_notifications ..o.
         publish_card@draft_id=card_id ..o.  remove_card ..oa  comments_of_card nsoa  comment nsoa  change_comment ..o.
         add_comment .soa  remove_comment ..oa  votes_of_target ...a  vote ..oa  cast_vote ..o.  withdraw_vote ..o.
         vote_on_comment ..o.  withdraw_vote_on_comment ..o.  collections_of_user nsoa  collection nsoa

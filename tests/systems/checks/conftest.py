@@ -1,5 +1,6 @@
 """Checks on an embedded engine, with a manual clock."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -9,8 +10,12 @@ import pytest
 
 from partita import Store, connect
 from partita.dynamodb.requests import PutItem, Scan
+from partita.rest.application import RestApplication
+from partita.rest.auth.dev_issuer import LocalIssuer
 from partita_systems.checks import design as d
+from partita_systems.checks.api import api
 from partita_systems.checks.service import Checks
+from tests.rest.client import Client
 from tests.store import clocks
 
 UP = d.Outcome(status="UP", response_time=250, keyword_found=True)
@@ -42,8 +47,33 @@ def checks(db: Store) -> Checks:
     return Checks(db)
 
 
-def add(checks: Checks, userid: str, delay_ms: int = 60_000) -> d.Check:
-    return checks.add(userid, "https://example.com", d.CheckType.AVAILABILITY, delay_ms, {"keyword": "Example"})
+@pytest.fixture
+def anonymous(db: Store) -> Iterator[Client]:
+    issuer = LocalIssuer()
+    app = RestApplication([api], db, verifier=issuer.verifier())
+    with asyncio.Runner() as runner:
+        yield Client(app, "/api/checks", issuer, runner.get_loop())
+
+
+@pytest.fixture
+def ana(anonymous: Client) -> Client:
+    ana = anonymous.by("ana")
+    assert ana.post("/users", {"email": "ana@example.com"}).status == 201
+    return ana
+
+
+@pytest.fixture
+def admin(anonymous: Client) -> Client:
+    return anonymous.by("root", "admin")
+
+
+@pytest.fixture
+def runner(anonymous: Client) -> Client:
+    return anonymous.by("machine-1", "runner")
+
+
+def add(checks: Checks, user_id: str, delay_ms: int = 60_000) -> d.Check:
+    return checks.add(user_id, "https://example.com", d.CheckType.AVAILABILITY, delay_ms, {"keyword": "Example"})
 
 
 def disk(db: Store, table: str) -> list[dict[str, dict[str, Any]]]:

@@ -44,7 +44,7 @@ def crowd(clock: Clock) -> Iterator[Any]:
         yield d.User(user_id=user, email=f"{user}@example.com", created_at=clock(), updated_at=clock())
         yield d.Check(
             check_id=check,
-            userid=user,
+            user_id=user,
             url="https://example.com/",
             check_type=d.CheckType.EBAY,
             delay_ms=60_000,

@@ -53,7 +53,7 @@ def test_a_user_under_deletion_gets_no_new_checks(checks: Checks, db: Store) -> 
     user = checks.register("a@example.com")
     with db.change(d.user(user.user_id)) as draft:
         draft.status = d.UserStatus.DELETING
-    with pytest.raises(InvalidValue, match=f"Check.userid: user '{user.user_id}' is being deleted"):
+    with pytest.raises(InvalidValue, match=f"Check.userId: user '{user.user_id}' is being deleted"):
         add(checks, user.user_id)
     assert disk(db, "CHECK") == []
 
@@ -64,7 +64,7 @@ def test_deletion_waits_for_a_check_that_the_index_does_not_list_yet(
     user = checks.register("a@example.com")
     add(checks, user.user_id)
     listed, late = d.checks_of_user, ["nobody", "nobody"]
-    monkeypatch.setattr(d, "checks_of_user", lambda userid: listed(late.pop() if late else userid))
+    monkeypatch.setattr(d, "checks_of_user", lambda user_id: listed(late.pop() if late else user_id))
     checks.remove_user(user.user_id)
     assert disk(db, "USER") == disk(db, "CHECK") == []
 

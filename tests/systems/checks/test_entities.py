@@ -22,7 +22,7 @@ ENTITIES: dict[type[Any], tuple[Any, Key, dict[str, Any]]] = {
     d.Check: (
         d.Check(
             check_id="c1",
-            userid="u0",
+            user_id="u0",
             url="https://example.com/",
             check_type=d.CheckType.AVAILABILITY,
             delay_ms=60_000,

@@ -74,7 +74,9 @@ def server() -> Iterator[str]:
 
 def check(url: str, kind: CheckType = CheckType.AVAILABILITY, **attributes: Any) -> Check:
     now = datetime(2025, 1, 1, tzinfo=UTC)
-    return Check(check_id="c", userid="u", url=url, check_type=kind, delay_ms=60_000, attributes=attributes, due_at=now)
+    return Check(
+        check_id="c", user_id="u", url=url, check_type=kind, delay_ms=60_000, attributes=attributes, due_at=now
+    )
 
 
 @pytest.fixture

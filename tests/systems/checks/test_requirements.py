@@ -153,7 +153,7 @@ def test_checks_by_type_and_status_have_the_projected_attributes(checks: Checks,
     user = checks.register("a@example.com")
     check = add(checks, user.user_id)
     (summary,) = db(d.checks_by_type_and_status(d.CheckType.AVAILABILITY, d.CheckStatus.ACTIVE))
-    assert (summary.check_id, summary.userid, summary.created_at) == (check.check_id, user.user_id, check.created_at)
+    assert (summary.check_id, summary.user_id, summary.created_at) == (check.check_id, user.user_id, check.created_at)
     assert list(db(d.checks_by_type_and_status(d.CheckType.AVAILABILITY, d.CheckStatus.PAUSED))) == []
 
 

@@ -21,8 +21,8 @@ def adopt(db: Store, progress: Callable[[Adoption], None] = lambda done: None) -
             done.rewritten += _fold_email(db, user)
     progress(done)
     for check in db.scan(d.Check):
-        if check.userid not in users:
-            done.refused.append(f"Check {check.check_id}: its user {check.userid} does not exist")
+        if check.user_id not in users:
+            done.refused.append(f"Check {check.check_id}: its user {check.user_id} does not exist")
     progress(done)
     return done
 

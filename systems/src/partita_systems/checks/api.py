@@ -2,14 +2,12 @@
 
 from datetime import timedelta
 
-from msgspec import UNSET
-
-from partita import LimitReached, NotFound
-from partita.rest import Api, Caller, IfMatch, Problem, caller_is, signed_in
+from partita import LimitReached, NotFound, Page
+from partita.rest import Api, Caller, IfMatch, PageSize, Problem, caller_is, signed_in
 from partita_systems.checks import bodies as b
 from partita_systems.checks import design as d
 from partita_systems.checks.access import admin, owner, runners
-from partita_systems.checks.check_attributes import checked_url, typed_attributes
+from partita_systems.checks.check_types import check_kinds
 from partita_systems.checks.service import Checks, Claim, Uptime
 
 api = Api(
@@ -53,29 +51,27 @@ def delete_user(service: Checks, user_id: str, match: IfMatch) -> None:
 
 
 @api.put("/users/{user_id}/email", who=caller_is("user_id"))
-def change_email(service: Checks, user_id: str, registration: b.Registration) -> None:
+def change_email(service: Checks, user_id: str, registration: b.Registration) -> d.User:
     """Change the e-mail address; it must be free."""
-    service.change_email(user_id, registration.email)
+    return service.change_email(user_id, registration.email)
 
 
 @api.put("/users/{user_id}/allowance", who=admin)
-def change_allowance(service: Checks, user_id: str, allowance: b.Allowance) -> None:
+def change_allowance(service: Checks, user_id: str, allowance: b.Allowance) -> d.User:
     """Set the tier and the maximum number of checks; existing checks stay."""
-    with service.db.change(d.user(user_id)) as draft:
-        draft.check_limit = allowance.check_limit
-        draft.tier = allowance.tier
+    return service.set_allowance(user_id, allowance.check_limit, allowance.tier)
 
 
 @api.put("/users/{user_id}/suspension", who=admin)
-def suspend(service: Checks, user_id: str) -> None:
+def suspend(service: Checks, user_id: str) -> d.User:
     """Suspend a user: the user's checks do not run."""
-    service.suspend(user_id)
+    return service.suspend(user_id)
 
 
 @api.delete("/users/{user_id}/suspension", who=admin)
-def reinstate(service: Checks, user_id: str) -> None:
+def reinstate(service: Checks, user_id: str) -> d.User:
     """End a suspension: the user's checks run again."""
-    service.reinstate(user_id)
+    return service.reinstate(user_id)
 
 
 # Checks
@@ -94,35 +90,41 @@ def add_check(service: Checks, caller: Caller, new: b.NewCheck) -> d.Check:
 
 api.expose_get("/checks/{check_id}", d.check, who=owner | admin)
 api.expose_delete("/checks/{check_id}", d.check, who=owner | admin)
-api.expose_list("/users/{userid}/checks", d.checks_of_user, who=caller_is("userid") | admin)
-api.expose_list("/types/{check_type}/{status}/checks", d.checks_by_type_and_status, who=admin)
+api.expose_list("/users/{user_id}/checks", d.checks_of_user, who=caller_is("user_id") | admin)
+
+
+@api.get("/types")
+def check_types(service: Checks) -> b.CheckTypes:
+    """List the check types and their attributes."""
+    return b.CheckTypes([b.CheckTypeInfo(each.name, each.attribute_names) for each in check_kinds().values()])
+
+
+@api.get("/types/{check_type}/{status}/checks", who=admin)
+def checks_by_type_and_status(
+    service: Checks, check_type: b.TypeName, status: d.CheckStatus, limit: PageSize = 20, cursor: str | None = None
+) -> Page[d.CheckSummary]:
+    """List the checks of a type with one status; the type may be one of other code."""
+    return service.db(d.checks_by_type_and_status(d.CheckType(check_type), status)).page(limit, cursor)
 
 
 @api.patch("/checks/{check_id}", who=owner, on=d.check)
 def change_check(service: Checks, check_id: str, change: b.ChangedCheck, match: IfMatch) -> d.Check:
-    """Change the address, the delay or the attributes of a check."""
-    check = service.db.one(d.check(check_id), consistent=True)
-    with service.db.change(d.check(check_id), when=match.when(check)) as draft:
-        if change.url is not UNSET:
-            draft.url = checked_url(change.url)
-        if change.delay_ms is not UNSET:
-            draft.delay_ms = change.delay_ms
-        if change.attributes is not UNSET:
-            typed_attributes(check.check_type, change.attributes)
-            draft.attributes = change.attributes
-    return service.db.one(d.check(check_id), consistent=True)
+    """Change the address, the delay or the attributes of a check; it is due accordingly."""
+    return service.change(
+        check_id, url=change.url, delay_ms=change.delay_ms, attributes=change.attributes, verify=match.check
+    )
 
 
 @api.post("/checks/{check_id}/pause", who=owner, on=d.check)
-def pause(service: Checks, check_id: str) -> None:
+def pause(service: Checks, check_id: str) -> d.Check:
     """Pause a check."""
-    service.pause(check_id)
+    return service.pause(check_id)
 
 
 @api.post("/checks/{check_id}/resume", who=owner, on=d.check)
-def resume(service: Checks, check_id: str) -> None:
+def resume(service: Checks, check_id: str) -> d.Check:
     """Resume a paused check; it is due at once."""
-    service.resume(check_id)
+    return service.resume(check_id)
 
 
 @api.get("/checks/{check_id}/uptime", who=owner | admin, on=d.check)

@@ -5,9 +5,14 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from partita_systems import fields
 from partita_systems.checks import design as d
 
-Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$", examples=["ana@example.com"])]
+Email = Annotated[fields.Email, Meta(examples=["ana@example.com"])]
+TypeName = Annotated[
+    fields.Line,
+    Meta(max_length=60, description="A registered check type; `GET /types` lists them.", examples=["AVAILABILITY"]),
+]
 Url = Annotated[str, Meta(min_length=8, max_length=2000, examples=["https://example.com/"])]
 Delay = Annotated[int, Meta(ge=d.MIN_DELAY_MS, le=7 * 24 * 3600 * 1000, examples=[60_000])]
 Days = Annotated[int, Meta(ge=1, le=30)]
@@ -20,7 +25,7 @@ class Registration(Struct, forbid_unknown_fields=True):
 
 class NewCheck(Struct, forbid_unknown_fields=True, rename="camel"):
     url: Url
-    check_type: d.CheckType
+    check_type: TypeName
     delay_ms: Delay
     attributes: Attributes = {}
 
@@ -31,6 +36,17 @@ class ChangedCheck(Struct, forbid_unknown_fields=True, rename="camel"):
     url: Url | UnsetType = UNSET
     delay_ms: Delay | UnsetType = UNSET
     attributes: Attributes | UnsetType = UNSET
+
+
+class CheckTypeInfo(Struct, rename="camel"):
+    """A registered check type and the names of its attributes."""
+
+    check_type: str
+    attributes: list[str]
+
+
+class CheckTypes(Struct):
+    items: list[CheckTypeInfo]
 
 
 class Allowance(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -60,8 +76,8 @@ class NewResult(Struct, forbid_unknown_fields=True, rename="camel"):
     status: Literal["UP", "DOWN"]
     response_time: Annotated[int, Meta(ge=0, le=d.MAX_RUN_MS, examples=[250])] | None = None
     keyword_found: bool | None = None
-    price: Annotated[str, Meta(max_length=40, examples=["19.90"])] | None = None
-    reason: Annotated[str, Meta(max_length=1000, examples=["HTTP status 503"])] | None = None
+    price: Annotated[fields.FreeText, Meta(max_length=40, examples=["19.90"])] | None = None
+    reason: Annotated[fields.FreeText, Meta(max_length=1000, examples=["HTTP status 503"])] | None = None
 
     def outcome(self) -> d.Outcome:
         return d.Outcome(

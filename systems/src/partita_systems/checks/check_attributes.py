@@ -1,15 +1,15 @@
-"""The `attributes` map and the `url` of a check: the attributes of each check type, parsed and validated."""
+"""The `url` of a check, and the `attributes` of the check types that are part of the system."""
 
 import re
 from decimal import Decimal
 from ipaddress import ip_address
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
 
-from partita import InvalidValue, convert
-from partita_systems.checks.design import CheckType
+from partita import InvalidValue
+from partita_systems import fields
 
 PRICE_LIMIT = 10**12
 _NETLOC = re.compile(r"(?P<host>\[[^\[\]]+\]|[^\[\]:]+)(:[0-9]*)?")
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.ASCII | re.IGNORECASE)
 class AvailabilityAttributes(msgspec.Struct):
     """The page must answer, and contain the keyword if there is one."""
 
-    keyword: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
+    keyword: Annotated[fields.Line, msgspec.Meta(max_length=1000)] | None = None
 
 
 class EbayAttributes(msgspec.Struct, rename="camel"):
@@ -33,26 +33,6 @@ class EbayAttributes(msgspec.Struct, rename="camel"):
         if price is not None and not (price.is_finite() and 0 <= price < PRICE_LIMIT):
             wrong = f"{price} is not a valid price; use a number from 0 to below {PRICE_LIMIT:,}"
             raise InvalidValue("Check", wrong, "attributes", "maxPrice")
-
-
-ATTRIBUTE_TYPES: dict[CheckType, type[msgspec.Struct]] = {
-    CheckType.AVAILABILITY: AvailabilityAttributes,
-    CheckType.EBAY: EbayAttributes,
-}
-
-
-def typed_attributes(check_type: CheckType, attributes: dict[str, Any]) -> Any:
-    """The attributes as the struct of the check type; raises InvalidValue that names the attribute."""
-    kind = ATTRIBUTE_TYPES.get(check_type)
-    if kind is None:
-        types = ", ".join(each.value for each in ATTRIBUTE_TYPES)
-        raise InvalidValue("Check", f"{check_type.value!r} is not a known type; use {types}", "checkType")
-    known = [field.encode_name for field in msgspec.structs.fields(kind)]
-    for name in attributes:
-        if name not in known:
-            wrong = f"{check_type.value} has no {name!r}; it has {', '.join(known)}"
-            raise InvalidValue("Check", wrong, "attributes", name)
-    return convert(attributes, kind, "Check", "attributes")
 
 
 def checked_url(url: str) -> str:

@@ -21,6 +21,7 @@ from partita import (
     Limit,
     OpenEnum,
     Owns,
+    StoredAs,
     Table,
     Unique,
     Untracked,
@@ -30,6 +31,7 @@ from partita import (
     prove,
     query,
 )
+from partita_systems import fields
 
 SHARD_COUNT = 4
 KEEP_RESULTS = timedelta(days=30)
@@ -66,8 +68,8 @@ class Outcome(msgspec.Struct, kw_only=True, rename="camel"):
     status: str | None = None
     response_time: Annotated[float, msgspec.Meta(ge=0, le=MAX_RUN_MS)] | None = None
     keyword_found: bool | None = None
-    price: str | None = None
-    reason: str | None = None
+    price: fields.FreeText | None = None
+    reason: fields.FreeText | None = None
 
     def __post_init__(self) -> None:
         if self.response_time is not None and self.response_time % 1 == 0:
@@ -81,10 +83,10 @@ users = Table("USER", pk="PK", sk="SK", naming="camel", indexes=(Index("EmailInd
 
 class User(Entity, table=users, key=("{user_id}", "USER")):
     user_id: Annotated[str, InKey()]
-    email: Annotated[str, Unique(case_insensitive=True)]
+    email: Annotated[fields.Email, Unique(case_insensitive=True)]
     tier: Tier = Tier.FREE
     check_limit: Annotated[int, msgspec.Meta(ge=0)] = 5
-    check_count: Annotated[int, CountOf(lambda: Check, via={"user_id": "userid"})] = 0
+    check_count: Annotated[int, CountOf(lambda: Check, via={"user_id": "user_id"})] = 0
     status: UserStatus = UserStatus.ACTIVE
     created_at: Annotated[datetime, CreatedAt()] = AUTO
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
@@ -100,7 +102,7 @@ class CheckSummary(View, naming="camel"):
     """The attributes in TypeStatusIndex."""
 
     check_id: Annotated[str, InKey()]
-    userid: str
+    user_id: Annotated[str, StoredAs("userid")]
     check_type: CheckType
     status: CheckStatus = CheckStatus.ACTIVE
     created_at: Annotated[datetime, CreatedAt()] = AUTO
@@ -163,7 +165,7 @@ def user(user_id: str) -> Item[User]: ...
 @pattern
 def check(check_id: str) -> Item[Check]: ...
 @pattern(Check.of_user)
-def checks_of_user(userid: str) -> Items[Check]: ...
+def checks_of_user(user_id: str) -> Items[Check]: ...
 @pattern(User.by_email)
 def users_by_email(email: str) -> Items[User]: ...
 @pattern(CheckSummary.of_type)

@@ -1,14 +1,15 @@
-"""Running a check: each check type turns a page into an outcome."""
+"""Running a check: its type turns a page into an outcome. AVAILABILITY and EBAY are registered here."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from html.parser import HTMLParser
 from typing import Any
 
 from partita import InvalidValue
-from partita_systems.checks.check_attributes import AvailabilityAttributes, EbayAttributes, typed_attributes
+from partita_systems.checks.check_attributes import AvailabilityAttributes, EbayAttributes
+from partita_systems.checks.check_types import CheckKind, Probe, kind_of, register, typed_attributes
 from partita_systems.checks.design import Check, CheckType, Outcome
 from partita_systems.checks.fetching import FetchedPage, Fetcher, FetchError
 
@@ -22,14 +23,21 @@ class Prober:
     def __call__(self, check: Check) -> Outcome:
         try:
             attributes = typed_attributes(check.check_type, check.attributes)
-            page = self.fetcher.fetch(check.url)
+            return kind_of(check.check_type).probe(check, attributes, self.fetcher)
         except (FetchError, InvalidValue) as error:
             return Outcome(status="DOWN", reason=str(error))
+
+
+def page_probe(outcome: Callable[[FetchedPage, Any], Outcome]) -> Probe:
+    """A probe that fetches the page of the check and judges it; a status from 400 on is DOWN."""
+
+    def probe(check: Check, attributes: Any, fetcher: Fetcher) -> Outcome:
+        page = fetcher.fetch(check.url)
         if page.status >= 400:
             return Outcome(status="DOWN", response_time=page.milliseconds, reason=f"HTTP status {page.status}")
-        if check.check_type == CheckType.EBAY:
-            return listing_outcome(page, attributes)
-        return page_outcome(page, attributes)
+        return outcome(page, attributes)
+
+    return probe
 
 
 def page_outcome(page: FetchedPage, attributes: AvailabilityAttributes) -> Outcome:
@@ -110,3 +118,7 @@ class _JsonLd(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._inside:
             self.found[-1] += data
+
+
+AVAILABILITY = register(CheckKind(CheckType.AVAILABILITY.value, AvailabilityAttributes, page_probe(page_outcome)))
+EBAY = register(CheckKind(CheckType.EBAY.value, EbayAttributes, page_probe(listing_outcome)))

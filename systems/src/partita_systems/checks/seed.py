@@ -61,7 +61,7 @@ class _Person(_Step):
         place = self.random.choice(PLACES)
         return d.Check(
             check_id=self.check_id(number),
-            userid=self.user_id,
+            user_id=self.user_id,
             url=f"https://{place}{self.number}.example.com/" + ("item/1" if is_shop else ""),
             check_type=d.CheckType.EBAY if is_shop else d.CheckType.AVAILABILITY,
             delay_ms=self.random.choice([60_000, 300_000, 3_600_000]),

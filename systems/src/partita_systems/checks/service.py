@@ -11,10 +11,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from partita import Condition, ConditionFailed, F, InvalidValue, NotFound
 from partita_systems.checks import design as d
-from partita_systems.checks.check_attributes import checked_url, typed_attributes
+from partita_systems.checks import probes  # noqa: F401 - registers the types of the system
+from partita_systems.checks.check_attributes import checked_url
+from partita_systems.checks.check_types import check_kinds, typed_attributes
 from partita_systems.service_base import ServiceBase
 
 Probe = Callable[[d.Check], d.Outcome]
@@ -66,17 +69,18 @@ class Checks(ServiceBase):
         addresses = dict.fromkeys((canonical_email(email), email))
         return next((found for each in addresses if (found := self.db(d.users_by_email(each)).one())), None)
 
-    def change_email(self, user_id: str, email: str) -> None:
-        with self.db.change(d.user(user_id)) as draft:
-            draft.email = canonical_email(email)
+    def change_email(self, user_id: str, email: str) -> d.User:
+        return self.assign(d.user(user_id), email=canonical_email(email))
 
-    def suspend(self, user_id: str) -> None:
-        with self.db.change(d.user(user_id)) as draft:
-            draft.status = d.UserStatus.SUSPENDED
+    def set_allowance(self, user_id: str, check_limit: int, tier: d.Tier) -> d.User:
+        """Set the tier and the maximum number of checks; existing checks stay."""
+        return self.assign(d.user(user_id), check_limit=check_limit, tier=tier)
 
-    def reinstate(self, user_id: str) -> None:
-        with self.db.change(d.user(user_id)) as draft:
-            draft.status = d.UserStatus.ACTIVE
+    def suspend(self, user_id: str) -> d.User:
+        return self.assign(d.user(user_id), status=d.UserStatus.SUSPENDED)
+
+    def reinstate(self, user_id: str) -> d.User:
+        return self.assign(d.user(user_id), status=d.UserStatus.ACTIVE)
 
     def remove_user(self, user_id: str, *, when: Condition | None = None) -> None:
         """Delete a user after all checks and their results. An interrupted deletion can be repeated.
@@ -97,15 +101,15 @@ class Checks(ServiceBase):
     # Checks
 
     def add(
-        self, userid: str, url: str, check_type: d.CheckType, delay_ms: int, attributes: dict[str, Any] | None = None
+        self, user_id: str, url: str, check_type: str, delay_ms: int, attributes: dict[str, Any] | None = None
     ) -> d.Check:
         """Create a check, due at once, within the user's limit."""
         typed_attributes(check_type, attributes or {})
         check = d.Check(
             check_id=self.new_id("c"),
-            userid=userid,
+            user_id=user_id,
             url=checked_url(url),
-            check_type=check_type,
+            check_type=d.CheckType(check_type),
             delay_ms=delay_ms,
             attributes=attributes or {},
             due_at=self.now(),
@@ -113,34 +117,78 @@ class Checks(ServiceBase):
         try:
             with self.db.transaction() as transaction:
                 created = transaction.create(check)
-                transaction.check(d.user(userid), _NOT_DELETING)
+                transaction.check(d.user(user_id), _NOT_DELETING)
         except ConditionFailed:
-            raise InvalidValue("Check", f"user {userid!r} is being deleted", "userid") from None
+            raise InvalidValue("Check", f"user {user_id!r} is being deleted", "userId") from None
         return created
 
     def remove(self, check_id: str) -> None:
         """Delete a check with its results; the user's counter goes down."""
         self.db.delete(d.check(check_id))
 
-    def pause(self, check_id: str) -> None:
-        with self.db.change(d.check(check_id)) as draft:
-            draft.status = d.CheckStatus.PAUSED
+    def change(
+        self,
+        check_id: str,
+        *,
+        url: str | UnsetType = UNSET,
+        delay_ms: int | UnsetType = UNSET,
+        attributes: dict[str, Any] | UnsetType = UNSET,
+        verify: Callable[[d.Check], None] = lambda found: None,
+    ) -> d.Check:
+        """Change the given fields; `verify` gets the check first and may raise.
 
-    def resume(self, check_id: str) -> None:
-        with self.db.change(d.check(check_id)) as draft:
-            draft.status = d.CheckStatus.ACTIVE
-            draft.due_at = self.now()
-            draft.failures = 0
+        Another address or other attributes make the check due at once and forget its failures; another delay counts
+        from the last run. A run under way loses its lease: its result is about the check as it was.
+        """
+
+        def edit(found: d.Check) -> None:
+            verify(found)
+            if attributes is not UNSET:
+                typed_attributes(found.check_type, attributes)
+            before = (found.url, found.attributes)
+            found.url = found.url if url is UNSET else checked_url(url)
+            found.attributes = found.attributes if attributes is UNSET else attributes
+            found.delay_ms, delay_before = found.delay_ms if delay_ms is UNSET else delay_ms, found.delay_ms
+            if (found.url, found.attributes) != before:
+                self._start_again(found)
+            elif found.delay_ms != delay_before and found.last_executed_at is not None:
+                found.due_at = found.last_executed_at + delay_after(found.delay_ms, found.failures)
+
+        return self.db.update(d.check(check_id), edit)
+
+    def pause(self, check_id: str) -> d.Check:
+        return self.assign(d.check(check_id), status=d.CheckStatus.PAUSED)
+
+    def resume(self, check_id: str) -> d.Check:
+        """Resume a check; it is due at once."""
+
+        def edit(found: d.Check) -> None:
+            found.status = d.CheckStatus.ACTIVE
+            self._start_again(found)
+
+        return self.db.update(d.check(check_id), edit)
+
+    def _start_again(self, check: d.Check) -> None:
+        check.due_at = self.now()
+        check.failures = 0
+        if check.status == d.CheckStatus.FAILED:
+            check.status = d.CheckStatus.ACTIVE
 
     # Running
 
     def claim(self, count: int) -> list[Claim]:
-        """Claim up to `count` due checks. Checks of suspended users are postponed by their delay."""
+        """Claim up to `count` due checks. Checks of suspended users are postponed by their delay.
+
+        Checks of types that are not registered, such as those of other code, are left alone.
+        """
         claimed: list[Claim] = []
+        known = check_kinds()
         for check in self.db(d.due_checks(self.now())):
             if len(claimed) == count:
                 break
-            owner = self.db(d.user(check.userid))
+            if check.check_type.value not in known:
+                continue
+            owner = self.db(d.user(check.user_id))
             runs = owner is not None and owner.status not in _NOT_RUN
             until = self.now() + (LEASE if runs else timedelta(milliseconds=check.delay_ms))
             if self._set_due_at(check, until) and runs:
