@@ -1,5 +1,6 @@
 """The pages of the systems in docs are generated from page.md, design and API; PARTITA_UPDATE=1 writes them."""
 
+import ast
 import os
 import re
 from pathlib import Path
@@ -35,3 +36,27 @@ def test_page_has_the_sections_of_a_design_document(name: str) -> None:
     for part in ("## What differs from the document", "## Entities", "## Access patterns", "## Write costs"):
         assert part in page
     assert "## Over HTTP" in page
+
+
+LINE = re.compile(r"^\| ([A-Z]{2})-(\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+WITH_LINES = {"perfectit": 51, "checks": 37, "eecar": 55}
+LATER = re.compile(r"comes later: (acts by itself|recovery|search|migration)")
+
+
+def existing_tests(name: str) -> set[str]:
+    """Every test of a system, as `file::function`."""
+    return {
+        f"{path.stem}::{node.name}"
+        for path in (Path(__file__).parent / name).glob("test_*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+@pytest.mark.parametrize("name", WITH_LINES)
+def test_every_line_of_the_document_is_shown_by_a_test_or_comes_later(name: str) -> None:
+    lines = LINE.findall(system_page(SYSTEMS[name]))
+    assert [int(number) for _, number, _, _ in lines] == list(range(1, WITH_LINES[name] + 1))
+    existing = existing_tests(name)
+    shown = [test for _, _, _, test in lines if LATER.fullmatch(test) is None]
+    assert [test for test in shown if test.strip("`") not in existing] == []

@@ -5,9 +5,11 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import msgspec
 import pytest
 
 from partita import Store
+from partita.dynamodb.requests import DescribeTable
 from partita_systems.eecar import design as d
 from partita_systems.eecar.adoption import adopt
 from partita_systems.eecar.api import api
@@ -329,3 +331,9 @@ def test_no_reply_contains_an_internal_name(
     for reply in replies:
         assert INTERNAL.search(json.dumps(reply.json, ensure_ascii=False)) is None
     assert [each["partId"] for each in replies[0].json["items"]] == [battery.part_id]
+
+
+def test_the_table_is_on_demand(db: Store) -> None:
+    table = msgspec.to_builtins(db.backend.call(DescribeTable(table_name=d.table.name)))
+    assert "PAY_PER_REQUEST" in json.dumps(table, default=str)
+    assert [index.name for index in d.table.indexes] == ["GSI1"]

@@ -52,6 +52,7 @@ def every_read(name: str, now: datetime) -> list[Get[Any] | Query[Any]]:
     one = "user card category controversy trend users_by_username cards_by_category cards_by_author".split()
     one += "comments_of_card collections_of_user cards_in_collection comments_of_user votes_of_target".split()
     one += "collection_by_id cards_by_term subcategories drafts_of_author notifications_of_user terms_of_card".split()
+    one += ["unread_notifications_of_user"]
     calls = [getattr(d, each)(f"user-{name}" if each == "users_by_username" else name) for each in one]
     calls += [getattr(d, each)() for each in ("top_voted", "root_categories", "controversial", "trending")]
     calls += [getattr(d, each)(name, now, name) for each in ("comment", "notification")]

@@ -509,7 +509,7 @@ def test_categories_have_no_cycles_and_are_kept_while_in_use(perfectit: PerfectI
     with pytest.raises(ReferenceMissing, match="Category refers to Category"):
         perfectit.add_category("lost", "Lost", "nowhere")
     perfectit.move_category("carving", d.ROOT)
-    with pytest.raises(InvalidValue, match=r"Category.id: woodworking still has cards"):
+    with pytest.raises(InvalidValue, match=r"Category.category_id: woodworking still has cards"):
         perfectit.remove_category("woodworking")
     perfectit.cards.remove(card)
     perfectit.remove_category("woodworking")

@@ -17,8 +17,14 @@ from partita_systems.perfectit.service import PerfectIt
 api = Api("perfectit", "PerfectIt", d.design, service=PerfectIt, about="How-to cards, votes, comments and collections.")
 
 
+POPULAR = "public, max-age=30"  # a shared cache may answer for half a minute without asking
+
+
 class MarkReadResult(Struct):
     read: int
+
+
+MAX_UNREAD = 100  # counted
 
 
 class SweepResult(Struct):
@@ -43,9 +49,9 @@ api.expose_delete("/users/{user_id}", d.user, who=caller_is("user_id") | admin)
 
 
 @api.put("/users/{user_id}/username", who=caller_is("user_id"))
-def change_username(service: PerfectIt, user_id: str, new: b.NewUsername) -> None:
+def change_username(service: PerfectIt, user_id: str, new: b.NewUsername) -> d.User:
     """Change the username; it must be free."""
-    service.rename(user_id, new.username)
+    return service.rename(user_id, new.username)
 
 
 @api.get("/usernames/{username}")
@@ -72,23 +78,23 @@ api.expose_list("/users/{author_id}/comments", d.comments_of_user)
 # Cards
 
 
-@api.get("/cards")
+@api.get("/cards", cache=POPULAR)
 def recent_cards(service: PerfectIt, limit: PageSize = 20, cursor: str | None = None) -> Page[d.CardSummary]:
     """List the newest cards; a page may be short before the end."""
     return service.cards.recent(limit, cursor)
 
 
-api.expose_list("/cards/top", d.top_voted, about="List the cards with the highest score.")
-api.expose_list("/days/{day}/cards", d.cards_of_day)
+api.expose_list("/cards/top", d.top_voted, about="List the cards with the highest score.", cache=POPULAR)
+api.expose_list("/days/{day}/cards", d.cards_of_day, cache=POPULAR)
 
 
-@api.get("/cards/controversial")
+@api.get("/cards/controversial", cache=POPULAR)
 def controversial(service: PerfectIt, limit: PageSize = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
     """List the cards with the most divided votes first."""
     return service.cards.controversial(limit, cursor)
 
 
-@api.get("/cards/trending")
+@api.get("/cards/trending", cache=POPULAR)
 def trending(service: PerfectIt, limit: PageSize = 20, cursor: str | None = None) -> Page[d.PerfectionCard]:
     """List the cards that gather attention fastest."""
     return service.cards.trending(limit, cursor)
@@ -111,22 +117,35 @@ def create_draft(service: PerfectIt, caller: Caller, content: Content) -> d.Perf
     return service.cards.draft(caller.name, content)
 
 
+@api.post("/cards/bulk", who=signed_in, status=201)
+def create_drafts(service: PerfectIt, caller: Caller, new: b.NewCards) -> b.Cards:
+    """Create up to 25 drafts in one request, all or none."""
+    return b.Cards(service.cards.draft_many(caller.name, new.cards))
+
+
 api.expose_get("/cards/{card_id}", d.card, who=published | author | admin)
 
 
 @api.patch("/cards/{card_id}", who=author | admin, on=d.card)
 def edit_card(service: PerfectIt, card_id: str, content: Content, match: IfMatch) -> d.PerfectionCard:
-    """Change the given fields; the search terms of a published card change at once."""
-    card = service.db.one(d.card(card_id), consistent=True)
-    match.check(card)
-    service.cards.edit(card_id, content, version=card.version)
+    """Change the given fields; the search terms of a published card change at once.
+
+    Without If-Match concurrent changes are merged by field.
+    """
+    version = None
+    if match.present:
+        card = service.db.one(d.card(card_id), consistent=True)
+        match.check(card)
+        version = card.version
+    service.cards.edit(card_id, content, version=version)
     return service.db.one(d.card(card_id), consistent=True)
 
 
 @api.put("/cards/{card_id}/publication", who=author, on=d.card)
-def publish_card(service: PerfectIt, card_id: str) -> None:
+def publish_card(service: PerfectIt, card_id: str) -> d.PerfectionCard:
     """Publish a draft; it needs a category and at least one instruction."""
     service.cards.publish(card_id)
+    return service.db.one(d.card(card_id), consistent=True)
 
 
 @api.delete("/cards/{card_id}", who=author | admin, on=d.card)
@@ -179,9 +198,15 @@ def cards_of_collection(
 
 
 @api.put(COLLECTION + "/cards/{card_id}", who=caller_is("user_id"))
-def collect(service: PerfectIt, user_id: str, collection_id: str, card_id: str) -> None:
+def collect(service: PerfectIt, user_id: str, collection_id: str, card_id: str) -> d.CardInCollection:
     """Add a published card to a collection; repeating it changes nothing."""
-    service.collect(user_id, collection_id, card_id)
+    return service.collect(user_id, collection_id, card_id)
+
+
+@api.post(COLLECTION + "/cards", who=caller_is("user_id"), status=201)
+def collect_many(service: PerfectIt, user_id: str, collection_id: str, new: b.NewEntries) -> b.Entries:
+    """Add several published cards to a collection; repeating it changes nothing."""
+    return b.Entries(service.collect_many(user_id, collection_id, new.card_ids))
 
 
 @api.delete(COLLECTION + "/cards/{card_id}", who=caller_is("user_id"))
@@ -200,12 +225,12 @@ def sweep_collection(service: PerfectIt, user_id: str, collection_id: str) -> Sw
 
 # Categories
 
-api.expose_list("/categories", d.root_categories)
+api.expose_list("/categories", d.root_categories, cache=POPULAR)
 api.expose_get("/categories/{category_id}", d.category)
-api.expose_list("/categories/{parent_id}/subcategories", d.subcategories)
+api.expose_list("/categories/{parent_id}/subcategories", d.subcategories, cache=POPULAR)
 
 
-@api.get("/categories/{category}/cards")
+@api.get("/categories/{category}/cards", cache=POPULAR)
 def cards_by_category(
     service: PerfectIt, category: str, limit: PageSize = 20, cursor: str | None = None
 ) -> Page[d.CardSummary]:
@@ -216,7 +241,7 @@ def cards_by_category(
 @api.post("/categories", who=admin, location="/categories/{category_id}")
 def add_category(service: PerfectIt, new: b.NewCategory) -> d.Category:
     """Create a category under a parent, or at the top level."""
-    return service.add_category(new.id, new.name, new.parent_id, new.sort_order)
+    return service.add_category(new.category_id, new.name, new.parent_id, new.sort_order)
 
 
 @api.patch("/categories/{category_id}", who=admin)
@@ -263,10 +288,18 @@ def delete_notification(
 @api.put(NOTIFICATION + "/read", who=caller_is("user_id"))
 def read_notification(
     service: PerfectIt, user_id: str, notification_id: str, created_at: CreatedAtParameter = None
-) -> None:
+) -> d.Notification:
     """Mark a notification as read."""
     with key_time(notification_id, created_at) as at:
-        service.read_notification(user_id, at, notification_id)
+        return service.read_notification(user_id, at, notification_id)
+
+
+@api.get("/users/{user_id}/notifications/unread", who=caller_is("user_id"))
+def unread_notifications(service: PerfectIt, user_id: str) -> b.Unread:
+    """Get the number of unread notifications, counted up to 100."""
+    service.db.one(d.user(user_id))
+    page = service.db(d.unread_notifications_of_user(user_id)).page(MAX_UNREAD)
+    return b.Unread(len(page.items), page.cursor is not None)
 
 
 @api.put("/users/{user_id}/notifications/read", who=caller_is("user_id"))

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from partita_systems.perfectit import design as d
+from partita_systems.perfectit.cards import Content
 
 # Names are normalised to NFC, where up to four characters become one: the limits allow for decomposed input.
 Username = Annotated[
@@ -16,7 +17,7 @@ Username = Annotated[
         examples=["ana.costa"],
     ),
 ]
-Line = Annotated[str, Meta(min_length=1, max_length=120, examples=["Weekend repairs"])]
+Line = Annotated[d.Line, Meta(examples=["Weekend repairs"])]
 CategoryId = Annotated[
     str,
     Meta(
@@ -26,7 +27,7 @@ CategoryId = Annotated[
         examples=["kitchen"],
     ),
 ]
-CommentText = Annotated[str, Meta(min_length=1, max_length=2_000, examples=["Worked at once 👍"])]
+CommentText = Annotated[d.Text, Meta(examples=["Worked at once 👍"])]
 SortOrder = Annotated[int, Meta(ge=-99_999, le=99_999)]
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Count = Annotated[int, Meta(ge=0, le=10**12)]
@@ -53,12 +54,35 @@ class NewVote(Struct, forbid_unknown_fields=True, rename="camel"):
     vote_type: d.VoteType
 
 
+class NewCards(Struct, forbid_unknown_fields=True):
+    cards: Annotated[list[Content], Meta(min_length=1, max_length=25)]
+
+
+class Cards(Struct):
+    items: list[d.PerfectionCard]
+
+
+class NewEntries(Struct, forbid_unknown_fields=True, rename="camel"):
+    card_ids: Annotated[list[Id], Meta(min_length=1, max_length=25)]
+
+
+class Entries(Struct):
+    items: list[d.CardInCollection]
+
+
+class Unread(Struct):
+    """The number of unread notifications, counted up to 100; `more` if there are more."""
+
+    unread: int
+    more: bool
+
+
 class NewCollection(Struct, forbid_unknown_fields=True):
     name: Line
 
 
 class NewCategory(Struct, forbid_unknown_fields=True, rename="camel"):
-    id: CategoryId
+    category_id: CategoryId
     name: Line
     parent_id: CategoryId = d.ROOT
     sort_order: SortOrder = 0

@@ -1,5 +1,7 @@
 """Cards from draft to removal, and the lists of them."""
 
+import os
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -17,8 +19,10 @@ from partita import (
     Store,
     Transaction,
     VersionConflict,
+    convert,
     new_id,
 )
+from partita_systems import fields as fields_of_text
 from partita_systems.perfectit import design as d
 from partita_systems.perfectit.day_cursor import RECENT_PERIOD, day_cursor, parse_day_cursor
 from partita_systems.perfectit.search_terms import canonical_name, terms_of, words
@@ -27,6 +31,8 @@ from partita_systems.service_base import MakeId, ServiceBase
 
 MAX_DAYS_PER_PAGE = 30  # of the list of recent cards: one Query for each day
 MAX_NAME_LENGTH = 120  # of a material
+LINE: Any = fields_of_text.Line
+IMAGES = os.environ.get("PERFECTIT_IMAGES", "")  # the base address of images, such as https://images.example.com/
 
 
 class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
@@ -55,9 +61,25 @@ class Content(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_onl
             raise InvalidValue(
                 "PerfectionCard", f"the name of a material must have 1 to {MAX_NAME_LENGTH} characters", "materials"
             )
+        for name in names:
+            convert(name, LINE, "PerfectionCard", "materials")
         if isinstance(self.category, str):
             fields["category"] = canonical_name(self.category)
+        if isinstance(self.image_urls, list):
+            fields["image_urls"] = [image_address(url, at) for at, url in enumerate(self.image_urls)]
         return fields
+
+
+_SENT_NAMES = {each.name: each.encode_name for each in msgspec.structs.fields(Content)}
+
+
+def image_address(url: str, at: int = 0) -> str:
+    """The address of an image. With a base address, it is below that, and may be given without it."""
+    if not IMAGES or url.startswith(IMAGES):
+        return url
+    if "://" in url or url.startswith("/") or ".." in url.split("/"):
+        raise InvalidValue("PerfectionCard", f"must be below {IMAGES}", "imageUrls", at)
+    return IMAGES + url
 
 
 class HasCardId(Protocol):
@@ -78,12 +100,27 @@ class Cards(ServiceBase):
 
     def draft(self, author_id: str, content: Content) -> d.PerfectionCard:
         """Create a draft. Only its author sees it, and it expires 30 days after its last edit."""
+        return self.db.create(self._new_card(author_id, content))
+
+    def draft_many(self, author_id: str, contents: Sequence[Content]) -> list[d.PerfectionCard]:
+        """Create several drafts in one transaction, all or none."""
+        created = []
+        with self.db.transaction() as transaction:
+            for at, content in enumerate(contents):
+                try:
+                    created.append(transaction.create(self._new_card(author_id, content)))
+                except InvalidValue as error:
+                    field, *inside = error.path
+                    path = ("cards", at, _SENT_NAMES.get(str(field), field), *inside)
+                    raise InvalidValue(error.entity, error.reason, *path, fault=error.fault) from None
+        return created
+
+    def _new_card(self, author_id: str, content: Content) -> d.PerfectionCard:
         if content.title is UNSET:
             raise InvalidValue("PerfectionCard", "required", "title")
-        card = d.PerfectionCard(
+        return d.PerfectionCard(
             card_id=self.new_id("c"), author_id=author_id, created_at=self.now(), **content.fields()
         )
-        return self.db.create(card)
 
     def edit(self, card_id: str, content: Content, *, version: int | None = None) -> None:
         """Change the given fields; the search terms of a published card change in the same transaction.

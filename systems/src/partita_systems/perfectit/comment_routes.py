@@ -8,6 +8,7 @@ from partita_systems.perfectit import design as d
 from partita_systems.perfectit.access import admin, author
 from partita_systems.perfectit.comment_keys import CreatedAtParameter, key_time
 from partita_systems.perfectit.service import PerfectIt
+from partita_systems.perfectit.votes import VoteState
 
 COMMENTS = "/cards/{card_id}/comments"
 COMMENT = COMMENTS + "/{comment_id}"
@@ -76,14 +77,14 @@ def remove_comment(
 # Votes
 
 
-def cast_vote(service: PerfectIt, card_id: str, user_id: str, new: b.NewVote) -> None:
-    """Vote on a card, or change the vote."""
-    service.votes.on_card(user_id, card_id, new.vote_type)
+def cast_vote(service: PerfectIt, card_id: str, user_id: str, new: b.NewVote) -> VoteState:
+    """Vote on a card, or change the vote; answers with the new score."""
+    return service.votes.on_card(user_id, card_id, new.vote_type)
 
 
-def withdraw_vote(service: PerfectIt, card_id: str, user_id: str) -> None:
-    """Withdraw a vote on a card."""
-    service.votes.on_card(user_id, card_id, None)
+def withdraw_vote(service: PerfectIt, card_id: str, user_id: str) -> VoteState:
+    """Withdraw a vote on a card; answers with the new score."""
+    return service.votes.on_card(user_id, card_id, None)
 
 
 def vote_on_comment(
@@ -93,15 +94,15 @@ def vote_on_comment(
     user_id: str,
     new: b.NewVote,
     created_at: CreatedAtParameter = None,
-) -> None:
-    """Vote on a comment, or change the vote."""
+) -> VoteState:
+    """Vote on a comment, or change the vote; answers with the new score."""
     with key_time(comment_id, created_at) as at:
-        service.votes.on_comment(user_id, card_id, at, comment_id, new.vote_type)
+        return service.votes.on_comment(user_id, card_id, at, comment_id, new.vote_type)
 
 
 def withdraw_vote_on_comment(
     service: PerfectIt, card_id: str, comment_id: str, user_id: str, created_at: CreatedAtParameter = None
-) -> None:
-    """Withdraw a vote on a comment."""
+) -> VoteState:
+    """Withdraw a vote on a comment; answers with the new score."""
     with key_time(comment_id, created_at) as at:
-        service.votes.on_comment(user_id, card_id, at, comment_id, None)
+        return service.votes.on_comment(user_id, card_id, at, comment_id, None)

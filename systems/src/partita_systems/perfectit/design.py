@@ -34,6 +34,8 @@ from partita import (
     prove,
     query,
 )
+from partita.validation import describe_pattern
+from partita_systems import fields
 
 KEEP_DRAFTS = timedelta(days=30)
 KEEP_NOTIFICATIONS = timedelta(days=90)
@@ -41,9 +43,11 @@ KEEP_TRENDS = timedelta(days=7)
 MAX_TERMS = 45  # replacing all terms of a card fits into one transaction
 ROOT = "ROOT"  # the parent of top-level categories
 
-Url = Annotated[str, Meta(max_length=1_000)]
-Line = Annotated[str, Meta(min_length=1, max_length=120)]
-Text = Annotated[str, Meta(min_length=1, max_length=2_000)]
+USERNAME = describe_pattern(r"^[\w.-]{3,30}(?![\s\S])", "must be 3 to 30 letters, digits, `.`, `_` and `-`")
+CATEGORY_ID = describe_pattern(r"^[\w-]{1,60}(?![\s\S])", "must be 1 to 60 letters, digits, `_` and `-`")
+
+Line = Annotated[fields.Line, Meta(max_length=120)]
+Text = Annotated[fields.Paragraphs, Meta(max_length=2_000)]
 Amount = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
@@ -88,7 +92,7 @@ class CardSummary(View, naming="camel"):
 
     card_id: Annotated[str, StoredAs("id")]
     title: Line
-    image_urls: Annotated[list[Url], Meta(max_length=10)] = field(default_factory=list)
+    image_urls: Annotated[list[fields.HttpsUrl], Meta(max_length=10)] = field(default_factory=list)
     category: Line | None = None
     tags: Annotated[list[Line], Meta(max_length=10)] = field(default_factory=list)
     difficulty: Difficulty = Difficulty.BEGINNER
@@ -135,10 +139,10 @@ main = Table(
 
 class User(Entity, table=main, key=("USER#{user_id}", "PROFILE")):
     user_id: Annotated[str, StoredAs("id")]
-    username: Annotated[str, Meta(pattern=r"^[\w.-]{3,30}$"), Unique(case_insensitive=True)]
+    username: Annotated[str, Meta(pattern=USERNAME), Unique(case_insensitive=True)]
     display_name: Line
-    bio: Annotated[str, Meta(max_length=500)] = ""
-    avatar_url: Url | None = None
+    bio: Annotated[fields.FreeText, Meta(max_length=500)] = ""
+    avatar_url: fields.HttpsUrl | None = None
     created_at: Annotated[datetime, CreatedAt()] = AUTO
     updated_at: Annotated[datetime, UpdatedAt()] = AUTO
 
@@ -152,7 +156,7 @@ class PerfectionCard(CardSummary, Entity, table=main, key=("CARD#{card_id}", "ME
     `created_at` is the time when the draft was created and, after publication, the time of publication.
     """
 
-    description: Annotated[str, Meta(max_length=5_000)] = ""
+    description: Annotated[fields.FreeText, Meta(max_length=5_000)] = ""
     instructions: Annotated[list[Text], Meta(max_length=60), Compressed()] = field(default_factory=list)
     materials: Annotated[dict[str, Line], Meta(max_length=50)] = field(default_factory=dict)
     tools: Annotated[list[Line], Meta(max_length=50)] = field(default_factory=list)
@@ -209,7 +213,7 @@ class CardInCollection(Entity, table=main, key=("COLLECTION#{collection_id}", "C
 
 
 class Category(Entity, table=main, key=("CAT#{category_id}", "METADATA")):
-    category_id: Annotated[str, StoredAs("id"), Meta(pattern=r"^[\w-]{1,60}$")]
+    category_id: Annotated[str, StoredAs("id"), Meta(pattern=CATEGORY_ID)]
     name: Line
     parent_id: str = ROOT
     sort_order: Annotated[int, Meta(ge=-99_999, le=99_999)] = 0
@@ -316,6 +320,8 @@ def subcategories(parent_id: str) -> Items[Category]: ...
 def drafts_of_author(author_id: str) -> Items[CardSummary]: ...
 @pattern(query(Notification).newest_first())
 def notifications_of_user(user_id: str) -> Items[Notification]: ...
+@pattern(query(Notification).newest_first().where(F.read == False))  # noqa: E712 - a condition
+def unread_notifications_of_user(user_id: str) -> Items[Notification]: ...
 @pattern(Controversy.by_score.largest_first("score").page(20))
 def controversial() -> Items[Controversy]: ...
 @pattern(Trend.by_score.largest_first("score").page(20))

@@ -54,9 +54,10 @@ def set_trend(service: PerfectIt, card_id: str, new: b.NewTrend) -> d.Trend:
     return service.set_trend(card_id, new.score)
 
 
-def count_views(service: PerfectIt, card_id: str, new: b.NewViews) -> None:
+def count_views(service: PerfectIt, card_id: str, new: b.NewViews) -> d.PerfectionCard:
     """Add views to a card."""
     service.cards.count_views(card_id, new.views)
+    return service.db.one(d.card(card_id), consistent=True)
 
 
 def metrics_of_day(service: PerfectIt, day: date) -> d.DailyMetrics:

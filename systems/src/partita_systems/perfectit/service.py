@@ -1,6 +1,6 @@
 """The PerfectIt service: users, comments, collections, categories, notifications and trends."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 
@@ -46,9 +46,8 @@ class PerfectIt(ServiceBase):
         user = d.User(user_id=user_id or self.new_id("u"), username=canonical_name(username), display_name=display_name)
         return self.db.create(user)
 
-    def rename(self, user_id: str, username: str) -> None:
-        with self.db.change(d.user(user_id)) as draft:
-            draft.username = canonical_name(username)
+    def rename(self, user_id: str, username: str) -> d.User:
+        return self.assign(d.user(user_id), username=canonical_name(username))
 
     # Comments
 
@@ -105,17 +104,41 @@ class PerfectIt(ServiceBase):
     def new_collection(self, user_id: str, name: str) -> d.Collection:
         return self.db.create(d.Collection(collection_id=self.new_id("l"), user_id=user_id, name=name))
 
-    def collect(self, user_id: str, collection_id: str, card_id: str) -> None:
+    def collect(self, user_id: str, collection_id: str, card_id: str) -> d.CardInCollection:
         """Add a published card to a collection of the user; repeating it changes nothing."""
         entry = d.CardInCollection(collection_id=collection_id, card_id=card_id, user_id=user_id)
         try:
             with self._while_published("CardInCollection", card_id) as transaction:
-                transaction.create(entry)
+                return transaction.create(entry)
         except AlreadyExists:
             if self.db(d.collection(user_id, collection_id)) is None:
                 raise ReferenceMissing(
                     "CardInCollection", "Collection", {"collection_id": collection_id}, "collection_id"
                 ) from None
+            return self.db.one(d.card_in_collection(collection_id, card_id), consistent=True)
+
+    def collect_many(self, user_id: str, collection_id: str, card_ids: Sequence[str]) -> list[d.CardInCollection]:
+        """Add several published cards in one transaction, all or none; those that are in the collection stay."""
+        ids = list(dict.fromkeys(card_ids))
+        for _ in self.db.retrying("CardInCollection"):
+            self.db.one(d.collection(user_id, collection_id), consistent=True)
+            stored = self.existing([d.card_in_collection(collection_id, each) for each in ids])
+            missing = [each for each in ids if each not in {entry.card_id for entry in stored}]
+            try:
+                with self.db.transaction() as transaction:
+                    for card_id in missing:
+                        transaction.check(d.card(card_id), d.PUBLISHED)
+                        entry = d.CardInCollection(collection_id=collection_id, card_id=card_id, user_id=user_id)
+                        stored.append(transaction.create(entry))
+            except ConditionFailed as failed:
+                card_id = str(failed.key["card_id"])
+                wrong = f"card {card_id!r} does not exist or is not published"
+                raise InvalidValue("CardInCollection", wrong, "cardIds", list(card_ids).index(card_id)) from None
+            except AlreadyExists:
+                continue  # added concurrently
+            found = {entry.card_id: entry for entry in stored}
+            return [found[each] for each in ids]
+        raise AssertionError("retrying ends with an error")
 
     def uncollect(self, collection_id: str, card_id: str) -> None:
         self.db.delete(d.card_in_collection(collection_id, card_id))
@@ -144,7 +167,7 @@ class PerfectIt(ServiceBase):
         """Create a category under an existing parent, or at the top level."""
         category = d.Category(category_id=canonical_name(category_id), name=name, sort_order=sort_order)
         if category.category_id == d.ROOT:
-            raise InvalidValue("Category", f"{d.ROOT} is reserved for the top level", "id")
+            raise InvalidValue("Category", f"{d.ROOT} is reserved for the top level", "categoryId")
         category.parent_id = checked_parent(category, canonical_name(parent_id))
         return self.db.create(category)
 
@@ -182,7 +205,8 @@ class PerfectIt(ServiceBase):
         except ConditionFailed:
             found = self.db(d.category(category_id), consistent=True)
             if found is not None and (found.child_count or found.card_count or self._is_listed(category_id)):
-                raise InvalidValue("Category", f"{category_id} still has cards or subcategories", "id") from None
+                wrong = f"{category_id} still has cards or subcategories"
+                raise InvalidValue("Category", wrong, "category_id") from None
             self.db.delete(d.category(category_id), when=empty)
 
     def _is_listed(self, category_id: str) -> bool:
@@ -208,16 +232,17 @@ class PerfectIt(ServiceBase):
         with self._while_published("Trend", card_id) as transaction:
             return transaction.put(d.Trend(card_id=card_id, score=score, seen_at=self.now()))
 
-    def read_notification(self, user_id: str, created_at: datetime, notification_id: str) -> None:
-        with self.db.change(d.notification(user_id, created_at, notification_id)) as draft:
-            draft.read = True
+    def read_notification(self, user_id: str, created_at: datetime, notification_id: str) -> d.Notification:
+        return self.assign(d.notification(user_id, created_at, notification_id), read=True)
 
     def read_all_notifications(self, user_id: str) -> int:
         """Mark all notifications of a user as read; returns how many were unread."""
-        unread = [each for each in self.db(d.notifications_of_user(user_id)) if not each.read]
-        for each in unread:
-            self.read_notification(user_id, each.created_at, each.notification_id)
-        return len(unread)
+        marked = 0
+        for each in self.db(d.unread_notifications_of_user(user_id)):
+            with suppress(NotFound):  # expired or deleted in the meantime
+                self.read_notification(user_id, each.created_at, each.notification_id)
+                marked += 1
+        return marked
 
 
 def checked_parent(category: d.Category, parent_id: str) -> str:

@@ -8,11 +8,25 @@ conflict it reads again and retries.
 from collections import Counter
 from datetime import datetime
 
+import msgspec
+
 from partita import AlreadyExists, Condition, ConditionFailed, F, Get, NotFound, ReferenceMissing, Store, Transaction
 from partita_systems.perfectit import design as d
 
 Target = d.PerfectionCard | d.Comment
 Choice = d.VoteType | None
+
+
+class VoteState(msgspec.Struct, rename="camel"):
+    """The votes on a card or comment after a vote; `voteType` is the caller's own, null without one."""
+
+    target_id: str
+    vote_type: d.VoteType | None
+    vote_score: int
+    up_count: int
+    down_count: int
+
+
 _CONFLICTS = (AlreadyExists, ConditionFailed, NotFound)
 
 
@@ -22,15 +36,15 @@ class Votes:
     def __init__(self, db: Store) -> None:
         self.db = db
 
-    def on_card(self, user_id: str, card_id: str, vote: Choice) -> None:
+    def on_card(self, user_id: str, card_id: str, vote: Choice) -> VoteState:
         """Vote, change the vote, or withdraw it with None."""
-        self._vote(user_id, card_id, card_id, d.card(card_id), vote)
+        return self._vote(user_id, card_id, card_id, d.card(card_id), vote)
 
-    def on_comment(self, user_id: str, card_id: str, created_at: datetime, comment_id: str, vote: Choice) -> None:
+    def on_comment(self, user_id: str, card_id: str, created_at: datetime, comment_id: str, vote: Choice) -> VoteState:
         """Vote on a comment of a published card, change the vote, or withdraw it with None."""
-        self._vote(user_id, card_id, comment_id, d.comment(card_id, created_at, comment_id), vote)
+        return self._vote(user_id, card_id, comment_id, d.comment(card_id, created_at, comment_id), vote)
 
-    def _vote(self, user_id: str, card_id: str, target_id: str, call: Get[Target], vote: Choice) -> None:
+    def _vote(self, user_id: str, card_id: str, target_id: str, call: Get[Target], vote: Choice) -> VoteState:
         for _ in self.db.retrying("Vote"):
             target = self.db.update(call, _no_change)
             if isinstance(target, d.PerfectionCard) and target.status != d.CardStatus.PUBLISHED:
@@ -40,7 +54,7 @@ class Votes:
             stored = self.db(d.vote(user_id, target_id), consistent=True)
             before = stored.vote_type if stored else None
             if before == vote:
-                return
+                return _state(target_id, target, vote, vote)
             if not _is_counted(before, target):
                 self.recount(target_id, call)
                 continue
@@ -56,7 +70,8 @@ class Votes:
                 if isinstance(conflict, NotFound) and conflict.entity != "Vote":
                     raise  # deleted, or being deleted
                 continue
-            return
+            return _state(target_id, target, before, vote)
+        raise AssertionError("retrying ends with an error")
 
     def _write(
         self, transaction: Transaction, before: Choice, vote: Choice, user_id: str, target_id: str, target: Target
@@ -72,8 +87,7 @@ class Votes:
 
     def _count(self, transaction: Transaction, before: Choice, vote: Choice, call: Get[Target], target: Target) -> None:
         """Write the counters. The controversy depends on both, so they must be unchanged."""
-        more_up = (vote == d.VoteType.UP) - (before == d.VoteType.UP)
-        more_down = (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
+        more_up, more_down = _steps(before, vote)
         unchanged = F.status.is_absent() | (F.status != d.CardStatus.REMOVED.value)
         if isinstance(target, d.PerfectionCard):
             unchanged = _counts_unchanged(target) & d.PUBLISHED
@@ -104,6 +118,18 @@ class Votes:
         """Delete all votes on a card or comment."""
         votes = [d.vote(each.user_id, target_id) for each in self.db(d.votes_of_target(target_id))]
         self.db.delete_many(votes)
+
+
+def _steps(before: Choice, vote: Choice) -> tuple[int, int]:
+    """How a vote changes the two counters."""
+    up = (vote == d.VoteType.UP) - (before == d.VoteType.UP)
+    return up, (vote == d.VoteType.DOWN) - (before == d.VoteType.DOWN)
+
+
+def _state(target_id: str, target: Target, before: Choice, vote: Choice) -> VoteState:
+    up, down = _steps(before, vote)
+    score = target.vote_score + up - down
+    return VoteState(target_id, vote, score, target.up_count + up, target.down_count + down)
 
 
 def _no_change(target: Target) -> None:
