@@ -194,6 +194,34 @@ def test_write_to_a_file_that_is_gone_is_an_error(path: str, tmp_path: Path, fat
             pass
 
 
+def test_full_disk_is_an_error_until_there_is_room(path: str) -> None:
+    """Nothing acknowledged is lost, nothing else is stored, and reads go on meanwhile."""
+    with opened(path) as engine:
+        engine.call(request("CreateTable", **TABLE))
+        storage: Any = engine._context.storage
+        pages: Any = storage._writer.apsw.execute("PRAGMA page_count").get
+        storage._writer.apsw.execute(f"PRAGMA max_page_count = {pages + 20}").fetchall()
+        stored = items_until_full(engine)
+        assert 10 < stored < 1000
+        with pytest.raises(InternalServerError, match="full"):
+            engine.call(put("too much", 100_000))
+        assert engine.call(get("too much")).item is None
+        assert engine.call(request("Scan", TableName="notes", Select="COUNT")).count == stored
+        engine.call(request("DeleteItem", TableName="notes", Key={"pk": {"S": "k0"}}))
+        storage._writer.apsw.execute("PRAGMA max_page_count = 1000000").fetchall()
+        engine.call(put("too much", 100_000))
+        assert problems_of(engine) == []
+
+
+def items_until_full(engine: Engine) -> int:
+    for number in range(1000):
+        try:
+            engine.call(put(f"k{number}", 5000))
+        except InternalServerError:
+            return number
+    return 1000
+
+
 def test_relative_path_survives_a_change_of_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
