@@ -8,6 +8,7 @@ from typing import Any
 import hypothesis
 from hypothesis import HealthCheck, Phase, assume, event, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
 from tests.fuzz.conditions import conditions
@@ -99,7 +100,7 @@ def run_chunk(seed: int, chunk: int, designs: int) -> tuple[int, int, str]:
 
 def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None) -> tuple[int, str]:
     logging.getLogger("partita.store").setLevel(logging.ERROR)  # faults are logged as warnings
-    held = 0
+    held, failed = 0, False
 
     @settings(
         max_examples=designs,
@@ -112,13 +113,19 @@ def _difference(designs: int, phases: list[Phase], seed: int, engine: Any = None
     @hypothesis.seed(seed)
     @given(st.data())
     def fuzzed(data: st.DataObject) -> None:
-        nonlocal held
-        fuzz_one(data, engine)
-        held += 1
+        nonlocal held, failed
+        try:
+            fuzz_one(data, engine)
+        except UnsatisfiedAssumption:
+            raise
+        except Exception:
+            failed = True  # what follows only makes it smaller
+            raise
+        held += not failed
 
     try:
         with independent_examples():
             fuzzed()
     except Exception as error:  # noqa: BLE001 - whatever a design raises is a difference
-        return min(held, designs), f"{type(error).__name__}: {error}"
+        return held, f"{type(error).__name__}: {error}"
     return held, ""

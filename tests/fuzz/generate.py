@@ -222,7 +222,7 @@ def _relate(draw: st.DrawFn, child: _Draft, parent: _Draft) -> None:
     if counters:
         parent.rest["counters"] = tuple(counters)
         counted = [each.name for each in counters if each.amount is None]
-        if counted and chance(draw, 3):
+        if counted and chance(draw, 2):
             parent.rest["limits"] = ((counted[0], draw(st.sampled_from([2, "most"]))),)
     if chance(draw, 3):
         child.rest["references"] = (*child.rest.get("references", ()), link)

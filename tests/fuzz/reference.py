@@ -239,13 +239,20 @@ class _Trial:
         if found is None or self.errors or not is_alive(*found, self.now):
             return  # an expired item may stay until it is deleted by its TTL
         self.deleted.add(place)
-        if not self.several:
-            for number in entity.owns:
-                child = self.spec.entities[number]
-                owned = [key for key, (each, values) in self.items.items() if each is child and _owned(values, found)]
-                for key in owned:
-                    self._remove(key)
+        if self.several:
+            self._remove(place)
+        else:
+            self._remove_with_owned(place)
+
+    def _remove_with_owned(self, place: Identity) -> None:
+        found = self.items[place]
         self._remove(place)
+        for number in found[0].owns:
+            child = self.spec.entities[number]
+            owned = [key for key, (each, values) in self.items.items() if each is child and _owned(values, found)]
+            for key in owned:
+                if key in self.items:  # or it was owned by another child as well
+                    self._remove_with_owned(key)
 
     def _remove(self, place: Identity) -> None:
         entity, values = self.items.pop(place)

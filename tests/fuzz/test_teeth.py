@@ -96,12 +96,28 @@ def _no_text(_: Any) -> Any:
     return lambda *_args: ""
 
 
+def _with_bound(_: Any) -> Any:
+    """`after` includes its bound."""
+    return lambda query, low: query.since(low)
+
+
+def _always(condition_clause: Any) -> Any:
+    """The condition of a creation or a deletion is true for every item."""
+    return lambda model, key, when: condition_clause(model, key, when | ~when)
+
+
+def _no_values(_: Any) -> Any:
+    return ()
+
+
 MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     # ranges
     "range: an upper bound leaves out what continues": ("partita.plan.key_ranges", "_after_open_part", _no_text),
     "range: bounds of a falling part are not exchanged": ("partita.plan.key_ranges", "descends", _rising),
     "range: items of other entities are not looked for": ("partita.plan.proof.contents", "meeting", _returns_none),
     "range: lost order is not noticed": ("partita.plan.proof.order", "_sorts", _true),
+    "range: after includes its bound": ("partita.design.reads", "Query.after", _with_bound),
+    "range: items under old keys are not looked for": ("partita.plan.read_requests", "old_reads", _nothing),
     # stored keys
     "stored key: the condition of a key is forgotten": ("partita.plan.changes", "derivations", _without_n),
     "stored key: a key that lost its part stays": ("partita.plan.changes", "derived_attributes", _without_removals),
@@ -111,6 +127,7 @@ MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     "invariant: a reference is not checked": ("partita.plan.effects", "actions", _without_checks),
     "invariant: a limit is not checked": ("partita.plan.effects", "_is_limit_of", _never),
     "invariant: a transition is not checked": ("partita.plan.changes", "transition_clauses", _nothing),
+    "invariant: a condition is not checked": ("partita.plan.writes", "_condition_clause", _always),
     # lost replies
     "lost reply: it is taken for a failure": ("partita.store.retries", "may_have_been_applied", _never),
     "lost reply: a step is sent again": ("partita.store.execution", "send", _again),
@@ -119,6 +136,7 @@ MUTATIONS: dict[str, tuple[str, str, Mutation]] = {
     "lost reply: what a batch left over is dropped": ("partita.store.batches", "_decode_left", _empty),
 }
 RARE: dict[str, tuple[str, str, Mutation]] = {
+    "range: times of old keys have one width": ("partita.design.key_templates", "OTHER_FORMS", _no_values),
     "range: fan-outs are not merged in order": ("partita.store.merge", "_open_sort_key", _nothing),
     "stored key: an expiry is not stored": ("partita.plan.items", "expiry_of", _returns_none),
     "invariant: a counter never falls": ("partita.plan.effects", "_count_action", _without_decrements),
