@@ -62,7 +62,7 @@ def _size_compares(text: str | None, sign: str, size: int) -> bool:
 
 
 def _of_text(draw: st.DrawFn, name: str, value: str) -> Condition:
-    how = draw(st.sampled_from(["starts_with", "contains", "size"]))
+    how = draw(st.sampled_from(["starts_with", "contains", "size", "size"]))
     if how == "size":
         sign = draw(st.sampled_from(sorted(_COMPARE)))
         size = draw(st.integers(1, 4))

@@ -128,6 +128,8 @@ class _Trial:
         before = self.alive(place)
         if before is None:
             self.errors.add(NotFound)
+            expired = self.items.get(place)
+            self.has_equal = expired is not None and self._has_values(write, expired[1])
             return
         if entity.version and write.version != before["version"]:
             self.errors.add(VersionConflict)

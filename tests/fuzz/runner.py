@@ -209,8 +209,12 @@ class Run:
         return [(item, decode("tab", item)) for item in self.scan() if "guardOf" not in item]
 
     def _stored_state(self, accepted: list[State]) -> State:
-        found = Counter(shown(type(entity).__name__, values_of(entity)) for _, entity in self._entities())
-        fitting = [each for state in accepted if (each := self._without_deleted(state, found)) is not None]
+        every = [(self._entity(decoded), values_of(decoded)) for _, decoded in self._entities()]
+        found = Counter(shown(entity.name, values) for entity, values in every)
+        expired = Counter(
+            shown(each.name, values) for each, values in every if not is_alive(each, values, self.clock.now)
+        )
+        fitting = [each for state in accepted if (each := self._without_deleted(state, found, expired)) is not None]
         guards = set(self._guards())
         for each in fitting:
             if guards == set(stored.guards(self.loaded.spec, each, self.clock.now)):
@@ -220,8 +224,11 @@ class Run:
         wanted = "\nor ".join(str([values for _, values in each.items.values()]) for each in accepted)
         raise self.difference(f"stored is\n{[values_of(entity) for _, entity in self._entities()]}\nexpected\n{wanted}")
 
-    def _without_deleted(self, state: State, found: Counter[str]) -> State | None:
-        """The state, where it is what is stored: expired items may be deleted at any time."""
+    def _without_deleted(self, state: State, found: Counter[str], expired: Counter[str]) -> State | None:
+        """The state, where it is what is stored.
+
+        Expired items may be deleted at any time, or stay under an old key beside new ones.
+        """
         left = +found
         items = dict(state.items)
         for place, (entity, values) in state.items.items():
@@ -232,7 +239,7 @@ class Run:
                 return None
             else:
                 del items[place]
-        return replace(state, items=items) if not +left else None
+        return replace(state, items=items) if left <= expired else None
 
     def check(self) -> None:
         """Every stored key follows from its item, and every guard belongs to one."""
